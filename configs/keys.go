@@ -218,6 +218,10 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 	switch as := tag.Get("as"); as {
 	case "text":
 		return erase(parseText)
+	case "line":
+		return erase(parseLine)
+	case "paragraph":
+		return erase(parseParagraph)
 	case "dir":
 		return erase(parseDir)
 	case "listen":

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The functions in this file parse the text of one value. Their errors are the
@@ -18,6 +20,38 @@ import (
 func parseText(text string) (string, error) {
 	if strings.ContainsRune(text, 0) {
 		return "", errors.New("holds a NUL character")
+	}
+	return text, nil
+}
+
+// Lengths of texts that pages show, in bytes.
+const (
+	maxLine      = 200
+	maxParagraph = 2000
+)
+
+// parseLine accepts text for one line of a page.
+func parseLine(text string) (string, error) {
+	if text = strings.TrimSpace(text); strings.ContainsAny(text, "\r\n") {
+		return "", errors.New("has more than one line")
+	}
+	return parseShown(text, maxLine)
+}
+
+// parseParagraph accepts text of several lines for a page.
+func parseParagraph(text string) (string, error) {
+	return parseShown(strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")), maxParagraph)
+}
+
+// parseShown accepts printable text of at most limit bytes.
+func parseShown(text string, limit int) (string, error) {
+	switch {
+	case len(text) > limit:
+		return "", fmt.Errorf("is longer than %d bytes", limit)
+	case !utf8.ValidString(text):
+		return "", errors.New("is not UTF-8")
+	case strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }):
+		return "", errors.New("holds a control character")
 	}
 	return text, nil
 }

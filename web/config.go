@@ -13,9 +13,20 @@ type Config struct {
 	// IPv4 address that the pages show to players, in lines for hosts files.
 	// Empty: that of public_url's host, else the one that the visitor reached.
 	GameAddress netip.Addr `key:"game_address"` // IPv4; zero: found out
-	// Whom players ask for help, plain text such as an e-mail address or the name of
-	// a chat; the page for forgotten passwords shows it. Empty: the operator.
-	Contact string `key:"contact" as:"text" live:"true"`
+	// Name of your site on all pages, one line of at most 200 bytes. Empty:
+	// respawnd.
+	Title string `key:"title" as:"line" live:"true"`
+	// Whom players ask for help: an e-mail address, a web address or any line of at
+	// most 200 bytes. All pages show it, that for forgotten passwords too. Empty:
+	// nothing is shown.
+	Contact string `key:"contact" as:"line" live:"true"`
+	// Message on the first page, plain text of at most 2000 bytes.
+	Message string `key:"message" as:"paragraph" live:"true"`
+	// Links on all pages, such as your Discord and your rules: a list, at most 256
+	// entries; in the environment, the same as one line of YAML. An entry has title
+	// and url, which begins with https://, http:// or mailto:
+	//   - {title: Discord, url: "https://discord.example/invite"}
+	Links []Link `key:"links" live:"true"`
 	// Players make and change their accounts on the pages, true or false. Without
 	// HTTPS, passwords can be read on the way; the pages say so.
 	Accounts bool `key:"accounts" default:"true" live:"true"`

@@ -8,12 +8,17 @@
 // Every path takes GET and HEAD, those of forms POST. Errors under /api/ are
 // {"error": "text"}.
 //
-//	/                             what runs, how to connect, the first servers
-//	/servers                      the list; ?game= ?q= ?peopled=1 ?open=1 ?sort= ?page=
+//	/                             the first servers
+//	/servers                      the list; ?game= ?q= ?country= ?peopled=1 ?open=1 ?sort= ?page=
 //	/servers/{id}                 one server, as it answers now or reported last
+//	/servers/{id}/qr.svg          the QR code of its address
+//	/players                      players online; ?q= ?page=
+//	/connect                      what runs, how to connect
+//	/connect/qr.svg               the QR code of this site
 //	/games                        the catalogue; ?q=
 //	/games/{name}                 one game with the lines for a hosts file; ?ip=
 //	/games/{name}/hosts.txt       these lines as a file
+//	/games/{name}/hosts.sh, .bat  scripts that add them, for private networks
 //	/why                          the verdicts on the visitor's own address
 //	/account and below            package web/account
 //	/docs and below               the documentation, see package docs

@@ -142,11 +142,12 @@ type gamePage struct {
 	Zandronum        bool
 	Running          running
 
-	Address    string // that the names are to resolve to; empty if unknown
-	BadAddress bool   // the visitor gave one that cannot be
-	Given      bool   // the visitor gave it
-	Hosts      string // lines for a hosts file; empty without an address
-	Download   string // link to them
+	Address    string       // that the names are to resolve to; empty if unknown
+	BadAddress bool         // the visitor gave one that cannot be
+	Given      bool         // the visitor gave it
+	Hosts      string       // lines for a hosts file; empty without an address
+	Download   string       // link to them
+	Scripts    *scriptLinks // nil: not for this visitor
 	Names      []namesView
 
 	Standing string
@@ -166,6 +167,9 @@ type gamePage struct {
 
 // chatService is the chat among the services of games.
 const chatService games.Service = "peerchat"
+
+// scriptLinks are the links to the scripts for the hosts file.
+type scriptLinks struct{ Batch, Shell string }
 
 // roomView is a group room of a game.
 type roomView struct {
@@ -221,6 +225,7 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 	given := strings.TrimSpace(r.URL.Query().Get("ip"))
 	a, ok := s.hostsAddress(r, given)
 	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, usable: g.Usable(), asker: s.api.Asker(r)}
+	q.near = front.IsNear(s.Visitor(r))
 	_, _, q.members, _ = s.api.Lobby(g)
 	if ok {
 		q.address = a
@@ -235,6 +240,7 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 type gamePageQuestion struct {
 	name        string
 	address     netip.Addr // for the hosts file; zero if unknown
+	near        bool       // the visitor is of a private network
 	given, bad  bool       // the visitor gave an address; it cannot be one
 	off, usable bool
 	asker       advertise.Asker
@@ -248,7 +254,7 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 	v := gamePage{
 		Frame: s.site.LiveFrame(clean.Line(s.api.Title(q.name), maxGameText), page.Games, q.name),
 		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: servers, Players: players,
-		Table: s.table(rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, unsorted), Zandronum: q.name == zandronum.Game,
+		Table: s.table(rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, "", unsorted), Zandronum: q.name == zandronum.Game,
 		Running:    runningOf(s.services()),
 		BadAddress: q.bad, Given: q.given,
 	}
@@ -274,11 +280,17 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 	if q.address.IsValid() {
 		v.Address = q.address.String()
 		v.Hosts = string(s.hostsFile(q.name, q.address))
-		v.Download = s.gameURL(q.name) + "/hosts.txt"
+		given := ""
 		if q.given {
-			v.Download += "?ip=" + v.Address
+			given = "?ip=" + v.Address
+		}
+		v.Download = s.gameURL(q.name) + "/hosts.txt" + given
+		if q.near && v.Hosts != "" {
+			v.Scripts = &scriptLinks{s.gameURL(q.name) + "/hosts.bat" + given, s.gameURL(q.name) + "/hosts.sh" + given}
 		}
 	}
+	v.Table.Caption = "Servers of this game, most players first"
+	v.Preview = s.site.Preview(s.gameURL(q.name), v.Title+": "+populationText(servers, "server", players, "player")+".")
 	return s.render("game", v)
 }
 

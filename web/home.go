@@ -1,14 +1,12 @@
 package web
 
 import (
+	"fmt"
 	"html/template"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/advertise"
-	"github.com/respawnd/respawnd/internal/clean"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -84,15 +82,9 @@ type homeView struct {
 	Servers, Players int
 	Games            []gameView
 	Table            rowTable
-	Services         []Service
-	Address          string // that games should use; empty if unknown
 	Running          running
 	Chart            template.HTML // of all players; empty: nothing was counted yet
-	Choices          []choiceView  // of games that look up names; none if nothing answers to those, or there are too many
 }
-
-// choiceView is a game to be chosen.
-type choiceView struct{ Name, Title string }
 
 // serveHome answers /. Old links to the list, which was here, are redirected to
 // its present page.
@@ -101,22 +93,14 @@ func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, s.listURL(p, p.page), http.StatusSeeOther)
 		return
 	}
-	address := ""
-	if a := s.gameAddress(r); a.IsValid() {
-		address = a.String()
-	}
 	list := s.api.Snapshot()
-	q := homeQuestion{address, s.api.Asker(r)}
+	q := homeQuestion{s.api.Asker(r)}
 	s.replyPage(w, r, list, q, func() []byte { return s.homePage(list, q) })
 }
 
-// homeQuestion is the question for the first page: visitors who reach the
-// daemon at the same address, and get the same addresses of servers, share an
-// answer.
-type homeQuestion struct {
-	address string
-	asker   advertise.Asker
-}
+// homeQuestion is the question for the first page: visitors who get the same
+// addresses of servers share an answer.
+type homeQuestion struct{ asker advertise.Asker }
 
 // homePage writes the page.
 func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
@@ -124,44 +108,14 @@ func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
 	v := homeView{
 		Frame:   s.site.LiveFrame("Game servers", page.Home, ""),
 		Servers: len(list.Rows), Players: list.Players, Games: s.gameViews(list, pageParams{}),
-		Table: s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, unsorted), Address: q.address, Services: s.services(),
+		Table:   s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, "", unsorted),
+		Running: runningOf(s.services()), Chart: s.dayChart(),
 	}
-	v.Running, v.Chart = runningOf(v.Services), s.dayChart()
-	if v.Running.GameSpy {
-		v.Choices = s.choices()
+	v.Table.Caption = "Servers, most players first"
+	if v.Table.Rows < v.Servers {
+		v.Table.Caption = fmt.Sprintf("Servers with most players: %d of %d", v.Table.Rows, v.Servers)
 	}
+	v.Title = v.Site
+	v.Preview = s.site.Preview(s.site.Base()+"/", "Game servers: "+populationText(v.Servers, "server", v.Players, "player")+".")
 	return s.render("home", v)
-}
-
-// mostChoices is the maximum number of games in the form of the first page.
-// With more games visitors search for theirs.
-const mostChoices = 300
-
-// choices returns the games of this community by title, or all if there are not
-// too many.
-func (s *Server) choices() []choiceView {
-	all := s.opt.Games.All()
-	if len(s.opt.Focus) > 0 {
-		all = slices.DeleteFunc(all, func(g games.Game) bool { return !s.focused(g.Name) })
-	}
-	if len(all) > mostChoices {
-		return nil
-	}
-	out := make([]choiceView, 0, len(all))
-	for _, g := range all {
-		out = append(out, choiceView{g.Name, clean.Line(s.api.Title(g.Name), maxGameText)})
-	}
-	slices.SortFunc(out, func(a, b choiceView) int { return compareTexts(a.Title, b.Title) })
-	return out
-}
-
-// chooseGame answers /games?name=, the form of the first page: it continues to
-// the page of that game.
-func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
-	g, ok := s.opt.Games.Lookup(strings.ToLower(name))
-	if !ok {
-		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
-		return
-	}
-	http.Redirect(w, r, s.gameURL(g.Name), http.StatusSeeOther)
 }

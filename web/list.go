@@ -2,12 +2,12 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
@@ -51,6 +51,25 @@ func (o tableOrder) String() string {
 		return "-" + o.column.String()
 	}
 	return o.column.String()
+}
+
+// sortView is an order in the form of the list.
+type sortView struct {
+	Name, Title string
+	Selected    bool
+}
+
+// sorts returns the orders to choose from. One that only a link has is among them.
+func sorts(now tableOrder) []sortView {
+	titles := [columns]string{"most players", "name", "game", "map", "country", "newest"}
+	out := make([]sortView, 0, columns+1)
+	for c := range columns {
+		out = append(out, sortView{c.String(), titles[c], now == tableOrder{column: c}})
+	}
+	if now.reverse {
+		out = append(out, sortView{now.String(), titles[now.column] + ", reversed", true})
+	}
+	return out
 }
 
 // parseTableOrder is the inverse of String.
@@ -101,8 +120,9 @@ func compareTexts(a, b string) int {
 // pageParams select a page of a list. Equal ones select the same page.
 type pageParams struct {
 	game, query string
-	peopled     bool // only servers with players
-	open        bool // only servers without password
+	country     string // ISO 3166 alpha-2; empty: all
+	peopled     bool   // only servers with players
+	open        bool   // only servers without password
 	order       tableOrder
 	page        int // from 1
 	asker       advertise.Asker
@@ -123,6 +143,9 @@ func parsePageParams(query string) pageParams {
 	if q, err := p.Query(); err == nil {
 		out.query = strings.TrimSpace(clean.Text(q))
 	}
+	if code := strings.ToUpper(p["country"]); isCountry(code) {
+		out.country = code
+	}
 	if n, err := p.Number("page", 1, maxPage); err == nil {
 		out.page = n
 	}
@@ -133,11 +156,14 @@ func parsePageParams(query string) pageParams {
 }
 
 // narrow reports whether the parameters leave servers out.
-func (p pageParams) narrow() bool { return p.game != "" || p.query != "" || p.peopled || p.open }
+func (p pageParams) narrow() bool { return p.game != "" || p.query != "" || p.sifts() }
+
+// sifts reports whether wants is false for some rows.
+func (p pageParams) sifts() bool { return p.country != "" || p.peopled || p.open }
 
 // wants reports whether a row passes the switches.
 func (p pageParams) wants(r *api.Row) bool {
-	return (!p.peopled || r.Count > 0) && (!p.open || !r.Password)
+	return (!p.peopled || r.Count > 0) && (!p.open || !r.Password) && (p.country == "" || r.Country == p.country)
 }
 
 // choosePage returns the rows of all pages, in order. The slice may be the
@@ -147,8 +173,8 @@ func choosePage(list *api.Snapshot, p pageParams) []*api.Row {
 	if p.game != "" && !list.Shares(p.game) {
 		o = api.ByGame // of one name, most players first
 	}
-	rows := list.Choose(p.game, p.query, o)
-	if p.peopled || p.open {
+	rows := list.Search(p.game, p.query, o, p.asker)
+	if p.sifts() {
 		kept := make([]*api.Row, 0, len(rows))
 		for _, r := range rows {
 			if p.wants(r) {
@@ -179,27 +205,35 @@ type listView struct {
 	Table              rowTable
 	Found              int // servers that fit the filter
 	First, Last        int // of them, those shown, from 1; 0: none
-	Query, Sort        string
+	Query              string
 	Narrow             bool
 	Peopled, Open      bool
+	Countries          []countryView // none if no country is known
+	Country            string        // name of the one that is shown; empty: all
+	Sorts              []sortView
 	GameTitle, GameURL string // of the game; empty if there is no filter by game
 	Previous, Next     string // links; empty if there is nothing
 }
 
-// rowTable is a table of servers. Columns that would be empty or all the same are
-// left out.
-type rowTable struct {
-	Columns          []columnView
-	Rows             []rowView
-	Games, Countries bool // there are columns for them
+// populationText returns two numbers with their nouns: "2 servers, 1 player".
+func populationText(n int, what string, m int, other string) string {
+	return counted(n, what) + ", " + counted(m, other)
 }
 
-// columnView is the head of a column.
-type columnView struct {
-	Title  string
-	Link   string // sorts by it; empty if nothing does
-	Sorted string // value of aria-sort; empty: not sorted by it
-	Class  string
+// counted returns a number with its noun.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// playersOf returns the number of players of all rows.
+func playersOf(rows []*api.Row) (n int) {
+	for _, r := range rows {
+		n += r.Count
+	}
+	return n
 }
 
 // gameView is a game that has servers.
@@ -210,16 +244,6 @@ type gameView struct {
 	Selected         bool
 	Standing         string // whether it can be played online here; empty: unknown
 	Focus            bool   // it is a game of this community
-}
-
-// rowView is a line of the list.
-type rowView struct {
-	Name, Game, Map, Country, Address string
-	Link, GameURL                     string
-	Players, MaxPlayers               int
-	Full, Password                    bool
-	Reached                           reachView
-	Age                               string
 }
 
 // reachView describes how players reach a server.
@@ -257,11 +281,12 @@ func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
 	v := listView{
 		Frame: s.site.LiveFrame("Servers", page.Servers, p.game), Games: s.gameViews(list, p),
 		Servers: len(list.Rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
-		Peopled: p.peopled, Open: p.open,
+		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order),
 	}
-	if p.order != (tableOrder{}) {
-		v.Sort = p.order.String()
+	if p.country != "" {
+		v.Country = countryName(p.country)
 	}
+	v.Preview = s.site.Preview(s.listURL(p, nth), populationText(len(rows), "server", playersOf(rows), "player")+".")
 	if p.game != "" {
 		v.GameTitle = clean.Line(s.api.Title(p.game), maxGameText)
 		v.GameURL = s.gameURL(p.game)
@@ -276,32 +301,11 @@ func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
 	if to < len(rows) {
 		v.Next = s.listURL(p, nth+1)
 	}
-	v.Table = s.table(rows[from:to], list.Begun, p.asker, p.game == "", func(title string, c tableColumn, class string) columnView {
+	v.Table = s.table(rows[from:to], list.Begun, p.asker, p.game == "", strings.ToLower(p.query), func(title string, c tableColumn, class string) columnView {
 		return s.sortedBy(p, title, c, class)
 	})
+	v.Table.Caption = fmt.Sprintf("Servers %d to %d of %d", v.First, v.Last, v.Found)
 	return s.render("list", v)
-}
-
-// table returns a table of servers. head makes the head of a column that the
-// list can be sorted by.
-func (s *Server) table(rows []*api.Row, now time.Time, asker advertise.Asker, withGames bool, head func(string, tableColumn, string) columnView) rowTable {
-	t := rowTable{Rows: s.rowViews(rows, now, asker), Games: withGames}
-	t.Countries = slices.ContainsFunc(t.Rows, func(r rowView) bool { return r.Country != "" })
-	t.Columns = []columnView{head("Name", colName, "")}
-	if t.Games {
-		t.Columns = append(t.Columns, head("Game", colGame, "desktop"))
-	}
-	t.Columns = append(t.Columns, head("Map", colMap, "desktop"), head("Players", colPlayers, "num"))
-	if t.Countries {
-		t.Columns = append(t.Columns, head("Country", colCountry, "desktop"))
-	}
-	t.Columns = append(t.Columns, columnView{Title: "Address", Class: "desktop"}, head("Listed for", colAge, "desktop"), columnView{Title: "Connection", Class: "desktop"})
-	return t
-}
-
-// unsorted makes the head of a column that cannot be sorted.
-func unsorted(title string, _ tableColumn, class string) columnView {
-	return columnView{Title: title, Class: class}
 }
 
 // sortedBy makes the head of a column of the list: a link that sorts by it, and
@@ -337,20 +341,6 @@ func (s *Server) gameViews(list *api.Snapshot, p pageParams) []gameView {
 	return out
 }
 
-func (s *Server) rowViews(rows []*api.Row, now time.Time, asker advertise.Asker) []rowView {
-	out := make([]rowView, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, rowView{
-			Name: clean.Line(r.Name, maxNameText), Game: clean.Line(r.Title, maxGameText), Map: clean.Line(r.Map, maxAreaText),
-			Country: clean.Line(r.Country, maxAreaText), Address: asker.Given(r.Public).String(),
-			Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game),
-			Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
-			Password: r.Password, Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),
-		})
-	}
-	return out
-}
-
 // listURL returns the address of a page of the list.
 func (s *Server) listURL(to pageParams, page int) string {
 	v := url.Values{}
@@ -361,6 +351,7 @@ func (s *Server) listURL(to pageParams, page int) string {
 	}
 	set("game", to.game, to.game != "")
 	set("q", to.query, to.query != "")
+	set("country", to.country, to.country != "")
 	set("peopled", "1", to.peopled)
 	set("open", "1", to.open)
 	set("sort", to.order.String(), to.order != (tableOrder{}))

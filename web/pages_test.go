@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,17 +44,19 @@ func (f *fixture) from(peer, local, target string, header ...string) *httptest.R
 	return w
 }
 
-func TestHomeConnect(t *testing.T) {
+func TestConnect(t *testing.T) {
 	f := newFixture(t, func(o *Options) {
 		o.Services = func() []Service {
 			return []Service{{"qr2", "Game servers report here", "UDP 27900"}, {"dns", "Names of the services", "UDP 53"}}
 		}
 	})
 	f.Put(webtest.Listed{Rules: []string{"hostname", "One", "numplayers", "7"}})
-	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	webtest.WantParts(t, "home", page, "<dd>1</dd>", "<dd>7</dd>", "One", "Game servers report here", "UDP 27900", "<code>192.168.1.5</code>",
+	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
+	webtest.WantParts(t, "home", home, "1 server with 7 players.", "One", `href="/connect"`)
+	webtest.WantNoParts(t, "home", home, `href="/account"`, "Game servers report here")
+	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
+	webtest.WantParts(t, "the page", page, "Game servers report here", "UDP 27900", "<code>192.168.1.5</code>",
 		"set it as the DNS server", `<option value="gmtest">Test &lt;game&gt;</option>`, `action="/games"`)
-	webtest.WantNoParts(t, "home", page, `href="/account"`)
 }
 
 // What is switched off is not offered: a private master for Zandronum would
@@ -63,26 +66,27 @@ func TestPagesByServices(t *testing.T) {
 		return newFixture(t, func(o *Options) { o.Services = func() []Service { return list } })
 	}
 	f := only(Service{"zanmaster", "Zandronum", "UDP 15301"})
-	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	webtest.WantParts(t, "home of a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
+	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
+	webtest.WantParts(t, "connect to a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
 		"192.168.1.5:15301</code> as the master server", "<code>-masterport 15301</code>")
 	webtest.WantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
 	webtest.WantNoParts(t, "page of a game that finds nothing here", f.Page("/games/gmtest"), "/etc/hosts", "hosts.txt")
 
 	f = only(Service{"zanmaster", "Zandronum", "UDP 15300"})
-	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
+	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "home of a Zandronum master on its usual port", home, "masterhostname 192.168.1.5\n", "192.168.1.5:15300</code> as the master server")
 	webtest.WantNoParts(t, "home of a Zandronum master on its usual port", home, "-masterport")
 
 	f = only(Service{"valvemaster", "Valve-style server lists", "UDP 27010"})
-	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
+	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "home of a Valve-style master", home, "setmaster add 192.168.1.5:27010")
 	webtest.WantNoParts(t, "home of a Valve-style master", home, "hosts file", "masterhostname")
 
 	f = only(Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
-	home = f.Page("/")
+	home = f.Page("/connect")
 	webtest.WantParts(t, "home without accounts", home, "hosts file", "<option")
-	webtest.WantNoParts(t, "home without accounts", home, "signs players in", "masterhostname", "setmaster")
+	webtest.WantNoParts(t, "home without accounts", home, "masterhostname", "setmaster")
+	webtest.WantNoParts(t, "home without accounts", f.Page("/"), "signs players in")
 	webtest.WantParts(t, "page of a game", f.Page("/games/gmtest"), "/etc/hosts")
 }
 
@@ -157,7 +161,7 @@ func TestServerPageReport(t *testing.T) {
 		Change:  func(s *master.Server) { s.Country, s.NATNeg = "NZ", true },
 	})
 	page := f.Page(serverPath)
-	webtest.WantParts(t, "the page", page, "<bdi>One</bdi>", "2 of 8", "192.0.2.1:6500", "7777", "deck", "NZ", "Ann", "Ben", "Red", "gamever", "1.1",
+	webtest.WantParts(t, "the page", page, "<bdi>One</bdi>", "2 of 8", "192.0.2.1:6500", "7777", "deck", "New Zealand", "Ann", "Ben", "Red", "gamever", "1.1",
 		"NAT negotiation", "last report", `href="/games/gmtest"`, `href="/api/v1/servers/qr2-192.0.2.1-6500"`, `<th scope="col"><bdi>player</bdi></th>`)
 	webtest.WantNoParts(t, "the page", page, "192.168.7.7", "player_", "It did not answer just now")
 }
@@ -225,7 +229,10 @@ func TestForeignTextOnPages(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	var st query.Status
 	o := &oracle{}
-	f := newFixture(t, func(opt *Options) { opt.Verdicts, opt.Prober = book, o })
+	f := newFixture(t, func(opt *Options) {
+		opt.Verdicts, opt.Prober = book, o
+		opt.Config.PublicURL = "https://example.org"
+	})
 	for i, text := range webtest.HostileTexts() {
 		name := "k" + strings.ReplaceAll(text[:min(len(text), 100)], "\x00", "") // names end at a NUL already on the wire
 		at := fmt.Sprintf("192.0.2.%d:6500", i+1)
@@ -244,16 +251,25 @@ func TestForeignTextOnPages(t *testing.T) {
 			o.status = st
 		}
 		host := fmt.Sprintf("192.0.2.%d", i+1)
-		for _, target := range []string{"/", "/servers", "/servers/qr2-" + host + "-6500", "/games/gmtest", "/why"} {
+		for _, target := range []string{"/", "/servers", "/servers/qr2-" + host + "-6500", "/games/gmtest", "/players", "/why"} {
 			page := f.from(host+":4000", "", target).Body.String()
-			webtest.WantNoParts(t, "GET "+target+" with "+fmt.Sprintf("%q", text), page, "<script>", "<img", "<b>", "javascript:", "onerror=\"", "\x1b")
+			webtest.WantNoParts(t, "GET "+target+" with "+fmt.Sprintf("%q", text), page, "<script>", "<img src=x", "<b>", "javascript:", "onerror=\"", "\x1b")
 			webtest.CheckNothingHidden(t, strings.ReplaceAll(page, "\n", ""))
 			doc, err := nethtml.Parse(strings.NewReader(page))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if scripts := webtest.Elements(doc, atom.Script); len(scripts) > 1 {
-				t.Errorf("GET %s: %d scripts", target, len(scripts))
+			for _, script := range webtest.Elements(doc, atom.Script) {
+				if !strings.HasPrefix(webtest.Attribute(script, "src"), "/assets/") {
+					t.Errorf("GET %s: a script from %q", target, webtest.Attribute(script, "src"))
+				}
+			}
+			for _, e := range slices.Concat(webtest.Elements(doc, atom.Img), webtest.Elements(doc, atom.Button), webtest.Elements(doc, atom.Meta)) {
+				for _, a := range e.Attr {
+					if strings.HasPrefix(a.Key, "on") || strings.ContainsAny(a.Key, "<>\"'=") {
+						t.Errorf("GET %s: an attribute %q", target, a.Key)
+					}
+				}
 			}
 		}
 	}
@@ -450,13 +466,13 @@ func TestGameAddressLookup(t *testing.T) {
 			}
 		})
 		for range 5 {
-			f.Get("/")
+			f.Get("/connect")
 		}
 		if asked != 1 {
 			t.Errorf("five pages: asked %d times, want once", asked)
 		}
 		time.Sleep(lookupFor)
-		if f.Get("/"); asked != 2 {
+		if f.Get("/connect"); asked != 2 {
 			t.Errorf("after %v: asked %d times, want twice", lookupFor, asked)
 		}
 	})

@@ -37,20 +37,24 @@ type Prober interface {
 type serverPage struct {
 	page.Frame
 	rowView
-	Count     int // players
-	GamePort  string
-	Type      string
-	Origin    string
-	Last      string
-	Live      bool // the tables below are from a query now
-	Asked     bool // it was asked
-	Rules     []ruleView
-	MoreRules int // that are not shown
-	Players   tableView
-	Teams     tableView
-	JSON      string
-	Charts    []template.HTML
-	Painted   template.HTML // its name in colours, or its address
+	Count       int // players
+	GamePort    string
+	Type        string
+	Origin      string
+	Last        string
+	Live        bool // the tables below are from a query now
+	Asked       bool // it was asked
+	Rules       []ruleView
+	MoreRules   int // that are not shown
+	Players     tableView
+	Teams       tableView
+	JSON        string
+	Connect     string // address to which players connect
+	Code        string // link to its QR code
+	JoinURL     template.URL
+	CountryName string
+	Charts      []template.HTML
+	Painted     template.HTML // its name in colours, or its address
 }
 
 // ruleView is a rule of a server.
@@ -73,12 +77,15 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := serverPage{
-		Frame: s.site.LiveFrame("", page.Servers, found.Game), rowView: s.rowViews([]*api.Row{found}, list.Begun, asker)[0],
+		Frame: s.site.LiveFrame("", page.Servers, found.Game), rowView: s.rowView(found, list.Begun, asker),
 		Type: clean.Line(found.Type, maxAreaText), Origin: originText(found.Origin),
 		Last: agoText(time.Since(found.Last)), JSON: s.site.Base() + "/api/v1/servers/" + found.ID(),
 		Charts: s.serverCharts(found),
 	}
 	v.Count = found.Count
+	v.Connect, v.Code = gameAddressOf(found.GamePort, asker.Given(found.Public)), v.Link+"/qr.svg"
+	v.JoinURL = template.URL(v.Join) //nolint:gosec // the catalogue checks its form
+	v.CountryName = countryName(v.Country)
 	if v.Title = v.Name; v.Title == "" {
 		v.Title = v.Address
 	}
@@ -98,7 +105,20 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	if v.Painted == "" {
 		v.Painted = template.HTML(template.HTMLEscapeString(v.Title)) //nolint:gosec // it is escaped
 	}
+	v.Preview = s.site.Preview(v.Link, v.summary())
 	s.show(w, r, "server", v)
+}
+
+// summary describes the server in a sentence.
+func (v *serverPage) summary() string {
+	text := v.Game + ": " + counted(v.Count, "player")
+	if v.MaxPlayers > 0 {
+		text += " of " + strconv.Itoa(v.MaxPlayers)
+	}
+	if v.Map != "" {
+		text += " on " + v.Map
+	}
+	return text + ", " + v.Connect + "."
 }
 
 // ask queries a server, unless the request is HEAD.

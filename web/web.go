@@ -7,10 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,8 +85,8 @@ func New(opt Options) *Server {
 		opt.History = history.NewBook()
 	}
 	public := opt.Config.PublicURL
-	s := &Server{opt: opt, site: page.New(basePath(public), opt.Version), own: newOwnAddress(public, opt.Lookup)}
-	s.templates = s.site.Parse(files, "home", "list", "server", "games", "game", "player", "why", "charts")
+	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup)}
+	s.templates = s.site.Parse(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts")
 	s.Front = front.New(front.Options{
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
@@ -109,6 +107,7 @@ func (s *Server) Reload(c *Config) {
 	s.SetLimits(c.Rate, c.Burst, c.TrustedProxies)
 	s.api.SetStreams(c.MaxStreams, c.MaxStreamsPerAddr)
 	s.accounts.SetContact(c.Contact)
+	s.site.SetCommunity(c.community())
 	s.accounts.SetLimits(c.Accounts, c.Forms, c.Registrations)
 }
 
@@ -118,25 +117,21 @@ func DropReasons() []string {
 	return slices.Concat(front.DropReasons(), api.DropReasons(), account.DropReasons())
 }
 
-// basePath returns the path of a URL without a slash at the end; "" if the URL
-// cannot be read.
-func basePath(public string) string {
-	u, err := url.Parse(public)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(u.EscapedPath(), "/")
-}
-
 // routes returns every path that is served.
 func (s *Server) routes() []front.Route {
 	return slices.Concat([]front.Route{
 		{Pattern: "/{$}", Serve: s.serveHome},
 		{Pattern: "/servers", Serve: s.serveList},
 		{Pattern: "/servers/{id}", Serve: s.serveServer},
+		{Pattern: "/servers/{id}/qr.svg", Serve: s.serveServerQR},
+		{Pattern: "/players", Serve: s.servePlayers},
+		{Pattern: "/connect", Serve: s.serveConnect},
+		{Pattern: "/connect/qr.svg", Serve: s.serveSiteQR},
 		{Pattern: "/games", Serve: s.serveGames},
 		{Pattern: "/games/{name}", Serve: s.serveGame},
 		{Pattern: "/games/{name}/hosts.txt", Serve: s.serveHosts},
+		{Pattern: "/games/{name}/hosts.sh", Serve: s.serveScript("sh")},
+		{Pattern: "/games/{name}/hosts.bat", Serve: s.serveScript("bat")},
 		{Pattern: "/players/{id}", Serve: s.servePlayer},
 		{Pattern: "/why", Serve: s.serveWhy},
 		{Pattern: "/charts", Serve: s.serveCharts},
@@ -164,13 +159,13 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 
 // framed is the question for a page: its frame may change while the list stays.
 type framed struct {
-	accounts bool
+	look     *page.Look
 	question any
 }
 
 // replyPage sends a page that visitors with the same question share.
 func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Snapshot, question any, write func() []byte) {
-	s.Reply(w, r, front.HTML, &list.Answers, framed{s.site.Accounts(), question}, write)
+	s.Reply(w, r, front.HTML, &list.Answers, framed{s.site.Look(), question}, write)
 }
 
 // show sends a page made for this visitor only.

@@ -59,7 +59,7 @@ func (g Game) fields() []field {
 		listField("domains", FieldDomains, g.Domains), listField("hosts", FieldHosts, g.Hosts),
 		valueField("namespace", FieldNamespace, g.Namespace), valueField("partner", FieldPartner, g.Partner),
 		listField("lan_ports", FieldLANPorts, g.LANPorts), listField("needs", FieldNeeds, g.Needs), listField("uses", FieldUses, g.Uses),
-		valueField("via", FieldVia, g.Via), listField("aliases", FieldAliases, g.Aliases),
+		valueField("via", FieldVia, g.Via), valueField("join", FieldJoin, g.Join), listField("aliases", FieldAliases, g.Aliases),
 		valueField("shared_list", FieldSharedList, g.SharedList), valueField("colours", FieldColours, g.Colours), valueField("note", FieldNote, g.Note),
 		listField("keys", FieldKeys, g.Keys), listField("boards", FieldBoards, g.Boards),
 		listField("q3", FieldQuake3, g.Quake3), policy,

@@ -118,7 +118,7 @@ func TestEmbeddedGames(t *testing.T) {
 	for _, key := range []string{
 		"name", "title", "secrets", "secret:", "id", "port", "backend_flags", "disabled_services", "maintenance",
 		"rooms", "max_waiting", "fields", "policy", "strict_availability", "no_secure", "strict_legacy_validate",
-		"domains", "hosts", "namespace", "partner", "lan_ports", "needs", "uses", "via", "aliases", "shared_list", "colours", "note", "keys",
+		"domains", "hosts", "namespace", "partner", "lan_ports", "needs", "uses", "via", "join", "aliases", "shared_list", "colours", "note", "keys",
 	} {
 		if !strings.Contains(header, key) {
 			t.Errorf("the header does not explain %s", key)

@@ -2,6 +2,8 @@ package games
 
 import (
 	"fmt"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +30,9 @@ type Facts struct {
 	Uses []Service
 	// Via describes the steps that a player must take besides DNS; empty: none.
 	Via string
+	// Join is a link that starts the game of a player who has it and joins a server,
+	// with JoinAddress in place of the server's host and port; empty: there is none.
+	Join string
 	// Aliases are other names of the same game, such as regional builds and demos, at most
 	// MaxAliases. An alias belongs to one record and has no aliases of its own.
 	Aliases []string
@@ -138,6 +143,9 @@ func (f Facts) check(name string, bad func(string, ...any)) {
 	if reason := textProblem(f.Via, MaxTextLen); reason != "" {
 		bad("via %s", reason)
 	}
+	if f.Join != "" && !validJoin(f.Join) {
+		bad("join must be a link with {address} once and a scheme of its own, such as game://{address}")
+	}
 	if reason := textProblem(f.Note, MaxTextLen); reason != "" {
 		bad("note %s", reason)
 	}
@@ -149,6 +157,31 @@ func (f Facts) check(name string, bad func(string, ...any)) {
 			bad("the key %q must be 1 to %d printable characters, of type 0, 1 or 2", shorten(k.Name), MaxFieldKeyLen)
 		}
 	}
+}
+
+// JoinAddress is what Facts.Join has in place of host and port.
+const JoinAddress = "{address}"
+
+// joinForm matches Facts.Join: nothing that a browser would open itself, and nothing
+// that has to be escaped.
+var joinForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]{1,30}://[A-Za-z0-9/_.+=?&-]{0,60}\{address\}[A-Za-z0-9/_.+=?&-]{0,60}$`)
+
+// browserSchemes are the schemes that browsers handle themselves.
+var browserSchemes = []string{"http", "https", "javascript", "data", "vbscript", "file", "blob", "about", "ftp", "ws", "wss", "view-source", "filesystem"}
+
+// validJoin reports whether a text can be Facts.Join.
+func validJoin(link string) bool {
+	scheme, _, _ := strings.Cut(link, ":")
+	return joinForm.MatchString(link) && !slices.Contains(browserSchemes, scheme)
+}
+
+// JoinLink returns the link with which a player joins the server at an address, "" if
+// the game has none.
+func (f Facts) JoinLink(address netip.AddrPort) string {
+	if !validJoin(f.Join) || !address.Addr().Is4() {
+		return ""
+	}
+	return strings.Replace(f.Join, JoinAddress, address.String(), 1)
 }
 
 const domainRule = "must be a host name of two labels or more, each of 1 to 63 letters, digits and hyphens, without wildcards"
@@ -207,6 +240,7 @@ func (f Facts) overlay(top Facts, given Fields) Facts {
 	overlayValue(&f.Partner, top.Partner, given&FieldPartner != 0)
 	overlayValue(&f.Via, top.Via, given&FieldVia != 0)
 	overlayValue(&f.Colours, top.Colours, given&FieldColours != 0)
+	overlayValue(&f.Join, top.Join, given&FieldJoin != 0)
 	overlayValue(&f.Note, top.Note, given&FieldNote != 0)
 	return f
 }
@@ -243,6 +277,7 @@ func (f Facts) nonZero() (all Fields) {
 		{FieldPartner, f.Partner != 0},
 		{FieldVia, f.Via != ""},
 		{FieldColours, f.Colours != ""},
+		{FieldJoin, f.Join != ""},
 		{FieldNote, f.Note != ""},
 	} {
 		if field.set {
@@ -290,6 +325,9 @@ func (f Facts) inherit(of Facts) Facts {
 	}
 	if f.Colours == "" {
 		f.Colours = of.Colours
+	}
+	if f.Join == "" {
+		f.Join = of.Join
 	}
 	if len(f.Keys) == 0 {
 		f.Keys = of.Keys

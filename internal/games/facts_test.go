@@ -2,6 +2,7 @@ package games
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 
 const factsYAML = `games:
   - {name: base, domains: [hosthpc.com], hosts: ["a.example.org", "b.example.org webservices"], namespace: 12, partner: 20, lan_ports: [2302, 2303],
-     needs: [qr2, serverbrowse], uses: [gstats], via: "an ini line", aliases: [basede, baseja], shared_list: on, colours: unreal, note: "a remark", keys: [hostname, "numplayers:1"]}
+     needs: [qr2, serverbrowse], uses: [gstats], via: "an ini line", join: "game://{address}", aliases: [basede, baseja], shared_list: on, colours: unreal, note: "a remark", keys: [hostname, "numplayers:1"]}
 `
 
 func TestFactsYAML(t *testing.T) {
@@ -21,7 +22,7 @@ func TestFactsYAML(t *testing.T) {
 	want := Facts{
 		Domains: []string{"hosthpc.com"}, Hosts: []Host{{Name: "a.example.org"}, {Name: "b.example.org", Service: "webservices"}},
 		Namespace: 12, Partner: 20, LANPorts: []uint16{2302, 2303}, Needs: []Service{"qr2", "serverbrowse"}, Uses: []Service{"gstats"},
-		Via: "an ini line", Aliases: []string{"basede", "baseja"}, SharedList: true, Colours: "unreal", Note: "a remark", Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
+		Via: "an ini line", Join: "game://{address}", Aliases: []string{"basede", "baseja"}, SharedList: true, Colours: "unreal", Note: "a remark", Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
 	}
 	if diff := cmp.Diff(want, list[0].Facts); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
@@ -53,6 +54,12 @@ func TestFactsYAML_mistakes(t *testing.T) {
 		"alias twice":        {`aliases: [y, y]`, "the alias y is there twice"},
 		"name of an alias":   {`aliases: ["a b"]`, `the alias "a b" is not a name`},
 		"shared_list":        {`shared_list: perhaps`, "shared_list must be on or off"},
+		"join, a script":     {`join: "javascript://{address}"`, "join must be a link with {address} once"},
+		"join, a page":       {`join: "https://a.example/{address}"`, "join must be a link with {address} once"},
+		"join, no scheme":    {`join: "{address}"`, "join must be a link with {address} once"},
+		"join, no address":   {`join: "game://x"`, "join must be a link with {address} once"},
+		"join, two of them":  {`join: "game://{address}{address}"`, "join must be a link with {address} once"},
+		"join, quotes":       {`join: "game://{address}'\">"`, "join must be a link with {address} once"},
 		"type of a key":      {`keys: ["a:3"]`, `the key "a" must be`},
 		"type that is text":  {`keys: ["a:b"]`, `the type of key "a" must be 0, 1 or 2`},
 		"colours":            {`colours: red`, `colours "red" is not one of: quake, doom, unreal, swat`},
@@ -274,6 +281,24 @@ func TestParseTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, err := ParseTables(tc.games, tc.rooms, Source{Origin: FromEmbedded}); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("ParseTables: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestJoinLink(t *testing.T) {
+	for name, tc := range map[string]struct {
+		join, address, want string
+	}{
+		"address":   {"steam://connect/{address}", "192.0.2.1:27015", "steam://connect/192.0.2.1:27015"},
+		"in it":     {"zds://{address}/za", "192.0.2.1:10666", "zds://192.0.2.1:10666/za"},
+		"none":      {"", "192.0.2.1:27015", ""},
+		"IPv6":      {"steam://connect/{address}", "[2001:db8::1]:27015", ""},
+		"unchecked": {"javascript://{address}", "192.0.2.1:27015", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Facts{Join: tc.join}).JoinLink(netip.MustParseAddrPort(tc.address)); got != tc.want {
+				t.Errorf("JoinLink: got %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -103,6 +103,7 @@ const (
 	FieldTables
 	FieldColours
 	FieldQuake3
+	FieldJoin
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.

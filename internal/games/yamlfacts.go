@@ -36,6 +36,8 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 		f.Via, field = y.text(k, v), FieldVia
 	case "colours":
 		f.Colours, field = y.text(k, v), FieldColours
+	case "join":
+		f.Join, field = y.text(k, v), FieldJoin
 	case "aliases":
 		f.Aliases, field = y.names(k, v), FieldAliases
 	case "shared_list":
@@ -133,6 +135,7 @@ func appendFacts(b []byte, g Game) []byte {
 	list("needs", FieldNeeds, len(f.Needs), func(i int) string { return string(f.Needs[i]) })
 	list("uses", FieldUses, len(f.Uses), func(i int) string { return string(f.Uses[i]) })
 	text("via", FieldVia, f.Via)
+	text("join", FieldJoin, f.Join)
 	list("aliases", FieldAliases, len(f.Aliases), func(i int) string { return f.Aliases[i] })
 	if g.states(FieldSharedList, f.SharedList) {
 		b = append(b, ", shared_list: "+onOff(f.SharedList).String()...)

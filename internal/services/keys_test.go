@@ -153,8 +153,10 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.9"
 	case "net.advertise_as":
 		return "10.0.0.0/8=192.0.2.9"
-	case "webservices.motd":
+	case "webservices.motd", "web.title", "web.message":
 		return "Welcome"
+	case "web.links":
+		return `[{title: Rules, url: "https://example.org/rules"}]`
 	case "webservices.patches":
 		return `[{product: 1, version: "1.0", name: "1.1"}]`
 	case "webhooks":

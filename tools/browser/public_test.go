@@ -66,7 +66,7 @@ func TestSearchNeedsNoScript(t *testing.T) {
 	b.withoutScript()
 	b.visit(d.url("web", "/servers"))
 	b.see("Arena 0")
-	b.fill("Name or map", "Arena 2")
+	b.fill("Search", "Arena 2")
 	b.press("Show")
 	b.see("Arena 2")
 	b.miss("Arena 1")

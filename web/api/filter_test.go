@@ -187,7 +187,7 @@ func BenchmarkFilters10000(b *testing.B) {
 		p, _ := parseListParams("player=nosuch")
 		for b.Loop() {
 			for _, r := range list.Rows {
-				r.players.Store(nil)
+				r.index()
 			}
 			encodeList(list, p, maxAnswer)
 		}

@@ -170,6 +170,30 @@ func Sorted(rows []*Row, reverse bool, key func(*Row) SortKey) []*Row {
 	return out
 }
 
+// sortedByRank returns the rows by their ranks, as Sorted does by the key of
+// ByPlayers. It is the order of the first page, made for each snapshot.
+func sortedByRank(rows []*Row) []*Row {
+	type ranked struct {
+		rank uint64
+		row  *Row
+	}
+	list := make([]ranked, len(rows))
+	for i, r := range rows {
+		list[i] = ranked{r.Rank, r}
+	}
+	slices.SortFunc(list, func(a, b ranked) int {
+		if c := cmp.Compare(a.rank, b.rank); c != 0 {
+			return c
+		}
+		return a.row.Public.Compare(b.row.Public)
+	})
+	out := make([]*Row, len(list))
+	for i := range list {
+		out[i] = list[i].row
+	}
+	return out
+}
+
 // merged returns all rows of two lists by game. Both are in that order, and the
 // second one is short as a rule.
 func merged(long, short []*Row) []*Row {
@@ -261,6 +285,12 @@ func (s *Snapshot) inOrder(o Order) []*Row {
 		return s.Rows
 	}
 	in := &s.orders[o]
-	in.once.Do(func() { in.rows = Sorted(s.Rows, false, o.key) })
+	in.once.Do(func() {
+		if o == ByPlayers {
+			in.rows = sortedByRank(s.Rows)
+			return
+		}
+		in.rows = Sorted(s.Rows, false, o.key)
+	})
 	return in.rows
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/colour"
-	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -28,51 +27,10 @@ type reading struct {
 	Password   bool   // it reports that it requires one
 	Rank       uint64 // see rankOf
 
-	text    atomic.Pointer[written] // nil: it was not written yet, or is not kept
-	players atomic.Pointer[string]  // see playerNames; nil: it was not read yet
-}
+	found               found
+	nameSlot, scoreSlot int // columns of its table of players; -1: there is none
 
-// MaxNames is the length in bytes of the names of a server's players that are
-// searched, enough for a hundred players. Names behind it are not found.
-const MaxNames = 2 << 10
-
-// playerNames returns the names of the players in lower case, a line each. They are
-// read once per record, by the first search for a player.
-func (r *reading) playerNames() string {
-	if names := r.players.Load(); names != nil {
-		return *names
-	}
-	names := readNames(r.Players, r.Colours)
-	r.players.Store(&names)
-	return names
-}
-
-// readNames writes the names of a table of players, as HasPlayer searches them.
-func readNames(t master.Table, family colour.Family) string {
-	column := playerColumn(t.Names())
-	if column < 0 {
-		return ""
-	}
-	var b strings.Builder
-	for i := range t.Rows() {
-		name := strings.ToLower(clean.Text(colour.Strip(family, t.Value(i, column))))
-		if b.Len()+len(name)+1 > MaxNames {
-			break
-		}
-		b.WriteString(name)
-		b.WriteByte('\n') // no cleaned text has one, so no text is found across names
-	}
-	return b.String()
-}
-
-// playerColumn returns the index of the column with the names of players; -1: none.
-func playerColumn(names *master.Names) int {
-	for _, name := range query.PlayerNames() {
-		if i, ok := names.Index(name); ok {
-			return i
-		}
-	}
-	return -1
+	text atomic.Pointer[written] // nil: it was not written yet, or is not kept
 }
 
 // NameParts returns the name in its colours, at most n characters of it.
@@ -80,9 +38,6 @@ func (r *Row) NameParts(n int) []colour.Part {
 	name, _ := r.Rules.Get("hostname")
 	return colour.Parts(r.Colours, name, n)
 }
-
-// HasPlayer reports whether the name of a player has the text, which is in lower case.
-func (r *Row) HasPlayer(lower string) bool { return strings.Contains(r.playerNames(), lower) }
 
 // matches reports whether the name or the map has the text, which is in lower case.
 func (r *reading) matches(lower string) bool {
@@ -95,6 +50,7 @@ type reader struct {
 	lister   *lister
 	slots    map[*master.Names]slots
 	titles   map[string]string        // by game
+	played   map[*master.Names][2]int // columns of tables of players: names, scores
 	families map[string]colour.Family // the same
 }
 
@@ -105,7 +61,7 @@ type slots struct {
 }
 
 func newReader(l *lister) *reader {
-	return &reader{lister: l, slots: make(map[*master.Names]slots), titles: make(map[string]string), families: make(map[string]colour.Family)}
+	return &reader{lister: l, slots: make(map[*master.Names]slots), played: make(map[*master.Names][2]int), titles: make(map[string]string), families: make(map[string]colour.Family)}
 }
 
 // read returns the reading of a server.
@@ -122,7 +78,8 @@ func (rd *reader) read(s *master.Server) *reading {
 		Server: s, Title: rd.title(s.Game), Name: clean.Text(colour.Strip(family, rule(at.host))), Colours: family, Map: clean.Text(rule(at.area)), Type: rule(at.kind),
 		Count: s.Population(), GamePort: parsePort(rule(at.port)), Password: master.IsYes(rule(at.password)),
 	}
-	r.LowerName, r.LowerMap = strings.ToLower(r.Name), strings.ToLower(r.Map)
+	r.nameSlot, r.scoreSlot = rd.slotsOfPlayers(s.Players.Names())
+	r.index()
 	r.MaxPlayers, _ = master.ParsePopulation(rule(at.max))
 	r.Rank = rankOf(r.Count, s.Public)
 	return r

@@ -30,8 +30,9 @@ type Snapshot struct {
 
 	texts atomic.Int64 // number of rows that have one
 
-	orders  orders
-	Answers front.Cache
+	orders    orders
+	countries countries
+	Answers   front.Cache
 }
 
 // ListedGame is a game that has servers.

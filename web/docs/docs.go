@@ -11,6 +11,7 @@ import (
 	"embed"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
@@ -25,9 +26,12 @@ var files embed.FS
 // Pages answers requests for the documentation. All methods may be called
 // concurrently.
 type Pages struct {
-	front   *front.Front
-	site    *page.Site
-	answers front.Cache
+	front *front.Front
+	site  *page.Site
+
+	mu      sync.Mutex // guards the fields below
+	look    *page.Look // of the answers
+	answers *front.Cache
 }
 
 // New returns the pages with the frame of a site.
@@ -43,10 +47,14 @@ func (p *Pages) Routes() []front.Route {
 	}
 }
 
-// question is the cache key of an answer.
-type question struct {
-	name     string
-	accounts bool // the navigation has them
+// cache returns the cache of the answers that have the present look.
+func (p *Pages) cache() *front.Cache {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.site.Look(); p.look != now {
+		p.look, p.answers = now, new(front.Cache)
+	}
+	return p.answers
 }
 
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +67,7 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
 		p.front.NotFound(w, r)
 		return
 	}
-	p.front.ReplyTagged(w, r, front.HTML, &p.answers, question{name, p.site.Accounts()}, func() []byte {
+	p.front.ReplyTagged(w, r, front.HTML, p.cache(), name, func() []byte {
 		return page.Render(p.site.Parse(files, name)[name], p.site.Frame(title, page.Help))
 	})
 }

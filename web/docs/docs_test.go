@@ -15,7 +15,7 @@ import (
 
 // handler returns the handler of the documentation on a site below a path.
 func handler(base string) http.Handler {
-	site := page.New(base, "1.2.3")
+	site := page.New("https://example.org"+base, "1.2.3")
 	f := front.New(front.Options{ErrorPage: site.Error})
 	return f.Handler(New(f, site).Routes())
 }

@@ -2,19 +2,21 @@
 // navigation, the style sheet and the script, and the error page.
 //
 // Pages work without scripts. One fetches a page again when the list changes and
-// replaces the parts with a data-live attribute; another takes the code of a reset
-// link from the address of the page.
+// replaces the parts with a data-live attribute, one copies addresses, one takes the
+// code of a reset link from the address of the page.
 //
 // It is not for the content of pages.
 package page
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"html/template"
 	"io/fs"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync/atomic"
 
@@ -26,21 +28,48 @@ var files embed.FS
 
 // Site holds the data of all pages. All methods may be called concurrently.
 type Site struct {
-	base, version string
-	accounts      atomic.Bool
-	message       *template.Template
-	style, icon   asset
-	live, reset   asset // scripts
+	base, origin, version string
+	look                  atomic.Pointer[Look] // never nil
+	message               *template.Template
+	style, icon           asset
+	live, reset, copy     asset // scripts
 }
 
-// New returns a Site. base is the path under which visitors find the pages,
-// without a slash at its end; version may be empty.
-func New(base, version string) *Site {
-	s := &Site{base: base, version: version}
+// Community is what an operator says about the site: plain text.
+type Community struct {
+	Title   string // empty: the name of the program
+	Contact Link   // without URL: not a link; empty: none
+	Message string // on the first page; may have several lines
+	Links   []Link
+}
+
+// Link is a link to another site.
+type Link struct{ Title, URL string }
+
+// Look is what all pages have in common and may change while the site runs. It is
+// immutable: answers that were written with the same Look have the same frame.
+type Look struct {
+	Community
+	Accounts bool // there is a link to the pages of accounts
+}
+
+// program is the name of a site without a title.
+const program = "respawnd"
+
+// New returns a Site. public is the address under which visitors find the pages,
+// without a slash at its end; empty if it is not known. version may be empty.
+func New(public, version string) *Site {
+	s := &Site{version: version}
+	if u, err := url.Parse(public); err == nil && u.Host != "" {
+		s.base = strings.TrimRight(u.EscapedPath(), "/")
+		s.origin = u.Scheme + "://" + u.Host
+	}
+	s.look.Store(new(Look))
 	s.message = s.Parse(files, "message")["message"]
 	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8", "assets/charts.css")
 	s.live = newAsset("/assets/live.js", "text/javascript; charset=utf-8")
 	s.reset = newAsset("/assets/reset.js", "text/javascript; charset=utf-8")
+	s.copy = newAsset("/assets/copy.js", "text/javascript; charset=utf-8")
 	s.icon = newAsset("/assets/icon.svg", "image/svg+xml")
 	return s
 }
@@ -63,26 +92,58 @@ func (s *Site) Parse(from fs.FS, names ...string) map[string]*template.Template 
 // Base returns the path under which visitors find the pages.
 func (s *Site) Base() string { return s.base }
 
+// Origin returns the scheme and host under which visitors find the pages, "" if
+// they are not known.
+func (s *Site) Origin() string { return s.origin }
+
+// Look returns what the pages have in common now.
+func (s *Site) Look() *Look { return s.look.Load() }
+
 // SetAccounts shows the link to the pages of accounts, or hides it.
-func (s *Site) SetAccounts(on bool) { s.accounts.Store(on) }
+func (s *Site) SetAccounts(on bool) { s.change(func(l *Look) { l.Accounts = on }) }
+
+// SetCommunity replaces what the operator says about the site.
+func (s *Site) SetCommunity(c Community) { s.change(func(l *Look) { l.Community = c }) }
+
+// change replaces the look by one that differs.
+func (s *Site) change(edit func(*Look)) {
+	for {
+		old := s.look.Load()
+		next := *old
+		if edit(&next); reflect.DeepEqual(*old, next) || s.look.CompareAndSwap(old, &next) {
+			return
+		}
+	}
+}
 
 // Accounts reports whether the pages have a link to accounts.
-func (s *Site) Accounts() bool { return s.accounts.Load() }
+func (s *Site) Accounts() bool { return s.Look().Accounts }
 
 // Frame is the data around the content of a page.
 type Frame struct {
+	*Look
 	Base, Style, Icon, Version, Title string
+	Site                              string // its name
+	Copy                              string // script of buttons that copy; empty: there are none
 	Script                            string // empty: the page does not renew itself
 	Events                            string // the event stream that triggers the script
 	Place                             string // which entry of the navigation the page belongs to
-	Accounts                          bool
+	Preview
+}
+
+// Preview is how other sites show a link to the page.
+type Preview struct {
+	URL         string // of the page, with its host; empty: no preview
+	Description string // a sentence
 }
 
 // The entries of the navigation.
 const (
 	Home    = "home"
 	Servers = "servers"
+	Players = "players"
 	Games   = "games"
+	Connect = "connect"
 	Why     = "why"
 	Account = "account"
 	Help    = "help"
@@ -90,15 +151,34 @@ const (
 
 // Frame returns the frame of a static page.
 func (s *Site) Frame(title, place string) Frame {
+	look := s.Look()
 	return Frame{
-		Base: s.base, Style: s.base + s.style.url, Icon: s.base + s.icon.url, Version: s.version, Title: title, Place: place, Accounts: s.Accounts(),
+		Look: look, Base: s.base, Style: s.base + s.style.url, Icon: s.base + s.icon.url,
+		Version: s.version, Title: title, Site: cmp.Or(look.Title, program), Place: place,
 	}
 }
 
-// LiveFrame is Frame for a page that renews itself, where scripts run, when the
+// Preview returns how other sites show a link to a page. path is that of the page,
+// with the base.
+func (s *Site) Preview(path, description string) Preview {
+	p := Preview{Description: description}
+	if s.origin != "" {
+		p.URL = s.origin + path
+	}
+	return p
+}
+
+// CopyFrame is Frame for a page with buttons that copy.
+func (s *Site) CopyFrame(title, place string) Frame {
+	f := s.Frame(title, place)
+	f.Copy = s.base + s.copy.url
+	return f
+}
+
+// LiveFrame is CopyFrame for a page that renews itself, where scripts run, when the
 // list of a game changes; game may be empty, for all.
 func (s *Site) LiveFrame(title, place, game string) Frame {
-	f := s.Frame(title, place)
+	f := s.CopyFrame(title, place)
 	f.Script, f.Events = s.base+s.live.url, s.base+front.EventsPath
 	if game != "" {
 		f.Events += "?game=" + url.QueryEscape(game)
@@ -156,7 +236,7 @@ func newAsset(path, format string, others ...string) asset {
 
 // Routes returns the paths of the files that pages need.
 func (s *Site) Routes(f *front.Front) (routes []front.Route) {
-	for _, a := range []asset{s.style, s.live, s.reset, s.icon} {
+	for _, a := range []asset{s.style, s.live, s.reset, s.copy, s.icon} {
 		routes = append(routes, front.Route{Pattern: a.path, Serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "public, max-age=86400")
 			if !front.NotModified(w, r, a.tag) {
@@ -164,5 +244,8 @@ func (s *Site) Routes(f *front.Front) (routes []front.Route) {
 			}
 		}})
 	}
-	return routes
+	// Browsers ask for this one beside answers that are not pages.
+	return append(routes, front.Route{Pattern: "/favicon.ico", Serve: func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, s.base+s.icon.url, http.StatusFound)
+	}})
 }

@@ -1,7 +1,6 @@
 package webtest
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -40,15 +39,19 @@ func Content(n *nethtml.Node) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Visible is Content without what only small screens show.
+// Visible is Content without buttons, and with flags as the names of their countries.
 func Visible(n *nethtml.Node) string {
-	out := Content(n)
-	for _, small := range Elements(n, atom.Small) {
-		if slices.ContainsFunc(small.Attr, func(a nethtml.Attribute) bool { return a.Key == "class" && a.Val == "tight" }) {
-			out = strings.TrimSpace(strings.TrimSuffix(out, Content(small)))
+	var b strings.Builder
+	for d := range n.Descendants() {
+		switch inside := d.Parent; {
+		case d.Type == nethtml.ElementNode && Attribute(d, "role") == "img":
+			b.WriteString("(" + Attribute(d, "aria-label") + ")")
+		case d.Type != nethtml.TextNode || inside.DataAtom == atom.Button || Attribute(inside, "role") == "img":
+		default:
+			b.WriteString(d.Data)
 		}
 	}
-	return out
+	return strings.TrimSpace(b.String())
 }
 
 // Attribute returns an attribute of n, empty if it has none.

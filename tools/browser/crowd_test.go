@@ -1,0 +1,147 @@
+package browser
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/qr2"
+)
+
+// crowdGame is a game of a crowd with servers as its communities run them.
+type crowdGame struct {
+	name, secret string
+	maps         []string
+	kinds        []string
+	most         int
+}
+
+// crowdGames are games whose secrets are in the catalogue.
+var crowdGames = []crowdGame{
+	{"gmtest", secret, []string{"DM-Deck16][", "CTF-Face", "DM-Morpheus", "AS-Frigate"}, []string{"Deathmatch", "Capture the flag"}, 16},
+	{"swat4", "tG3j8c", []string{"MP-ABomb", "MP-Courthouse", "MP-FairfaxResidence"}, []string{"Barricaded Suspects", "VIP Escort"}, 16},
+	{"ut2004", "", nil, nil, 32},
+}
+
+// serverNames are names of servers: ordinary ones, and those that break tables.
+var serverNames = []string{
+	"The Old Farts Clan | 24/7 Deck16 | No camping", "Kellergeister LAN", "=[BFA]= Instagib Arena #1", "Вечерний сервер Москва", "東京デスマッチ",
+	"xX_PRO_GAMERS_ONLY_NO_NOOBS_ALLOWED_JOIN_OUR_DISCORD_FOR_ADMIN_Xx", "Mike's basement", "Coop night every Friday 20:00 CET, everybody is welcome, no password",
+	"Œ Café München ©", "[EU] Fast Downloads – Stats – Fun", "a", "Zombie Horde / Survival / RPG / Save your progress", "Test server, please ignore",
+	"العربية خادم الألعاب", "Ṱ̺̺̕o͞ ̷i̲̬͇̪͙n̝̗͕v̟̜̘̦͟o̶̙̰̠kè͚̮̺̪̹̱̤ ̖t̝͕̳̣̻̪͞h̼͓̲̦̳̘̲e͇̣̰̦̬͎ ̢̼̻̱̘h͚͎͙̜̣̲ͅi̦̲̣̰̤v̻͍e̺̭̳̪̰-m̢iͅn̖̺̞̲̯̰d̵̼̟͙̩̼̘̳", "<script>alert(1)</script> & \"quotes\"",
+}
+
+// playerNames are names of players.
+var playerNames = []string{"Ann", "Ben [BFA]", "Grumpy Old Man", "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "Łukasz", "山田", "<b>Bold</b>", "Player", "n00b", "Sarge"}
+
+// crowd lists game servers from several addresses of this machine, which a country
+// file of writeCountries places in several countries.
+func (d *daemon) crowd(n int) {
+	d.t.Helper()
+	for i := range n {
+		g := crowdGames[i%2]
+		at := net.UDPAddr{IP: net.IPv4(127, byte(i%len(countryCodes))<<5|1, byte(i>>8), byte(i))}
+		to := d.address["qr2"]
+		conn, err := net.DialUDP("udp4", &at, net.UDPAddrFromAddrPort(to))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		h := &host{qr2.Host{
+			Packets: netclient.New(conn, to, 0), Game: g.name, Secret: g.secret, Instance: uint32(i + 1), NATNeg: i%3 == 0,
+			Rules: g.rules(i), Players: g.players(i),
+		}, d.t}
+		d.t.Cleanup(func() { _ = h.Close() })
+		if err := h.Register(netclient.Bound(d.t.Context(), hang)); err != nil {
+			d.t.Fatalf("game server %d was not listed: %v", i, err)
+		}
+	}
+}
+
+// playing returns how many players the server i has.
+func (g *crowdGame) playing(i int) int { return (i*7 + i/5) % (g.most + 1) * (i % 3 / 1) / 2 }
+
+func (g *crowdGame) rules(i int) []qr2.Rule {
+	name := serverNames[i%len(serverNames)]
+	if i >= len(serverNames) {
+		name += " " + strconv.Itoa(i)
+	}
+	return []qr2.Rule{
+		{Name: "hostname", Value: name}, {Name: "mapname", Value: g.maps[i%len(g.maps)]}, {Name: "gametype", Value: g.kinds[i%len(g.kinds)]},
+		{Name: "numplayers", Value: strconv.Itoa(min(g.playing(i), g.most))}, {Name: "maxplayers", Value: strconv.Itoa(g.most)},
+		{Name: "password", Value: strconv.Itoa(i % 5 / 4)}, {Name: "hostport", Value: strconv.Itoa(7777 + i)}, {Name: "gamever", Value: "1.42"},
+		{Name: "adminname", Value: "The admin"}, {Name: "timelimit", Value: "20"},
+		{Name: "website", Value: "https://clan.example.org/" + strings.Repeat("very-long-path/", 8)},
+	}
+}
+
+func (g *crowdGame) players(i int) qr2.Table {
+	t := qr2.Table{Columns: []string{"player_", "score_", "ping_"}}
+	for k := range min(g.playing(i), g.most) {
+		t.Rows = append(t.Rows, []string{playerNames[(i+k)%len(playerNames)], strconv.Itoa(40 - 3*k), strconv.Itoa(20 + 7*k)})
+	}
+	return t
+}
+
+// countryCodes are the countries of 127.0.0.0/11, 127.32.0.0/11 and so on.
+var countryCodes = []string{"DE", "US", "FR", "PL", "BR", "NZ", "GB", "JP"}
+
+// writeCountries writes a database in MaxMind's format with countryCodes.
+func writeCountries(t *testing.T) string {
+	t.Helper()
+	text := func(s string) string { return string([]byte{byte(2<<5 | len(s))}) + s }
+	pairs := func(list ...string) string { return string([]byte{byte(7<<5 | len(list)/2)}) + strings.Join(list, "") }
+	record := func(code string) string { return pairs(text("country"), pairs(text("iso_code"), text(code))) }
+	length := len(record("DE"))
+	const bits, gap = 8, 16
+	nodes := bits + 1 + 2 + 4 // a path to 127.0.0.0/8, then a tree for three bits
+	three := func(n int) string { return string([]byte{byte(n >> 16), byte(n >> 8), byte(n)}) }
+	var tree, data strings.Builder
+	for i := range bits { // 127 is a zero and seven ones; the other branch of each node is empty
+		branch := [2]int{nodes, nodes}
+		branch[min(i, 1)] = i + 1
+		tree.WriteString(three(branch[0]) + three(branch[1]))
+	}
+	for i := range 3 {
+		tree.WriteString(three(bits+2*i+1) + three(bits+2*i+2))
+	}
+	for i := range 4 {
+		tree.WriteString(three(nodes+gap+2*i*length) + three(nodes+gap+(2*i+1)*length))
+	}
+	for _, code := range countryCodes {
+		data.WriteString(record(code))
+	}
+	number := func(head string, n int) string { return head + string([]byte{byte(n)}) }
+	meta := pairs(
+		text("node_count"), number("\xc1", nodes), text("record_size"), number("\xa1", 24), text("ip_version"), number("\xa1", 4),
+		text("database_type"), text("Test"), text("binary_format_major_version"), number("\xa1", 2),
+		text("binary_format_minor_version"), number("\xa1", 0), text("build_epoch"), number("\x01\x02", 1),
+	)
+	path := filepath.Join(t.TempDir(), "countries.mmdb")
+	file := tree.String() + strings.Repeat("\x00", gap) + data.String() + "\xAB\xCD\xEFMaxMind.com" + meta
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// crowded starts a daemon of a community with a full list.
+func crowded(t *testing.T, servers int, more ...string) *daemon {
+	t.Helper()
+	d := startDaemon(t, append([]string{
+		"RESPAWND_GEOIP_FILE=" + writeCountries(t), "RESPAWND_WEB_TITLE=Old Games Club", "RESPAWND_WEB_CONTACT=admin@example.org",
+		"RESPAWND_WEB_MESSAGE=Friday is Instagib night, from 20:00 CET.\nNew maps: see the forum.",
+		`RESPAWND_WEB_LINKS=[{title: Discord, url: "https://discord.example/club"}, {title: Rules, url: "https://club.example.org/rules"}]`,
+		"RESPAWND_WEB_PUBLIC_URL=http://servers.example.org", "RESPAWND_WEB_GAME_ADDRESS=192.0.2.80",
+	}, more...)...)
+	d.crowd(servers)
+	return d
+}
+
+// serverID returns the id of a listed server.
+func serverID(at netip.AddrPort) string { return fmt.Sprintf("qr2-%s-%d", at.Addr(), at.Port()) }

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/web/page"
+)
+
+// connectView is the data of the template of the page about connecting.
+type connectView struct {
+	page.Frame
+	Address  string // that games should use; empty if unknown
+	Running  running
+	Services []Service
+	Choices  []choiceView // of games that look up names; none if nothing answers to those, or there are too many
+	SiteURL  string       // of this site, for others; empty if unknown
+}
+
+// choiceView is a game to be chosen.
+type choiceView struct{ Name, Title string }
+
+// serveConnect answers /connect.
+func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
+	v := connectView{Frame: s.site.CopyFrame("How to connect", page.Connect), Services: s.services(), SiteURL: s.siteURL(r)}
+	v.Preview = s.site.Preview(s.site.Base()+"/connect", "How games and game servers find this site.")
+	if a := s.gameAddress(r); a.IsValid() {
+		v.Address = a.String()
+	}
+	v.Running = runningOf(v.Services)
+	if v.Running.GameSpy {
+		v.Choices = s.choices()
+	}
+	s.show(w, r, "connect", v)
+}
+
+// mostChoices is the maximum number of games in the form of the first page.
+// With more games visitors search for theirs.
+const mostChoices = 300
+
+// choices returns the games of this community by title, or all if there are not
+// too many.
+func (s *Server) choices() []choiceView {
+	all := s.opt.Games.All()
+	if len(s.opt.Focus) > 0 {
+		all = slices.DeleteFunc(all, func(g games.Game) bool { return !s.focused(g.Name) })
+	}
+	if len(all) > mostChoices {
+		return nil
+	}
+	out := make([]choiceView, 0, len(all))
+	for _, g := range all {
+		out = append(out, choiceView{g.Name, clean.Line(s.api.Title(g.Name), maxGameText)})
+	}
+	slices.SortFunc(out, func(a, b choiceView) int { return compareTexts(a.Title, b.Title) })
+	return out
+}
+
+// chooseGame answers /games?name=, the form of the first page: it continues to
+// the page of that game.
+func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
+	g, ok := s.opt.Games.Lookup(strings.ToLower(name))
+	if !ok {
+		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
+		return
+	}
+	http.Redirect(w, r, s.gameURL(g.Name), http.StatusSeeOther)
+}

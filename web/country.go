@@ -1,0 +1,66 @@
+package web
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"github.com/respawnd/respawnd/web/api"
+)
+
+// countryTable has the English names of countries by ISO 3166 alpha-2 code, from the
+// public domain table of the time zone database.
+//
+//go:embed countries.tsv
+var countryTable string
+
+// countryNames is countryTable, read.
+var countryNames = sync.OnceValue(func() map[string]string {
+	names := make(map[string]string)
+	for line := range strings.Lines(countryTable) {
+		code, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		names[code] = name
+	}
+	return names
+})
+
+// countryName returns the name of a country, its code if the name is not known.
+func countryName(code string) string {
+	if name, ok := countryNames()[code]; ok {
+		return name
+	}
+	return code
+}
+
+// isCountry reports whether a text has the form of a country's code.
+func isCountry(code string) bool {
+	return len(code) == 2 && code[0] >= 'A' && code[0] <= 'Z' && code[1] >= 'A' && code[1] <= 'Z'
+}
+
+// flag returns the flag of a country as text, "" for anything else. Systems without
+// the picture show the two letters.
+func flag(code string) string {
+	if !isCountry(code) {
+		return ""
+	}
+	const first = '\U0001F1E6' // the regional indicator of A
+	return string([]rune{first + rune(code[0]-'A'), first + rune(code[1]-'A')})
+}
+
+// countryView is a country in the form of the list.
+type countryView struct {
+	Code, Name string
+	Servers    int
+	Selected   bool
+}
+
+// countryViews returns the countries that have servers, by name.
+func countryViews(list *api.Snapshot, selected string) (out []countryView) {
+	for _, c := range list.Countries() {
+		if isCountry(c.Code) {
+			out = append(out, countryView{c.Code, countryName(c.Code), c.Servers, c.Code == selected})
+		}
+	}
+	sortBy(out, func(v countryView) string { return v.Name })
+	return out
+}

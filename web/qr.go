@@ -1,0 +1,98 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+
+	"rsc.io/qr"
+
+	"github.com/respawnd/respawnd/web/front"
+)
+
+const (
+	qrType  = "image/svg+xml"
+	qrQuiet = 4 // light modules around a code
+	// maxQR is the maximum number of bytes in a code. It bounds the work for one.
+	maxQR = 300
+)
+
+// qrQuestion is the question for the code of a text.
+type qrQuestion struct{ text string }
+
+// replyQR sends the QR code of a text, which is never one of the visitor's.
+func (s *Server) replyQR(w http.ResponseWriter, r *http.Request, text string) {
+	if text == "" || len(text) > maxQR {
+		s.Fail(w, r, http.StatusNotFound, "there is no QR code of that")
+		return
+	}
+	s.Reply(w, r, qrType, &s.api.Snapshot().Answers, qrQuestion{text}, func() []byte { return drawQR(text) })
+}
+
+// drawQR draws a code as SVG: one path, a rectangle for each run of dark modules. It
+// has a light ground of its own, because readers need one in dark pages too.
+func drawQR(text string) []byte {
+	code, err := qr.Encode(text, qr.M)
+	if err != nil {
+		panic(err) // maxQR bytes always fit
+	}
+	size := strconv.Itoa(code.Size + 2*qrQuiet)
+	b := append([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 `), size+" "+size+`" shape-rendering="crispEdges">`...)
+	b = append(b, `<path fill="#fff" d="M0 0h`+size+"v"+size+"h-"+size+`z"/><path d="`...)
+	for y := range code.Size {
+		for x := 0; x < code.Size; {
+			run := x
+			for run < code.Size && code.Black(run, y) {
+				run++
+			}
+			if n := run - x; n > 0 {
+				b = append(b, "M"+strconv.Itoa(x+qrQuiet)+" "+strconv.Itoa(y+qrQuiet)+"h"+strconv.Itoa(n)+"v1h-"+strconv.Itoa(n)+"z"...)
+			}
+			x = run + 1
+		}
+	}
+	return append(b, "\"/></svg>\n"...)
+}
+
+// serveServerQR answers /servers/{id}/qr.svg: the code of the address to which players
+// connect.
+func (s *Server) serveServerQR(w http.ResponseWriter, r *http.Request) {
+	asker := s.api.Asker(r)
+	found, _, ok := s.api.Find(r.PathValue("id"), asker)
+	if !ok {
+		s.Fail(w, r, http.StatusNotFound, "this server is not in the list; it may have been stopped")
+		return
+	}
+	s.replyQR(w, r, gameAddressOf(found.GamePort, asker.Given(found.Public)))
+}
+
+// gameAddressOf returns the address to which players connect: the one for questions,
+// unless the server names another port.
+func gameAddressOf(port uint16, given netip.AddrPort) string {
+	if port != 0 {
+		given = netip.AddrPortFrom(given.Addr(), port)
+	}
+	return given.String()
+}
+
+// serveSiteQR answers /connect/qr.svg: the code of the address of this site.
+func (s *Server) serveSiteQR(w http.ResponseWriter, r *http.Request) { s.replyQR(w, r, s.siteURL(r)) }
+
+// siteURL returns the address under which others find this site: the configured one,
+// else the one that a visitor of the same private network reached; "" if neither is
+// known. It never comes from what the visitor sends.
+func (s *Server) siteURL(r *http.Request) string {
+	if origin := s.site.Origin(); origin != "" {
+		return origin + s.site.Base() + "/"
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || !front.IsNear(s.Visitor(r)) {
+		return ""
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	if err != nil || at.Addr().IsLoopback() || at.Addr().Zone() != "" {
+		return ""
+	}
+	return "http://" + netip.AddrPortFrom(at.Addr().Unmap(), at.Port()).String() + "/"
+}

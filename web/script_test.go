@@ -1,0 +1,142 @@
+package web
+
+import (
+	"bytes"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/web/webtest"
+)
+
+func TestHostsScripts(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com"} })
+	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/gmtest?ip=192.168.1.7").Body.String()
+	webtest.WantParts(t, "the page for a neighbour", page, `href="/games/gmtest/hosts.bat?ip=192.168.1.7"`, `href="/games/gmtest/hosts.sh?ip=192.168.1.7"`)
+	page = f.from("198.51.100.9:4000", "203.0.113.5:8080", "/games/gmtest").Body.String()
+	webtest.WantNoParts(t, "the page for a stranger", page, "hosts.bat", "hosts.sh")
+	for name, tc := range map[string]struct {
+		peer, target string
+		code         int
+	}{
+		"neighbour":    {"192.168.1.9:4000", "/games/gmtest/hosts.sh", http.StatusOK},
+		"Windows":      {"192.168.1.9:4000", "/games/gmtest/hosts.bat", http.StatusOK},
+		"stranger":     {"198.51.100.9:4000", "/games/gmtest/hosts.sh", http.StatusForbidden},
+		"bad address":  {"192.168.1.9:4000", "/games/gmtest/hosts.sh?ip=1.2.3", http.StatusBadRequest},
+		"command":      {"192.168.1.9:4000", "/games/gmtest/hosts.sh?ip=%60id%60", http.StatusBadRequest},
+		"IPv6":         {"192.168.1.9:4000", "/games/gmtest/hosts.bat?ip=::1", http.StatusBadRequest},
+		"no such game": {"192.168.1.9:4000", "/games/none/hosts.sh", http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.from(tc.peer, "192.168.1.5:8080", tc.target)
+			if w.Code != tc.code {
+				t.Fatalf("GET %s: got %d, want %d", tc.target, w.Code, tc.code)
+			}
+			if tc.code == http.StatusOK {
+				webtest.WantParts(t, tc.target, w.Body.String(), "192.168.1.5 gmtest.master.gamespy.com # respawnd gmtest;")
+				webtest.WantParts(t, tc.target, w.Header().Get("Content-Disposition"), "attachment", "hosts-gmtest.")
+			}
+		})
+	}
+}
+
+// Nothing but the names of games and hosts gets into a script, whatever a file of
+// games states.
+func TestNewScript(t *testing.T) {
+	at := netip.MustParseAddr("192.0.2.1")
+	for _, bad := range append(webtest.HostileTexts(), "a b", "$(id)", "`id`", "a;b", "a&b", "%PATH%", "a|b", "a\nb", "'", `"`, "-n", "") {
+		if _, err := newScript("gmtest", at, []string{bad}); err == nil {
+			t.Errorf("newScript takes the name %q", bad)
+		}
+		if _, err := newScript(bad, at, []string{"a.example.org"}); err == nil && !games.ValidName(bad) {
+			t.Errorf("newScript takes the game %q", bad)
+		}
+	}
+	if _, err := newScript("gmtest", netip.MustParseAddr("::1"), []string{"a.example.org"}); err == nil {
+		t.Error("newScript takes an IPv6 address")
+	}
+	if _, err := newScript("gmtest", at, nil); err == nil {
+		t.Error("newScript makes a script without names")
+	}
+}
+
+func testScript(t *testing.T) script {
+	t.Helper()
+	s, err := newScript("gmtest", netip.MustParseAddr("192.0.2.1"), []string{"gmtest.master.gamespy.com", "gpcm.gamespy.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestBatchScript(t *testing.T) {
+	text := testScript(t).write("bat")
+	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("\r\n")) || bytes.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+			t.Errorf("a line that Windows does not read: %q", line)
+		}
+	}
+	webtest.WantParts(t, "the script", string(text), "echo 192.0.2.1 gmtest.master.gamespy.com # respawnd gmtest;\r\n", "# respawnd gmtest; begin", "# respawnd gmtest; end", ":undo")
+}
+
+func TestShellScript(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	dir := t.TempDir()
+	hosts, file := filepath.Join(dir, "hosts"), filepath.Join(dir, "hosts-gmtest.sh")
+	const before = "127.0.0.1 localhost\n# respawnd gmtest2; another game\n192.0.2.9 x.example.org" // no end of the last line
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(file, string(testScript(t).write("sh")))
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), shell, append([]string{file}, args...)...)
+		cmd.Env = append(os.Environ(), "HOSTS="+hosts)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	content := func() string {
+		t.Helper()
+		b, err := os.ReadFile(hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	write(hosts, before)
+	const after = before + "\n# respawnd gmtest; begin: removed by hosts-gmtest.sh undo\n" +
+		"192.0.2.1 gmtest.master.gamespy.com # respawnd gmtest;\n192.0.2.1 gpcm.gamespy.com # respawnd gmtest;\n# respawnd gmtest; end\n"
+	for _, round := range []string{"first", "second"} {
+		if out, err := run(); err != nil || content() != after {
+			t.Fatalf("%s run: %v, %s\n%s\nwant\n%s", round, err, out, content(), after)
+		}
+	}
+	if out, err := run("undo"); err != nil || content() != before+"\n" {
+		t.Errorf("undo: %v, %s\n%q, want %q", err, out, content(), before+"\n")
+	}
+	if out, err := run("undo"); err != nil || content() != before+"\n" {
+		t.Errorf("second undo: %v, %s\n%q", err, out, content())
+	}
+	write(hosts, "")
+	if out, err := run(); err != nil || !strings.HasPrefix(content(), "# respawnd gmtest; begin") {
+		t.Errorf("an empty file: %v, %s\n%s", err, out, content())
+	}
+	if out, err := run("nonsense"); err == nil || !strings.Contains(out, "usage:") {
+		t.Errorf("an unknown word: %v, %s", err, out)
+	}
+	hosts = filepath.Join(dir, "none", "hosts")
+	if out, err := run(); err == nil || !strings.Contains(out, "Cannot write") {
+		t.Errorf("a file that cannot be written: %v, %s", err, out)
+	}
+}
