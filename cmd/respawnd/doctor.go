@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,54 +17,93 @@ import (
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	var addr netip.Addr
-	cmd := p.listCommand("doctor [IP]", "Explain the last decisions of the running daemon about an address", cobra.MaximumNArgs(1),
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			list, err := op.Verdicts(ctx, addr)
-			if err != nil {
-				return err
+	var who patient
+	cmd := p.listCommand("doctor [HOST[:PORT]]", "Explain the last decisions of the running daemon about an address or host name", cobra.MaximumNArgs(1),
+		func(ctx context.Context, op operator.Operator, args []string) error {
+			if len(args) == 0 {
+				return p.tellVerdicts(ctx, op)
 			}
-			switch {
-			case p.json:
-				return printJSON(p, list)
-			case !addr.IsValid():
-				return p.tellVerdicts(list)
-			}
-			return p.examine(ctx, op, addr, list)
+			return p.consult(ctx, op, &who)
 		})
-	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
 		if len(args) == 0 {
 			return nil
 		}
-		a, err := netip.ParseAddr(args[0])
-		if err != nil {
-			return usageError{fmt.Errorf("%q is not an address such as 203.0.113.7", args[0])}
+		if who, err = parsePatient(args[0]); err != nil {
+			return usageError{err}
 		}
-		addr = a.Unmap()
 		return nil
 	}
 	return cmd
 }
 
+// logTime returns a time in the form of the log's lines, with its zone.
+func logTime(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.RFC3339)
+}
+
 // tellVerdicts prints the latest verdicts on many addresses.
-func (p *program) tellVerdicts(list []operator.Verdict) error {
-	return p.table("service\taddress\tgame…\tverdict…\tfirst\tlast\ttimes", rows(list, func(v operator.Verdict) []string {
-		return []string{v.Service, v.Where(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times)}
-	}))
+func (p *program) tellVerdicts(ctx context.Context, op operator.Operator) error {
+	list, err := op.Verdicts(ctx, netip.Addr{})
+	if err != nil {
+		return err
+	}
+	return show(p, "service\taddress\tgame…\tverdict…\tfirst\tlast\ttimes", list, func(v operator.Verdict) []string {
+		return []string{v.Service, v.Where(), dash(v.Game), v.Verdict, logTime(v.First), logTime(v.Last), fmt.Sprint(v.Times)}
+	})
+}
+
+// consult prints everything about each address of a patient, with --json the
+// verdicts alone.
+func (p *program) consult(ctx context.Context, op operator.Operator, who *patient) error {
+	addrs, err := who.addresses(ctx, net.DefaultResolver.LookupNetIP)
+	if err != nil {
+		return err
+	}
+	if left := len(addrs) - maxAddresses; left > 0 {
+		addrs = addrs[:maxAddresses]
+		if _, err := fmt.Fprintf(p.err, "warning: %s has %s more, which are left out\n", who.host, counted(left, "address")); err != nil {
+			return err
+		}
+	}
+	for i, a := range addrs {
+		list, err := op.Verdicts(ctx, a)
+		if err != nil {
+			return err
+		}
+		own, others := who.split(list)
+		if p.json {
+			err = printJSON(p, own)
+		} else {
+			err = p.examine(ctx, op, who, a, i, own, others)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // examine prints everything about one address: the present state, and the
-// verdicts that led to it.
-func (p *program) examine(ctx context.Context, op operator.Operator, addr netip.Addr, list []operator.Verdict) error {
-	if err := p.tellPresent(ctx, op, addr); err != nil {
+// verdicts that led to it. others are verdicts on ports that are not meant.
+func (p *program) examine(ctx context.Context, op operator.Operator, who *patient, addr netip.Addr, before int, list, others []operator.Verdict) error {
+	if !who.addr.IsValid() {
+		blank := ""
+		if before > 0 {
+			blank = "\n"
+		}
+		if err := p.say("%s%s is %s", blank, who.host, addr); err != nil {
+			return err
+		}
+	}
+	if err := p.tellPresent(ctx, op, who, addr); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(v operator.Verdict) bool { return !verdicts.OfPlayer(v.Service) }) {
-		if err := p.say(`
-No packet of a game server came from %s since the daemon started. If one
-should be there, its packets do not arrive here, or come from another address:
-  - does the game find this machine by name? respawnd hosts --game GAME --ip ADDRESS
-  - does a firewall on the way let UDP through (27900; Zandronum: 15300; A2S: 27010)?`, addr); err != nil {
+	if !slices.ContainsFunc(list, ofServer) {
+		if err := p.tellNothing(who, addr, others); err != nil {
 			return err
 		}
 	}
@@ -77,6 +118,38 @@ should be there, its packets do not arrive here, or come from another address:
 	return nil
 }
 
+// ofServer reports whether a verdict is about a game server.
+func ofServer(v operator.Verdict) bool { return !verdicts.OfPlayer(v.Service) }
+
+// maxOtherPorts is the maximum number of other ports that doctor names.
+const maxOtherPorts = 10
+
+// tellNothing prints what it means that no game server is known at an address.
+func (p *program) tellNothing(who *patient, addr netip.Addr, others []operator.Verdict) error {
+	if err := p.say(`
+No packet of a game server came from %s since the daemon started, or it
+was forgotten for newer ones. If one should be there, its packets do not arrive
+here, or come from another address:
+  - does the game find this machine by name? respawnd hosts --game GAME --ip ADDRESS
+  - does a firewall on the way let UDP through (27900; Zandronum: 15300; A2S: 27010)?`, who.where(addr)); err != nil {
+		return err
+	}
+	var ports []string
+	for _, v := range slices.Backward(others) {
+		if port := fmt.Sprint(v.Address.Port()); ofServer(v) && !slices.Contains(ports, port) {
+			ports = append(ports, port)
+		}
+	}
+	switch n := len(ports); {
+	case n == 0:
+		return nil
+	case n > maxOtherPorts:
+		ports = append(ports[:maxOtherPorts], fmt.Sprintf("%d more", n-maxOtherPorts))
+	}
+	return p.say(`  - packets came from other ports of that address: %s.
+    A router may give the server another port. respawnd doctor %s`, strings.Join(ports, ", "), addr)
+}
+
 // superseded reports whether later verdicts of the same service on the same
 // address make the advice of a verdict obsolete.
 func superseded(later []operator.Verdict, v operator.Verdict) bool {
@@ -88,13 +161,13 @@ func superseded(later []operator.Verdict, v operator.Verdict) bool {
 }
 
 // tellPresent prints the servers and the bans of an address.
-func (p *program) tellPresent(ctx context.Context, op operator.Operator, addr netip.Addr) error {
+func (p *program) tellPresent(ctx context.Context, op operator.Operator, who *patient, addr netip.Addr) error {
 	servers, err := op.Servers(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, s := range servers {
-		if s.Source.Addr() != addr && s.Address.Addr() != addr {
+		if !(s.Source.Addr() == addr && who.has(s.Source)) && !(s.Address.Addr() == addr && who.has(s.Address)) {
 			continue
 		}
 		state := "listed"
@@ -111,12 +184,20 @@ func (p *program) tellPresent(ctx context.Context, op operator.Operator, addr ne
 	}
 	for _, b := range bans {
 		if b.Prefix.Contains(addr) && inForce(b, time.Now()) {
-			if err := p.say("now: a ban of %s covers it: scope %s, until %s, reason %s", b.Prefix, b.Scope, until(b.Expires), dash(b.Reason)); err != nil {
+			if err := p.say("now: a ban of %s covers it: scope %s, until %s, reason %s", b.Prefix, b.Scope, zonedUntil(b.Expires), dash(b.Reason)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// zonedUntil is until with the zone.
+func zonedUntil(t time.Time) string {
+	if t.IsZero() {
+		return until(t)
+	}
+	return logTime(t)
 }
 
 func inForce(b storage.Ban, now time.Time) bool { return b.Expires.IsZero() || now.Before(b.Expires) }
@@ -128,11 +209,11 @@ func (p *program) tellVerdict(v operator.Verdict) error {
 	if v.Game != "" {
 		game = " for game " + printable(v.Game)
 	}
-	times := ""
+	since, times := "", ""
 	if v.Times > 1 {
-		times = fmt.Sprintf(" (%d times, last %s)", v.Times, stamp(v.Last))
+		since, times = "since ", fmt.Sprintf(" (%d times, last %s)", v.Times, logTime(v.Last))
 	}
-	if err := p.say("\n%s %s from %s%s: %s%s\n  %s", stamp(v.First), v.What, v.Where(), game, v.Verdict, times, v.Cause); err != nil {
+	if err := p.say("\n%s%s %s from %s%s: %s%s\n  %s", since, logTime(v.First), v.What, v.Where(), game, v.Verdict, times, v.Cause); err != nil {
 		return err
 	}
 	if v.Advice == "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -281,6 +282,33 @@ func TestHomeNamesWhatRuns(t *testing.T) {
 	}
 	if lines < 10 {
 		t.Errorf("%d names for the hosts file, want 10 or more:\n%s", lines, hosts)
+	}
+	d.stop()
+}
+
+// Doctor takes an address with a port, and a name.
+func TestDoctorOfPortAndName(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	one, two := newHost(t, d.address["qr2"]), newHost(t, d.address["qr2"])
+	one.beat("no_such_game")
+	two.beat("no_such_game")
+	d.waitFor("the verdicts", 0, verdictOn(one.address(), verdicts.UnknownGame.String()))
+	d.waitFor("the verdicts", 0, verdictOn(two.address(), verdicts.UnknownGame.String()))
+
+	out := d.cli("doctor", one.address().String())
+	if !strings.Contains(out, "from "+one.address().String()) || strings.Contains(out, two.address().String()) {
+		t.Errorf("doctor of one port:\n%s", out)
+	}
+	if shown, _, _ := strings.Cut(strings.TrimSpace(out), " "); len(shown) < len(time.RFC3339)-len("07:00") {
+		t.Errorf("time %q, want one with a zone", shown)
+	} else if _, err := time.Parse(time.RFC3339, shown); err != nil {
+		t.Error(err)
+	}
+	wantIn(t, d.cli("doctor", "127.0.0.1:9"), "came from 127.0.0.1:9 since", "other ports of that address", fmt.Sprint(one.address().Port()))
+	wantIn(t, d.cli("doctor", "localhost"), "localhost is 127.0.0.1", one.address().String(), two.address().String())
+	if lines := strings.Split(strings.TrimSpace(d.cli("doctor", one.address().String(), "--json")), "\n"); len(lines) != 1 || !strings.Contains(lines[0], `"times":1`) {
+		t.Errorf("doctor --json: %q, want one object", lines)
 	}
 	d.stop()
 }
