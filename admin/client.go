@@ -136,6 +136,10 @@ func (c *client) Status(ctx context.Context) (operator.Status, error) {
 	return getStatus.call(ctx, c, none{})
 }
 
+func (c *client) FileBans(ctx context.Context, a netip.Addr) ([]operator.FileBan, error) {
+	return getFileBans.call(ctx, c, a)
+}
+
 func (c *client) Bans(ctx context.Context) ([]storage.Ban, error) {
 	return getBans.call(ctx, c, none{})
 }

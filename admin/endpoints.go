@@ -30,8 +30,9 @@ type (
 var (
 	getStatus = newGetter("status", "version, services with their addresses, numbers of servers, bans and sessions", operator.Operator.Status)
 
-	getBans = newGetter("bans", "all bans of the store", operator.Operator.Bans)
-	addBan  = newEndpoint("POST", "bans", "ban a prefix from a scope at once: prefix, scope, reason, by, expires", jsonBody,
+	getBans     = newGetter("bans", "all bans of the store", operator.Operator.Bans)
+	getFileBans = newEndpoint("GET", "bans/files", "bans in the files of services, with file and line: ?addr= (those that cover it)", addrParam, operator.Operator.FileBans)
+	addBan      = newEndpoint("POST", "bans", "ban a prefix from a scope at once: prefix, scope, reason, by, expires", jsonBody,
 		func(op operator.Operator, ctx context.Context, b storage.Ban) (storage.Ban, error) {
 			return b, refusedBan(op.AddBan(ctx, b))
 		})

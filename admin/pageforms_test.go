@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/racetest"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -372,5 +373,31 @@ func TestPagesOfServersAndVerdicts(t *testing.T) {
 	wantRefused(t, "odd address", b.get("/verdicts?addr=x"), http.StatusBadRequest, "not an IP address")
 	if p := b.get("/verdicts?addr=192.0.2.9"); !strings.Contains(p.body, "Nothing has come from 192.0.2.9") {
 		t.Error("GET /verdicts of an unknown address says nothing")
+	}
+	for _, at := range []string{"192.0.2.3:1", "192.0.2.3:2"} {
+		x.l.ServerLog.Note("qr2", netip.MustParseAddrPort(at), "gmtest", verdicts.NoAnswer)
+	}
+	if p := b.get("/verdicts?addr=192.0.2.3:2"); !strings.Contains(p.body, "192.0.2.3:2</code>") || strings.Contains(p.body, "192.0.2.3:1</code>") {
+		t.Errorf("GET /verdicts of one port:\n%s", p.body)
+	}
+}
+
+// The page of bans shows those in files, with hostile text as text, and not without
+// end.
+func TestPageOfFileBans(t *testing.T) {
+	x := newSite(t, nil)
+	b := x.operator(t)
+	x.l.BanFiles = func(netip.Addr) ([]operator.FileBan, error) {
+		list := []operator.FileBan{{Addresses: "192.0.2.*", Effect: "may not be listed", Reason: "<b>x", File: "/data/blocklist.txt", Line: 7}}
+		return append(list, make([]operator.FileBan, maxFileBans+4)...), nil
+	}
+	p := b.get("/bans")
+	for _, want := range []string{"<code>192.0.2.*</code>", "may not be listed", "&lt;b&gt;x", "/data/blocklist.txt:7", "5 more are not shown"} {
+		if !strings.Contains(p.body, want) {
+			t.Errorf("the page lacks %q:\n%s", want, p.body)
+		}
+	}
+	if strings.Contains(p.body, "There are no bans") {
+		t.Error("the page says that there are no bans")
 	}
 }

@@ -141,7 +141,13 @@ type banView struct {
 	Next    string
 	Scopes  []storage.Scope
 	Address string // for the form
+
+	Files     []operator.FileBan // the first ones
+	FilesMore int                // number of further ones
 }
+
+// maxFileBans is the number of lines of ban files that the page of bans shows.
+const maxFileBans = 200
 
 type banRow struct {
 	storage.Ban
@@ -162,6 +168,11 @@ func (s *Server) bansPage(r *http.Request) (view, error) {
 	for _, b := range list {
 		v.Bans = append(v.Bans, banRow{b, b.Expired(now)})
 	}
+	files, err := s.opt.Operator.FileBans(r.Context(), netip.Addr{})
+	if err != nil {
+		return view{}, err
+	}
+	v.Files, v.FilesMore = files[:min(len(files), maxFileBans)], max(len(files)-maxFileBans, 0)
 	return view{"bans", "Bans", v}, nil
 }
 
@@ -235,13 +246,18 @@ type verdictsView struct {
 func (s *Server) verdictsPage(r *http.Request) (view, error) {
 	v := verdictsView{Address: strings.TrimSpace(r.URL.Query().Get("addr"))}
 	var addr netip.Addr
+	var port uint16
 	if v.Address != "" {
-		var err error
-		if addr, err = netip.ParseAddr(v.Address); err != nil {
+		at, err := netip.ParseAddrPort(v.Address)
+		if addr, port = at.Addr(), at.Port(); err != nil {
+			addr, err = netip.ParseAddr(v.Address)
+		}
+		if err != nil {
 			return view{}, fmt.Errorf("%w: %q is not an IP address", operator.ErrBadRequest, v.Address)
 		}
 	}
 	list, err := s.opt.Operator.Verdicts(r.Context(), addr)
+	list = slices.DeleteFunc(list, func(v operator.Verdict) bool { return port != 0 && v.Address.Port() != port })
 	slices.SortStableFunc(list, func(a, b operator.Verdict) int { return b.Last.Compare(a.Last) })
 	v.Rows = list
 	return view{"verdicts", "Why is my server not listed?", v}, err

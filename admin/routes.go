@@ -29,7 +29,7 @@ func (s *Server) routes() []Route {
 	return []Route{
 		{"GET", "/api/v1/routes", "all routes with what they do: this list", s.getRoutes},
 		getStatus.on(s),
-		getBans.on(s), addBan.on(s), removeBans.on(s),
+		getBans.on(s), getFileBans.on(s), addBan.on(s), removeBans.on(s),
 		getGames.on(s), putGames.on(s), importGames.on(s), getGame.on(s), deleteGame.on(s), setMaintenance.on(s),
 		getRooms.on(s), putRoom.on(s), deleteRoom.on(s),
 		getServers.on(s), getVerdicts.on(s), getSummary.on(s),

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"io"
+	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
@@ -52,6 +53,10 @@ type Local struct {
 	// ResetPage returns the address of the page on which a reset link is used, only
 	// its path if the public address is not known, "" if there is no such page.
 	ResetPage func() string
+
+	// BanFiles returns the lines of ban files that cover an address, all of them if it is
+	// zero; nil: there are none.
+	BanFiles func(addr netip.Addr) ([]FileBan, error)
 
 	// StaticServers returns the servers that the configuration names; nil: none.
 	StaticServers func() []storage.AddedServer

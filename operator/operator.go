@@ -28,6 +28,9 @@ type Operator interface {
 	Status(ctx context.Context) (Status, error)
 
 	Bans(ctx context.Context) ([]storage.Ban, error)
+	// FileBans returns the bans in the files of services that cover an address, all
+	// of them if addr is zero. They are not among Bans.
+	FileBans(ctx context.Context, addr netip.Addr) ([]FileBan, error)
 	// AddBan puts a ban in force at once.
 	AddBan(ctx context.Context, b storage.Ban) error
 	// RemoveBan lifts the bans of a prefix and returns how many there were.

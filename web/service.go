@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -9,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/service"
@@ -58,7 +58,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
-		Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env.Bans, a) },
+		Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env, a) },
 		Accounts: account.Options{
 			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private, Mail: env.Mail,
 		},
@@ -112,8 +112,11 @@ func publicServices(opened []service.Opened) (out []Service) {
 	return out
 }
 
+// banTime is the form of the end of a ban on pages.
+const banTime = "2 January 2006, 15:04 UTC"
+
 // banWords describes the ban of an address, for visitors from it.
-func banWords(table *bans.Table, a netip.Addr) (out []string) {
+func banWords(env *service.Env, a netip.Addr) (out []string) {
 	now := time.Now()
 	for _, from := range []struct {
 		scope storage.Scope
@@ -121,13 +124,21 @@ func banWords(table *bans.Table, a netip.Addr) (out []string) {
 	}{
 		{storage.ScopeLists, "server lists"}, {storage.ScopePresence, "signing in"}, {storage.ScopeZandronum, "the Zandronum list"},
 	} {
-		ban, yes := table.Check(from.scope, a, now)
+		ban, yes := env.Bans.Check(from.scope, a, now)
 		switch {
 		case yes && ban.Expires.IsZero():
 			out = append(out, from.words+" for good")
 		case yes:
-			out = append(out, from.words+" until "+ban.Expires.UTC().Format("2 January 2006, 15:04 UTC"))
+			out = append(out, from.words+" until "+ban.Expires.UTC().Format(banTime))
 		}
+	}
+	files, _ := env.FileBans(a) // those of the running services are in memory
+	for _, b := range files {
+		until := "for good"
+		if !b.Expires.IsZero() {
+			until = "until " + b.Expires.UTC().Format(banTime)
+		}
+		out = append(out, fmt.Sprintf("the Zandronum list %s (%s, line %d)", until, filepath.Base(b.File), b.Line))
 	}
 	return out
 }

@@ -151,6 +151,7 @@ func parseRules(path string, data []byte) (rules []rule, err error) {
 			continue
 		}
 		if ok {
+			r.line = n
 			rules = append(rules, r)
 		}
 	}

@@ -29,9 +29,11 @@ func prefixPattern(p netip.Prefix) pattern {
 
 // rule is one line of a file.
 type rule struct {
-	patterns []pattern // more than one for a range
-	expires  time.Time // zero: never
-	comment  string
+	addresses string // as in the file
+	line      int
+	patterns  []pattern // more than one for a range
+	expires   time.Time // zero: never
+	comment   string
 }
 
 // Errors of a line.
@@ -69,6 +71,7 @@ func parseRule(line string) (r rule, ok bool, err error) {
 		end = len(line)
 	}
 	address, rest := line[:end], strings.TrimLeft(line[end:], " \t")
+	r.addresses = strings.Clone(address)
 	if strings.HasPrefix(rest, "<") {
 		text, after, found := strings.Cut(rest[1:], ">")
 		if !found {

@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -24,6 +25,9 @@ func (c *Config) Describe() service.Descriptor {
 		// predecessor, look up.
 		Hosts: []string{"master.zandronum.com", "skulltag.servegame.com"},
 		Files: c.files, Check: c.check,
+		FileBans: func(dataDir string, a netip.Addr) ([]operator.FileBan, error) {
+			return readFileBans(c.folder(dataDir), a)
+		},
 	}
 	if c.Query {
 		d.AskEvery = c.QueryEvery
@@ -75,7 +79,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Reload: func(to service.Service) { s.reload(to.(*Config), env) },
 		Close:  conn.Close,
 		Keeper: &service.Keeper{
-			Origin: master.FromZandronum, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted,
+			Origin: master.FromZandronum, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted, FileBans: s.FileBans,
 		},
 	}, nil
 }

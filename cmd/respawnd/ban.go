@@ -84,11 +84,25 @@ func (p *program) banList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(p, "address\tscope\tadded\tuntil\treason…", list, func(b storage.Ban) []string {
-			return []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), banEnd(b, time.Now()), dash(b.Reason)}
+		inFiles, err := op.FileBans(ctx, netip.Addr{})
+		if err != nil {
+			return err
+		}
+		if p.json {
+			return errors.Join(printJSON(p, list), printJSON(p, inFiles))
+		}
+		lines := rows(list, func(b storage.Ban) []string {
+			return []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), banEnd(b, time.Now()), dash(b.Reason), "-", "-"}
 		})
+		lines = append(lines, rows(inFiles, func(b operator.FileBan) []string {
+			return []string{printable(b.Addresses), b.Scope, "-", until(b.Expires), dash(b.Reason), printable(b.File), fmt.Sprint(b.Line)}
+		})...)
+		return p.table("address…\tscope\tadded\tuntil\treason…\tfile…\tline", lines)
 	})
 }
+
+// filePlace returns where a ban file has a ban.
+func filePlace(b operator.FileBan) string { return fmt.Sprintf("%s:%d", printable(b.File), b.Line) }
 
 func (p *program) banRemove() *cobra.Command {
 	var prefix netip.Prefix
@@ -128,6 +142,13 @@ func notBanned(ctx context.Context, op operator.Operator, prefix netip.Prefix) e
 		if b.Prefix.Bits() < prefix.Bits() && b.Prefix.Contains(prefix.Addr()) && inForce(b, time.Now()) {
 			return fmt.Errorf("%s is not banned by itself: the ban of %s covers it", prefix, b.Prefix)
 		}
+	}
+	inFiles, err := op.FileBans(ctx, prefix.Addr())
+	if err != nil {
+		return err
+	}
+	if len(inFiles) > 0 {
+		return fmt.Errorf("%s is not banned by itself: %s has a ban of %s, which is lifted there", prefix, filePlace(inFiles[0]), printable(inFiles[0].Addresses))
 	}
 	return fmt.Errorf("%s is not banned", prefix)
 }

@@ -167,7 +167,7 @@ func (p *program) tellPresent(ctx context.Context, op operator.Operator, who *pa
 		return err
 	}
 	for _, s := range servers {
-		if !(s.Source.Addr() == addr && who.has(s.Source)) && !(s.Address.Addr() == addr && who.has(s.Address)) {
+		if !slices.ContainsFunc([]netip.AddrPort{s.Source, s.Address}, func(a netip.AddrPort) bool { return a.Addr() == addr && who.has(a) }) {
 			continue
 		}
 		state := "listed"
@@ -187,6 +187,16 @@ func (p *program) tellPresent(ctx context.Context, op operator.Operator, who *pa
 			if err := p.say("now: a ban of %s covers it: scope %s, until %s, reason %s", b.Prefix, b.Scope, zonedUntil(b.Expires), dash(b.Reason)); err != nil {
 				return err
 			}
+		}
+	}
+	inFiles, err := op.FileBans(ctx, addr)
+	if err != nil {
+		return err
+	}
+	for _, b := range inFiles {
+		if err := p.say("now: a ban of %s in %s covers it: it %s, until %s, reason %s",
+			printable(b.Addresses), filePlace(b), b.Effect, zonedUntil(b.Expires), dash(b.Reason)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -50,6 +50,10 @@ func (hostileOperator) Bans(context.Context) ([]storage.Ban, error) {
 	return twice(storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll, Reason: hostileName}), nil
 }
 
+func (hostileOperator) FileBans(context.Context, netip.Addr) ([]operator.FileBan, error) {
+	return twice(operator.FileBan{Addresses: hostileName, File: hostileName, Reason: hostileName, Line: 1}), nil
+}
+
 func (hostileOperator) Games(context.Context) ([]games.Game, error) {
 	return twice(games.Game{Name: testGame, Title: hostileName, Secrets: []string{"secret"}}), nil
 }
@@ -157,7 +161,7 @@ var showCommands = map[string]struct {
 	"account list":         {"", 2},
 	"account show":         {"7", 1},
 	"audit":                {"", 2},
-	"ban list":             {"", 2},
+	"ban list":             {"", 4},
 	"cdkey list":           {"", 2},
 	"chat bans":            {"", 2},
 	"chat history":         {"#room", 2},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -117,6 +118,7 @@ func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.S
 		DataDir:   cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
 		ResetPage:     func() string { return daemon.ResetPage(cfg) },
+		BanFiles:      func(a netip.Addr) ([]operator.FileBan, error) { return daemon.FileBans(cfg, a) },
 		StaticServers: func() []storage.AddedServer { return daemon.StaticServers(cfg) },
 	}
 	l.CheckAdded = func(a *storage.AddedServer) error { return probe.CheckAdded(l.Catalogue.Catalog(), a) }

@@ -166,6 +166,7 @@ func (d *Daemon) makeOperator(s *settings) {
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
 		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
 		Unlisted:       d.keepers.unlisted,
+		BanFiles:       d.keepers.fileBans,
 		Listening:      d.listening,
 		OpenAccounts:   func(context.Context) (*accounts.Service, error) { return d.accounts, nil },
 		ResetPage:      func() string { return d.settings.Load().resetPage() },
@@ -321,7 +322,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 	env := &service.Env{
 		Name: name, Version: d.opt.Version, DataDir: s.DataDir, Started: d.started,
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
-		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.keepers.messenger(), Met: d.keepers.met,
+		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.keepers.messenger(), Met: d.keepers.met, FileBans: d.keepers.fileBans,
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,
 		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },

@@ -89,6 +89,17 @@ func (k *keepers) messenger() (m master.Messenger) {
 	return m
 }
 
+// fileBans returns the lines of ban files that cover an address, all of them if it is
+// zero.
+func (k *keepers) fileBans(a netip.Addr) (list []operator.FileBan, err error) {
+	for _, one := range k.all {
+		if one.FileBans != nil {
+			list = append(list, one.FileBans(a)...)
+		}
+	}
+	return list, nil
+}
+
 // unlisted returns the servers that services know but do not list.
 func (k *keepers) unlisted() (list []operator.Listed) {
 	for _, one := range k.all {

@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -185,6 +186,23 @@ func (s *settings) storePath() string { return filepath.Join(s.DataDir, StoreNam
 // Files returns the paths of the files of a backup by their names in it, the store
 // aside.
 func Files(c Config) map[string]string { return newSettings(c).files() }
+
+// FileBans reads the ban files of all services and returns the lines that cover an
+// address, all of them if it is zero.
+func FileBans(c Config, a netip.Addr) (list []operator.FileBan, err error) {
+	s := newSettings(c)
+	for _, e := range s.entries {
+		if e.FileBans == nil || !e.On {
+			continue
+		}
+		more, err := e.FileBans(s.DataDir, a)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
 
 // StaticServers returns the servers that a configuration names, as records of
 // the store.

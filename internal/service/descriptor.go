@@ -1,9 +1,11 @@
 package service
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -60,6 +62,9 @@ type Descriptor struct {
 	Audit int
 	// Private reports that strangers must not learn which accounts exist.
 	Private bool
+	// FileBans reads the lines of the service's ban files that cover an address, all of
+	// them if it is zero; nil: it has no such files. See Keeper for one that runs.
+	FileBans func(dataDir string, a netip.Addr) ([]operator.FileBan, error)
 	// Files returns the files of the service that a backup holds, by name there, for
 	// a data folder.
 	Files func(dataDir string) map[string]string

@@ -79,6 +79,9 @@ type Keeper struct {
 	Met      func(netip.AddrPort)  // players reached the server at an address by NAT negotiation
 	Exempt   func(netip.Addr) bool // reports whether the list's limits per address do not apply
 	Unlisted func() []Unlisted     // servers that it knows but does not list
+	// FileBans returns the lines of its ban files that cover an address, all of them
+	// if it is zero.
+	FileBans func(netip.Addr) []operator.FileBan
 	// Messenger delivers messages of players to them.
 	Messenger master.Messenger
 }
@@ -134,6 +137,8 @@ type Env struct {
 	Servers   *verdicts.Log                                           // verdicts on servers: why they are listed or not
 	Players   *verdicts.Log                                           // verdicts on players: lists, sign-in, negotiation
 	Messenger master.Messenger                                        // sends to listed servers; nil: not possible
+	// FileBans returns the lines of the ban files in force that cover an address.
+	FileBans func(netip.Addr) ([]operator.FileBan, error)
 	// Met notes that players reached the server at an address, if there is one,
 	// by NAT negotiation.
 	Met func(netip.AddrPort)

@@ -236,7 +236,7 @@ var signInTexts = map[Verdict]Explanation{
 // keyTexts are for game servers that ask whether a CD key is good.
 var keyTexts = map[Verdict]Explanation{
 	MalformedRequest: {Advice: "Check that the server's port for CD keys points here and at no other service."},
-	Banned:    {Cause: "the address is banned from asking for CD keys"},
+	Banned:           {Cause: "the address is banned from asking for CD keys"},
 	Limited: {
 		Cause:  "too many CD keys were asked for from this address",
 		Advice: "The operator can raise cdkey.rate and cdkey.burst or add the network to net.trusted.",
