@@ -10,7 +10,7 @@ help: ## this list
 	@sed -nE 's/^([a-z]+): ## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 build: ## build ./respawnd
-	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.release=$$(packaging/version)" -o respawnd ./cmd/respawnd
 
 quick: ## the short tests: no processes, one test of the whole daemon for each protocol
 	$(GO) test -short ./...
@@ -52,7 +52,7 @@ browser: ## the pages in Chromium, with pictures in tools/browser/artefacts
 weigh: ## size and modules of the program against the budget
 	./.ci/weigh
 
-packages: ## archives and Debian packages in dist/
+packages: ## archives, Debian and RPM packages in dist/
 	packaging/build
 
 ci: ## all of what CI runs

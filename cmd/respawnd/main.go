@@ -118,6 +118,9 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
+// moreCommands are those of builds with tags.
+var moreCommands []func(*program) *cobra.Command
+
 func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "respawnd",
@@ -140,6 +143,10 @@ func (p *program) rootCommand() *cobra.Command {
 		p.hostsCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(),
 		p.queryCommand(), p.auditCommand(), p.webhookCommand(),
 	)
+	for _, command := range moreCommands {
+		root.AddCommand(command(p))
+	}
+	completeArgs(root)
 	return root
 }
 
