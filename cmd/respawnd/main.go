@@ -118,9 +118,6 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// moreCommands are those of builds with tags.
-var moreCommands []func(*program) *cobra.Command
-
 func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "respawnd",
@@ -143,9 +140,7 @@ func (p *program) rootCommand() *cobra.Command {
 		p.hostsCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(),
 		p.queryCommand(), p.auditCommand(), p.webhookCommand(),
 	)
-	for _, command := range moreCommands {
-		root.AddCommand(command(p))
-	}
+	root.AddCommand(buildCommands()...)
 	completeArgs(root)
 	return root
 }

@@ -12,18 +12,16 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// The pages of the manual are made by a build of their own, so that the program
-// does not carry what writes them.
-func init() {
-	moreCommands = append(moreCommands, func(*program) *cobra.Command {
-		return &cobra.Command{
-			Use:    "manual FOLDER",
-			Short:  "Write manual pages and completions for packages",
-			Hidden: true,
-			Args:   usage(cobra.ExactArgs(1)),
-			RunE:   func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), args[0]) },
-		}
-	})
+// buildCommands returns the command that writes the manual. It is in a build of its
+// own, so that the program does not carry what it needs.
+func buildCommands() []*cobra.Command {
+	return []*cobra.Command{{
+		Use:    "manual FOLDER",
+		Short:  "Write manual pages and completions for packages",
+		Hidden: true,
+		Args:   usage(cobra.ExactArgs(1)),
+		RunE:   func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), args[0]) },
+	}}
 }
 
 // manualSections returns the sections that only the first page has, in the form of
