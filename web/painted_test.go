@@ -61,7 +61,12 @@ func TestColouredPages(t *testing.T) {
 	f.server.opt.Prober = coloured{}
 	page := f.Page("/servers/qr2-192.0.2.1-6500")
 	webtest.WantParts(t, "the answer of a server", page, `<span class="ink-purple">Zo</span><span class="ink-cyan">e</span>`, `<span class="ink-yellow">Live &lt;i&gt;Inn</span>`)
-	for _, path := range []string{"/", "/servers", "/games/gmother"} {
-		webtest.WantNoParts(t, path, strings.ReplaceAll(f.Page(path), "^1The ^2&lt;b&gt;Inn", ""), "^1", "^2")
+	for _, path := range []string{"/", "/servers", "/games/gmother", "/players"} {
+		page := f.Page(path)
+		webtest.WantParts(t, path, page, `<span class="ink-red">The </span><span class="ink-green">&lt;b&gt;Inn</span>`)
+		webtest.WantNoParts(t, path, strings.ReplaceAll(page, "^1The ^2&lt;b&gt;Inn", ""), "^1", "^2", "<b>Inn")
+		if path == "/players" {
+			webtest.WantParts(t, path, page, `<span class="ink-blue">Ann</span>`)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -26,6 +27,7 @@ type playersView struct {
 // onlineView is a player on a server.
 type onlineView struct {
 	Name, Score, Server, Game, Map string
+	Painted, PaintedServer         template.HTML // the names in their colours
 	Link, GameURL                  string
 }
 
@@ -124,6 +126,7 @@ func (o online) page(from, most int) (out []seat) {
 func (s *Server) onlineView(at seat, asker advertise.Asker) onlineView {
 	r := at.row
 	v := onlineView{
+		Painted: painted(r.PlayerParts(at.i, maxNameText)), PaintedServer: painted(r.NameParts(maxNameText)),
 		Name: clean.Line(r.PlayerName(at.i), maxNameText), Score: clean.Line(r.PlayerScore(at.i), maxScoreText),
 		Server: clean.Line(r.Name, maxNameText), Game: clean.Line(r.Title, maxGameText), Map: clean.Line(r.Map, maxAreaText),
 		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game),

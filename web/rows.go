@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
 )
@@ -34,6 +35,7 @@ type columnView struct {
 
 // rowView is a server in a list.
 type rowView struct {
+	Parts                             []colour.Part // of the name, in their colours
 	Name, Game, Map, Country, Address string
 	Flag                              string
 	Link, GameURL                     string
@@ -49,7 +51,8 @@ type rowView struct {
 func (s *Server) rowView(r *api.Row, now time.Time, asker advertise.Asker) rowView {
 	given := asker.Given(r.Public)
 	return rowView{
-		Name: clean.Line(r.Name, maxNameText), Game: clean.Line(r.Title, maxGameText), Map: clean.Line(r.Map, maxAreaText),
+		Parts: r.NameParts(maxNameText),
+		Name:  clean.Line(r.Name, maxNameText), Game: clean.Line(r.Title, maxGameText), Map: clean.Line(r.Map, maxAreaText),
 		Country: clean.Line(r.Country, maxAreaText), Flag: flag(r.Country), Address: given.String(),
 		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game), Join: s.joinLink(r, given),
 		Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
@@ -141,7 +144,7 @@ func appendRow(b []byte, v *rowView, games bool) []byte {
 		b = append(b, `><i>no name</i></a>`...)
 	} else {
 		b = append(appendText(append(b, ` title="`...), v.Name), `"><bdi>`...)
-		b = append(appendText(b, v.Name), `</bdi></a>`...)
+		b = append(appendPainted(b, v.Parts), `</bdi></a>`...)
 	}
 	if v.Password {
 		b = append(b, ` <span class="tag">password</span>`...)

@@ -88,6 +88,12 @@ func (r *reading) PlayerName(i int) string {
 	return clean.Text(colour.Strip(r.Colours, r.Players.Value(i, r.nameSlot)))
 }
 
+// PlayerParts returns the name of a player below PlayerCount in its colours, at most n
+// characters of it.
+func (r *reading) PlayerParts(i, n int) []colour.Part {
+	return colour.Parts(r.Colours, r.Players.Value(i, r.nameSlot), n)
+}
+
 // PlayerScore returns the score of a player below PlayerCount, "" if it is unknown.
 func (r *reading) PlayerScore(i int) string {
 	if r.scoreSlot < 0 {
