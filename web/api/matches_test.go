@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -20,11 +21,11 @@ func TestMatches(t *testing.T) {
 	second := Match{2, "agreed", true, at, []MatchPlayer{{1, "Ann <b>", 10, "win"}, {0, "", 20, "loss"}}}
 	first := Match{1, "open", false, at, []MatchPlayer{{2, "Ben", 0, "win"}}}
 	for query, want := range map[string]matchesJSON{
-		"":                  {"gmtest", []Match{second, first}, 0},
-		"?limit=2":          {"gmtest", []Match{second, first}, 0},
-		"?limit=1":          {"gmtest", []Match{second}, 2},
-		"?limit=1&before=2": {"gmtest", []Match{first}, 0},
-		"?before=1":         {"gmtest", []Match{}, 0},
+		"":                                {"gmtest", []Match{second, first}, 0},
+		fmt.Sprint("?limit=", maxMatches): {"gmtest", []Match{second, first}, 0},
+		"?limit=1":                        {"gmtest", []Match{second}, 2},
+		"?limit=1&before=2":               {"gmtest", []Match{first}, 0},
+		"?before=1":                       {"gmtest", []Match{}, 0},
 	} {
 		w := f.Get(path + query)
 		if got := webtest.Decode[matchesJSON](t, w.Body); w.Code != http.StatusOK || !cmp.Equal(got, want) {
@@ -32,7 +33,7 @@ func TestMatches(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]int{
-		path + "?before=-1": 400, path + "?limit=0": 400, path + "?limit=101": 400, path + "?x=1": 400,
+		path + "?before=-1": 400, path + "?limit=0": 400, path + fmt.Sprint("?limit=", maxMatches+1): 400, path + "?x=1": 400,
 		"/api/v1/games/gmother/matches": 200, "/api/v1/games/nothing/matches": 404,
 	} {
 		if w := f.Get(target); w.Code != want {

@@ -23,13 +23,13 @@ func TestRanking(t *testing.T) {
 	ben := PlayerRank{1, 2, "Ben", 30, at}
 	boards := []BoardName{{"kills", "Most <kills>"}, {"best", "best"}}
 	for query, want := range map[string]rankingJSON{
-		"":                {"gmtest", "kills", boards, 0, []PlayerRank{ben, ann}, 0},
-		"?board=kills":    {"gmtest", "kills", boards, 0, []PlayerRank{ben, ann}, 0},
-		"?limit=2":        {"gmtest", "kills", boards, 0, []PlayerRank{ben, ann}, 0},
-		"?limit=1":        {"gmtest", "kills", boards, 0, []PlayerRank{ben}, 1},
-		"?limit=1&from=1": {"gmtest", "kills", boards, 1, []PlayerRank{ann}, 0},
-		"?from=100000":    {"gmtest", "kills", boards, 100000, []PlayerRank{}, 0},
-		"?board=best":     {"gmtest", "best", boards, 0, []PlayerRank{{1, 2, "Ben", 7, at}}, 0},
+		"":                                {"gmtest", "kills", boards, 0, []PlayerRank{ben, ann}, 0},
+		"?board=kills":                    {"gmtest", "kills", boards, 0, []PlayerRank{ben, ann}, 0},
+		fmt.Sprint("?limit=", maxRanks):   {"gmtest", "kills", boards, 0, []PlayerRank{ben, ann}, 0},
+		"?limit=1":                        {"gmtest", "kills", boards, 0, []PlayerRank{ben}, 1},
+		"?limit=1&from=1":                 {"gmtest", "kills", boards, 1, []PlayerRank{ann}, 0},
+		fmt.Sprint("?from=", maxFromRank): {"gmtest", "kills", boards, maxFromRank, []PlayerRank{}, 0},
+		"?board=best":                     {"gmtest", "best", boards, 0, []PlayerRank{{1, 2, "Ben", 7, at}}, 0},
 	} {
 		w := f.Get(path + query)
 		if got := webtest.Decode[rankingJSON](t, w.Body); w.Code != http.StatusOK || !cmp.Equal(got, want) {
@@ -37,7 +37,7 @@ func TestRanking(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]int{
-		path + "?board=none": 404, path + "?from=-1": 400, path + "?from=100001": 400, path + "?limit=0": 400, path + "?limit=501": 400,
+		path + "?board=none": 404, path + "?from=-1": 400, path + fmt.Sprint("?from=", maxFromRank+1): 400, path + "?limit=0": 400, path + fmt.Sprint("?limit=", maxRanks+1): 400,
 		path + "?limit=x": 400, path + "?board=kills&board=best": 400, path + "?x=1": 400,
 		"/api/v1/games/gmother/ranking": 404, "/api/v1/games/nothing/ranking": 404,
 	} {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]int{
-		path + "?from=-1": 400, path + "?limit=0": 400, path + "?limit=101": 400, path + "?x=1": 400,
+		path + "?from=-1": 400, path + "?limit=0": 400, path + fmt.Sprint("?limit=", maxRecords+1): 400, path + fmt.Sprint("?limit=", maxRecords): 200, path + "?x=1": 400,
 		"/api/v1/games/GMTEST/tables/LEVELS": 200, "/api/v1/games/gmtest/tables/empty": 200,
 		"/api/v1/games/gmtest/tables/notes": 404, "/api/v1/games/gmtest/tables/other": 404,
 		"/api/v1/games/gmother/tables/levels": 404, "/api/v1/games/nothing/tables/levels": 404,
