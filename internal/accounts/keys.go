@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/respawnd/respawnd/internal/durable"
 )
 
 // Errors of the key file.
@@ -29,11 +29,10 @@ var (
 )
 
 const (
-	keyFormat   = 1
-	keyLen      = 32 // AES-256
-	maxKeyFile  = 64 << 10
-	maxKeys     = 64
-	keyFileMode = 0o600
+	keyFormat  = 1
+	keyLen     = 32 // AES-256
+	maxKeyFile = 64 << 10
+	maxKeys    = 64
 )
 
 // keyFile is the key file: JSON, outside the store. Sealed values name their
@@ -149,53 +148,11 @@ func readKeys(path string) (*keyring, error) {
 	return r, nil
 }
 
-// write writes the key file under another name, syncs it and renames it to
-// path. With fresh it refuses to replace a file.
-func (r *keyring) write(path string, fresh bool) (err error) {
+// write writes the key file. With fresh it refuses to replace a file.
+func (r *keyring) write(path string, fresh bool) error {
 	text, err := json.Marshal(r.file)
 	if err != nil {
 		return err
 	}
-	dir, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	name := filepath.Base(path)
-	tmp := name + ".tmp"
-	if err := dir.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, keyFileMode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, dir.Remove(tmp))
-	}
-	if fresh {
-		if _, err := dir.Stat(name); err == nil {
-			return errors.Join(fs.ErrExist, dir.Remove(tmp))
-		}
-	}
-	if err := dir.Rename(tmp, name); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes the names in a folder durable, where the system can do that.
-func syncDir(dir *os.Root) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.WriteSecret(path, append(text, '\n'), !fresh)
 }

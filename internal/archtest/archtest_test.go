@@ -40,6 +40,7 @@ var ranks = map[string]int{
 	"internal/backup":      0,
 	"internal/clean":       0,
 	"internal/clock":       0,
+	"internal/durable":     0,
 	"internal/hostnet":     0,
 	"internal/logtail":     0,
 	"internal/metric":      0,

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/durable"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -158,7 +159,7 @@ func Unpack(r io.Reader, dir string) (err error) {
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
-			return syncDir(dir)
+			return durable.SyncDir(dir)
 		}
 		if err != nil || storage.CheckFileHash(h.Name) != nil || h.Typeflag != tar.TypeReg || h.Size > storage.MaxFileSize {
 			return ErrPack

@@ -11,9 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/durable"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -122,7 +122,7 @@ func (t *Table) makeFolder() error {
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(t.dir))
+	return durable.SyncDir(filepath.Dir(t.dir))
 }
 
 // Write implements io.Writer. The error is ErrTooLarge for more bytes than were
@@ -184,7 +184,7 @@ func (t *Table) keep(part, hash string) error {
 			return err
 		}
 	}
-	return syncDir(t.dir) // the upload that named it may not have done that yet
+	return durable.SyncDir(t.dir) // the upload that named it may not have done that yet
 }
 
 // Discard ends the upload without a file, if it has not ended.
@@ -201,16 +201,4 @@ func (u *Upload) Discard() {
 		u.table.mu.Unlock()
 	}
 	u.table.release(u.owner, u.limit)
-}
-
-// syncDir makes the names in a folder durable, where the system can do that.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -11,10 +11,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/respawnd/respawnd/internal/durable"
 )
 
 // KeyName is the name of the service key in the data folder and in a backup.
@@ -24,9 +25,8 @@ const (
 	keyBits  = 1024 // games have room for no other length
 	keyBytes = keyBits / 8
 
-	keyFileMode = 0o600
-	maxKeyFile  = 16 << 10
-	keyType     = "RSA PRIVATE KEY"
+	maxKeyFile = 16 << 10
+	keyType    = "RSA PRIVATE KEY"
 )
 
 // What OpenKey and ReadKey reject.
@@ -123,49 +123,9 @@ func (k *Key) Public() *rsa.PublicKey { return &k.private.PublicKey }
 
 // writeKey writes a key file under another name, syncs it and renames it to path,
 // which must not exist.
-func writeKey(path string, private *rsa.PrivateKey) (err error) {
-	dir, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	name := filepath.Base(path)
-	tmp := name + ".tmp"
-	if err := dir.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, keyFileMode)
-	if err != nil {
-		return err
-	}
-	err = pem.Encode(f, &pem.Block{Type: keyType, Bytes: x509.MarshalPKCS1PrivateKey(private)})
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		if _, there := dir.Stat(name); there == nil {
-			err = fs.ErrExist
-		}
-	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(tmp))
-	}
-	if err := dir.Rename(tmp, name); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes the names in a folder durable, where the system can do that.
-func syncDir(dir *os.Root) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+func writeKey(path string, private *rsa.PrivateKey) error {
+	block := pem.Block{Type: keyType, Bytes: x509.MarshalPKCS1PrivateKey(private)}
+	return durable.WriteSecret(path, pem.EncodeToMemory(&block), false)
 }
 
 // Explain describes to an operator how games are patched for a key.
