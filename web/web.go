@@ -106,7 +106,6 @@ func New(opt Options) *Server {
 func (s *Server) Reload(c *Config) {
 	s.SetLimits(c.Rate, c.Burst, c.TrustedProxies)
 	s.api.SetStreams(c.MaxStreams, c.MaxStreamsPerAddr)
-	s.accounts.SetContact(c.Contact)
 	s.site.SetCommunity(c.community())
 	s.accounts.SetLimits(c.Accounts, c.Forms, c.Registrations)
 }

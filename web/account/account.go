@@ -72,7 +72,6 @@ type Pages struct {
 	site      *page.Site
 	templates map[string]*template.Template
 	limits    atomic.Pointer[limits] // never nil
-	contact   atomic.Pointer[string] // never nil
 	mailer    *mailer
 	sessions  *session.Table[storage.UserID, login]
 	forms     *session.Forms
@@ -105,7 +104,6 @@ func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p.cookie = session.Cookie{Name: prefix + "session", Secure: p.secure}
 	p.tie = session.Cookie{Name: prefix + "form", Secure: p.secure}
 	p.SetLimits(false, 0, 0)
-	p.SetContact("")
 	p.mailer = newMailer(p)
 	f.Gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
 	return p

@@ -204,7 +204,7 @@ func (m *mailer) message(to string, link accounts.Reset) mail.Message {
 		"Open this link to set it:\n\n" + m.opt.PublicURL + ResetPath + "#" + link.Code + "\n\n" +
 		"It works once, until " + link.Expires.UTC().Format("2 January 2006, 15:04 UTC") + ". Links from before do not work any more.\n" +
 		"If you did not ask for it, do nothing: your password stays as it is.\n"
-	if contact := *m.contact.Load(); contact != "" {
+	if contact := m.contact(); contact != "" {
 		text += "\nQuestions? " + contact + "\n"
 	}
 	return mail.Message{Name: name, To: to, Subject: "New password for " + name, Text: text}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/web/page"
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
@@ -81,7 +82,7 @@ func (p *post) results(result string) int {
 func TestResetMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
-		p.pages.SetContact("#help on IRC")
+		p.pages.site.SetCommunity(page.Community{Title: "The Inn", Contact: page.Link{Title: "#help on IRC"}})
 		p.make("Ann@example.org")
 		b := p.browser("198.51.100.7:4000")
 		for _, email := range []string{"ann@EXAMPLE.org", "none@example.org"} {
@@ -99,7 +100,7 @@ func TestResetMail(t *testing.T) {
 			t.Fatalf("%d mails, %d sent, %d unknown, want one each", len(p.sent), p.results(mailSent), p.results(mailUnknown))
 		}
 		m := p.sent[0]
-		if m.To != "Ann@example.org" || strings.ContainsAny(m.Subject, "\r\n") || !strings.Contains(m.Text, "#help on IRC") || strings.Contains(m.Text, "evil") {
+		if m.To != "Ann@example.org" || strings.ContainsAny(m.Subject, "\r\n") || !strings.Contains(m.Text, "#help on IRC") || !strings.Contains(m.Text, "\nThe Inn (") || m.Subject != "New password for The Inn" || strings.Contains(m.Text, "evil") {
 			t.Errorf("the mail is %+v", m)
 		}
 		_, rest, ok := strings.Cut(m.Text, public+"/account/reset#")

@@ -19,25 +19,26 @@ const ResetPath = prefix + "/reset"
 // maxCodeField is the longest link that is read, in bytes.
 const maxCodeField = 1000
 
-// maxContact is the longest contact that the page shows, in characters.
-const maxContact = 200
+// maxContact is the longest contact that the page and mail show, in characters, and
+// maxSiteName the longest name of the site in mail.
+const (
+	maxContact  = 200
+	maxSiteName = 100
+)
 
-// SetContact sets whom visitors ask for help, as plain text; it may be empty.
-func (p *Pages) SetContact(text string) {
-	text = clean.Line(text, maxContact)
-	p.contact.Store(&text)
-}
+// contact returns whom visitors ask for help, as plain text; it may be empty.
+func (p *Pages) contact() string { return clean.Line(p.site.Look().Contact.Title, maxContact) }
 
 // Run mails reset links until ctx ends. It is called once.
 func (p *Pages) Run(ctx context.Context) { p.mailer.run(ctx) }
 
 // name returns the name of the site in mail.
-func (p *Pages) name() string { return "respawnd" }
+func (p *Pages) name() string { return clean.Line(p.site.Name(), maxSiteName) }
 
 // resetView returns the data of the page for a code, which may be empty.
 func (v *visit) resetView(code string) accountView {
 	a := v.view("Set a new password")
-	a.Script, a.Code, a.Contact = v.site.ResetScript(), code, *v.contact.Load()
+	a.Script, a.Code, a.Contact = v.site.ResetScript(), code, v.contact()
 	return a
 }
 

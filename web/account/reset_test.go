@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/web/page"
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
@@ -110,7 +111,7 @@ func TestResetPage(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	f.pages.SetContact("<b>#help</b>\non IRC")
+	f.pages.site.SetCommunity(page.Community{Contact: page.Link{Title: "<b>#help</b>\non IRC"}})
 	b.get("/account/reset")
 	webtest.WantParts(t, "the page", b.page, "To get one, ask <bdi>&lt;b&gt;#help&lt;/b&gt;")
 	webtest.WantParts(t, "the page to log in", f.browserAt("/account/login"), `href="/account/reset"`)

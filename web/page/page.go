@@ -99,6 +99,9 @@ func (s *Site) Origin() string { return s.origin }
 // Look returns what the pages have in common now.
 func (s *Site) Look() *Look { return s.look.Load() }
 
+// Name returns the name of the site.
+func (s *Site) Name() string { return cmp.Or(s.Look().Title, program) }
+
 // SetAccounts shows the link to the pages of accounts, or hides it.
 func (s *Site) SetAccounts(on bool) { s.change(func(l *Look) { l.Accounts = on }) }
 
@@ -154,7 +157,7 @@ func (s *Site) Frame(title, place string) Frame {
 	look := s.Look()
 	return Frame{
 		Look: look, Base: s.base, Style: s.base + s.style.url, Icon: s.base + s.icon.url,
-		Version: s.version, Title: title, Site: cmp.Or(look.Title, program), Place: place,
+		Version: s.version, Title: title, Site: s.Name(), Place: place,
 	}
 }
 
