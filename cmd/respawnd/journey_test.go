@@ -152,9 +152,11 @@ var journeys = map[string][]step{
 	"docs/api.md": {
 		{line: `curl "http://localhost:8080/api/v1/servers?game=gmtest&sort=players&limit=50"`, before: (*journey).serveWithHooks, want: []string{`"The Inn"`, `"gmtest"`}},
 		{line: `curl "http://localhost:8080/api/v1/servers?q=inn&full=1"`, want: []string{`"The Inn"`, `"maxplayers"`}},
+		{line: `curl "http://localhost:8080/api/v1/servers?players=2&open=1&country=NZ&fields=name,address,players,map"`, want: []string{`"servers":[]`}},
 		{line: `curl "http://localhost:8080/api/v1/games?active=1"`, want: []string{`"gmtest"`}},
 		{line: `curl "http://localhost:8080/api/v1/games/gmtest"`, want: []string{`"gmtest"`}},
 		{line: `curl "http://localhost:8080/api/v1/stats"`, want: []string{`"servers"`}},
+		{line: `curl "http://localhost:8080/api/v1/stats/history?span=30d&game=gmtest"`, want: []string{`"kept"`}},
 		{line: `curl "http://localhost:8080/api/v1/openapi.json"`, want: []string{`"openapi"`, `"/events"`}},
 		{line: `curl -N "http://localhost:8080/api/v1/events?game=gmtest"`, want: []string{"\n"}},
 		{line: `respawnd webhook list`, want: []string{"chat", "bot", "discord", "up, down, players"}},
