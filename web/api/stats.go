@@ -58,7 +58,7 @@ func (s *API) stats(list *Snapshot, now time.Time) statsJSON {
 	for _, g := range list.Games {
 		out.Games = append(out.Games, gameTotals{g.Name, g.Title, g.Servers(), g.Players})
 	}
-	var servers, players [master.Static + 1]int
+	var servers, players [master.Origins]int
 	for _, r := range list.Rows {
 		servers[r.Origin]++
 		players[r.Origin] += r.Count

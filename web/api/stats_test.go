@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,6 +31,20 @@ func TestStats(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, webtest.Decode[statsJSON](t, f.Get("/api/v1/stats").Body)); diff != "" {
 			t.Errorf("stats (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestStatsOfEveryOrigin lists a server of each origin.
+func TestStatsOfEveryOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		for o := range master.Origins {
+			f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.%d:6500", o+1), Change: func(s *master.Server) { s.Origin = o }})
+		}
+		got := webtest.Decode[statsJSON](t, f.Get("/api/v1/stats").Body)
+		if len(got.Origins) != int(master.Origins) {
+			t.Errorf("%d origins, want %d: %+v", len(got.Origins), master.Origins, got.Origins)
 		}
 	})
 }
