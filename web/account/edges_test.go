@@ -4,16 +4,26 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/web/page"
 )
 
-func TestContactLimit(t *testing.T) {
-	var p Pages
-	for n, want := range map[int]int{0: 0, maxContact: maxContact, maxContact + 1: maxContact} {
-		text := strings.Repeat("c", n)
-		p.SetContact(text)
-		got := *p.contact.Load()
-		if utf8.RuneCountInString(got) != want || (got == text) != (n == want) {
-			t.Errorf("contact of %d characters: %q, want %d characters", n, got, want)
+func TestTextsOfTheOperator(t *testing.T) {
+	p := Pages{site: page.New("", "")}
+	for name, tc := range map[string]struct {
+		most int
+		set  func(text string) page.Community
+		get  func() string
+	}{
+		"contact": {maxContact, func(text string) page.Community { return page.Community{Contact: page.Link{Title: text}} }, p.contact},
+		"name":    {maxSiteName, func(text string) page.Community { return page.Community{Title: text} }, p.name},
+	} {
+		for n, want := range map[int]int{1: 1, tc.most: tc.most, tc.most + 1: tc.most} {
+			text := strings.Repeat("c", n)
+			p.site.SetCommunity(tc.set(text))
+			if got := tc.get(); utf8.RuneCountInString(got) != want || (got == text) != (n == want) {
+				t.Errorf("%s of %d characters: %q, want %d characters", name, n, got, want)
+			}
 		}
 	}
 }
