@@ -46,7 +46,8 @@ func get(t testing.TB, d *running, service, method, path, token string) (int, st
 func metric(t testing.TB, d *running, sample string) string {
 	t.Helper()
 	name, _, _ := strings.Cut(sample, "{")
-	return metrics(t, d, name)[sample]
+	histogram := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_count"), "_sum"), "_bucket")
+	return metrics(t, d, name, histogram)[sample]
 }
 
 // metrics returns the samples of some metrics. All of them, compressed, take a daemon
