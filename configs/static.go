@@ -11,4 +11,4 @@ type StaticServer struct {
 func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
 
 // StaticProtocols returns the protocols in which a game server can be queried.
-func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "ssq", "zandronum"} }
+func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "ssq", "zandronum", "quake3"} }

@@ -226,7 +226,7 @@ func TestBanThatCoversAnAddressIsNamed(t *testing.T) {
 	if out := cli(t, env, "ban", "remove", "198.51.100.0/24"); out != "lifted 1 ban of 198.51.100.0/24\n" {
 		t.Errorf("ban remove printed %q", out)
 	}
-	refused(t, exitUsage, env, []string{"doctor", "myserver"}, `"myserver" is not an address`)
+	refused(t, exitUsage, env, []string{"doctor", "my server"}, `"my server" is not an address`)
 }
 
 func TestCommandsOutsideTheDaemonsFolder(t *testing.T) {

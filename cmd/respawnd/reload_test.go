@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/webservices/motd"
 )
 
@@ -88,7 +89,7 @@ func another(t *testing.T, path string, v reflect.Value) {
 	prefix := netip.MustParsePrefix("192.0.2.0/24")
 	switch f := v.Addr().Interface().(type) {
 	case *string:
-		*f = map[string]string{".ZanMaster.NotEnforcing": "mark", ".GPCM.SecondLogin": "allow"}[path]
+		*f = map[string]string{".ZanMaster.NotEnforcing": "mark", ".GPCM.SecondLogin": "allow", ".Web.Title": "The Inn", ".Web.Contact": "ann@example.org", ".Web.Message": "Hello"}[path]
 	case *int:
 		*f++
 	case *time.Duration:
@@ -105,7 +106,7 @@ func another(t *testing.T, path string, v reflect.Value) {
 		*f = []string{"another"}
 	case *[]netip.AddrPort:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-	case *[]configs.StaticServer, *[]configs.Webhook, *[]motd.Patch:
+	case *[]configs.StaticServer, *[]configs.Webhook, *[]motd.Patch, *[]web.Link:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	default:
 		t.Fatalf("%s: no other value of type %v", path, v.Type())

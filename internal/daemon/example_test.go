@@ -134,7 +134,7 @@ func TestServiceOfAnotherProgram(t *testing.T) {
 		t.Errorf("answer %q after a reload, want goodbye ping", got)
 	}
 	wantMetric(t, d)
-	wantOnPage(t, "http://"+addresses["web"]+"/", "Echoes for players")
+	wantOnPage(t, "http://"+addresses["web"]+"/connect", "Echoes for players")
 	wantStep(t, c, addresses)
 	stop()
 	if err := <-ended; err != nil {
