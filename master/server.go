@@ -32,7 +32,7 @@ const (
 var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3"}
 
 // Origins is the number of origins: all are below it.
-const Origins = Origin(len(originNames))
+const Origins = len(originNames)
 
 // String returns the origin's name as logs, JSON and the store spell it.
 func (o Origin) String() string {

@@ -39,11 +39,11 @@ func TestStats(t *testing.T) {
 func TestStatsOfEveryOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		for o := range master.Origins {
+		for o := range master.Origin(master.Origins) {
 			f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.%d:6500", o+1), Change: func(s *master.Server) { s.Origin = o }})
 		}
 		got := webtest.Decode[statsJSON](t, f.Get("/api/v1/stats").Body)
-		if len(got.Origins) != int(master.Origins) {
+		if len(got.Origins) != master.Origins {
 			t.Errorf("%d origins, want %d: %+v", len(got.Origins), master.Origins, got.Origins)
 		}
 	})

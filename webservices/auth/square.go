@@ -94,9 +94,7 @@ func (x *word512) squared() (t [2 * limbs]uint64) {
 	s2 = 0
 	a0, a1, a2 = addTwice(a0, a1, a2, s0, s1, s2)
 	t[13], a0, a1, a2 = a0, a1, a2, 0
-	a0, a1, a2 = addProduct(a0, a1, a2, x7, x7)
-	t[14], a0, a1, a2 = a0, a1, a2, 0
-	t[15] = a0
+	t[14], t[15], _ = addProduct(a0, a1, a2, x7, x7) // the square of eight words has sixteen
 	return t
 }
 
