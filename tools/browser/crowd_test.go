@@ -1,9 +1,7 @@
 package browser
 
 import (
-	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,7 +24,6 @@ type crowdGame struct {
 var crowdGames = []crowdGame{
 	{"gmtest", secret, []string{"DM-Deck16][", "CTF-Face", "DM-Morpheus", "AS-Frigate"}, []string{"Deathmatch", "Capture the flag"}, 16},
 	{"swat4", "tG3j8c", []string{"MP-ABomb", "MP-Courthouse", "MP-FairfaxResidence"}, []string{"Barricaded Suspects", "VIP Escort"}, 16},
-	{"ut2004", "", nil, nil, 32},
 }
 
 // serverNames are names of servers: ordinary ones, and those that break tables.
@@ -45,7 +42,7 @@ var playerNames = []string{"Ann", "Ben [BFA]", "Grumpy Old Man", "WWWWWWWWWWWWWW
 func (d *daemon) crowd(n int) {
 	d.t.Helper()
 	for i := range n {
-		g := crowdGames[i%2]
+		g := crowdGames[i%len(crowdGames)]
 		at := net.UDPAddr{IP: net.IPv4(127, byte(i%len(countryCodes))<<5|1, byte(i>>8), byte(i))}
 		to := d.address["qr2"]
 		conn, err := net.DialUDP("udp4", &at, net.UDPAddrFromAddrPort(to))
@@ -64,7 +61,7 @@ func (d *daemon) crowd(n int) {
 }
 
 // playing returns how many players the server i has.
-func (g *crowdGame) playing(i int) int { return (i*7 + i/5) % (g.most + 1) * (i % 3 / 1) / 2 }
+func (g *crowdGame) playing(i int) int { return (i*7 + i/5) % (g.most + 1) * (i % 3) / 2 }
 
 func (g *crowdGame) rules(i int) []qr2.Rule {
 	name := serverNames[i%len(serverNames)]
@@ -72,10 +69,16 @@ func (g *crowdGame) rules(i int) []qr2.Rule {
 		name += " " + strconv.Itoa(i)
 	}
 	return []qr2.Rule{
-		{Name: "hostname", Value: name}, {Name: "mapname", Value: g.maps[i%len(g.maps)]}, {Name: "gametype", Value: g.kinds[i%len(g.kinds)]},
-		{Name: "numplayers", Value: strconv.Itoa(min(g.playing(i), g.most))}, {Name: "maxplayers", Value: strconv.Itoa(g.most)},
-		{Name: "password", Value: strconv.Itoa(i % 5 / 4)}, {Name: "hostport", Value: strconv.Itoa(7777 + i)}, {Name: "gamever", Value: "1.42"},
-		{Name: "adminname", Value: "The admin"}, {Name: "timelimit", Value: "20"},
+		{Name: "hostname", Value: name},
+		{Name: "mapname", Value: g.maps[i%len(g.maps)]},
+		{Name: "gametype", Value: g.kinds[i%len(g.kinds)]},
+		{Name: "numplayers", Value: strconv.Itoa(min(g.playing(i), g.most))},
+		{Name: "maxplayers", Value: strconv.Itoa(g.most)},
+		{Name: "password", Value: strconv.Itoa(i % 5 / 4)},
+		{Name: "hostport", Value: strconv.Itoa(7777 + i)},
+		{Name: "gamever", Value: "1.42"},
+		{Name: "adminname", Value: "The admin"},
+		{Name: "timelimit", Value: "20"},
 		{Name: "website", Value: "https://clan.example.org/" + strings.Repeat("very-long-path/", 8)},
 	}
 }
@@ -142,6 +145,3 @@ func crowded(t *testing.T, servers int, more ...string) *daemon {
 	d.crowd(servers)
 	return d
 }
-
-// serverID returns the id of a listed server.
-func serverID(at netip.AddrPort) string { return fmt.Sprintf("qr2-%s-%d", at.Addr(), at.Port()) }

@@ -37,6 +37,31 @@
   if (document.documentElement.scrollWidth > window.innerWidth)
     wrong.push(`the page is ${document.documentElement.scrollWidth} wide where ${window.innerWidth} fit`);
 
+  // On pages for players, a word of ordinary length stands in one line, and a row of a
+  // list is not tall. Tables of operators may break names.
+  const forPlayers = document.querySelector('link[href*="/assets/style.css"]');
+  const range = document.createRange(), texts = document.createTreeWalker(document.querySelector('main') || document.body, NodeFilter.SHOW_TEXT);
+  for (let node, broken = 0; forPlayers && broken < 5 && (node = texts.nextNode());) {
+    if (!shown(node.parentElement) || node.parentElement.closest('svg,option,.unseen')) continue;
+    for (const word of node.data.matchAll(/[^\s-]{2,20}(?![^\s-])/g)) {
+      if (word.index > 0 && /[^\s-]/.test(node.data[word.index - 1])) continue; // the end of a longer word
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = [...range.getClientRects()].filter(r => r.width > 0);
+      if (lines.some(r => Math.abs(r.top - lines[0].top) > lines[0].height / 2)) {
+        wrong.push(`"${word[0]}" is broken`);
+        broken++;
+      }
+    }
+  }
+  for (const row of document.querySelectorAll('.list tbody tr')) {
+    const most = getComputedStyle(row).display === 'table-row' ? 64 : 136, height = row.getBoundingClientRect().height;
+    if (height > most) {
+      wrong.push(`a row is ${Math.round(height)} tall: ${name(row)}`);
+      break;
+    }
+  }
+
   // Contrast as WCAG 2 counts it: 4.5 for text, 3 for large text.
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const colour = text => {

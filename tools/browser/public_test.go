@@ -32,13 +32,55 @@ func TestPublicPages(t *testing.T) {
 	id := get(b, "read the list", chromedp.Evaluate[string](`JSON.parse(document.body.innerText).servers[0].id`))
 	for name, path := range map[string]string{
 		"home": "/", "servers": "/servers", "servers-none": "/servers?q=nothing-has-this-name", "server": "/servers/" + id,
-		"games": "/games", "game": "/games/" + game, "why": "/why", "login": "/account/login", "register": "/account/register",
+		"players": "/players", "connect": "/connect", "games": "/games", "game": "/games/" + game, "why": "/why", "login": "/account/login", "register": "/account/register",
 		"docs": "/docs/", "docs-lan": "/docs/operators/lan", "docs-limits": "/docs/operators/limits", "nothing": "/nothing-here",
 	} {
 		b.inspect(name, d.url("web", path))
 		if name == "nothing" {
 			b.forgive("404")
 		}
+	}
+}
+
+// The pages of a community with a full list, with names that break tables.
+func TestFullList(t *testing.T) {
+	chromium(t)
+	d := crowded(t, 48)
+	b := open(t)
+	b.visit(d.url("web", "/api/v1/servers?sort=players&limit=1"))
+	id := get(b, "read the list", chromedp.Evaluate[string](`JSON.parse(document.body.innerText).servers[0].id`))
+	for name, path := range map[string]string{
+		"full-home": "/", "full-servers": "/servers?q=a", "full-country": "/servers?country=FR&sort=name", "full-server": "/servers/" + id,
+		"full-players": "/players", "full-connect": "/connect", "full-game": "/games/gmtest", "full-charts": "/charts",
+	} {
+		b.inspect(name, d.url("web", path))
+	}
+}
+
+func TestCopyAddress(t *testing.T) {
+	chromium(t)
+	d := startDaemon(t)
+	d.register(arena("The only server", 1)...)
+	b := open(t)
+	b.visit(d.url("web", "/servers"))
+	b.press("Copy")
+	b.see("Copied")
+	text := get(b, "read what was said", chromedp.Evaluate[string](`document.getElementById("copied").textContent`))
+	address := get(b, "read the address", chromedp.Evaluate[string](`document.querySelector(".addr code").textContent`))
+	if text != "Copied "+address {
+		t.Errorf("after a press on Copy the page says %q, want the address %s", text, address)
+	}
+}
+
+func TestCopyIsHiddenWithoutScript(t *testing.T) {
+	chromium(t)
+	d := startDaemon(t)
+	d.register(arena("The only server", 1)...)
+	b := open(t)
+	b.withoutScript()
+	b.visit(d.url("web", "/servers"))
+	if get(b, "look for buttons", chromedp.Evaluate[bool](`[...document.querySelectorAll(".copy")].some(e => e.checkVisibility())`)) {
+		t.Error("without scripts there are buttons that do nothing")
 	}
 }
 

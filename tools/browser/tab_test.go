@@ -199,7 +199,12 @@ type look struct {
 }
 
 var looks = []look{
-	{"desk-light", 1200, "light"}, {"desk-dark", 1200, "dark"}, {"phone-light", 412, "light"}, {"phone-dark", 412, "dark"},
+	{"desk-light", 1280, "light"},
+	{"desk-dark", 1280, "dark"},
+	{"tablet-light", 768, "light"},
+	{"tablet-dark", 768, "dark"},
+	{"phone-light", 320, "light"},
+	{"phone-dark", 320, "dark"},
 }
 
 // as changes how the page is looked at.
