@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/respawnd/respawnd/internal/games"
@@ -181,17 +182,32 @@ func sortedByRank(rows []*Row) []*Row {
 	for i, r := range rows {
 		list[i] = ranked{r.Rank, r}
 	}
-	slices.SortFunc(list, func(a, b ranked) int {
-		if c := cmp.Compare(a.rank, b.rank); c != 0 {
-			return c
-		}
-		return a.row.Public.Compare(b.row.Public)
-	})
+	slices.SortFunc(list, func(a, b ranked) int { return compareRanks(a.rank, b.rank, a.row, b.row) })
 	out := make([]*Row, len(list))
 	for i := range list {
 		out[i] = list[i].row
 	}
 	return out
+}
+
+func compareRanks(a, b uint64, one, other *Row) int {
+	if c := cmp.Compare(a, b); c != 0 {
+		return c
+	}
+	return one.Public.Compare(other.Public)
+}
+
+// mergedByRank returns all rows of two lists, both sorted by their ranks.
+func mergedByRank(a, b []*Row) []*Row {
+	out := make([]*Row, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if compareRanks(a[0].Rank, b[0].Rank, a[0], b[0]) <= 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // merged returns all rows of two lists by game. Both are in that order, and the
@@ -277,6 +293,7 @@ func (p *position) set(number int64, text string) bool {
 type orders [ByAge + 1]struct {
 	once sync.Once
 	rows []*Row
+	done atomic.Bool // rows is set
 }
 
 // inOrder returns all rows in an order. The slice is the snapshot's own.
@@ -288,9 +305,30 @@ func (s *Snapshot) inOrder(o Order) []*Row {
 	in.once.Do(func() {
 		if o == ByPlayers {
 			in.rows = sortedByRank(s.Rows)
-			return
+		} else {
+			in.rows = Sorted(s.Rows, false, o.key)
 		}
-		in.rows = Sorted(s.Rows, false, o.key)
+		in.done.Store(true)
 	})
 	return in.rows
+}
+
+// rankAs makes the order by players from that of the last snapshot, if that has it, and
+// rows that are not in it.
+func (s *Snapshot) rankAs(last *Snapshot, m *matches, fresh []*Row) {
+	in := &last.orders[ByPlayers]
+	if !in.done.Load() {
+		return
+	}
+	kept := make([]*Row, 0, m.n)
+	for _, r := range in.rows {
+		if next := m.next[r.at]; next != nil {
+			kept = append(kept, next)
+		}
+	}
+	out := &s.orders[ByPlayers]
+	out.once.Do(func() {
+		out.rows = mergedByRank(kept, sortedByRank(fresh))
+		out.done.Store(true)
+	})
 }

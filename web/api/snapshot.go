@@ -26,6 +26,9 @@ type Snapshot struct {
 	Games   []ListedGame
 	Players int // in all
 
+	read  []*Row            // in the order in which the registry had the records
+	spans map[string][2]int // by game: its part of read
+
 	sharing func(game string) []string // see master.Registry.Sharing
 
 	texts atomic.Int64 // number of rows that have one
@@ -51,6 +54,7 @@ type Row struct {
 	*reading
 	Last    time.Time // time of its last report
 	lasting bool      // the snapshot before had the same reading
+	at      int32     // index in Snapshot.Rows
 	brief   brief
 }
 
@@ -106,37 +110,104 @@ func (l *lister) build(last *Snapshot) *Snapshot {
 	s := &Snapshot{Begun: time.Now(), sharing: l.registry.Sharing}
 	all := l.registry.All()
 	rd := newReader(l) // the only reader of titles: those of a game must not differ
-	var kept []Row
-	var left map[*master.Server]time.Time // records that are not kept
-	if last != nil {
-		left = make(map[*master.Server]time.Time, len(all))
-		for _, h := range all {
-			left[h.Server] = h.LastSeen
-		}
-		kept = s.keep(last.unchanged(rd), left)
+	if last == nil {
+		last = new(Snapshot)
 	}
+	m := last.match(all, rd)
+	kept := s.keep(last.Rows, m)
 	fresh := make([]Row, 0, len(all)-len(kept))
-	for _, h := range all { // in an order that is kind to memory, other than that of left
-		if _, ok := left[h.Server]; ok || len(kept) == 0 {
-			fresh = append(fresh, newRow(rd.read(h.Server), h.LastSeen))
+	s.read = make([]*Row, len(all))
+	for p, h := range all {
+		if at := m.of[p]; at >= 0 {
+			s.read[p] = m.next[at]
+			continue
 		}
+		fresh = append(fresh, newRow(rd.read(h.Server), h.LastSeen))
+		s.read[p] = &fresh[len(fresh)-1]
+	}
+	s.spans = make(map[string][2]int)
+	for begin, end := 0, 0; begin < len(all); begin = end {
+		for end < len(all) && all[end].Game == all[begin].Game {
+			end++
+		}
+		s.spans[all[begin].Game] = [2]int{begin, end}
 	}
 	s.Rows = merged(pointers(kept), Sorted(pointers(fresh), false, ByGame.key))
+	s.rankAs(last, m, pointers(fresh))
+	for i, r := range s.Rows {
+		r.at = int32(i)
+	}
 	l.group(s)
 	return s
 }
 
-// keep returns the rows of another snapshot whose records are in left, with
-// their new times, and removes them from left.
-func (s *Snapshot) keep(rows []*Row, left map[*master.Server]time.Time) []Row {
-	kept := make([]Row, 0, len(rows))
-	for _, r := range rows {
-		at, ok := left[r.Server]
-		if !ok {
+// matches says which rows of the last snapshot have records that are still listed.
+type matches struct {
+	of   []int32     // by record: the index of its row, -1 if there is none
+	seen []time.Time // by row: the time of the last report; zero: it is not listed
+	next []*Row      // by row: the one of the next snapshot
+	n    int         // rows that are listed
+}
+
+// match finds the rows of records. Most records are at the same place among those of
+// their game as when the last snapshot was made. Rows of games that are called otherwise
+// now, or whose names have other colour codes, are not used.
+func (s *Snapshot) match(all []master.Record, rd *reader) *matches {
+	m := &matches{of: make([]int32, len(all)), seen: make([]time.Time, len(s.Rows)), next: make([]*Row, len(s.Rows))}
+	moved := make(map[*master.Server]int) // records at another place, and new ones
+	for p := 0; p < len(all); {
+		game := all[p].Game
+		before := s.readOf(game, rd)
+		for begin := p; p < len(all) && all[p].Game == game; p++ {
+			m.of[p] = -1
+			switch i := p - begin; {
+			case i < len(before) && before[i].Server == all[p].Server:
+				m.found(p, before[i], &all[p])
+			case len(before) > 0:
+				moved[all[p].Server] = p
+			}
+		}
+	}
+	if len(moved) == 0 {
+		return m
+	}
+	for i, r := range s.Rows {
+		if !m.seen[i].IsZero() {
 			continue
 		}
-		delete(left, r.Server)
-		kept = append(kept, Row{reading: r.reading, Last: at, lasting: true, brief: r.brief})
+		if p, ok := moved[r.Server]; ok {
+			m.found(p, r, &all[p])
+		}
+	}
+	return m
+}
+
+// found records the row of a record.
+func (m *matches) found(p int, r *Row, h *master.Record) {
+	m.of[p], m.seen[r.at] = r.at, h.LastSeen
+	m.n++
+}
+
+// readOf returns the rows of a game in the order in which its records were read, none
+// if its rows cannot be used.
+func (s *Snapshot) readOf(game string, rd *reader) []*Row {
+	at, ok := s.spans[game]
+	if g := s.game(game); !ok || rd.title(game) != g.Title || rd.colours(game) != g.Colours {
+		return nil
+	}
+	return s.read[at[0]:at[1]]
+}
+
+// keep returns the listed rows of another snapshot with their new times, in their
+// order.
+func (s *Snapshot) keep(rows []*Row, m *matches) []Row {
+	kept := make([]Row, 0, m.n)
+	for i, r := range rows {
+		if m.seen[i].IsZero() {
+			continue
+		}
+		kept = append(kept, Row{reading: r.reading, Last: m.seen[i], lasting: true, brief: r.brief})
+		m.next[i] = &kept[len(kept)-1]
 		if r.text.Load() != nil {
 			s.texts.Add(1)
 		}
@@ -150,18 +221,6 @@ func pointers(rows []Row) []*Row {
 		out[i] = &rows[i]
 	}
 	return out
-}
-
-// unchanged returns the rows of the games that are still called as they were, and
-// whose names still have the same colour codes.
-func (s *Snapshot) unchanged(rd *reader) []*Row {
-	rows := make([]*Row, 0, len(s.Rows))
-	for _, g := range s.Games {
-		if rd.title(g.Name) == g.Title && rd.colours(g.Name) == g.Colours {
-			rows = append(rows, s.Rows[g.from:g.to]...)
-		}
-	}
-	return rows
 }
 
 // group finds the games among the sorted rows.
