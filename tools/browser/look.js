@@ -37,11 +37,9 @@
   if (document.documentElement.scrollWidth > window.innerWidth)
     wrong.push(`the page is ${document.documentElement.scrollWidth} wide where ${window.innerWidth} fit`);
 
-  // On pages for players, a word of ordinary length stands in one line, and a row of a
-  // list is not tall. Tables of operators may break names.
-  const forPlayers = document.querySelector('link[href*="/assets/style.css"]');
+  // A word of ordinary length stands in one line, and a row of a list is not tall.
   const range = document.createRange(), texts = document.createTreeWalker(document.querySelector('main') || document.body, NodeFilter.SHOW_TEXT);
-  for (let node, broken = 0; forPlayers && broken < 5 && (node = texts.nextNode());) {
+  for (let node, broken = 0; broken < 5 && (node = texts.nextNode());) {
     if (!shown(node.parentElement) || node.parentElement.closest('svg,option,.unseen')) continue;
     for (const word of node.data.matchAll(/[^\s-]{2,20}(?![^\s-])/g)) {
       if (word.index > 0 && /[^\s-]/.test(node.data[word.index - 1])) continue; // the end of a longer word
