@@ -29,12 +29,10 @@ func unpad(block []byte) (data []byte, ok bool) {
 }
 
 // decrypt returns the password in a block of the mode keypair. ok is false if there
-// is none. A block that can be read without the key comes from a game with the patch
-// for the mode identity: accepting it would make the key worthless.
+// is none. That includes a block that can be read without the key, from a game with the
+// patch for the mode identity: decrypted, it has no padding. It must not be looked for
+// in the block itself: one of 64,000 encrypted blocks looks like it by chance.
 func (k *Key) decrypt(block []byte) (password []byte, ok bool) {
-	if _, clear := unpad(block); clear {
-		return nil, false
-	}
 	if k.fast == nil {
 		password, err := rsa.DecryptPKCS1v15(nil, k.private, block)
 		return password, err == nil
