@@ -37,6 +37,7 @@ type running struct {
 	DNS       bool   // it answers those names itself
 	Zandronum string // port of the master for Zandronum, empty if it is off
 	Valve     string // port of the master in Valve's form, empty if it is off
+	Quake3    string // the same in Quake III's form
 }
 
 // runningOf sorts services by family. If none are known, those of GameSpy are
@@ -55,6 +56,8 @@ func runningOf(services []Service) running {
 			r.Zandronum = svc.portNumber()
 		case "valvemaster":
 			r.Valve = svc.portNumber()
+		case "q3master":
+			r.Quake3 = svc.portNumber()
 		}
 	}
 	return r

@@ -82,6 +82,11 @@ func TestPagesByServices(t *testing.T) {
 	webtest.WantParts(t, "home of a Valve-style master", home, "setmaster add 192.168.1.5:27010")
 	webtest.WantNoParts(t, "home of a Valve-style master", home, "hosts file", "masterhostname")
 
+	f = only(Service{"q3master", "Quake 3 server lists", "UDP 27951"})
+	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
+	webtest.WantParts(t, "home of a Quake 3 master", home, "sv_master1 192.168.1.5:27951", "dedicated 2")
+	webtest.WantNoParts(t, "home of a Quake 3 master", home, "hosts file", "setmaster")
+
 	f = only(Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
 	home = f.Page("/connect")
 	webtest.WantParts(t, "home without accounts", home, "hosts file", "<option")

@@ -79,7 +79,7 @@ func (s *Server) joinLink(r *api.Row, given netip.AddrPort) string {
 	switch {
 	case r.GamePort != 0:
 		given = netip.AddrPortFrom(given.Addr(), r.GamePort)
-	case r.Origin != master.FromZandronum && r.Origin != master.FromValve:
+	case r.Origin != master.FromZandronum && r.Origin != master.FromValve && r.Origin != master.FromQuake3:
 		return "" // this is the port for questions
 	}
 	return g.JoinLink(given)
