@@ -61,6 +61,11 @@ type Server struct {
 	Via    netip.Addr     // our address that it reports to; zero if unknown
 	Local  []netip.AddrPort
 
+	// Node is the node of the cluster that the server reports to; empty: this one.
+	// Only that node can send to the server, because only its socket passes the
+	// server's NAT.
+	Node string
+
 	Origin   Origin
 	NATNeg   bool // it claims that NAT negotiation reaches it
 	Restored bool // listed from the saved list, without a report since the start

@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
@@ -127,6 +128,9 @@ type Env struct {
 	Name    string // of the service, as in its keys
 	Version string // of the program
 	DataDir string // folder of all data that survives a restart
+
+	// Cluster connects this node to the others; nil on a lone one.
+	Cluster cluster.Bus
 
 	List      *master.Registry
 	Games     *games.Catalog
