@@ -45,6 +45,7 @@ var ranks = map[string]int{
 	"internal/logtail":     0,
 	"internal/metric":      0,
 	"internal/netserve":    0,
+	"internal/pgtest":      0, // for tests
 	"internal/quake3":      0,
 	"internal/racetest":    0, // for tests
 	"internal/unproved":    0,

@@ -1,0 +1,204 @@
+// Package pgtest starts PostgreSQL servers for tests.
+//
+// A server is the test binary's own: its data is in a temporary folder, it listens on
+// a Unix socket there and on a free port of the loopback address, and it ends with the
+// test binary, even if that is killed. It does not wait for the disk, so what it holds
+// does not survive a power cut. When root runs the tests, it runs as user postgres,
+// because PostgreSQL refuses root.
+//
+// The programs postgres, initdb and pg_ctl are taken from PATH or from the newest folder
+// below /usr/lib/postgresql. Without them tests are skipped, but fail where CI is set.
+//
+// It is for tests only.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// adminTimeout bounds one statement of this package.
+const adminTimeout = time.Minute
+
+// shared starts the server of Database and Prepared.
+var shared = sync.OnceValues(func() (*Server, error) { return newServer() })
+
+// Database creates an empty database on the server that all tests of the binary share
+// and returns its URL, which names the Unix socket. The database is dropped with the end
+// of the test.
+func Database(tb testing.TB) string {
+	tb.Helper()
+	return sharedServer(tb).Database(tb)
+}
+
+// Prepared is Database with a copy of a database that prepare filled. It is filled once
+// for each name, so that a hundred tests do not create the same tables a hundred times.
+// prepare must close its connections.
+func Prepared(tb testing.TB, name string, prepare func(url string) error) string {
+	tb.Helper()
+	return sharedServer(tb).Prepared(tb, name, prepare)
+}
+
+func sharedServer(tb testing.TB) *Server {
+	tb.Helper()
+	find(tb)
+	s, err := shared()
+	if err != nil {
+		tb.Fatalf("PostgreSQL for tests: %v", err)
+	}
+	return s
+}
+
+// New starts a server for one test, which may stop it and start it again. It is stopped
+// with the end of the test.
+func New(tb testing.TB) *Server {
+	tb.Helper()
+	find(tb)
+	s, err := newServer()
+	if err != nil {
+		tb.Fatalf("PostgreSQL for tests: %v", err)
+	}
+	tb.Cleanup(s.close)
+	return s
+}
+
+// Server is a PostgreSQL server.
+type Server struct {
+	dir  string // the socket, the log and folder data
+	port int
+	end  func() // stops it and removes the folder
+
+	made atomic.Int64 // databases so far
+
+	mu       sync.Mutex
+	prepared map[string]string // databases to copy, by name
+}
+
+// Dir returns the folder of the Unix socket.
+func (s *Server) Dir() string { return s.dir }
+
+// Port returns the TCP port on the loopback address. It stays the same after Stop and
+// Start.
+func (s *Server) Port() int { return s.port }
+
+// URL returns the URL of a database, by way of the Unix socket. Unlike TCP, that works
+// from every network namespace.
+func (s *Server) URL(database string) string {
+	q := url.Values{"host": {s.dir}, "port": {fmt.Sprint(s.port)}, "user": {superuser}}
+	return "postgres:///" + database + "?" + q.Encode()
+}
+
+// TCP returns the URL of the database of a URL of this server, by way of TCP, with a
+// password that the server does not look at.
+func (s *Server) TCP(socket string) string {
+	u, err := url.Parse(socket)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf("postgres://%s:unused@127.0.0.1:%d%s?sslmode=disable", superuser, s.port, u.Path)
+}
+
+// Database creates an empty database and returns its URL. It is dropped with the end of
+// the test.
+func (s *Server) Database(tb testing.TB) string {
+	tb.Helper()
+	return s.copyOf(tb, "template0")
+}
+
+// Prepared is as the function Prepared, on this server.
+func (s *Server) Prepared(tb testing.TB, name string, prepare func(url string) error) string {
+	tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	template, ok := s.prepared[name]
+	if !ok {
+		template = fmt.Sprintf("template_%d", s.made.Add(1))
+		if err := s.admin(fmt.Sprintf("CREATE DATABASE %s TEMPLATE template0 STRATEGY file_copy", template)); err != nil {
+			tb.Fatalf("create database: %v", err)
+		}
+		if err := prepare(s.URL(template)); err != nil {
+			tb.Fatalf("prepare database %s: %v", name, err)
+		}
+		s.prepared[name] = template
+	}
+	return s.copyOf(tb, template)
+}
+
+func (s *Server) copyOf(tb testing.TB, template string) string {
+	tb.Helper()
+	name := fmt.Sprintf("test_%d", s.made.Add(1))
+	if err := s.admin(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY %s", name, template, strategy)); err != nil {
+		tb.Fatalf("create database: %v", err)
+	}
+	tb.Cleanup(func() {
+		// The server may be stopped now, and ends soon in any case.
+		_ = s.admin(fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name))
+	})
+	return s.URL(name)
+}
+
+// admin runs a statement in the database of administrators.
+func (s *Server) admin(statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+// Stop stops the server as the system's service manager would: clients are disconnected
+// and what they were doing is undone.
+func (s *Server) Stop(tb testing.TB) {
+	tb.Helper()
+	if err := s.control("stop", "--mode=fast"); err != nil {
+		tb.Fatalf("stop PostgreSQL: %v", err)
+	}
+}
+
+// Kill stops the server without a word to its clients, as a crash would.
+func (s *Server) Kill(tb testing.TB) {
+	tb.Helper()
+	if err := s.control("stop", "--mode=immediate"); err != nil {
+		tb.Fatalf("kill PostgreSQL: %v", err)
+	}
+}
+
+// Start starts the server after Stop or Kill and waits until it answers.
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
+	if err := s.start(); err != nil {
+		tb.Fatalf("start PostgreSQL: %v", err)
+	}
+}
+
+// settings are those of the server's command line, in the words of postgresql.conf.
+func (s *Server) settings() string {
+	all := []string{
+		"listen_addresses=127.0.0.1",
+		fmt.Sprintf("port=%d", s.port),
+		"unix_socket_directories=" + s.dir,
+		"fsync=off",
+		"full_page_writes=off",
+		"shared_buffers=16MB",
+		"max_connections=200",
+		"autovacuum=off", // it would hold databases that are copied
+		"jit=off",
+		"max_wal_size=256MB",
+		"timezone=UTC",
+	}
+	return "-c " + strings.Join(all, " -c ")
+}
