@@ -8,7 +8,8 @@
 //
 // Every method is one atomic step; there are no transactions. A change is
 // complete and durable when its method returns nil, and has not happened if it
-// returns an error. Methods may be called from any number of goroutines.
+// returns an error; after [ErrUnavailable] it may have happened, but not in
+// part. Methods may be called from any number of goroutines.
 //
 // The context is checked before a step begins and between the pages of an
 // iteration; a step that has begun is finished.
@@ -85,6 +86,9 @@ var (
 	// ErrDeleted means that the record with that id was deleted. It matches
 	// ErrNotFound too.
 	ErrDeleted = fmt.Errorf("deleted: %w", ErrNotFound)
+	// ErrUnavailable means that the server that keeps the data cannot be used at
+	// present. Trying later may succeed.
+	ErrUnavailable = errors.New("the database is not available")
 	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("store is closed")
 )

@@ -89,6 +89,7 @@ var ranks = map[string]int{
 	"master/rooms":                 2,
 	"master/saved":                 2,
 	"storage/bolt":                 2,
+	"storage/postgres":             2,
 	"storage/storagetest":          2,
 	"web/page":                     2,
 

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the counters of a store.
+type metrics struct {
+	reg      prometheus.Registerer
+	retries  *prometheus.CounterVec
+	failures *prometheus.CounterVec
+}
+
+// newMetrics registers the metrics, unless reg is nil.
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		reg: reg,
+		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_postgres_retries_total",
+			Help: "Steps that ran again, by reason: serialization, deadlock or connection.",
+		}, []string{"reason"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_postgres_failures_total",
+			Help: "Steps that failed because of the database server, by kind: connect, no_connection, lost, timeout, read_only or resources.",
+		}, []string{"kind"}),
+	}
+	for _, reason := range []string{"serialization", "deadlock", "connection"} {
+		m.retries.WithLabelValues(reason)
+	}
+	for _, kind := range []string{"connect", "no_connection", "lost", "timeout", "read_only", "resources"} {
+		m.failures.WithLabelValues(kind)
+	}
+	if reg != nil {
+		reg.MustRegister(m.retries, m.failures)
+	}
+	return m
+}
+
+// watch registers the metrics of the pool.
+func (m *metrics) watch(pool *pgxpool.Pool) {
+	if m.reg == nil {
+		return
+	}
+	gauge := func(name, help string, value func(*pgxpool.Stat) int64) {
+		m.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return float64(value(pool.Stat())) }))
+	}
+	gauge("respawnd_postgres_connections", "Open connections to the database.",
+		func(s *pgxpool.Stat) int64 { return int64(s.TotalConns()) })
+	gauge("respawnd_postgres_connections_in_use", "Connections to the database that a step uses.",
+		func(s *pgxpool.Stat) int64 { return int64(s.AcquiredConns()) })
+	counter := func(name, help string, value func(*pgxpool.Stat) int64) {
+		m.reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+			func() float64 { return float64(value(pool.Stat())) }))
+	}
+	counter("respawnd_postgres_connects_total", "Connections to the database that were opened.", (*pgxpool.Stat).NewConnsCount)
+	counter("respawnd_postgres_waits_total", "Steps that had to wait for a connection.", (*pgxpool.Stat).EmptyAcquireCount)
+}

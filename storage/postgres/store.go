@@ -1,0 +1,201 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Defaults of Options.
+const (
+	// DefaultStatementTimeout is how long a statement may take.
+	DefaultStatementTimeout = 10 * time.Second
+	// minConns is the lowest default of MaxConns.
+	minConns = 8
+)
+
+// Times of connections.
+const (
+	connectTimeout = 3 * time.Second // of one attempt
+	idleConn       = 5 * time.Minute // after which an unused connection is closed
+	netSlack       = 2 * time.Second // that a step may take longer than its statements
+)
+
+// Options configure how a database is used. The zero value is right for a lone
+// daemon.
+type Options struct {
+	// Node is the name of this node: each node saves a server list of its own.
+	Node string
+	// MaxConns is the maximum number of connections; 0: twice the processors, at
+	// least 8. A pool_max_conns in the URL counts instead of 0.
+	MaxConns int
+	// StatementTimeout is how long a statement, and the wait for a connection,
+	// may take; 0: DefaultStatementTimeout.
+	StatementTimeout time.Duration
+	// Log receives upgrades and warnings about the server's settings.
+	Log zerolog.Logger
+	// Registerer registers the metrics; nil: none.
+	Registerer prometheus.Registerer
+}
+
+// Store is an open database. It implements [storage.Store].
+type Store struct {
+	pool    *pgxpool.Pool
+	node    string
+	timeout time.Duration // of a statement
+	log     zerolog.Logger
+	metrics *metrics
+	writes  writes
+
+	saving   chan struct{} // full while a server list is saved
+	maxAudit atomic.Int64  // entries
+	closed   atomic.Bool
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open connects to the database and upgrades it if it is older. The URL is a
+// PostgreSQL URL or a list of key=value; environment variables such as
+// PGPASSWORD complete it. The errors name no password. They match ErrNewer,
+// ErrOld or storage.ErrUnavailable if that is the reason.
+func Open(ctx context.Context, url string, opt Options) (*Store, error) {
+	return open(ctx, url, opt, migrations())
+}
+
+// open is Open with the migrations as an argument.
+func open(ctx context.Context, url string, opt Options, steps []migration) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	config, err := configure(url, opt)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		node: opt.Node, log: opt.Log, metrics: newMetrics(opt.Registerer), saving: make(chan struct{}, 1),
+		timeout: opt.StatementTimeout,
+	}
+	if s.timeout <= 0 {
+		s.timeout = DefaultStatementTimeout
+	}
+	s.maxAudit.Store(storage.DefaultAuditEntries)
+	// The context of the pool outlives that of Open.
+	s.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	s.metrics.watch(s.pool)
+	if err := s.prepare(ctx, steps); err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s: %w", describe(config.ConnConfig), err), s.Close())
+	}
+	return s, nil
+}
+
+// configure returns the configuration of the pool.
+func configure(url string, opt Options) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	if opt.MaxConns > 0 {
+		config.MaxConns = int32(min(opt.MaxConns, 1<<15))
+	} else {
+		config.MaxConns = max(config.MaxConns, int32(max(2*runtime.GOMAXPROCS(0), minConns)))
+	}
+	config.MaxConnIdleTime = idleConn
+	c := config.ConnConfig
+	if c.ConnectTimeout <= 0 || c.ConnectTimeout > connectTimeout {
+		c.ConnectTimeout = connectTimeout
+	}
+	if c.ValidateConnect == nil { // a standby cannot be written
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	timeout := opt.StatementTimeout
+	if timeout <= 0 {
+		timeout = DefaultStatementTimeout
+	}
+	for name, value := range map[string]string{
+		"application_name":                    applicationName(opt.Node),
+		"statement_timeout":                   milliseconds(timeout),
+		"idle_in_transaction_session_timeout": milliseconds(timeout + netSlack),
+		"default_transaction_isolation":       "read committed",
+	} {
+		if _, given := c.RuntimeParams[name]; !given {
+			c.RuntimeParams[name] = value
+		}
+	}
+	return config, nil
+}
+
+// applicationName is the name that pg_stat_activity shows.
+func applicationName(node string) string {
+	if node == "" {
+		return "respawnd"
+	}
+	return "respawnd/" + node
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
+
+// describe names a database without its password.
+func describe(c *pgx.ConnConfig) string {
+	return fmt.Sprintf("%q on %s:%d as %q", c.Database, c.Host, c.Port, c.User)
+}
+
+// prepare checks the server and brings the database to the present schema.
+func (s *Store) prepare(ctx context.Context, steps []migration) error {
+	if err := s.checkServer(ctx); err != nil {
+		return err
+	}
+	return s.upgrade(ctx, steps)
+}
+
+// oldestServer is the oldest version of PostgreSQL that is supported, as its
+// setting server_version_num.
+const oldestServer = 150000
+
+// ErrOld means that the server is older than PostgreSQL 15.
+var ErrOld = errors.New("the server is older than PostgreSQL 15")
+
+// checkServer refuses a server that is too old and warns about settings that
+// lose acknowledged changes.
+func (s *Store) checkServer(ctx context.Context) error {
+	var version int
+	var commit, fsync, encoding string
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit'),
+			current_setting('fsync'), current_setting('server_encoding')`).Scan(&version, &commit, &fsync, &encoding)
+	})
+	switch {
+	case err != nil:
+		return err
+	case version < oldestServer:
+		return fmt.Errorf("%w (its version is %d)", ErrOld, version/10000)
+	case encoding != "UTF8":
+		return fmt.Errorf("its encoding is %s; create it with ENCODING 'UTF8'", encoding)
+	}
+	if commit == "off" || fsync == "off" {
+		s.log.Warn().Str("synchronous_commit", commit).Str("fsync", fsync).
+			Msg("a crash of the database server loses changes that were acknowledged")
+	}
+	return nil
+}
+
+// Close waits for running steps and closes all connections.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	s.pool.Close()
+	return nil
+}
