@@ -24,8 +24,18 @@ func (e endpoint) known() bool { return e.port != 0 && e.ip != [4]byte{} }
 // system reports it. Answers must leave from there.
 type via struct {
 	ip     [4]byte
-	socket uint16
+	socket uint16 // with those of other nodes, see socketOf
 }
+
+// socketsPerNode is above MaxExtra: sockets of this node have lower numbers.
+const socketsPerNode = 512
+
+// socketOf returns the number for a via of a socket of a node, which is 0 for this
+// one. One number for both keeps negotiations small.
+func socketOf(node, socket uint16) uint16 { return node*socketsPerNode + socket%socketsPerNode }
+
+// node returns the number that the relay gave the node, 0 for this one.
+func (v via) node() uint16 { return v.socket / socketsPerNode }
 
 // shared is the address range of carrier NATs, RFC 6598.
 var shared = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)

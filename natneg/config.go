@@ -11,6 +11,10 @@ type Config struct {
 	// needs none. With qr2.probe hosts are asked from these addresses too, which
 	// shows whether they let in strangers. Unused while natneg.listen is empty.
 	ExtraListen []string `key:"extra_listen" as:"extralisten"` // further addresses; none of them is empty
+	// Names of the nodes of a cluster that the host names natneg1, natneg2 and
+	// natneg3 lead to, in this order. With three of them, the kind of a player's
+	// router is recognised better. None: the names lead to any node.
+	Nodes []string `key:"nodes" as:"text" live:"true"`
 	// Negotiations open at a time, {range}. Beyond it, the oldest one without a
 	// second player is dropped.
 	MaxOpen int `key:"max_open" default:"100000" range:"1 to 10000000" live:"true"`

@@ -106,6 +106,24 @@
 // from a private one only to a client on a private network that wrote to another
 // private one.
 //
+// # Several nodes
+//
+// In a cluster the halves of a pair may speak to different nodes. The negotiation of a
+// cookie is on the node that cluster.Bus.Owner names for it. The others check and limit
+// packets, answer those that need no negotiation, and forward inits, receipts of
+// connects and reports (subject natneg.packet). Everything that the negotiation sends,
+// receipts of inits included, leaves from the socket that the client spoke to: its node
+// is sent an order (natneg.send), which it follows for addresses that sent it packets
+// with the cookie, and no further than those pay for. An init is confirmed only by the
+// node that holds the negotiation, so that clients repeat it while that node is gone.
+// Each node keeps the inits that came to it; when a cookie moves to another node,
+// because one came or left, they are forwarded again, and negotiations that have no
+// pair yet begin again there.
+//
+// Nodes are different addresses of ours: inits that reach three of them show the steps
+// of a NAT. With Config.Nodes, natneg1 has the answer to NAT test 2 sent by natneg3
+// (natneg.test).
+//
 // # What strangers can do
 //
 // The cookie is the only secret of the protocol, and source addresses can be

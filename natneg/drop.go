@@ -22,6 +22,7 @@ const (
 	dropCookieFull
 	dropTooMany
 	dropUntestable
+	dropNotForwarded
 )
 
 // dropNames are the reasons as the metrics show them.
@@ -30,6 +31,7 @@ var dropNames = [...]string{
 	dropLimited: "limited", dropUnused: "unused_type", dropOurs: "server_packet", dropUnknownType: "unknown_type",
 	dropMalformed: "malformed", dropIndex: "index", dropUnexpected: "unexpected", dropOtherAddress: "other_address",
 	dropItself: "own_partner", dropCookieFull: "cookie_full", dropTooMany: "too_many_here", dropUntestable: "untestable",
+	dropNotForwarded: "not_forwarded",
 }
 
 // String returns the reason as the metrics show it, "" for notDropped.

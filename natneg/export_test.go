@@ -1,6 +1,7 @@
 package natneg
 
 import (
+	"context"
 	"net/netip"
 	"time"
 
@@ -50,3 +51,10 @@ func (s *Server) Open() int { return s.open() }
 
 // WheelStep is the time between two ticks.
 const WheelStep = wheelStep
+
+// Join runs what connects a Server to the other nodes of its cluster until ctx ends, as
+// Serve does.
+func (s *Server) Join(ctx context.Context) { s.relay.run(ctx) }
+
+// OwnerOf returns the node that a cookie belongs to.
+func (s *Server) OwnerOf(cookie uint32) string { return s.relay.owner(cookie) }

@@ -40,6 +40,8 @@ type request struct {
 	netserve.Packet
 	body    []byte
 	socket  uint16
+	node    uint16 // that it reached; 0: this one
+	again   bool   // it was taken by a node that left, and is not confirmed
 	w       netserve.PacketWriter
 	now     time.Time
 	scratch *scratch
@@ -58,7 +60,7 @@ func (r *request) reply(t Type) []byte {
 
 // via returns where the request came in.
 func (r *request) via() via {
-	v := via{socket: r.socket}
+	v := via{socket: socketOf(r.node, r.socket)}
 	if r.To.Is4() {
 		v.ip = r.To.As4()
 	}
@@ -119,8 +121,22 @@ func (s *Server) init(r *request) drop {
 		return dropIndex
 	}
 	s.metrics.received.init.Inc()
-	dropped, ours := s.take(r, &in)
+	if s.relay != nil {
+		if dropped, here := s.relay.init(r, &in); !here {
+			return dropped
+		}
+	}
+	return s.admit(r, &in)
+}
+
+// admit passes an init to its negotiation, which is on this node, and confirms it.
+func (s *Server) admit(r *request, in *Init) drop {
+	dropped, ours := s.take(r, in)
 	if ours == nil {
+		return dropped
+	}
+	if r.again {
+		s.carryOut(ours, &r.scratch.effects, r)
 		return dropped
 	}
 	ack := Ack{PortType: in.PortType, Index: in.Index, Rest: [7]byte{boolByte(in.GamePort)}}
@@ -205,15 +221,27 @@ func (s *Server) connectAck(r *request) drop {
 		return dropIndex
 	}
 	s.metrics.received.connectAck.Inc()
+	switch {
+	case s.takeReceipt(r, a.Index):
+		return notDropped
+	case s.relay != nil:
+		return s.relay.pass(r)
+	}
+	return dropUnexpected
+}
+
+// takeReceipt passes the receipt of a connect to its negotiation. It returns whether
+// there is one here.
+func (s *Server) takeReceipt(r *request, index byte) bool {
 	from := endpointOf(r.From)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.table.findClient(r.Cookie, a.Index, from)
-	if n == nil || !n.ack(r.now.Sub(s.start), from, a.Index) {
-		return dropUnexpected
+	n := s.table.findClient(r.Cookie, index, from)
+	if n == nil || !n.ack(r.now.Sub(s.start), from, index) {
+		return false
 	}
 	s.table.changed(n)
-	return notDropped
+	return true
 }
 
 // report confirms every report: clients wait for that before they report the
@@ -231,12 +259,21 @@ func (s *Server) report(r *request) drop {
 		return dropIndex
 	}
 
-	known := s.takeReport(r, &rep)
-	s.carryOut(&openSockets{}, &r.scratch.effects, r)
-	if !known {
-		return dropUnexpected
+	switch {
+	case s.settle(r, &rep):
+		return notDropped
+	case s.relay != nil:
+		return s.relay.pass(r)
 	}
-	return notDropped
+	return dropUnexpected
+}
+
+// settle hands a report to its negotiation and notes the outcome. It returns whether
+// there is one here.
+func (s *Server) settle(r *request, rep *Report) bool {
+	known := s.takeReport(r, rep)
+	s.carryOut(&openSockets{}, &r.scratch.effects, r)
+	return known
 }
 
 // takeReport hands a report to its negotiation. It returns whether there is one.

@@ -152,6 +152,11 @@ func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from n
 	case PortNN1:
 		return r.w, r.To
 	case PortNN2:
+		if s.relay != nil {
+			if w := s.relay.tester(); w != nil {
+				return w, netip.Addr{}
+			}
+		}
 		if w, from = d.otherAddress(r.To); w != nil {
 			return w, from
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -45,6 +46,10 @@ type Options struct {
 	// Met, if not nil, is called with the public address of each client that
 	// reached its partner, according to a report. It must not block.
 	Met func(netip.AddrPort)
+
+	// Cluster connects the nodes whose clients can negotiate with each other; nil:
+	// this server is alone.
+	Cluster cluster.Bus
 
 	Packets    netserve.PacketOptions
 	Log        zerolog.Logger
@@ -83,6 +88,7 @@ type Server struct {
 	seed     maphash.Seed
 	start    time.Time // the times of the table count from here
 	scratch  sync.Pool // of *scratch
+	relay    *relay    // nil: this node is alone
 
 	mu       sync.Mutex // guards the fields below
 	table    *table
@@ -106,6 +112,7 @@ func New(opt Options) *Server {
 	s.scratch.New = func() any { return &scratch{effects: effects{given: opt.Given}} }
 	s.metrics = newMetrics(opt.Registerer, s.open)
 	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
+	s.relay = newRelay(s, opt.Cluster)
 	s.Reload(&opt.Config)
 	return s
 }
@@ -148,6 +155,9 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, secondHandler{s}, s.opt.Packets) })
 	}
 	g.Go(func() error { s.turn(ctx); return nil })
+	if s.relay != nil {
+		g.Go(func() error { s.relay.run(ctx); return nil })
+	}
 	return g.Wait()
 }
 
@@ -200,14 +210,37 @@ func (s *Server) due(now time.Time, e *effects) *openSockets {
 	return s.sockets
 }
 
+// dropMoved drops the negotiations without partners that are not for this node, without
+// a refusal: the node that they belong to gets the inits again. Others stay to their
+// end.
+func (s *Server) dropMoved(mine func(cookie uint32) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.table.waiting.oldest
+	for n != nil {
+		next := n.place.newer
+		if n.phase == phaseWaiting && !mine(n.cookie) {
+			s.table.remove(n)
+			s.metrics.relayed.moved.Inc()
+		}
+		n = next
+	}
+}
+
 // carryOut executes the effects of an event. Packets from the socket of the
 // request itself need no openSocket.
 func (s *Server) carryOut(d *openSockets, e *effects, r *request) {
 	for i := range e.sends {
 		p := &e.sends[i]
-		w := d.writer(p.via.socket)
-		if w == nil && r != nil && r.socket == p.via.socket {
-			w = r.w
+		var w netserve.PacketWriter
+		switch {
+		case p.via.node() != 0:
+			w = s.relay.writer(p.via)
+		default:
+			w = d.writer(p.via.socket)
+			if w == nil && r != nil && r.node == 0 && r.socket == p.via.socket {
+				w = r.w
+			}
 		}
 		if w != nil {
 			s.send.Send(w, p.data[:p.size], localAddr(p.via.ip), p.to.addrPort())

@@ -143,7 +143,7 @@ func change(t *testing.T, name string) string {
 		return "https://servers.example.org"
 	case "servers.static":
 		return "a2s 192.0.2.1:27015"
-	case "games.domains", "games.focus", "q3master.games", "admin.names", "dns.allow_private":
+	case "games.domains", "games.focus", "q3master.games", "admin.names", "dns.allow_private", "natneg.nodes":
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"

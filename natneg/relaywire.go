@@ -1,0 +1,118 @@
+package natneg
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Subjects of the messages between the nodes of a cluster.
+const (
+	subjectPacket = "natneg.packet" // forwarded, to the node that the cookie belongs to
+	subjectSend   = "natneg.send"   // order, to the node whose socket the player knows
+	subjectTest   = "natneg.test"   // order, to the node that has natneg3
+	subjectReady  = "natneg.ready"  // the version, to all: this node takes packets from now on
+)
+
+// relayVersion is the first byte of every message.
+const relayVersion = 1
+
+// Sizes of messages in bytes.
+const (
+	forwardedHead = 14
+	orderHead     = 13
+	// maxForwarded is the part of a packet that is forwarded: no more of it counts.
+	maxForwarded = headerSize + longBody + maxName
+)
+
+// Reasons why a message between nodes is not read.
+var (
+	errRelayVersion = errors.New("message of another version")
+	errRelaySize    = errors.New("message of a wrong length")
+)
+
+// forwarded is a packet of a client that reached another node.
+//
+//	offset size
+//	     0    1  1: version
+//	     1    1  1: it was forwarded before to a node that left, and is not confirmed
+//	     2    4  address of the client
+//	     6    2  its port
+//	     8    4  local address that it came to; 0: unknown
+//	    12    2  socket that it came to
+//	    14    -  the packet, up to maxForwarded bytes
+type forwarded struct {
+	again  bool
+	from   endpoint
+	ip     [4]byte
+	socket uint16
+	data   []byte
+}
+
+// parseForwarded reads a message. data is part of p.
+func parseForwarded(p []byte) (f forwarded, err error) {
+	switch {
+	case len(p) < 1 || p[0] != relayVersion:
+		return f, errRelayVersion
+	case len(p) < forwardedHead+headerSize || len(p) > forwardedHead+maxForwarded || p[1] > 1,
+		binary.BigEndian.Uint16(p[12:]) >= socketsPerNode:
+		return f, errRelaySize
+	}
+	return forwarded{
+		again: p[1] == 1, from: readEndpoint(p[2:]), ip: [4]byte(p[8:]), socket: binary.BigEndian.Uint16(p[12:]),
+		data: p[forwardedHead:],
+	}, nil
+}
+
+// appendTo appends the message. Bytes of the packet beyond maxForwarded are left out.
+func (f *forwarded) appendTo(b []byte) []byte {
+	b = append(b, relayVersion, boolByte(f.again))
+	b = appendEndpoint(b, f.from)
+	b = append(b, f.ip[:]...)
+	b = binary.BigEndian.AppendUint16(b, f.socket)
+	return append(b, f.data[:min(len(f.data), maxForwarded)]...)
+}
+
+// order asks a node to send a packet to a client that spoke to it.
+//
+//	offset size
+//	     0    1  1: version
+//	     1    4  local address to send from; 0: any
+//	     5    2  socket to send from
+//	     7    4  address of the client
+//	    11    2  its port
+//	    13    -  the packet, up to maxAnswer bytes
+type order struct {
+	ip     [4]byte
+	socket uint16
+	to     endpoint
+	data   []byte
+}
+
+// parseOrder reads a message. data is part of p.
+func parseOrder(p []byte) (o order, err error) {
+	switch {
+	case len(p) < 1 || p[0] != relayVersion:
+		return o, errRelayVersion
+	case len(p) < orderHead+headerSize || len(p) > orderHead+maxAnswer:
+		return o, errRelaySize
+	}
+	return order{ip: [4]byte(p[1:]), socket: binary.BigEndian.Uint16(p[5:]), to: readEndpoint(p[7:]), data: p[orderHead:]}, nil
+}
+
+// appendTo appends the message.
+func (o *order) appendTo(b []byte) []byte {
+	b = append(b, relayVersion)
+	b = append(b, o.ip[:]...)
+	b = binary.BigEndian.AppendUint16(b, o.socket)
+	b = appendEndpoint(b, o.to)
+	return append(b, o.data...)
+}
+
+// readEndpoint reads six bytes.
+func readEndpoint(p []byte) endpoint {
+	return endpoint{[4]byte(p), binary.BigEndian.Uint16(p[4:])}
+}
+
+func appendEndpoint(b []byte, e endpoint) []byte {
+	return binary.BigEndian.AppendUint16(append(b, e.ip[:]...), e.port)
+}

@@ -1,0 +1,57 @@
+package natneg
+
+import (
+	"bytes"
+	"testing"
+)
+
+func TestRelayMessages(t *testing.T) {
+	from := endpoint{[4]byte{203, 0, 113, 1}, 5000}
+	f := forwarded{again: true, from: from, ip: [4]byte{198, 51, 100, 1}, socket: 2, data: initPacket(77, 1, PortNN1)}
+	if got, err := parseForwarded(f.appendTo(nil)); err != nil || got.from != f.from || !got.again || got.ip != f.ip || got.socket != 2 || !bytes.Equal(got.data, f.data) {
+		t.Errorf("parseForwarded = %+v, %v; want %+v", got, err, f)
+	}
+	o := order{ip: f.ip, socket: 3, to: from, data: connectAckPacket(77, 1)}
+	if got, err := parseOrder(o.appendTo(nil)); err != nil || got.ip != o.ip || got.socket != 3 || got.to != from || !bytes.Equal(got.data, o.data) {
+		t.Errorf("parseOrder = %+v, %v; want %+v", got, err, o)
+	}
+}
+
+func TestRelayMessagesOfWrongForm(t *testing.T) {
+	f := forwarded{data: make([]byte, headerSize)}
+	o := order{data: make([]byte, headerSize)}
+	long := func(head, most int) []byte { return append([]byte{relayVersion}, make([]byte, head-1+most+1)...) }
+	version2 := func(p []byte) []byte { p[0] = 2; return p }
+	for name, p := range map[string][]byte{
+		"nothing": nil, "version 2": version2(f.appendTo(nil)), "short": f.appendTo(nil)[:forwardedHead+headerSize-1],
+		"long": long(forwardedHead, maxForwarded), "flag 2": append([]byte{relayVersion, 2}, make([]byte, 40)...),
+	} {
+		if _, err := parseForwarded(p); err == nil {
+			t.Errorf("parseForwarded of %s: no error", name)
+		}
+	}
+	for name, p := range map[string][]byte{
+		"nothing": nil, "version 2": version2(o.appendTo(nil)), "short": o.appendTo(nil)[:orderHead+headerSize-1],
+		"long": long(orderHead, maxAnswer),
+	} {
+		if _, err := parseOrder(p); err == nil {
+			t.Errorf("parseOrder of %s: no error", name)
+		}
+	}
+	if cut, err := parseForwarded((&forwarded{data: make([]byte, 300)}).appendTo(nil)); err != nil || len(cut.data) != maxForwarded {
+		t.Errorf("a packet of 300 bytes: %d arrive, %v; want %d", len(cut.data), err, maxForwarded)
+	}
+}
+
+func FuzzRelay(f *testing.F) {
+	f.Add((&forwarded{data: initPacket(77, 1, PortNN1)}).appendTo(nil))
+	f.Add((&order{data: connectAckPacket(77, 1)}).appendTo(nil))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		if got, err := parseForwarded(p); err == nil && !bytes.Equal(got.appendTo(nil), p) {
+			t.Errorf("forwarded %x was read as %x", p, got.appendTo(nil))
+		}
+		if got, err := parseOrder(p); err == nil && !bytes.Equal(got.appendTo(nil), p) {
+			t.Errorf("order %x was read as %x", p, got.appendTo(nil))
+		}
+	})
+}
