@@ -96,7 +96,7 @@ func TestServer(t *testing.T) {
 func TestKilled(t *testing.T) {
 	if os.Getenv("PGTEST_VICTIM") != "" {
 		s := pgtest.New(t)
-		fmt.Fprintf(os.Stdout, "folder %s\n", s.Dir())
+		_, _ = fmt.Fprintf(os.Stdout, "folder %s\n", s.Dir())
 		time.Sleep(time.Minute)
 		return
 	}
