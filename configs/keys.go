@@ -234,6 +234,8 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 		return erase(parsePublicURL)
 	case "smtpurl":
 		return erase(parseSMTPURL)
+	case "postgresurl":
+		return erase(parsePostgresURL)
 	case "sender":
 		return erase(parseSender)
 	case "domain":

@@ -15,13 +15,13 @@ import (
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // probeStore is how long a command waits for the store before it assumes that
@@ -77,7 +77,7 @@ func (p *program) connectStore(ctx context.Context, cfg *services.Config) (opera
 		return nil, nil, err
 	}
 	store, err := daemon.OpenStore(ctx, cfg, probeStore, zerolog.Nop())
-	if errors.Is(err, bolt.ErrInUse) {
+	if errors.Is(err, engine.ErrInUse) {
 		op, err := remote(cfg)
 		return op, func() error { return nil }, err
 	}
@@ -111,7 +111,7 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 
 // local returns the commands on the store itself. A mistake in games.file is
 // only a warning: it must not prevent lifting a ban.
-func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
+func (p *program) local(ctx context.Context, cfg *services.Config, store engine.Store) (*operator.Local, error) {
 	l := &operator.Local{
 		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Keys: cdkeys.New(store), PlayerFiles: files.New(store, cfg.DataDir), News: news.New(store),
 		Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},

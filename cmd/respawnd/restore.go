@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -184,7 +185,7 @@ func notRunning(ctx context.Context, cfg *services.Config) error {
 		return nil
 	}
 	store, err := daemon.OpenStore(ctx, cfg, probeStore, zerolog.Nop())
-	if errors.Is(err, bolt.ErrInUse) {
+	if errors.Is(err, engine.ErrInUse) {
 		return fmt.Errorf("stop the daemon first: %w", err)
 	}
 	if store != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/engine"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
@@ -26,7 +28,7 @@ func (p *program) checkCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Check the configuration without starting anything",
 		Args:  usage(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, warnings, err := p.load()
 			for _, w := range warnings {
 				_, _ = fmt.Fprintf(p.err, "warning: %s\n", w)
@@ -35,6 +37,9 @@ func (p *program) checkCommand() *cobra.Command {
 				return p.listMistakes(err)
 			}
 			if err := daemon.Check(cfg, svc.OnCommand); err != nil {
+				return p.listMistakes(err)
+			}
+			if err := p.checkStore(cmd.Context(), cfg); err != nil {
 				return p.listMistakes(err)
 			}
 			for _, key := range daemon.Missing(cfg) {
@@ -49,6 +54,15 @@ func (p *program) checkCommand() *cobra.Command {
 			return p.say("the configuration%s is fine: %d services on, data in %s", p.inFound(), servicesOn(cfg), cfg.DataDir)
 		},
 	}
+}
+
+// checkStore connects to the database, if there is one, and prints what it is like.
+func (p *program) checkStore(ctx context.Context, cfg *services.Config) error {
+	summary, err := engine.Check(ctx, cfg.Storage, newLogger(p.err, "warn", cfg.Log.Format))
+	if err != nil || summary == "" {
+		return err
+	}
+	return p.say("%s", summary)
 }
 
 // sayFocus prints whether the games of games.focus can be played here.

@@ -93,11 +93,12 @@ var ranks = map[string]int{
 	"storage/storagetest":          2,
 	"web/page":                     2,
 
-	"operator":    3,
-	"web/account": 3,
-	"web/api":     3,
-	"web/docs":    3,
-	"web/webtest": 3, // for tests
+	"internal/engine": 3,
+	"operator":        3,
+	"web/account":     3,
+	"web/api":         3,
+	"web/docs":        3,
+	"web/webtest":     3, // for tests
 
 	"webservices/competition": 3,
 	"webservices/sake":        3,
@@ -144,7 +145,7 @@ var ranks = map[string]int{
 
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
-var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/mail", "internal/services", "operator", "probe", "webhook"}
+var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/engine", "internal/mail", "internal/services", "operator", "probe", "webhook"}
 
 // insecure is the package of broken encryption that only usesInsecure may import.
 const (

@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/colour"
+	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
@@ -92,7 +93,9 @@ func (d *Daemon) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.store, err = OpenStore(ctx, d.opt.Config, storeWait, d.log); err != nil {
+	d.metrics = prometheus.NewRegistry()
+	d.store, err = openStore(ctx, s, engine.Options{LockWait: storeWait, Patient: true, Log: d.log, Registerer: d.metrics})
+	if err != nil {
 		return err
 	}
 	if err := s.checkStart(); err != nil {

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -12,33 +11,36 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/operator"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // StoreName is the name of the store in the data folder and in a backup.
-const StoreName = "respawnd.db"
+const StoreName = engine.FileName
 
-// StorePath returns the path of the store.
+// StorePath returns the path of the store in the data folder, which exists only if
+// the engine is bolt.
 func StorePath(c Config) string { return newSettings(c).storePath() }
 
-// OpenStore creates the data folder if it is missing and opens the store in it.
-// If another process has the store open, it waits for it; after that time the
-// error wraps bolt.ErrInUse. Errors name the key.
-func OpenStore(ctx context.Context, c Config, wait time.Duration, log zerolog.Logger) (*bolt.Store, error) {
-	s := newSettings(c)
+// OpenStore creates the data folder if it is missing and opens the store. If another
+// process uses the folder, it waits for it; after that time the error wraps
+// engine.ErrInUse. It does not wait for a database. Errors name the key.
+func OpenStore(ctx context.Context, c Config, wait time.Duration, log zerolog.Logger) (engine.Store, error) {
+	return openStore(ctx, newSettings(c), engine.Options{LockWait: wait, Log: log})
+}
+
+// openStore is OpenStore with further options of the engine.
+func openStore(ctx context.Context, s *settings, opt engine.Options) (engine.Store, error) {
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	store, err := bolt.Open(ctx, s.storePath(), bolt.Options{Timeout: wait, Log: log})
-	if errors.Is(err, bolt.ErrInUse) {
-		return nil, fmt.Errorf("data_dir: %s is in use: %w", s.DataDir, err)
-	}
+	opt.Config, opt.DataDir = s.Storage, s.DataDir
+	store, err := engine.Open(ctx, opt)
 	if err != nil {
-		return nil, fmt.Errorf("data_dir: %w", err)
+		return nil, err
 	}
 	store.LimitAudit(s.audit())
-	sweepBackups(s.DataDir, log)
+	sweepBackups(s.DataDir, opt.Log)
 	return store, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/master"
@@ -34,6 +35,7 @@ type Shared struct {
 	Master     master.Config
 	Accounts   accounts.Config
 	Mail       mail.Config
+	Storage    engine.Config
 	Webhooks   []configs.Webhook
 	GamesFile  string // of the operator; empty: none
 	Domains    []string

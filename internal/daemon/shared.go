@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
@@ -23,12 +24,11 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // shared holds the parts that the services share.
 type shared struct {
-	store     *bolt.Store
+	store     engine.Store
 	bans      *bans.Table
 	chatRules *chatrules.Table
 	keys      *cdkeys.Table
@@ -47,12 +47,11 @@ type shared struct {
 	metrics   *prometheus.Registry
 }
 
-// makeShared makes the shared parts, on an open store, without reading
+// makeShared makes the shared parts, on an open store and metrics, without reading
 // anything.
 func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.servers = verdicts.NewLog(log, 0)
 	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log the verdicts
-	h.metrics = prometheus.NewRegistry()
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.servers.Register(h.metrics, "servers")
 	h.players.Register(h.metrics, "players")

@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/lan"
 	"github.com/respawnd/respawnd/master"
@@ -42,6 +43,8 @@ type Config struct {
 	// server list, the admin token. Made if missing. One running daemon per
 	// folder. A relative path starts at the working directory. Must not be empty.
 	DataDir string `key:"data_dir" default:"./respawnd-data" as:"dir"` // never empty
+	// The store: accounts, bans and everything else that must survive a restart.
+	Storage engine.Config `key:"storage"`
 	// The log.
 	Log Log `key:"log"`
 	// Facts about the networks around this machine.
@@ -209,7 +212,7 @@ type GeoIP struct {
 // Shared returns what the services share. It implements daemon.Config.
 func (c *Config) Shared() daemon.Shared {
 	return daemon.Shared{
-		DataDir: c.DataDir, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,
+		DataDir: c.DataDir, Storage: c.Storage, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,
 		Master: c.Master, Accounts: c.Accounts, Mail: c.Mail, Webhooks: c.Webhooks,
 		GamesFile: c.Games.File, Domains: c.Games.Domains, Focus: c.Games.Focus, GeoIPFile: c.GeoIP.File,
 	}

@@ -131,6 +131,12 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.0/24"
 	case "ssq.password":
 		return "correct-horse"
+	case "storage.engine":
+		return "postgres"
+	case "storage.postgres.url":
+		return "postgres://me:hidden-token@db.example.org/respawnd"
+	case "storage.postgres.url_file":
+		return "/srv/elsewhere"
 	case "mail.smtp_url":
 		return "smtps://me:hidden-token@mail.example.org"
 	case "mail.smtp_url_file":
@@ -247,11 +253,13 @@ func TestEveryKeySetsOneField(t *testing.T) {
 	lastSection := ""
 	for _, k := range configs.Keys(new(Config)) {
 		value := change(t, k.Name)
-		inFile := fmt.Sprintf("%s: %q\n", k.Name, value)
-		section, rest, found := strings.Cut(k.Name, ".")
-		if found {
-			inFile = fmt.Sprintf("%s:\n  %s: %q\n", section, rest, value)
+		section, _, _ := strings.Cut(k.Name, ".")
+		inFile, indent := "", ""
+		for part := range strings.SplitSeq(k.Name, ".") {
+			inFile += "\n" + indent + part + ":"
+			indent += "  "
 		}
+		inFile += fmt.Sprintf(" %q\n", value)
 		ways := map[string]configs.Options{
 			"file":        {File: write(t, "a.yaml", inFile)},
 			"environment": {Env: []string{k.Variable() + "=" + value}},
@@ -298,6 +306,10 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 	type edges struct{ below, low, high, above string }
 	const many, conns = "10000000", "1000000"
 	tests := map[string]edges{
+		"storage.postgres.max_conns":         {"-1", "0", "10000", "10001"},
+		"storage.postgres.statement_timeout": {"999ms", "1s", "5m", "301s"},
+		"storage.postgres.start_wait":        {"-1s", "0s", "10m", "601s"},
+
 		"qr2.sockets":                   {"0", "1", "64", "65"},
 		"qr2.readers":                   {"0", "1", "64", "65"},
 		"qr2.read_buffer":               {"4095", "4KiB", "1GiB", "1073741825"},

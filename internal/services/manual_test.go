@@ -98,10 +98,7 @@ func (m *manual) commentOf(section reflect.Type, f reflect.StructField) string {
 
 // section writes the keys of a section. The prefix is empty or ends with a dot.
 func (m *manual) section(prefix string, section reflect.Type) {
-	indent := ""
-	if prefix != "" {
-		indent = "  "
-	}
+	indent := strings.Repeat("  ", strings.Count(prefix, "."))
 	for i := range section.NumField() {
 		f := section.Field(i)
 		name := f.Tag.Get("key")
@@ -112,7 +109,7 @@ func (m *manual) section(prefix string, section reflect.Type) {
 		m.comment(indent, m.commentOf(section, f), f.Tag)
 		if configs.IsSection(f) {
 			m.b.WriteString(indent + name + ":\n")
-			m.section(name+".", f.Type)
+			m.section(prefix+name+".", f.Type)
 		} else {
 			m.b.WriteString(indent + name + ": " + yamlValue(m.keys[prefix+name]) + "\n")
 		}

@@ -38,5 +38,6 @@ func (c *Config) Warnings() []string {
 			note("%s: not below %s, so it has no effect", pair.small, pair.large)
 		}
 	}
+	warnings = append(warnings, c.Storage.Warnings()...)
 	return append(warnings, c.Mail.Warnings(c.Web.PublicURL)...)
 }

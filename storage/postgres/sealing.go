@@ -6,25 +6,25 @@ import (
 	"fmt"
 )
 
-// ErrOtherKey means that the secrets in the database are sealed with another key.
-var ErrOtherKey = errors.New("the database belongs to another sealing key; copy the key file of the other nodes to this one")
+// ErrOtherKey means that the nodes that use the database have different keys.
+var ErrOtherKey = errors.New("the other nodes that use the database have another key; copy their file to this node")
 
-// CheckSealKey compares the fingerprint of this node's sealing key with that of
-// the first node that used the database, or records it if this is the first. The
-// error matches ErrOtherKey if they differ: nodes with different keys could not
-// read the secrets of each other's accounts.
-func (s *Store) CheckSealKey(ctx context.Context, fingerprint string) error {
+// CheckKey compares the fingerprint of a key with that of the first node that used
+// the database, or records it if this is the first. The error matches ErrOtherKey if
+// they differ: nodes with different keys could not read what others have sealed or
+// signed.
+func (s *Store) CheckKey(ctx context.Context, name, fingerprint string) error {
 	var first string
 	err := s.once(ctx, func(ctx context.Context, c *change) error {
 		c.idle = true
-		return c.QueryRow(ctx, `INSERT INTO settings (name, value) VALUES ('seal_key', $1)
-			ON CONFLICT (name) DO UPDATE SET value = settings.value RETURNING value`, fingerprint).Scan(&first)
+		return c.QueryRow(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET value = settings.value RETURNING value`, "key/"+name, fingerprint).Scan(&first)
 	})
 	if err != nil {
-		return fmt.Errorf("check the sealing key: %w", err)
+		return fmt.Errorf("compare the key with that of other nodes: %w", err)
 	}
 	if first != fingerprint {
-		return fmt.Errorf("%w (fingerprint %s, here %s)", ErrOtherKey, first, fingerprint)
+		return fmt.Errorf("%w (its fingerprint is %s, that of the file here %s)", ErrOtherKey, first, fingerprint)
 	}
 	return nil
 }
