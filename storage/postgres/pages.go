@@ -24,6 +24,11 @@ type pager[R any] func(ctx context.Context, q querier, last *R) ([]item[R], erro
 
 // iterate yields records page by page.
 func iterate[R any](ctx context.Context, s *Store, page pager[R]) iter.Seq2[R, error] {
+	return iteratePages(ctx, s, pageRecords, page)
+}
+
+// iteratePages is iterate with pages of another length.
+func iteratePages[R any](ctx context.Context, s *Store, length int, page pager[R]) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		var last *R
 		for {
@@ -42,7 +47,7 @@ func iterate[R any](ctx context.Context, s *Store, page pager[R]) iter.Seq2[R, e
 					return
 				}
 			}
-			if len(items) < pageRecords {
+			if len(items) < length {
 				return
 			}
 			last = &items[len(items)-1].record

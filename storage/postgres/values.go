@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -63,3 +65,7 @@ func expiry(t time.Time) int64 {
 	}
 	return nanoseconds(t)
 }
+
+// isText reports whether PostgreSQL can store or compare s as text. No key that
+// is stored is anything else.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -38,6 +38,7 @@ CREATE TABLE uniquenicks (
 	PRIMARY KEY (namespace, key)
 );
 CREATE INDEX uniquenicks_of ON uniquenicks (profile);
+CREATE INDEX uniquenicks_by_key ON uniquenicks (key, namespace);
 
 -- Both the digest and the hash of a CD key.
 CREATE TABLE cdkeys (
