@@ -97,9 +97,11 @@ func (n *newProfile) queue(b *pgx.Batch, user storage.UserID) {
 		), named AS (
 			INSERT INTO uniquenicks (namespace, key, profile)
 			SELECT n.namespace, n.key, added.id FROM added, unnest($9::int[], $10::bytea[]) AS n (namespace, key)
-		), registered AS (
+			RETURNING 1
+		), registered AS ( -- after the unique nicks, which are the error if both are taken
 			INSERT INTO cdkeys (game, digest, profile)
 			SELECT k.game, k.digest, added.id FROM added, unnest($11::text[], $12::text[]) AS k (game, digest)
+			WHERE (SELECT count(*) FROM named) >= 0
 		)
 		SELECT id, rev FROM added`,
 		user, n.profile.ID, c.nick, c.firstName, c.lastName, c.icq, c.doc, storage.MaxProfiles,
@@ -321,6 +323,7 @@ func updateProfile(ctx context.Context, q querier, p storage.Profile, c *profile
 			INSERT INTO uniquenicks (namespace, key, profile)
 			SELECT namespace, key, $1 FROM names n WHERE EXISTS (SELECT FROM updated)
 				AND NOT EXISTS (SELECT FROM uniquenicks o WHERE o.namespace = n.namespace AND o.key = n.key AND o.profile = $1)
+			RETURNING 1
 		), keys AS (
 			SELECT * FROM unnest($11::text[], $12::text[]) AS k (game, digest)
 		), unregistered AS (
@@ -328,7 +331,7 @@ func updateProfile(ctx context.Context, q querier, p storage.Profile, c *profile
 				AND (game, digest) NOT IN (SELECT game, digest FROM keys)
 		), registered AS (
 			INSERT INTO cdkeys (game, digest, profile)
-			SELECT game, digest, $1 FROM keys n WHERE EXISTS (SELECT FROM updated)
+			SELECT game, digest, $1 FROM keys n WHERE EXISTS (SELECT FROM updated) AND (SELECT count(*) FROM named) >= 0
 				AND NOT EXISTS (SELECT FROM cdkeys o WHERE o.game = n.game AND o.digest = n.digest AND o.profile = $1)
 		)
 		SELECT coalesce((SELECT rev FROM updated), 0), EXISTS (SELECT FROM profiles WHERE id = $1),

@@ -159,7 +159,7 @@ func (w *listWriter) add(ctx context.Context, l *storage.ListedServer) error {
 			w.broken = append(w.broken, l.Source.String())
 			return w.flushIf()
 		}
-		record.Seen = time.Time{} // in the index
+		record.First, record.Seen = record.First.Round(0).UTC(), time.Time{} // Seen is in the index
 		doc, err := json.Marshal(record)
 		if err != nil {
 			return err

@@ -189,8 +189,8 @@ func testUserImport(t *testing.T, s storage.Store) {
 	_, _, err = s.CreateUser(t.Context(), user("b@b.c"), storage.Profile{Nick: "A", ID: 700})
 	wantTaken(t, "CreateUser() with a profile id that exists", err, storage.IndexProfileID)
 	u, p = createUser(t, s, user("b@b.c"), storage.Profile{Nick: "A"})
-	if u.ID != 501 || p.ID != 701 {
-		t.Errorf("ids after an import = %d, %d, want 501, 701", u.ID, p.ID)
+	if u.ID <= 500 || p.ID <= 700 { // refused steps may have used up the next ones
+		t.Errorf("ids after an import = %d, %d, want above 500 and 700", u.ID, p.ID)
 	}
 }
 

@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/storagetest"
+)
+
+// testOptions wait long, because the machine of a test may be busy.
+func testOptions() Options { return Options{MaxConns: 8, StatementTimeout: time.Minute} }
+
+// emptyDatabase returns the URL of a database of the present schema.
+func emptyDatabase(t testing.TB) string {
+	t.Helper()
+	return pgtest.Prepared(t, "empty", func(url string) error {
+		s, err := Open(context.Background(), url, testOptions())
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+}
+
+// openAt opens a store that is closed with the test.
+func openAt(t testing.TB, url string, opt Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), url, opt)
+	if err != nil {
+		t.Fatalf("Open() = %v", err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+
+// reopenable adds what storagetest needs to open a store again.
+type reopenable struct {
+	*Store
+	url string
+}
+
+func (r reopenable) Reopen(t *testing.T) storage.Store {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Fatalf("Close() = %v", err)
+	}
+	return reopenable{openAt(t, r.url, testOptions()), r.url}
+}
+
+func TestContract(t *testing.T) {
+	var free databases
+	storagetest.Run(t, func(sub *testing.T) storage.Store {
+		url := free.take(t)
+		sub.Cleanup(func() { free.put(t, url) }) // after the store is closed
+		return reopenable{openAt(sub, url, testOptions()), url}
+	})
+}
