@@ -77,6 +77,7 @@ var ranks = map[string]int{
 	"internal/cdkeys":              2,
 	"internal/colour":              2,
 	"internal/cluster/clustertest": 2, // for tests
+	"internal/coherence":           2,
 	"internal/chatrules":           2,
 	"internal/files":               2,
 	"internal/foreign":             2,
