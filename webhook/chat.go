@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -170,6 +171,9 @@ func (w *watch) readRules(now time.Time) {
 	next := chatBans(w.dispatcher.opt.Rules(), now)
 	for key, r := range next {
 		if before, known := w.chatBans[key]; known && before.Added.Equal(r.Added) && before.Expires.Equal(r.Expires) {
+			continue
+		}
+		if !w.mine(fmt.Sprint("chat/", key.Profile, key.Prefix, key.Channel)) {
 			continue
 		}
 		for _, to := range w.workers {

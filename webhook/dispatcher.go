@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
@@ -36,6 +37,9 @@ type Options struct {
 	Title func(game string) string
 	// Colours returns the colour codes of a game; nil: none.
 	Colours func(game string) colour.Family
+	// Cluster connects the nodes that have the same hooks: each event is sent by one of
+	// them. nil: this node is alone.
+	Cluster cluster.Bus
 	// Hooks are the receivers at the start.
 	Hooks   []Hook
 	Version string

@@ -16,6 +16,12 @@
 // Servers that are listed when the daemon starts, or when a hook is added, are not
 // reported.
 //
+// In a cluster, every node knows all servers and bans, and one node sends each event:
+// the node that a server reports to, or any other once that one is gone; for bans the
+// node that the address belongs to, see cluster.Bus.Owner; for rooms the node that
+// serves them. A server that reports to another node than before neither goes nor comes.
+// All nodes need the same hooks.
+//
 // # Formats
 //
 // A request is a POST with up to maxEvents events. In format json its body is

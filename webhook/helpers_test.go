@@ -135,6 +135,7 @@ type listing struct {
 	port          uint16
 	game          string // default gmtest
 	name, players string
+	node          string // empty: this one
 }
 
 func (f *fixture) put(l listing) master.Key {
@@ -143,7 +144,7 @@ func (f *fixture) put(l listing) master.Key {
 		l.game = "gmtest"
 	}
 	at := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), l.port)
-	s := master.Server{Key: master.Key{Source: at}, Public: at, Game: l.game, Seen: time.Now()}
+	s := master.Server{Key: master.Key{Source: at}, Public: at, Game: l.game, Node: l.node, Seen: time.Now()}
 	var rep master.Report
 	for _, v := range []string{l.name, l.players, "16", "DM_Deck"} {
 		rep.Rule([]byte(v))

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/master"
@@ -25,6 +26,12 @@ type banKey struct {
 	scope  storage.Scope
 }
 
+// absence is how a server left.
+type absence struct {
+	since  time.Time
+	orphan bool // its node was gone
+}
+
 // watch is the last known state of the list and the bans. It belongs to the
 // goroutine of Dispatcher.Run.
 type watch struct {
@@ -32,7 +39,7 @@ type watch struct {
 	workers    []*worker
 	serial     uint64
 	servers    map[serverKey]*master.Server
-	away       map[serverKey]time.Time // of servers: when they left
+	away       map[serverKey]absence // of servers that left
 	bans       map[banKey]storage.Ban
 	chatBans   map[storage.ChatRuleKey]storage.ChatRule
 	rooms      map[string]time.Time // chat rooms that were reported, and when
@@ -40,7 +47,7 @@ type watch struct {
 
 // newWatch returns the current state of the list and the bans.
 func newWatch(d *Dispatcher) *watch {
-	w := &watch{dispatcher: d, servers: make(map[serverKey]*master.Server), away: make(map[serverKey]time.Time), bans: make(map[banKey]storage.Ban), rooms: make(map[string]time.Time)}
+	w := &watch{dispatcher: d, servers: make(map[serverKey]*master.Server), away: make(map[serverKey]absence), bans: make(map[banKey]storage.Ban), rooms: make(map[string]time.Time)}
 	w.serial = d.opt.Registry.LastSerial() // before the list is read
 	for _, h := range d.opt.Registry.All() {
 		w.servers[keyOf(h.Server)] = h.Server
@@ -109,10 +116,10 @@ func (w *watch) update(k serverKey, s *master.Server, now time.Time) {
 		return
 	case s == nil:
 		if _, away := w.away[k]; !away {
-			w.away[k] = now
+			w.away[k] = absence{now, w.orphaned(w.servers[k])}
 		}
 		return
-	case !known:
+	case !known && s.Node == "":
 		w.report(ServerUp, s, now)
 	}
 	delete(w.away, k)
@@ -124,12 +131,33 @@ func (w *watch) update(k serverKey, s *master.Server, now time.Time) {
 		case h.High <= 0:
 		case !to.high[k] && players >= h.High:
 			to.high[k] = true
-			w.send(to, PlayersHigh, s, now)
+			w.sendOwn(to, PlayersHigh, s, now)
 		case to.high[k] && players <= h.Low:
 			delete(to.high, k)
-			w.send(to, PlayersLow, s, now)
+			w.sendOwn(to, PlayersLow, s, now)
 		}
 	}
+}
+
+// sendOwn is send for a server of this node. The node of another one sends it.
+func (w *watch) sendOwn(to *worker, kind Kind, s *master.Server, now time.Time) {
+	if s.Node == "" {
+		w.send(to, kind, s, now)
+	}
+}
+
+// orphaned reports whether a server is of a node that is gone, and cannot send that the
+// server left.
+func (w *watch) orphaned(s *master.Server) bool {
+	bus := w.dispatcher.opt.Cluster
+	return s.Node != "" && bus != nil && !slices.Contains(bus.Nodes(), s.Node)
+}
+
+// mine reports whether this node sends the events about something that all nodes
+// notice.
+func (w *watch) mine(key string) bool {
+	bus := w.dispatcher.opt.Cluster
+	return bus == nil || bus.Owner("webhook/"+key) == bus.Self()
 }
 
 // nextSettled returns a channel that receives when the next absent server counts
@@ -139,9 +167,9 @@ func (w *watch) nextSettled() (c <-chan time.Time, stop func()) {
 		return nil, func() {}
 	}
 	var first time.Time
-	for _, at := range w.away {
-		if first.IsZero() || at.Before(first) {
-			first = at
+	for _, a := range w.away {
+		if first.IsZero() || a.since.Before(first) {
+			first = a.since
 		}
 	}
 	timer := time.NewTimer(time.Until(first.Add(settle)))
@@ -150,11 +178,13 @@ func (w *watch) nextSettled() (c <-chan time.Time, stop func()) {
 
 // settle reports the servers that did not come back.
 func (w *watch) settle(now time.Time) {
-	for k, at := range w.away {
-		if now.Sub(at) < settle {
+	for k, a := range w.away {
+		if now.Sub(a.since) < settle {
 			continue
 		}
-		w.report(ServerDown, w.servers[k], now)
+		if s := w.servers[k]; s.Node == "" || a.orphan && w.mine(s.ID()) {
+			w.report(ServerDown, s, now)
+		}
 		delete(w.away, k)
 		delete(w.servers, k)
 		for _, to := range w.workers {
@@ -205,6 +235,9 @@ func (w *watch) send(to *worker, kind Kind, s *master.Server, now time.Time) {
 }
 
 func (w *watch) reportBan(kind Kind, b storage.Ban, now time.Time) {
+	if !w.mine("ban/" + b.Prefix.String()) {
+		return
+	}
 	for _, to := range w.workers {
 		if to.sender.hook.wants(kind, "") {
 			to.offer(Event{Kind: kind, Time: stamp(now), Ban: describeBan(b)})

@@ -87,6 +87,7 @@ var ranks = map[string]int{
 	"internal/presence":            2,
 	"internal/query":               2,
 	"internal/stats":               2,
+	"master/courier":               3,
 	"master/rooms":                 2,
 	"master/saved":                 2,
 	"storage/bolt":                 2,
