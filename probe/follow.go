@@ -66,12 +66,13 @@ func (p *Prober) followAll(now time.Time) {
 }
 
 // followOne begins or ends to visit the server with a key, unless it is visited
-// already. Hidden servers are not visited. p.mu is held.
+// already. Hidden servers are not visited, nor those that report to other nodes. p.mu is
+// held.
 func (p *Prober) followOne(key master.Key, now time.Time) {
 	srv, listed := p.opt.Registry.Listed(key)
 	t := p.table.targets[key.Source]
 	var f *follower
-	if listed && !srv.Restored && p.may(key.Source) {
+	if listed && srv.Node == "" && !srv.Restored && p.may(key.Source) {
 		f = followerOf(srv.Origin)
 	}
 	if f != nil && p.ask[f.protocol] == 0 {

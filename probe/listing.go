@@ -68,7 +68,7 @@ func replaceable(old *master.Server, t *target, origin master.Origin) bool {
 // list lists a record, or refreshes an unchanged one. old is the one at its
 // address; nil: there is none. p.mu is held.
 func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, srv master.Server) {
-	same := old != nil && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin && !old.Restored
+	same := old != nil && old.Node == "" && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin && !old.Restored
 	if old != nil && old.Key == srv.Key && tk.partial() {
 		keepRules(st, old)
 	}
@@ -127,6 +127,10 @@ func keepRules(st *query.Status, old *master.Server) {
 // unlist removes a server that the Prober listed. p.mu is held.
 func (p *Prober) unlist(t *target, why verdicts.Verdict) {
 	if t.listed == "" {
+		return
+	}
+	if srv, listed := p.opt.Registry.Get(t.key()); listed && srv.Node != "" {
+		p.setListed(t, "") // another node lists it now
 		return
 	}
 	p.opt.Registry.Remove(t.key())
@@ -210,7 +214,7 @@ func reachedBy(origin master.Origin) master.Reached {
 func (p *Prober) learnOwned(t *target, st *query.Status) {
 	p.reachable(t.follow)
 	old, ok := p.opt.Registry.Get(t.follow)
-	if !ok {
+	if !ok || old.Node != "" {
 		return
 	}
 	merged := *st

@@ -33,7 +33,7 @@ func TestStates(t *testing.T) {
 			o.Own = func(a netip.AddrPort) bool { return a == own }
 			o.Broadcast = func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.255") }
 		})
-		s := NewStatics(w.p, func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }, zerolog.Nop())
+		s := NewStatics(w.p, func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }, nil, zerolog.Nop())
 		talks := map[string]probetest.Talk{
 			"192.0.2.1:10666": denied(wire.KindBanned), "192.0.2.2:10666": denied(wire.KindTooSoon), "192.0.2.3:10666": nil,
 			"192.0.2.4:10666": tells(func(q wire.Query) [][]byte { return [][]byte{infoMessage(everything(q.Time))} }),

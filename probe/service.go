@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -42,7 +43,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	})
 	statics := NewStatics(p, func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
-	}, env.Log)
+	}, shareOf(env.Cluster), env.Log)
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
 		Serve: func(ctx context.Context) error {
@@ -56,6 +57,20 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Asker:  NewAsker(p, statics),
 	}, nil
 }
+
+// shareOf returns the Share of the nodes of a cluster, nil for a node that is alone.
+func shareOf(bus cluster.Bus) Share {
+	if bus == nil {
+		return nil
+	}
+	return share{bus}
+}
+
+// share implements Share.
+type share struct{ cluster.Bus }
+
+// Mine implements Share.
+func (s share) Mine(address string) bool { return s.Owner("probe/"+address) == s.Self() }
 
 // asker implements service.Asker with a Prober.
 type asker struct {

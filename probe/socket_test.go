@@ -186,7 +186,7 @@ func TestNamedServersAreLookedUpAgainAndAgain(t *testing.T) {
 				return append([]netip.Addr(nil), list...), nil
 			}
 			return nil, errors.New("no such host")
-		}, zerolog.Nop())
+		}, nil, zerolog.Nop())
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { s.Run(ctx); close(ended) }()
@@ -236,7 +236,7 @@ func TestForbiddenNamedServerIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		var log bytes.Buffer
-		s := NewStatics(w.p, func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }, zerolog.New(&log))
+		s := NewStatics(w.p, func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }, nil, zerolog.New(&log))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { s.Run(ctx); close(ended) }()

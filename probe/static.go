@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -23,6 +24,8 @@ const (
 	LookupEvery = 5 * time.Minute
 
 	retryEvery    = 30 * time.Second // names that could not be resolved
+	shareEvery    = 2 * time.Second  // looks at what other nodes list
+	unlistedFor   = 2 * time.Minute  // after which a server of another node is queried here, too
 	lookupTime    = 5 * time.Second
 	lookupsAtOnce = 8
 )
@@ -38,24 +41,44 @@ type Named struct {
 // does, asked for "ip4".
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
+// Share shares out the servers among the nodes of a cluster. Its methods may be called
+// concurrently.
+type Share interface {
+	// Mine reports whether this node queries the server named with an address.
+	Mine(address string) bool
+	// Changed returns a channel that is closed when results of Mine may have changed.
+	Changed() <-chan struct{}
+}
+
 // Statics watches the servers that an operator named, under origin static. It
 // resolves the names of their hosts regularly in a goroutine of its own. All
 // methods may be called concurrently.
+//
+// In a cluster each server is queried by one node. The one that did so before continues
+// until another lists the server, so that it stays in the lists. One that none lists for
+// unlistedFor is queried by every node that knows it: the configuration of the node that
+// should do so may lack it.
 type Statics struct {
 	prober *Prober
+	share  Share // nil: this node is alone
 	lookup Lookup
 	log    zerolog.Logger
 	wake   chan struct{} // of capacity 1
 
 	mu       sync.Mutex // guards the fields below
 	named    []Named
-	resolved map[string]netip.Addr     // by host name; zero: no address
-	refused  map[netip.AddrPort]string // servers that are not queried, with the logged reason
+	resolved map[string]netip.Addr        // by host name; zero: no address
+	refused  map[netip.AddrPort]string    // servers that are not queried, with the logged reason
+	absent   map[netip.AddrPort]time.Time // servers of other nodes that none lists: since when
 }
 
-// NewStatics returns Statics without servers.
-func NewStatics(p *Prober, lookup Lookup, log zerolog.Logger) *Statics {
-	return &Statics{prober: p, lookup: lookup, log: log, wake: make(chan struct{}, 1), resolved: make(map[string]netip.Addr)}
+// NewStatics returns Statics without servers. A nil Share is that of a node that is
+// alone.
+func NewStatics(p *Prober, lookup Lookup, share Share, log zerolog.Logger) *Statics {
+	return &Statics{
+		prober: p, lookup: lookup, share: share, log: log, wake: make(chan struct{}, 1),
+		resolved: make(map[string]netip.Addr), absent: make(map[netip.AddrPort]time.Time),
+	}
 }
 
 // Set replaces the servers. Those with an address are watched at once, those
@@ -76,11 +99,27 @@ func (s *Statics) Run(ctx context.Context) {
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
 	last := time.Now()
+	var shared <-chan time.Time
+	if s.share != nil {
+		t := time.NewTicker(shareEvery)
+		defer t.Stop()
+		shared = t.C
+	}
 	for {
 		again := false
+		var changed <-chan struct{}
+		if s.share != nil {
+			changed = s.share.Changed()
+		}
 		select {
 		case <-ctx.Done():
 			return
+		case <-changed:
+			s.reapply()
+			continue
+		case <-shared:
+			s.reapply()
+			continue
 		case <-s.wake:
 		case now := <-tick.C:
 			if again = now.Sub(last) >= LookupEvery; again {
@@ -89,6 +128,32 @@ func (s *Statics) Run(ctx context.Context) {
 		}
 		s.look(ctx, again)
 	}
+}
+
+// reapply shares out the servers again.
+func (s *Statics) reapply() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.apply()
+}
+
+// here reports whether this node queries a server now; watched, whether it did so far.
+// s.mu is held.
+func (s *Statics) here(n Named, at netip.AddrPort, watched bool, now time.Time) bool {
+	if s.share == nil || s.share.Mine(n.Address) {
+		delete(s.absent, at)
+		return true
+	}
+	if old, listed := s.prober.opt.Registry.At(at); listed && old.Node != "" {
+		delete(s.absent, at)
+		return false
+	}
+	since, known := s.absent[at]
+	if !known {
+		since = now
+		s.absent[at] = now
+	}
+	return watched || now.Sub(since) >= unlistedFor
 }
 
 // look resolves the names without an address, or all of them again.
@@ -212,6 +277,11 @@ func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.table.targets[a]
+	if t == nil || t.protocol() == 0 {
+		if srv, listed := p.opt.Registry.At(a); listed && srv.Node != "" {
+			return true, ""
+		}
+	}
 	if t == nil || t.asked.IsZero() {
 		return false, "not asked yet"
 	}
@@ -223,13 +293,24 @@ func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 
 // apply watches the named servers, and no others. s.mu is held.
 func (s *Statics) apply() {
-	want := make(map[netip.AddrPort]Target, len(s.named))
+	watched, now := s.prober.Watched(master.Static), time.Now()
+	asked := make(map[netip.AddrPort]bool, len(watched))
+	for _, old := range watched {
+		asked[old.Address] = true
+	}
+	want, named := make(map[netip.AddrPort]Target, len(s.named)), make(map[netip.AddrPort]bool, len(s.named))
 	for _, n := range s.named {
-		if a, ok := s.address(n); ok {
+		a, ok := s.address(n)
+		if !ok {
+			continue
+		}
+		named[a] = true
+		if s.here(n, a, asked[a], now) {
 			want[a] = Target{Address: a, Protocol: n.Protocol, Game: n.Game, Origin: master.Static}
 		}
 	}
-	for _, old := range s.prober.Watched(master.Static) {
+	maps.DeleteFunc(s.absent, func(a netip.AddrPort, _ time.Time) bool { return !named[a] })
+	for _, old := range watched {
 		if next, ok := want[old.Address]; !ok {
 			s.prober.Unwatch(old.Address, master.Static)
 		} else if next == old {

@@ -94,6 +94,16 @@ func New(opt Options) *Tables {
 	return t
 }
 
+// Assume notes the revisions of the store from before the tables were first loaded, so
+// that Run loads only those that changed since. It is called after Add.
+func (t *Tables) Assume(revisions map[string]int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, one := range t.tables {
+		one.revision = revisions[name]
+	}
+}
+
 // Add adds a table with the function that loads it from the store. An error of load
 // must leave what is in force.
 func (t *Tables) Add(name string, load func(context.Context) error) {
@@ -142,7 +152,9 @@ func (t *Tables) Run(ctx context.Context) {
 }
 
 // pause returns CheckEvery, a little more or less, so that nodes do not ask at once.
-func (t *Tables) pause() time.Duration { return CheckEvery*9/10 + rand.N(CheckEvery/5) }
+func (t *Tables) pause() time.Duration {
+	return CheckEvery*9/10 + rand.N(CheckEvery/5) //nolint:gosec // it spreads load
+}
 
 // compare makes Run compare the revisions.
 func (t *Tables) compare() {

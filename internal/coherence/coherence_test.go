@@ -3,6 +3,7 @@ package coherence
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,11 +33,7 @@ func (b *base) revisions(context.Context) (map[string]int64, error) {
 	if b.down {
 		return nil, errDown
 	}
-	out := make(map[string]int64)
-	for name, v := range b.value {
-		out[name] = v
-	}
-	return out, nil
+	return maps.Clone(b.value), nil
 }
 
 // set changes a value, as a commit does.
@@ -128,6 +125,7 @@ func (w *world) start(name string, revisions bool) *member {
 			return err
 		})
 	}
+	m.Assume(map[string]int64{"bans": 1, "games": 1})
 	go m.Run(w.ctx)
 	return m
 }
@@ -224,6 +222,9 @@ func TestChangePastTheDaemons(t *testing.T) {
 func TestQuietClusterLoadsNothing(t *testing.T) {
 	inWorld(t, true, func(t *testing.T, w *world) {
 		before := w.nodes["a"].loaded("bans")
+		if before != 0 {
+			t.Errorf("the table was loaded %d times at the start, want never", before)
+		}
 		w.base.mu.Lock()
 		w.base.asked = 0
 		w.base.mu.Unlock()

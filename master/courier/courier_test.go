@@ -29,11 +29,10 @@ type host struct {
 	*Courier
 	list *master.Registry
 
-	mu      sync.Mutex
-	err     error
-	got     []string // messages
-	met     []netip.AddrPort
-	removed int
+	mu  sync.Mutex
+	err error
+	got []string // messages
+	met []netip.AddrPort
 }
 
 func (h *host) SendToServer(_ master.Key, payload []byte) error {
@@ -279,7 +278,7 @@ func TestStatusComesThroughTheNodeOfTheServer(t *testing.T) {
 func TestRemoveReachesAllNodes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.report("b")
-		if n, err := w.nodes["a"].Courier.Remove(t.Context(), source); n != 1 || err != nil {
+		if n, err := w.nodes["a"].Remove(t.Context(), source); n != 1 || err != nil {
 			t.Errorf("Remove = %d, %v; want 1", n, err)
 		}
 		if _, listed := w.nodes["b"].list.At(source); listed {
@@ -288,7 +287,7 @@ func TestRemoveReachesAllNodes(t *testing.T) {
 		w.report("b")
 		w.net.SetSilence(time.Hour)
 		w.net.Cut("a", "c")
-		n, err := w.nodes["a"].Courier.Remove(t.Context(), source)
+		n, err := w.nodes["a"].Remove(t.Context(), source)
 		if n != 1 || err == nil || !strings.Contains(err.Error(), "node c") {
 			t.Errorf("with c cut off: Remove = %d, %v; want 1 and an error that names c", n, err)
 		}
