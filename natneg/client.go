@@ -77,3 +77,23 @@ func (p *Peer) await(ctx context.Context, t Type) (body []byte, err error) {
 	})
 	return body, err
 }
+
+// AskAddress asks under which address the service sees a client, by a check of
+// negotiation port 1.
+func AskAddress(ctx context.Context, p *netclient.Packets) (seen netip.AddrPort, err error) {
+	const version = 3
+	request := Header{Version: version, Type: TypeAddressCheck}.AppendTo(nil)
+	if err := p.Send(Check{Test{PortType: PortNN1}}.AppendTo(request)); err != nil {
+		return seen, err
+	}
+	err = p.Await(ctx, func(b []byte, _ netip.AddrPort) (bool, error) {
+		h, body, err := ParseHeader(b)
+		if err != nil || h.Type != TypeAddressReply {
+			return false, nil
+		}
+		r, ok := ParseAddressReply(body)
+		seen = r.Seen
+		return ok, nil
+	})
+	return seen, err
+}

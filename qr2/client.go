@@ -1,7 +1,9 @@
 package qr2
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -190,3 +192,22 @@ func (h *Host) appendStatus(key uint32) []byte {
 
 // Leave takes the host off the list.
 func (h *Host) Leave() error { return h.Heartbeat(StateLeaves) }
+
+// AskAvailable asks whether the online service of a game is available, as games do at
+// their start, and returns the bits of the answer: 0 if it is, else gone (1) or down
+// for now (2).
+func AskAvailable(ctx context.Context, p *netclient.Packets, game string) (bits uint32, err error) {
+	request := append([]byte{byte(KindAvailable), 0, 0, 0, 0}, game...)
+	if err := p.Send(append(request, 0)); err != nil {
+		return 0, err
+	}
+	err = p.Await(ctx, func(b []byte, _ netip.AddrPort) (bool, error) {
+		const length = 3 + 4
+		if len(b) < length || !bytes.HasPrefix(b, []byte{0xFE, 0xFD, byte(KindAvailable)}) {
+			return false, nil
+		}
+		bits = binary.BigEndian.Uint32(b[3:])
+		return true, nil
+	})
+	return bits, err
+}
