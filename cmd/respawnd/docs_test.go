@@ -118,7 +118,7 @@ func checkCommand(t *testing.T, page, line string, words []string) {
 	if len(args) == 0 {
 		return // the text may name a command alone
 	}
-	if err := cmd.ValidateArgs(args); err != nil || cmd.HasSubCommands() {
+	if err := cmd.ValidateArgs(args); err != nil || cmd.HasSubCommands() && cmd.Args == nil {
 		t.Errorf("%s: %s: %s does not take the arguments %q: %v", page, line, cmd.CommandPath(), args, err)
 	}
 }

@@ -56,6 +56,7 @@ var ranks = map[string]int{
 	"webservices/query":    0,
 
 	"internal/a2s":           1,
+	"internal/hostsfile":     1,
 	"internal/cluster":       1,
 	"internal/filterlog":     1,
 	"internal/mail":          1,
@@ -135,6 +136,7 @@ var ranks = map[string]int{
 	"zanmaster":           5,
 
 	"internal/daemon":   6,
+	"internal/playtest": 6,
 	"internal/selftest": 6,
 
 	"internal/services": 7,

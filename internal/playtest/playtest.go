@@ -1,0 +1,135 @@
+// Package playtest plays the first steps of a game against a server, from the
+// computer of a player: whether its names lead there, and whether the services that
+// the game uses answer as the game expects. It registers no server, makes no account
+// and changes nothing.
+//
+// The self-test (internal/selftest) does more, on the machine of the daemon.
+package playtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+)
+
+// stepTimeout bounds each step.
+const stepTimeout = 4 * time.Second
+
+// Target is the game and the server.
+type Target struct {
+	Game    games.Game
+	Address netip.Addr // of the server
+	Names   []string   // that the game looks up
+	// Port returns the port of a service there; 0: it is not tested.
+	Port func(games.Service) uint16
+	// Lookup resolves a name as this computer does; nil: names are not tested.
+	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
+}
+
+// Result is how a step went.
+type Result struct {
+	Step string `json:"step"`
+	// Needed reports that the game cannot be played online without it.
+	Needed bool `json:"needed"`
+	// Failed is what went wrong; empty: nothing.
+	Failed string `json:"failed,omitempty"`
+	// Means is what a player notices of it.
+	Means string `json:"means,omitempty"`
+	// Remark is what else the step found.
+	Remark string `json:"remark,omitempty"`
+}
+
+// step is a test of one service.
+type step struct {
+	service games.Service
+	network string // of its port, for messages
+	family  bool   // only games that name the service use it
+	means   string // if it fails
+	run     func(ctx context.Context, t *Target, address string) (remark string, err error)
+}
+
+// Run runs all steps for the game, and calls say with each result. The error is that
+// of say.
+func Run(ctx context.Context, t *Target, say func(Result) error) error {
+	if t.Lookup != nil {
+		if err := say(t.names(ctx)); err != nil {
+			return err
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		port := t.Port(s.service)
+		if port == 0 || !t.uses(s) {
+			continue
+		}
+		if err := say(s.test(ctx, t, netip.AddrPortFrom(t.Address, port))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uses reports whether the game uses the service of a step. A game of which nothing is
+// known uses all of GameSpy's.
+func (t *Target) uses(s *step) bool {
+	known := len(t.Game.Needs) > 0
+	return !known && !s.family || slices.Contains(t.Game.Needs, s.service) || slices.Contains(t.Game.Uses, s.service)
+}
+
+// names tests whether the names of the game lead to the server.
+func (t *Target) names(ctx context.Context) Result {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	r := Result{Step: "names", Needed: true}
+	for _, name := range t.Names {
+		found, err := t.Lookup(ctx, name)
+		switch {
+		case err != nil:
+			r.Failed = fmt.Sprintf("%s has no address", name)
+		case len(found) == 0 || found[0].Unmap() != t.Address:
+			r.Failed = fmt.Sprintf("%s leads to %v, not to %s", name, found, t.Address)
+		default:
+			continue
+		}
+		r.Means = "the game looks for its services elsewhere: respawnd point " + t.Game.Name + " --to " + t.Address.String()
+		return r
+	}
+	r.Remark = fmt.Sprintf("all %d lead to %s", len(t.Names), t.Address)
+	return r
+}
+
+// test runs a step.
+func (s *step) test(ctx context.Context, t *Target, at netip.AddrPort) Result {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	r := Result{Step: string(s.service) + ": " + s.service.Words(), Needed: slices.Contains(t.Game.Needs, s.service)}
+	remark, err := s.run(ctx, t, at.String())
+	if err != nil {
+		r.Failed, r.Means = s.explain(err, at), s.means
+		return r
+	}
+	r.Remark = remark
+	return r
+}
+
+// explain says what an error means for the way to the server.
+func (s *step) explain(err error, at netip.AddrPort) string {
+	var timeout net.Error
+	where := fmt.Sprintf("%s %s", s.network, at)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer from " + where + ": the service is off there, or a firewall drops it"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens on " + where + ": " + err.Error()
+	}
+	return where + ": " + strings.ReplaceAll(err.Error(), "\n", ": ")
+}

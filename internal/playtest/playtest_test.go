@@ -1,0 +1,85 @@
+package playtest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/games"
+)
+
+var server = netip.MustParseAddr("192.0.2.1")
+
+func TestNames(t *testing.T) {
+	errNone := errors.New("no such host")
+	answers := map[string]netip.Addr{"a": server, "b": netip.AddrFrom16(server.As16()), "c": netip.MustParseAddr("192.0.2.9")}
+	for _, tc := range []struct {
+		names  string
+		failed string
+	}{
+		{"a b", ""},
+		{"a c", "c leads to [192.0.2.9], not to 192.0.2.1"},
+		{"a none", "none has no address"},
+	} {
+		target := &Target{
+			Address: server, Names: strings.Fields(tc.names), Port: func(games.Service) uint16 { return 0 },
+			Lookup: func(_ context.Context, name string) ([]netip.Addr, error) {
+				if a, ok := answers[name]; ok {
+					return []netip.Addr{a}, nil
+				}
+				return nil, errNone
+			},
+		}
+		target.Game.Name = "gmtest"
+		var got []Result
+		if err := Run(t.Context(), target, func(r Result) error { got = append(got, r); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		want := []Result{{Step: "names", Needed: true, Failed: tc.failed}}
+		if tc.failed == "" {
+			want[0].Remark = "all 2 lead to 192.0.2.1"
+		} else {
+			want[0].Means = "the game looks for its services elsewhere: respawnd point gmtest --to 192.0.2.1"
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.names, d)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	s := &step{network: "UDP"}
+	at := netip.AddrPortFrom(server, 27900)
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{context.DeadlineExceeded, "no answer from UDP 192.0.2.1:27900: the service is off there, or a firewall drops it"},
+		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, "no answer from UDP 192.0.2.1:27900: the service is off there, or a firewall drops it"},
+		{syscall.ECONNREFUSED, "nothing listens on UDP 192.0.2.1:27900: " + syscall.ECONNREFUSED.Error()},
+		{errors.New("odd\nanswer"), "UDP 192.0.2.1:27900: odd: answer"},
+	} {
+		if got := s.explain(tc.err, at); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.err, got, tc.want)
+		}
+	}
+}
+
+// TestUses checks which services are tested for a game.
+func TestUses(t *testing.T) {
+	unknown, known := &Target{}, &Target{}
+	known.Game.Needs, known.Game.Uses = []games.Service{"q3master"}, []games.Service{"gpcm"}
+	for service, want := range map[games.Service][2]bool{"qr2": {true, false}, "gpcm": {true, true}, "q3master": {false, true}} {
+		s := &step{service: service, family: service == "q3master"}
+		if got := [2]bool{unknown.uses(s), known.uses(s)}; got != want {
+			t.Errorf("%s: used by an unknown game, by a known one: %v, want %v", service, got, want)
+		}
+	}
+}
