@@ -6,6 +6,9 @@ import "context"
 // a step. Rows that refer to a profile with ON DELETE CASCADE need nothing here;
 // what is counted elsewhere does.
 func dropProfiles(ctx context.Context, q querier, ids []int32) error {
+	if err := dropPlayers(ctx, q, ids); err != nil {
+		return err
+	}
 	_, err := q.Exec(ctx, `DELETE FROM profiles WHERE id = ANY($1)`, ids)
 	return err
 }
