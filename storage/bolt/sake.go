@@ -115,15 +115,19 @@ func (c *change) checkSakeLimits(p *sakePlan, lim *storage.SakeLimits) error {
 	return err
 }
 
+// makeSakeTable stores what belongs to a new table besides its record.
+func (c *change) makeSakeTable(t *sakeTable) error {
+	return errors.Join(
+		c.putEntry(bucketSakeMeta, []byte{sakeLastTable}, binary.BigEndian.AppendUint32(nil, t.Number)),
+		c.putEntry(bucketSakeMeta, sakeNumberKey(sakeTableKey, t.Number), sakeTableName(t.id())),
+		c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: 1}))
+}
+
 // storeSake stores a planned record with its index entries and counts.
 func (c *change) storeSake(p *sakePlan) error {
 	t := &p.table
 	if p.fresh {
-		key := sakeTableName(t.id())
-		if err := errors.Join(
-			c.putEntry(bucketSakeMeta, []byte{sakeLastTable}, binary.BigEndian.AppendUint32(nil, t.Number)),
-			c.putEntry(bucketSakeMeta, sakeNumberKey(sakeTableKey, t.Number), key),
-			c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: 1})); err != nil {
+		if err := c.makeSakeTable(t); err != nil {
 			return err
 		}
 	}
