@@ -114,8 +114,10 @@ func several[R any](put func(Store, context.Context, []R) error) func(context.Co
 func plain[R any](name string, read func(context.Context, Store) iter.Seq2[R, error], put func(Store, context.Context, R) error) kind {
 	return kind{
 		name: name,
-		each: func(ctx context.Context, s Store, _ uint64) iter.Seq2[item, error] { return each(read(ctx, s), func(*R) {}) },
-		put:  one(func(ctx context.Context, s Store, r R) error { return put(s, ctx, r) }),
+		each: func(ctx context.Context, s Store, _ uint64) iter.Seq2[item, error] {
+			return each(read(ctx, s), func(*R) {})
+		},
+		put: one(func(ctx context.Context, s Store, r R) error { return put(s, ctx, r) }),
 	}
 }
 

@@ -128,7 +128,10 @@ func begin(ctx context.Context, to Store, source string) (at mark, err error) {
 		return at, nil
 	}
 	for _, k := range kinds() {
-		for range k.each(ctx, to, 0) {
+		for _, err := range k.each(ctx, to, 0) {
+			if err != nil && !errors.Is(err, storage.ErrDamaged) {
+				return at, err
+			}
 			return at, fmt.Errorf("%w: it has %s", ErrNotEmpty, k.name)
 		}
 	}

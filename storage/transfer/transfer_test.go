@@ -248,17 +248,17 @@ func TestEveryKindIsCopied(t *testing.T) {
 		if copied[p.Name()] == "" {
 			t.Errorf("storage.%s is not copied", p.Name())
 		}
-		for i := range p.NumMethod() {
-			known[p.Method(i).Name] = true
+		for m := range p.Methods() {
+			known[m.Name] = true
 		}
 		if got, want := p.NumMethod(), methods[p.Name()]; got != want {
 			t.Errorf("storage.%s has %d methods, and had %d when its kinds were written: if there is a new kind of record, copy it, then change the number", p.Name(), got, want)
 		}
 	}
 	whole := reflect.TypeFor[storage.Store]()
-	for i := range whole.NumMethod() {
-		if name := whole.Method(i).Name; !known[name] {
-			t.Errorf("%s of storage.Store belongs to no part that is copied", name)
+	for m := range whole.Methods() {
+		if !known[m.Name] {
+			t.Errorf("%s of storage.Store belongs to no part that is copied", m.Name)
 		}
 	}
 }
