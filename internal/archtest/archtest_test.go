@@ -94,6 +94,7 @@ var ranks = map[string]int{
 	"storage/bolt":                 2,
 	"storage/postgres":             2,
 	"storage/storagetest":          2,
+	"storage/transfer":             2,
 	"web/page":                     2,
 
 	"internal/engine": 3,
