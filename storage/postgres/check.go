@@ -29,7 +29,7 @@ func Check(ctx context.Context, url string, opt Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	s := &Store{log: opt.Log, metrics: newMetrics(nil), timeout: opt.StatementTimeout}
+	s := &Store{log: opt.Log, metrics: newMetrics(nil), timeout: opt.StatementTimeout, slack: netSlack}
 	if s.timeout <= 0 {
 		s.timeout = DefaultStatementTimeout
 	}

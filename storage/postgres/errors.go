@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -29,9 +30,6 @@ const (
 	classResources  = "53"
 )
 
-// errLost means that the connection was lost during a step.
-var errLost = errors.New("the connection was lost")
-
 // retryReason returns why a step that failed with err runs again, as the label
 // of a metric; "": it does not.
 func retryReason(err error) string {
@@ -48,38 +46,74 @@ func retryReason(err error) string {
 	return ""
 }
 
-// unavailable returns an error that matches storage.ErrUnavailable if err says
-// that the server, rather than the step, has a problem; otherwise nil.
-func (s *Store) unavailable(conn *pgxpool.Conn, err error) error {
+// An unavailableError says that the server, rather than the step, has a problem.
+// It matches storage.ErrUnavailable.
+type unavailableError struct {
+	kind string // label of a metric
+	err  error
+}
+
+func (e *unavailableError) Error() string {
+	return storage.ErrUnavailable.Error() + ": " + e.err.Error()
+}
+func (e *unavailableError) Unwrap() error { return e.err }
+
+// Is reports whether target is storage.ErrUnavailable.
+func (e *unavailableError) Is(target error) bool { return target == storage.ErrUnavailable }
+
+// The kinds of unavailableError.
+const (
+	kindConnect   = "connect"       // no connection could be opened
+	kindNone      = "no_connection" // none became free
+	kindLost      = "lost"          // the connection was lost during the step
+	kindTimeout   = "timeout"       // a statement took too long
+	kindReadOnly  = "read_only"     // the server is a standby
+	kindResources = "resources"     // it lacks disk, memory or connections
+)
+
+// unavailable returns an unavailableError if the error of a step is one, otherwise
+// nil.
+func unavailable(conn *pgxpool.Conn, err error) error {
 	if err == nil {
 		return nil
 	}
 	kind := ""
-	pgErr, fromServer := errors.AsType[*pgconn.PgError](err)
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		kind = kindOf(pgErr.Code)
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		kind = kindTimeout
+	} else if conn.Conn().IsClosed() {
+		kind = kindLost
+	}
+	if kind == "" {
+		return nil
+	}
+	return &unavailableError{kind, err}
+}
+
+// kindOf returns the kind of unavailableError of a code, "" if it is none.
+func kindOf(code string) string {
+	switch code {
+	case codeCancelled:
+		return kindTimeout
+	case codeReadOnly:
+		return kindReadOnly
+	case codeShutdown, codeCrash, codeStarting, codeIdle:
+		return kindLost
+	}
 	switch {
-	case !fromServer && errors.Is(err, context.DeadlineExceeded):
-		kind = "timeout"
-	case !fromServer && conn.Conn().IsClosed():
-		kind = "lost"
-	case !fromServer:
-		return nil
-	case pgErr.Code == codeCancelled:
-		kind = "timeout"
-	case pgErr.Code == codeReadOnly:
-		kind = "read_only"
-	case pgErr.Code == codeShutdown, pgErr.Code == codeCrash, pgErr.Code == codeStarting, pgErr.Code == codeIdle,
-		pgErr.Code[:2] == classConnection:
-		kind = "lost"
-	case pgErr.Code[:2] == classResources:
-		kind = "resources"
-	default:
-		return nil
+	case strings.HasPrefix(code, classConnection):
+		return kindLost
+	case strings.HasPrefix(code, classResources):
+		return kindResources
 	}
-	s.metrics.failures.WithLabelValues(kind).Inc()
-	if kind == "lost" {
-		return fmt.Errorf("%w: %w: %w", storage.ErrUnavailable, errLost, err)
-	}
-	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+	return ""
+}
+
+// lost reports whether the connection was lost.
+func lost(err error) bool {
+	e, ok := errors.AsType[*unavailableError](err)
+	return ok && e.kind == kindLost
 }
 
 // explain replaces PostgreSQL's errors by those of the contract.

@@ -28,7 +28,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, reason := range []string{"serialization", "deadlock", "connection"} {
 		m.retries.WithLabelValues(reason)
 	}
-	for _, kind := range []string{"connect", "no_connection", "lost", "timeout", "read_only", "resources"} {
+	for _, kind := range []string{kindConnect, kindNone, kindLost, kindTimeout, kindReadOnly, kindResources} {
 		m.failures.WithLabelValues(kind)
 	}
 	if reg != nil {

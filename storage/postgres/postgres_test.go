@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"net/netip"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/pgtest"
 	"github.com/respawnd/respawnd/storage"
@@ -11,7 +14,9 @@ import (
 )
 
 // testOptions wait long, because the machine of a test may be busy.
-func testOptions() Options { return Options{MaxConns: 8, StatementTimeout: time.Minute} }
+func testOptions() Options {
+	return Options{MaxConns: 8, StatementTimeout: time.Minute, Registerer: prometheus.NewRegistry()}
+}
 
 // emptyDatabase returns the URL of a database of the present schema.
 func emptyDatabase(t testing.TB) string {
@@ -36,7 +41,6 @@ func openAt(t testing.TB, url string, opt Options) *Store {
 	return s
 }
 
-
 // reopenable adds what storagetest needs to open a store again.
 type reopenable struct {
 	*Store
@@ -58,4 +62,14 @@ func TestContract(t *testing.T) {
 		sub.Cleanup(func() { free.put(t, url) }) // after the store is closed
 		return reopenable{openAt(sub, url, testOptions()), url}
 	})
+}
+
+func openNew(t testing.TB) *Store {
+	t.Helper()
+	return openAt(t, emptyDatabase(t), testOptions())
+}
+
+// listed returns a server of a list; n makes it unlike others.
+func listed(n int) storage.Server {
+	return storage.Server{Source: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(n >> 8)}), uint16(1+n)), Game: "gmtest", Rules: []byte("a\x00b\x00")}
 }

@@ -68,20 +68,16 @@ func (s *Store) changeList(ctx context.Context, fn func(context.Context, *slowTx
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
+	defer release(conn)
 	n := s.writes.begin()
 	err = s.listStep(ctx, conn, fn)
-	down := s.unavailable(conn, err)
-	s.writes.end(n, down)
-	if down != nil {
-		return down
-	}
-	return explain(err)
+	s.writes.end(n, unavailable(conn, err))
+	return s.result(conn, err)
 }
 
 // listStep is the transaction of changeList.
 func (s *Store) listStep(ctx context.Context, conn *pgxpool.Conn, fn func(context.Context, *slowTx) error) error {
-	t := &slowTx{limit: s.timeout + netSlack}
+	t := &slowTx{limit: s.timeout + s.slack}
 	err := t.each(func(ctx context.Context) (err error) {
 		t.tx, err = conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 		return err

@@ -18,8 +18,9 @@ const (
 	// maxTries is how often a step runs until its failure is reported.
 	maxTries = 10
 	// firstPause is the longest pause before the second try; it doubles with
-	// each further one.
+	// each further one, up to lastPause.
 	firstPause = 2 * time.Millisecond
+	lastPause  = 64 * time.Millisecond
 )
 
 // querier runs statements on one connection, inside of a transaction or not.
@@ -85,32 +86,34 @@ func (s *Store) observed(ctx context.Context, fn func(context.Context, *pgxpool.
 	return s.step(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		n := s.writes.begin()
 		err := fn(ctx, conn)
-		s.writes.end(n, s.unavailable(conn, err))
+		s.writes.end(n, unavailable(conn, err))
 		return err
 	})
 }
 
 // step runs fn on a connection until it succeeds, its error is none that a
-// repetition may cure, or maxTries is reached. Reads are also repeated once
-// after the loss of their connection.
+// repetition may cure, or maxTries is reached. After the loss of a connection it
+// is repeated once if it only reads, or if nothing was sent.
 func (s *Store) step(ctx context.Context, reads bool, fn func(context.Context, *pgxpool.Conn) error) error {
-	lost := 0
+	losses := 0
 	for try := 1; ; try++ {
 		err := s.try(ctx, fn)
 		if err == nil {
 			return nil
 		}
 		reason := retryReason(err)
-		if reason == "" && errors.Is(err, errLost) && reads && lost == 0 {
-			lost++
-			reason = "connection"
+		if lost(err) {
+			s.pool.Reset() // the other connections are probably lost too
+			if losses++; losses == 1 && (reads || pgconn.SafeToRetry(err)) {
+				reason = "connection"
+			}
 		}
 		if reason == "" || try == maxTries {
 			return err
 		}
 		s.metrics.retries.WithLabelValues(reason).Inc()
 		if reason != "connection" {
-			pause := firstPause << (try - 1)
+			pause := min(firstPause<<(try-1), lastPause)
 			time.Sleep(time.Duration(rand.Int64N(int64(pause)) + 1)) //nolint:gosec // jitter
 		}
 	}
@@ -125,14 +128,36 @@ func (s *Store) try(ctx context.Context, fn func(context.Context, *pgxpool.Conn)
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
-	begun, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout+netSlack)
+	defer release(conn)
+	begun, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout+s.slack)
 	defer cancel()
-	err = fn(begun, conn)
-	if down := s.unavailable(conn, err); down != nil {
-		return down
+	return s.result(conn, fn(begun, conn))
+}
+
+// result turns the result of a step into that of a method.
+func (s *Store) result(conn *pgxpool.Conn, err error) error {
+	if down := unavailable(conn, err); down != nil {
+		return s.count(down)
 	}
 	return explain(err)
+}
+
+// count counts an unavailableError and returns it.
+func (s *Store) count(err error) error {
+	if e, ok := errors.AsType[*unavailableError](err); ok {
+		s.metrics.failures.WithLabelValues(e.kind).Inc()
+	}
+	return err
+}
+
+// release returns a connection to the pool. One that a failure closed leaves it at
+// once: pgx takes up to 15 seconds to close it, and the pool may have no other.
+func release(conn *pgxpool.Conn) {
+	if conn.Conn().IsClosed() {
+		conn.Hijack()
+		return
+	}
+	conn.Release()
 }
 
 // acquire waits for a connection, at most as long as a statement may take.
@@ -151,9 +176,7 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	case s.closed.Load():
 		return nil, storage.ErrClosed
 	case wait.Err() != nil:
-		s.metrics.failures.WithLabelValues("no_connection").Inc()
-		return nil, fmt.Errorf("%w: no connection became free within %v", storage.ErrUnavailable, s.timeout)
+		return nil, s.count(&unavailableError{kindNone, fmt.Errorf("no connection became free within %v", s.timeout)})
 	}
-	s.metrics.failures.WithLabelValues("connect").Inc()
-	return nil, fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+	return nil, s.count(&unavailableError{kindConnect, err})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -29,8 +30,10 @@ const (
 // Times of connections.
 const (
 	connectTimeout = 3 * time.Second // of one attempt
+	keepAlive      = time.Minute
 	idleConn       = 5 * time.Minute // after which an unused connection is closed
 	netSlack       = 2 * time.Second // that a step may take longer than its statements
+	closeWait      = 3 * time.Second // for the connections to close
 )
 
 // Options configure how a database is used. The zero value is right for a lone
@@ -55,6 +58,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	node    string
 	timeout time.Duration // of a statement
+	slack   time.Duration // that a step may take longer
 	log     zerolog.Logger
 	metrics *metrics
 	writes  writes
@@ -85,7 +89,7 @@ func open(ctx context.Context, url string, opt Options, steps []migration) (*Sto
 	}
 	s := &Store{
 		node: opt.Node, log: opt.Log, metrics: newMetrics(opt.Registerer), saving: make(chan struct{}, 1),
-		timeout: opt.StatementTimeout,
+		timeout: opt.StatementTimeout, slack: netSlack,
 	}
 	if s.timeout <= 0 {
 		s.timeout = DefaultStatementTimeout
@@ -115,7 +119,14 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 		config.MaxConns = max(config.MaxConns, int32(max(2*runtime.GOMAXPROCS(0), minConns)))
 	}
 	config.MaxConnIdleTime = idleConn
+	config.PingTimeout = connectTimeout
+	config.BeforeClose = func(c *pgx.Conn) {
+		if c.IsClosed() { // a failure closed it; pgx would wait 15 seconds for a last word of the server
+			_ = c.PgConn().Conn().Close()
+		}
+	}
 	c := config.ConnConfig
+	c.DialFunc = (&net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}).DialContext
 	if c.ConnectTimeout <= 0 || c.ConnectTimeout > connectTimeout {
 		c.ConnectTimeout = connectTimeout
 	}
@@ -193,9 +204,20 @@ func (s *Store) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for running steps and closes all connections.
+// Close waits for running steps and closes all connections. It does not wait long
+// for a server that does not answer: the steps then fail with the end of the
+// process.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	s.pool.Close()
+	done := make(chan struct{})
+	go func() {
+		s.pool.Close() // gives each connection 15 seconds
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(closeWait):
+		s.log.Warn().Msg("the database did not answer when its connections were closed")
+	}
 	return nil
 }
