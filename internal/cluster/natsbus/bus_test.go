@@ -1,0 +1,287 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/cluster"
+)
+
+// open opens a node on loopback that knows the addresses of some others.
+func open(t testing.TB, node string, peers ...string) *Bus {
+	t.Helper()
+	b, err := tryOpen(t, node, peers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func tryOpen(t testing.TB, node string, peers ...string) (*Bus, error) {
+	t.Helper()
+	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop()})
+	if err == nil {
+		t.Cleanup(func() { _ = b.Close() })
+	}
+	return b, err
+}
+
+// sees waits until a node sees some nodes.
+func sees(t testing.TB, b *Bus, want ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		changed := b.Changed()
+		if slices.Equal(b.Nodes(), want) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("%s sees %q, want %q", b.Self(), b.Nodes(), want)
+		}
+	}
+}
+
+// next returns what comes next.
+func next(t testing.TB, c <-chan string) string {
+	t.Helper()
+	select {
+	case s := <-c:
+		return s
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing came")
+		return ""
+	}
+}
+
+func into(b *Bus, subject string) <-chan string {
+	c := make(chan string, 1000)
+	b.Subscribe(subject, func(from string, data []byte) { c <- from + ":" + string(data) })
+	return c
+}
+
+func TestThreeNodes(t *testing.T) {
+	t.Parallel()
+	a := open(t, "a")
+	b := open(t, "b", a.Addr())
+	c := open(t, "c", a.Addr()) // learns the address of b
+	for _, one := range []*Bus{a, b, c} {
+		sees(t, one, "a", "b", "c")
+	}
+	atB, atC := into(b, "x"), into(c, "x")
+	for i := range 100 {
+		if err := a.Publish("x", fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Send("c", "x", fmt.Append(nil, "to c ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		if got, want := next(t, atB), fmt.Sprint("a:", i); got != want {
+			t.Fatalf("b received %q, want %q", got, want)
+		}
+		for _, want := range []string{fmt.Sprint("a:", i), fmt.Sprint("a:to c ", i)} {
+			if got := next(t, atC); got != want {
+				t.Fatalf("c received %q, want %q", got, want)
+			}
+		}
+	}
+	if a.Owner("k") != b.Owner("k") {
+		t.Error("a and b disagree on the owner of a key")
+	}
+	if p := b.Peers(); len(p) != 3 || p[0].Version != "v-a" || !p[1].Self {
+		t.Errorf("peers of b: %+v", p)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sees(t, a, "a", "b")
+	if err := a.Trouble(); err == nil || !strings.Contains(err.Error(), "gone: c") {
+		t.Errorf("trouble without c: %v", err)
+	}
+	open(t, "c", a.Addr())
+	sees(t, a, "a", "b", "c")
+	if err := a.Trouble(); err != nil {
+		t.Errorf("trouble with all nodes: %v", err)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	a := open(t, "a")
+	b := open(t, "b", a.Addr())
+	sees(t, a, "a", "b")
+	sees(t, b, "a", "b")
+	b.Handle("echo", func(_ context.Context, from string, data []byte) ([]byte, error) {
+		if len(data) == 0 {
+			return nil, errors.New("nothing to say")
+		}
+		return append([]byte(from+" "), data...), nil
+	})
+	stuck := make(chan struct{})
+	b.Handle("stuck", func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		close(stuck)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if got, err := a.Request(t.Context(), "b", "echo", []byte("hi")); string(got) != "a hi" || err != nil {
+		t.Errorf("Request = %q, %v", got, err)
+	}
+	if got, err := b.Request(t.Context(), "b", "echo", []byte("hi")); string(got) != "b hi" || err != nil {
+		t.Errorf("Request to itself = %q, %v", got, err)
+	}
+	var remote *cluster.RemoteError
+	if _, err := a.Request(t.Context(), "b", "echo", nil); !errors.As(err, &remote) || remote.Text != "nothing to say" {
+		t.Errorf("error of the handler: %v", err)
+	}
+	for what, tc := range map[string]struct {
+		node, subject string
+		data          []byte
+		want          error
+	}{
+		"no handler": {"b", "other", nil, cluster.ErrNoHandler},
+		"no node":    {"x", "echo", nil, cluster.ErrGone},
+		"too large":  {"b", "echo", make([]byte, cluster.MaxPayload+1), cluster.ErrTooLarge},
+	} {
+		if _, err := a.Request(t.Context(), tc.node, tc.subject, tc.data); !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v, want %v", what, err, tc.want)
+		}
+	}
+	if got, err := a.Request(t.Context(), "b", "echo", make([]byte, cluster.MaxPayload-2)); err != nil || len(got) != cluster.MaxPayload {
+		t.Errorf("largest request: %d bytes, %v", len(got), err)
+	}
+	result := make(chan error)
+	go func() {
+		_, err := a.Request(t.Context(), "b", "stuck", nil)
+		result <- err
+	}()
+	<-stuck
+	_ = b.Close()
+	if err := <-result; err == nil {
+		t.Error("a request to a node that left was answered")
+	}
+}
+
+func TestNameIsTaken(t *testing.T) {
+	t.Parallel()
+	a := open(t, "a")
+	_, err := tryOpen(t, "a", a.Addr())
+	if err == nil || !strings.Contains(err.Error(), "cluster.node") {
+		t.Fatalf("a second node of one name: %v, want an error that names the key", err)
+	}
+	sees(t, a, "a")
+	if err := a.Trouble(); err != nil {
+		t.Errorf("trouble of the first: %v", err)
+	}
+}
+
+func TestAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	a := open(t, "a")
+	_, err := Open(t.Context(), Options{Name: "test", Node: "b", Listen: a.Addr(), Log: zerolog.Nop()})
+	if err == nil || !strings.Contains(err.Error(), "cluster.listen") {
+		t.Errorf("an address that is in use: %v, want an error that names the key", err)
+	}
+}
+
+// A subscriber that is too slow loses messages, and is asked to read the state again.
+func TestSlowSubscriber(t *testing.T) {
+	t.Parallel()
+	a := open(t, "a")
+	b := open(t, "b", a.Addr())
+	sees(t, a, "a", "b")
+	sees(t, b, "a", "b")
+	release := make(chan struct{})
+	defer close(release)
+	var once sync.Once
+	b.Subscribe("x", func(string, []byte) { once.Do(func() { <-release }) })
+	lost := make(chan string, 1)
+	b.OnLoss(func(from string) {
+		select {
+		case lost <- from:
+		default:
+		}
+	})
+	for range 2*inMessages + 2 {
+		for a.Publish("x", []byte("m")) != nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if got := next(t, lost); got != "a" {
+		t.Errorf("loss of messages of %q", got)
+	}
+}
+
+// What is lost at the end of a stream is noticed by the next heartbeat.
+func TestLossAtTheEnd(t *testing.T) {
+	t.Parallel()
+	a := open(t, "a")
+	b := open(t, "b", a.Addr())
+	sees(t, a, "a", "b")
+	sees(t, b, "a", "b")
+	lost := make(chan string, 10)
+	b.OnLoss(func(from string) { lost <- from })
+	a.out.mu.Lock()
+	a.out.to["b"]++ // as if it had been dropped
+	a.out.mu.Unlock()
+	if got := next(t, lost); got != "a" {
+		t.Errorf("loss of messages of %q", got)
+	}
+}
+
+func TestExternalServer(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("no server")
+	}
+	var nodes []*Bus
+	for _, name := range []string{"a", "b"} {
+		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: s.ClientURL(), Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = b.Close() })
+		nodes = append(nodes, b)
+	}
+	sees(t, nodes[0], "a", "b")
+	sees(t, nodes[1], "a", "b")
+	at := into(nodes[1], "x")
+	_ = nodes[0].Publish("x", []byte("hi"))
+	if got := next(t, at); got != "a:hi" {
+		t.Errorf("received %q", got)
+	}
+	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: s.ClientURL(), Log: zerolog.Nop()}); err == nil {
+		t.Error("a second node b opened")
+	}
+}
+
+func BenchmarkRequest(b *testing.B) {
+	one := open(b, "a")
+	two := open(b, "b", one.Addr())
+	sees(b, one, "a", "b")
+	sees(b, two, "a", "b")
+	two.Handle("echo", func(_ context.Context, _ string, data []byte) ([]byte, error) { return data, nil })
+	for b.Loop() {
+		if _, err := one.Request(b.Context(), "b", "echo", []byte("hi")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

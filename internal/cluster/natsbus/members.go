@@ -1,0 +1,329 @@
+package natsbus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Subjects of the Bus itself.
+const (
+	subjectBeat = "bus.beat"
+	subjectWho  = "bus.who"
+	subjectBye  = "bus.bye"
+	subjectPing = "bus.ping"
+)
+
+// twinWarn is the interval at which a second node with the name of this one is
+// logged.
+const twinWarn = time.Minute
+
+// Beat is the payload of a heartbeat, as JSON.
+type Beat struct {
+	Version string            `json:"version,omitempty"`
+	Schema  int               `json:"schema,omitempty"`
+	To      map[string]uint64 `json:"to,omitempty"` // numbers of the last messages to single nodes
+}
+
+// maxVersion is the maximum length of a version in bytes.
+const maxVersion = 64
+
+// peer is another node. It is kept after it left, so that what is lost meanwhile is
+// noticed. It is guarded by Bus.mu.
+type peer struct {
+	name        string
+	incarnation uint64
+	live        bool
+	heard       time.Time
+	next        [streams]uint64 // numbers of the next messages; 0: not known
+	missed      bool            // messages came while it was not live
+	beat        Beat
+	offset, rtt time.Duration // of its clock, and of a ping; valid if pinged
+	pinged      bool
+	ctx         context.Context // ends when it leaves
+	end         context.CancelFunc
+}
+
+// accept handles a message of another node. b.mu is held.
+func (b *Bus) accept(from, subject string, stream int, f frame, data []byte) {
+	if from == b.opt.Node {
+		b.twinHeard(subject, f)
+		return
+	}
+	p := b.peers[from]
+	if p != nil && f.incarnation < p.incarnation && p.live {
+		b.metrics.drop(dropStranger)
+		return
+	}
+	if p == nil || p.incarnation != f.incarnation {
+		if subject == subjectWho {
+			b.beatSoon()
+			return
+		}
+		if subject != subjectBeat || !b.meet(from, f, data) {
+			b.metrics.drop(dropStranger)
+			return
+		}
+		p = b.peers[from]
+	}
+	gap := p.next[stream] != 0 && f.number > p.next[stream]
+	if f.number < p.next[stream] {
+		b.metrics.drop(dropMalformed) // it was reported as lost
+		return
+	}
+	p.next[stream] = f.number + 1
+	if gap {
+		p.missed = true
+	}
+	if !p.live && subject != subjectBeat {
+		p.missed = p.missed || !internal(subject)
+		b.metrics.drop(dropStranger)
+		return
+	}
+	p.heard = time.Now()
+	switch subject {
+	case subjectBeat:
+		b.beaten(p, data)
+	case subjectWho:
+		b.beatSoon()
+	case subjectBye:
+		b.left(p, "goodbye")
+	}
+	if p.missed && p.live {
+		p.missed = false
+		b.lost(from)
+	}
+	if !internal(subject) {
+		b.deliver(subject, message{from, data})
+	}
+}
+
+func internal(subject string) bool {
+	return subject == subjectBeat || subject == subjectWho || subject == subjectBye
+}
+
+// meet notes a new node or incarnation, which sent a heartbeat.
+func (b *Bus) meet(name string, f frame, data []byte) bool {
+	old := b.peers[name]
+	if old == nil && len(b.peers) >= maxNodes-1 && !b.dropOldest() {
+		return false
+	}
+	if old != nil {
+		old.end()
+	}
+	p := &peer{name: name, incarnation: f.incarnation}
+	p.end = func() {}
+	p.next[streamAll] = f.number
+	if beat, ok := parseBeat(data); ok {
+		p.next[streamTo] = beat.To[b.opt.Node] + 1
+	}
+	b.peers[name] = p
+	if old != nil && old.live {
+		b.log.Info().Str("node", name).Msg("a node of the cluster restarted")
+	}
+	return true
+}
+
+// dropOldest forgets a node that left, to make room for another.
+func (b *Bus) dropOldest() bool {
+	var oldest *peer
+	for _, p := range b.peers {
+		if !p.live && (oldest == nil || p.heard.Before(oldest.heard)) {
+			oldest = p
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(b.peers, oldest.name)
+	b.out.forget(oldest.name)
+	return true
+}
+
+func parseBeat(data []byte) (beat Beat, ok bool) {
+	if err := json.Unmarshal(data, &beat); err != nil {
+		return Beat{}, false
+	}
+	beat.Version = beat.Version[:min(len(beat.Version), maxVersion)]
+	return beat, true
+}
+
+// beaten handles a heartbeat.
+func (b *Bus) beaten(p *peer, data []byte) {
+	beat, ok := parseBeat(data)
+	if !ok {
+		b.metrics.drop(dropMalformed)
+		return
+	}
+	next := beat.To[b.opt.Node] + 1 // all before this heartbeat have arrived or are lost
+	if p.next[streamTo] != next {
+		p.missed = true
+	}
+	p.next[streamTo] = next
+	beat.To = nil
+	p.beat = beat
+	if p.live {
+		return
+	}
+	p.live = true
+	p.ctx, p.end = context.WithCancel(b.ctx)
+	b.log.Info().Str("node", p.name).Str("version", beat.Version).Msg("a node of the cluster is there")
+	b.relist()
+	b.beatSoon()
+}
+
+// left removes a node from the live ones.
+func (b *Bus) left(p *peer, why string) {
+	if !p.live {
+		return
+	}
+	p.live = false
+	p.end()
+	b.log.Warn().Str("node", p.name).Str("reason", why).Msg("a node of the cluster is gone")
+	b.relist()
+}
+
+// relist makes the list of live nodes.
+func (b *Bus) relist() {
+	nodes := []string{b.opt.Node}
+	for _, p := range b.peers {
+		if p.live {
+			nodes = append(nodes, p.name)
+		}
+	}
+	slices.Sort(nodes)
+	b.nodes = nodes
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// twinHeard handles a message of another node with the name of this one. The one that
+// started first has the name; the other one keeps apart until it is alone.
+func (b *Bus) twinHeard(subject string, f frame) {
+	b.metrics.drop(dropTwin)
+	if subject == subjectWho && !b.joining {
+		b.beatSoon()
+	}
+	if subject != subjectBeat || f.incarnation > b.incarnation && !b.joining {
+		return
+	}
+	now := time.Now()
+	b.twin = now
+	for _, p := range b.peers {
+		b.left(p, "cluster.node is taken")
+	}
+	if now.Sub(b.warned) >= twinWarn && !b.joining {
+		b.warned = now
+		b.log.Error().Str("cluster.node", b.opt.Node).
+			Msg("another node of the cluster has the name of this one and started earlier; this one keeps apart: give it another name and restart it")
+	}
+}
+
+// apart reports whether this node keeps apart from the others. b.mu is held.
+func (b *Bus) apart(now time.Time) bool { return !b.twin.IsZero() && now.Sub(b.twin) < silence }
+
+// join waits for the other nodes, and returns an error if one of them has the name
+// of this one.
+func (b *Bus) join(ctx context.Context) error {
+	wanted := 0
+	for _, peer := range b.opt.Peers {
+		if peer != b.opt.Listen {
+			wanted++
+		}
+	}
+	until := time.Now().Add(joinWait)
+	for b.server != nil && b.server.NumRoutes() < wanted && time.Now().Before(until) {
+		if !wait(ctx, 20*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	_ = b.Publish(subjectWho, nil)
+	if !wait(ctx, answerWait) {
+		return ctx.Err()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.joining = false
+	if b.apart(time.Now()) {
+		return fmt.Errorf("cluster.node: another node of the cluster is called %q", b.opt.Node)
+	}
+	return nil
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// beatSoon sends a heartbeat now.
+func (b *Bus) beatSoon() {
+	select {
+	case b.soon <- struct{}{}:
+	default:
+	}
+}
+
+// beat sends heartbeats, and notices nodes that are silent, until the Bus closes.
+func (b *Bus) beat() {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	b.sendBeat()
+	last := time.Now()
+	for {
+		select {
+		case <-b.ctx.Done():
+			return
+		case <-b.soon:
+			b.sendBeat()
+			if !wait(b.ctx, beatEvery/10) { // others may want many
+				return
+			}
+			continue
+		case <-tick.C:
+		}
+		now := time.Now()
+		b.sendBeat()
+		b.checkSilence(now, now.Sub(last) > silence/2)
+		last = now
+	}
+}
+
+// checkSilence removes silent nodes. After a pause of this process none is silent yet:
+// what they sent still waits.
+func (b *Bus) checkSilence(now time.Time, paused bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.peers {
+		switch {
+		case paused:
+			p.heard = now
+		case p.live && now.Sub(p.heard) > silence:
+			b.left(p, "silence")
+		}
+	}
+}
+
+func (b *Bus) sendBeat() {
+	b.mu.Lock()
+	apart := b.apart(time.Now())
+	b.mu.Unlock()
+	if apart {
+		return
+	}
+	err := b.out.put("", "all."+b.opt.Node+"."+subjectBeat, 0, func(number uint64, to map[string]uint64) []byte {
+		data, err := json.Marshal(Beat{Version: b.opt.Version, Schema: b.opt.Schema, To: to})
+		if err != nil {
+			data = nil // numbers and texts can always be marshalled
+		}
+		return frame{b.incarnation, number}.encode(data)
+	})
+	if err != nil {
+		b.metrics.drop(dropUnsent)
+	}
+}
