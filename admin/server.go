@@ -30,6 +30,9 @@ type Options struct {
 	Protocols []string
 	// Ready returns an error until the daemon serves.
 	Ready func() error
+	// Trouble returns what an operator should look at although the daemon serves;
+	// nil: nothing ever.
+	Trouble func() error
 	// Tail has the last lines of the log.
 	Tail       *logtail.Ring
 	Gatherer   prometheus.Gatherer
@@ -119,7 +122,13 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 			return
 		}
 	}
-	writeText(w, http.StatusOK, "ready\n")
+	text := "ready\n"
+	if s.opt.Trouble != nil {
+		if err := s.opt.Trouble(); err != nil {
+			text += "warning: " + err.Error() + "\n"
+		}
+	}
+	writeText(w, http.StatusOK, text)
 }
 
 func writeText(w http.ResponseWriter, code int, text string) {

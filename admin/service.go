@@ -58,7 +58,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Operator: env.Operator, Token: token, Config: *c, Version: env.Version, Protocols: env.Protocols,
-		Ready: env.Ready, Tail: env.Tail,
+		Ready: env.Ready, Trouble: env.Trouble, Tail: env.Tail,
 		Gatherer: env.Gatherer, Registerer: env.Registerer, Log: env.Log,
 	})
 	return service.OnListener(ln, s.Serve), nil

@@ -79,6 +79,8 @@ var ranks = map[string]int{
 	"internal/colour":              2,
 	"internal/cluster/clustertest": 2, // for tests
 	"internal/coherence":           2,
+	"internal/cluster/natsbus":     2,
+	"master/replica":               2,
 	"internal/chatrules":           2,
 	"internal/files":               2,
 	"internal/foreign":             2,

@@ -19,7 +19,7 @@ import (
 // machine, and those in the files that it names.
 func Check(c Config, when service.Moment) error {
 	s := newSettings(c)
-	errs := []error{s.checkNames(), s.checkDataDir(), s.Storage.Check(), s.checkServices(when), s.Mail.Check()}
+	errs := []error{s.checkNames(), s.checkDataDir(), s.Storage.Check(), s.Cluster.Check(s.Storage.Shared()), s.checkServices(when), s.Mail.Check()}
 	if _, err := operator.ReadGames(s.GamesFile); err != nil {
 		errs = append(errs, err)
 	}

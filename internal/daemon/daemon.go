@@ -59,6 +59,7 @@ type Daemon struct {
 	notify   notifier
 
 	shared
+	node     node // of the cluster
 	keepers  keepers
 	asker    lateAsker
 	chat     lateChat
@@ -99,6 +100,9 @@ func (d *Daemon) open(ctx context.Context) error {
 		return err
 	}
 	if err := s.checkStart(); err != nil {
+		return err
+	}
+	if err := d.joinCluster(ctx, s); err != nil {
 		return err
 	}
 	d.writable = newStoreWatch(d.store, diskOf(s), d.log)
@@ -270,6 +274,7 @@ func (d *Daemon) announce() {
 		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
 	}
 	d.serving.Store(true)
+	d.node.announce()
 	d.log.Info().Str("version", d.opt.Version).Str("data_dir", s.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
 	d.report(notifyReady, "serving")
 	d.welcomeGuests(s)
@@ -307,6 +312,7 @@ func (d *Daemon) Close() error {
 	if d.ran {
 		errs = append(errs, d.saved.SaveLast())
 	}
+	errs = append(errs, d.node.leave())
 	return errors.Join(append(errs, d.closeShared())...)
 }
 
@@ -330,7 +336,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,
 		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
-		Operator:  d.operator, Ready: d.ready, Tail: d.opt.Tail, Gatherer: d.metrics,
+		Operator:  d.operator, Ready: d.ready, Trouble: d.node.trouble, Tail: d.opt.Tail, Gatherer: d.metrics,
 		Mail:    func() mail.Config { return d.settings.Load().Mail },
 		Private: func() bool { return d.settings.Load().private() },
 		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp, Keys: d.keys, Files: d.files, News: d.news, Stats: d.stats,
@@ -339,6 +345,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
 		Log:     d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
 	}
+	env.Cluster = d.cluster
 	if d.geo != nil {
 		env.Locate = d.geo.locate
 	}

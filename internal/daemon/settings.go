@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/mail"
@@ -36,6 +37,7 @@ type Shared struct {
 	Accounts   accounts.Config
 	Mail       mail.Config
 	Storage    engine.Config
+	Cluster    natsbus.Config
 	Webhooks   []configs.Webhook
 	GamesFile  string // of the operator; empty: none
 	Domains    []string

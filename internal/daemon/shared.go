@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
@@ -29,6 +30,7 @@ import (
 // shared holds the parts that the services share.
 type shared struct {
 	store     engine.Store
+	cluster   cluster.Bus // nil: this node is alone
 	bans      *bans.Table
 	chatRules *chatrules.Table
 	keys      *cdkeys.Table

@@ -172,6 +172,9 @@ type Env struct {
 	Operator operator.Operator
 	// Ready returns an error until the daemon serves.
 	Ready func() error
+	// Trouble returns what an operator should look at although the daemon serves,
+	// such as a lost node of the cluster; nil: nothing.
+	Trouble func() error
 	// Tail has the last lines of the log.
 	Tail *logtail.Ring
 	// Gatherer has all metrics.

@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/mail"
@@ -45,6 +46,8 @@ type Config struct {
 	DataDir string `key:"data_dir" default:"./respawnd-data" as:"dir"` // never empty
 	// The store: accounts, bans and everything else that must survive a restart.
 	Storage engine.Config `key:"storage"`
+	// Several machines that act as one service.
+	Cluster natsbus.Config `key:"cluster"`
 	// The log.
 	Log Log `key:"log"`
 	// Facts about the networks around this machine.
@@ -212,7 +215,7 @@ type GeoIP struct {
 // Shared returns what the services share. It implements daemon.Config.
 func (c *Config) Shared() daemon.Shared {
 	return daemon.Shared{
-		DataDir: c.DataDir, Storage: c.Storage, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,
+		DataDir: c.DataDir, Storage: c.Storage, Cluster: c.Cluster, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,
 		Master: c.Master, Accounts: c.Accounts, Mail: c.Mail, Webhooks: c.Webhooks,
 		GamesFile: c.Games.File, Domains: c.Games.Domains, Focus: c.Games.Focus, GeoIPFile: c.GeoIP.File,
 	}

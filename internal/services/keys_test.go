@@ -135,6 +135,10 @@ func change(t *testing.T, name string) string {
 		return "postgres"
 	case "storage.postgres.url":
 		return "postgres://me:hidden-token@db.example.org/respawnd"
+	case "cluster.name", "cluster.node":
+		return "north"
+	case "cluster.peers", "cluster.nats_url", "cluster.tls.cert", "cluster.tls.key", "cluster.tls.ca":
+		return "192.0.2.5:6222"
 	case "storage.postgres.url_file":
 		return "/srv/elsewhere"
 	case "mail.smtp_url":

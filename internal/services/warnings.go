@@ -38,6 +38,9 @@ func (c *Config) Warnings() []string {
 			note("%s: not below %s, so it has no effect", pair.small, pair.large)
 		}
 	}
+	if c.Cluster.On() && c.Cluster.Insecure {
+		note("cluster.insecure: everyone who reaches cluster.listen can change the list and read messages of players")
+	}
 	warnings = append(warnings, c.Storage.Warnings()...)
 	return append(warnings, c.Mail.Warnings(c.Web.PublicURL)...)
 }

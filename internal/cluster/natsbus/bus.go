@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -36,7 +37,9 @@ type Bus struct {
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	closing sync.Once
-	workers sync.WaitGroup
+
+	announced atomic.Bool
+	workers   sync.WaitGroup
 
 	mu          sync.Mutex // guards the fields below
 	peers       map[string]*peer
@@ -52,8 +55,9 @@ type Bus struct {
 
 var _ cluster.Bus = (*Bus)(nil)
 
-// Open joins a cluster. It waits a little for the other nodes; those that are not
-// there yet join later. An error names the key of the configuration that is wrong.
+// Open connects to a cluster. It waits a little for the other nodes; those that are not
+// there yet join later. They do not see this one before Announce. An error names the
+// key of the configuration that is wrong.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -81,6 +85,13 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	b.workers.Go(b.beat)
 	b.workers.Go(b.ping)
 	return b, nil
+}
+
+// Announce makes this node a live one for the others, once it can handle their
+// messages and requests.
+func (b *Bus) Announce() {
+	b.announced.Store(true)
+	b.beatSoon()
 }
 
 // connect starts the server, if it is embedded, and connects to it.

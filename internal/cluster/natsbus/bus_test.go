@@ -30,6 +30,7 @@ func tryOpen(t testing.TB, node string, peers ...string) (*Bus, error) {
 	t.Helper()
 	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop()})
 	if err == nil {
+		b.Announce()
 		t.Cleanup(func() { _ = b.Close() })
 	}
 	return b, err
@@ -258,6 +259,7 @@ func TestExternalServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		b.Announce()
 		t.Cleanup(func() { _ = b.Close() })
 		nodes = append(nodes, b)
 	}

@@ -313,7 +313,7 @@ func (b *Bus) sendBeat() {
 	b.mu.Lock()
 	apart := b.apart(time.Now())
 	b.mu.Unlock()
-	if apart {
+	if apart || !b.announced.Load() {
 		return
 	}
 	err := b.out.put("", "all."+b.opt.Node+"."+subjectBeat, 0, func(number uint64, to map[string]uint64) []byte {

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/internal/cluster/natsbus"
+)
+
+// node is this daemon as a part of a cluster. Its methods do nothing on a lone one.
+type node struct{ bus *natsbus.Bus }
+
+// joinCluster connects to the other nodes, if there are any. They do not see this one
+// before it serves.
+func (d *Daemon) joinCluster(ctx context.Context, s *settings) error {
+	if !s.Cluster.On() {
+		return nil
+	}
+	if err := s.Cluster.Check(s.Storage.Shared()); err != nil {
+		return err
+	}
+	o, err := s.Cluster.Options()
+	if err != nil {
+		return err
+	}
+	o.Version, o.Log, o.Registerer = d.opt.Version, d.log.With().Str("service", "cluster").Logger(), d.metrics
+	if d.node.bus, err = natsbus.Open(ctx, o); err != nil {
+		return err
+	}
+	d.cluster = d.node.bus
+	d.log.Info().Str("cluster", o.Name).Str("node", o.Node).Str("address", d.node.bus.Addr()).Strs("nodes", d.cluster.Nodes()).Msg("joined the cluster")
+	return nil
+}
+
+// announce makes this node a live one for the others.
+func (n *node) announce() {
+	if n.bus != nil {
+		n.bus.Announce()
+	}
+}
+
+// leave says goodbye to the other nodes.
+func (n *node) leave() error {
+	if n.bus == nil {
+		return nil
+	}
+	return n.bus.Close()
+}
+
+// trouble is service.Env.Trouble.
+func (n *node) trouble() error {
+	if n.bus == nil {
+		return nil
+	}
+	return n.bus.Trouble()
+}
