@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/pgtest"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/postgres"
 	"github.com/respawnd/respawnd/storage/storagetest"
 	"github.com/respawnd/respawnd/storage/transfer"
 )
@@ -21,6 +24,23 @@ import (
 func openBolt(t *testing.T) transfer.Store {
 	t.Helper()
 	s, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "respawnd.db"), bolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func openPostgres(t *testing.T) transfer.Store {
+	t.Helper()
+	url := pgtest.Prepared(t, "empty", func(url string) error {
+		s, err := postgres.Open(context.Background(), url, postgres.Options{})
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+	s, err := postgres.Open(t.Context(), url, postgres.Options{StatementTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +66,15 @@ func counts(t *testing.T, s transfer.Store) []transfer.Count {
 
 // engines are the engines that copies are tested between.
 func engines() map[string]func(*testing.T) transfer.Store {
-	return map[string]func(*testing.T) transfer.Store{"bolt": openBolt}
+	return map[string]func(*testing.T) transfer.Store{"bolt": openBolt, "postgres": openPostgres}
 }
 
 func eachPair(t *testing.T, test func(t *testing.T, from, to func(*testing.T) transfer.Store)) {
 	for a, from := range engines() {
 		for b, to := range engines() {
+			if a == b && a != "bolt" {
+				continue
+			}
 			t.Run(a+" to "+b, func(t *testing.T) {
 				t.Parallel()
 				test(t, from, to)
@@ -165,7 +188,7 @@ func TestCopyContinues(t *testing.T) {
 	eachPair(t, func(t *testing.T, openFrom, openTo func(*testing.T) transfer.Store) {
 		from, to := filled(t, openFrom), openTo(t)
 		for n := range 1000 {
-			r, err := transfer.Copy(t.Context(), from, &failing{to, n/2 + 1}, transfer.Options{Source: "a"})
+			r, err := transfer.Copy(t.Context(), from, &failing{to, 3*n + 1}, transfer.Options{Source: "a"})
 			if err == nil {
 				if !r.Resumed {
 					t.Error("the copy was not continued")
