@@ -22,6 +22,9 @@ func (l *Local) announce(ctx context.Context, id storage.ProfileID) error {
 	order.Lock()
 	defer order.Unlock()
 	st, news := l.news(id)
+	if l.wide != nil {
+		return l.wide.announce(ctx, id, news)
+	}
 	if !news {
 		return nil
 	}

@@ -3,8 +3,8 @@
 // their sessions here; other code sends events to players only through this
 // package.
 //
-// Accounts are the subject of internal/accounts. This package stores nothing,
-// knows no wire format and owns no goroutine. It does not decide which players
+// Accounts are the subject of internal/accounts. This package stores nothing of
+// its own and knows no wire format of games; a Local owns no goroutine. It does not decide which players
 // may exchange messages; it only hides the status of a player from the profiles
 // that it blocks.
 //
@@ -24,6 +24,27 @@
 // [Hub.Tell] and [Hub.Show] go through the same lock. A session signs in first
 // and then asks for the status of its buddies: a change in between is already
 // in its queue or follows the answer.
+//
+// # Clusters
+//
+// A [Clustered] answers the same questions for all nodes of a cluster. Each node
+// publishes the state of its players and keeps a replica of those of the others, so
+// that no look-up asks another node. A node that missed messages gets a snapshot.
+//
+// Which session of a player is the newest is decided in one place, the rows of
+// storage.Sessions: a sign-in adds its row with a fencing number and marks the rows
+// that it displaces, in one step. It then has the other nodes end those sessions;
+// one that did not hear of it finds the mark with its next beat. So of two sessions
+// that exclude each other exactly one stays, and a node that cannot reach the store
+// accepts no sign-in. Bans and deletions are ends in the same order of numbers: they
+// end older sessions, also of a node that was cut off, and no newer ones.
+//
+// If a profile has sessions on several nodes, its status is that of the newest.
+//
+// An event for a player of another node has an id. It is repeated until it is
+// answered, and delivered once. One that would be missed is kept by the sender's node
+// until the session has settled it, see [Receipt]. If the receiver's node dies before,
+// it is stored; at worst it comes once more.
 //
 // # Second sign-in
 //

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"sync"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -67,10 +68,11 @@ type StatusChanged struct {
 
 // Message is a message from one player to another.
 type Message struct {
-	From storage.ProfileID
-	Kind MessageKind
-	Text string
-	Sent time.Time // zero: just now
+	From    storage.ProfileID
+	Kind    MessageKind
+	Text    string
+	Sent    time.Time // zero: just now
+	Receipt *Receipt  // nil: the sender does not wait
 }
 
 // MessageKind is the purpose of a Message. The numbers are those of the
@@ -95,14 +97,77 @@ type BuddyRequest struct {
 
 // BuddyAuthorized reports that From accepted the receiver's request.
 type BuddyAuthorized struct {
-	From storage.ProfileID
-	Sent time.Time
+	From    storage.ProfileID
+	Sent    time.Time
+	Receipt *Receipt // nil: the sender does not wait
 }
 
 // BuddyRevoked reports that From removed itself from the receiver's list.
 type BuddyRevoked struct {
-	From storage.ProfileID
-	Sent time.Time
+	From    storage.ProfileID
+	Sent    time.Time
+	Receipt *Receipt // nil: the sender does not wait
+}
+
+// Receipt belongs to an event whose sender, another node, keeps it until it has
+// arrived or is stored.
+type Receipt struct {
+	once    sync.Once
+	settled func()
+}
+
+// Settle reports that the event has arrived at the client or is in the store. A
+// session calls it for each event that it took, at the latest when it ends. Further
+// calls do nothing, and so do those of a nil Receipt.
+func (r *Receipt) Settle() {
+	if r != nil {
+		r.once.Do(r.settled)
+	}
+}
+
+// ReceiptOf returns the receipt of an event, nil if it has none.
+func ReceiptOf(e Event) *Receipt {
+	switch e := e.(type) {
+	case Message:
+		return e.Receipt
+	case BuddyAuthorized:
+		return e.Receipt
+	case BuddyRevoked:
+		return e.Receipt
+	}
+	return nil
+}
+
+// withReceipt returns e with a receipt, if it can have one.
+func withReceipt(e Event, r *Receipt) Event {
+	switch e := e.(type) {
+	case Message:
+		e.Receipt = r
+		return e
+	case BuddyAuthorized:
+		e.Receipt = r
+		return e
+	case BuddyRevoked:
+		e.Receipt = r
+		return e
+	}
+	return e
+}
+
+// Stored returns an event as a message for the store. ok is false if events of its
+// kind are not stored.
+func Stored(e Event) (m storage.Message, ok bool) {
+	switch e := e.(type) {
+	case Message:
+		if e.Kind == Text {
+			return storage.Message{From: e.From, Kind: storage.MessageText, Text: e.Text, Sent: e.Sent}, true
+		}
+	case BuddyAuthorized:
+		return storage.Message{From: e.From, Kind: storage.MessageAuthorized, Sent: e.Sent}, true
+	case BuddyRevoked:
+		return storage.Message{From: e.From, Kind: storage.MessageRevoked, Sent: e.Sent}, true
+	}
+	return storage.Message{}, false
 }
 
 // Invite asks the receiver to join a game.

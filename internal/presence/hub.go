@@ -25,6 +25,12 @@ var (
 	ErrDeleted = errors.New("account deleted")
 	// ErrKicked is the reason for a session that an operator ended.
 	ErrKicked = errors.New("ended by the operator")
+	// ErrNoStore means that a node of a cluster cannot tell the others of a sign-in,
+	// because the store cannot be reached. Sessions that are signed in stay.
+	ErrNoStore = errors.New("the database of the cluster cannot be reached")
+	// ErrUnreachable means that it is not known whether an event was delivered: the
+	// node of the receiver is gone or does not answer. The caller stores the event.
+	ErrUnreachable = errors.New("the node of the player does not answer")
 )
 
 // Session is one connection of a player. It must be comparable, such as a
@@ -81,13 +87,14 @@ type Present struct {
 }
 
 // Hub is the set of sessions that are signed in. [Local] is the one for a single
-// node. No method waits for a peer; those with an error may read the store.
+// node, [Clustered] that of a cluster. No method waits for a client; those with an
+// error may use the store, and in a cluster wait for another node.
 type Hub interface {
 	// SignIn adds a session with its first status and notifies the watchers.
 	// The sessions that the policy displaces are kicked with ErrDisplaced
-	// before SignIn returns them. The error is ErrFull or ErrSignedIn; or it is
-	// the store's, if that cannot be read: then s is signed in but no watcher
-	// was notified.
+	// before SignIn returns them; in a cluster, only those of this node are. The error
+	// is ErrFull, ErrSignedIn or ErrNoStore; or it is the store's, if that cannot be
+	// read: then s is signed in but no watcher was notified.
 	SignIn(ctx context.Context, s Session, p Policy, st Status) (displaced []Session, err error)
 
 	// SignOut removes a session and, if it was the last of its profile,
@@ -122,7 +129,7 @@ type Hub interface {
 
 	// Send delivers an event to all sessions of a profile. It returns false if
 	// the profile is not signed in or all queues are full. Buddy lists and
-	// blocks are not checked.
+	// blocks are not checked. The error may be ErrUnreachable.
 	Send(ctx context.Context, to storage.ProfileID, e Event) (delivered bool, err error)
 
 	// CheckKey reports whether a session of that profile has that key.
@@ -148,6 +155,18 @@ type Hub interface {
 	// KickProfile kicks all sessions of a profile, attached ones too, and returns how
 	// many there were.
 	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
+
+	// List returns up to limit sessions of profiles above after, in the order of
+	// their ids. more reports whether others follow; the sessions of one profile
+	// are never separated, so there may be a few more than limit.
+	List(after storage.ProfileID, limit int) (list []SignedIn, more bool)
+
+	// Count returns the number of sessions.
+	Count() int
+
+	// SetMaxSessions changes how many sessions may be signed in on this node; 0 means
+	// DefaultMaxSessions. Existing sessions stay.
+	SetMaxSessions(n int)
 }
 
 // Watchers is the part of the store that the hub reads.

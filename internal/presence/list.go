@@ -23,11 +23,10 @@ type SignedIn struct {
 	User    storage.UserID
 	Status  Status
 	Client  Client
+	Node    string // of the cluster; empty: this node is alone
 }
 
-// List returns up to limit sessions of profiles above after, in the order of
-// their ids. more reports whether others follow; the sessions of one profile
-// are never separated, so there may be a few more than limit.
+// List implements Hub.
 func (l *Local) List(after storage.ProfileID, limit int) (list []SignedIn, more bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -50,8 +49,7 @@ func (l *Local) List(after storage.ProfileID, limit int) (list []SignedIn, more 
 	return list, false
 }
 
-// SignedInFrom reports whether a session of that profile is signed in from an address.
-// Ports do not count; all players behind one router share an address.
+// SignedInFrom implements Hub.
 func (l *Local) SignedInFrom(_ context.Context, id storage.ProfileID, from netip.Addr) bool {
 	from = from.Unmap().WithZone("")
 	l.mu.RLock()

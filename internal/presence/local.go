@@ -34,6 +34,7 @@ type Local struct {
 	metrics *metrics
 	log     zerolog.Logger
 
+	wide       *Clustered // nil: this node is alone
 	attached   attachments
 	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are notified; comes before mu
 
@@ -47,6 +48,7 @@ type Local struct {
 // person is a profile that is signed in. mu of the hub guards it.
 type person struct {
 	sessions  []Session // oldest first, never empty
+	fence     uint64    // of the newest session; 0 on a node that is alone
 	status    Status
 	invitable []int
 	told      Status // the status that the watchers were sent last
@@ -67,8 +69,7 @@ func New(store Watchers, opt Options) *Local {
 	return l
 }
 
-// SetMaxSessions changes how many sessions may be signed in; 0 means
-// DefaultMaxSessions. Existing sessions stay.
+// SetMaxSessions implements Hub.
 func (l *Local) SetMaxSessions(n int) {
 	if n <= 0 {
 		n = DefaultMaxSessions
@@ -80,7 +81,7 @@ func (l *Local) SetMaxSessions(n int) {
 
 // SignIn implements Hub.
 func (l *Local) SignIn(ctx context.Context, s Session, p Policy, st Status) ([]Session, error) {
-	displaced, gone, err := l.enter(s, p, st)
+	displaced, gone, err := l.enter(s, p, st, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (l *Local) SignIn(ctx context.Context, s Session, p Policy, st Status) ([]S
 
 // enter adds s and removes the sessions that it displaces. gone are the other
 // profiles that are no longer signed in.
-func (l *Local) enter(s Session, p Policy, st Status) (displaced []Session, gone []storage.ProfileID, err error) {
+func (l *Local) enter(s Session, p Policy, st Status, fence uint64) (displaced []Session, gone []storage.ProfileID, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if slices.Contains(l.users[s.User()], s) {
@@ -118,7 +119,7 @@ func (l *Local) enter(s Session, p Policy, st Status) (displaced []Session, gone
 	}
 	person := l.person(s.Profile(), was)
 	person.sessions = append(person.sessions, s)
-	person.status, person.invitable = st, nil
+	person.status, person.invitable, person.fence = st, nil, max(person.fence, fence)
 	l.users[s.User()] = append(l.users[s.User()], s)
 	l.count++
 	return displaced, gone, nil
@@ -174,13 +175,25 @@ func (l *Local) drop(s Session) bool {
 	return true
 }
 
+// hasRoom reports whether a session may sign in.
+func (l *Local) hasRoom(s Session, p Policy) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.count-len(l.displacedBy(s, p)) < l.max
+}
+
+// dropOne removes a session. It reports whether it was there, and whether its profile
+// is not signed in any more.
+func (l *Local) dropOne(s Session) (was, last bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was = l.drop(s)
+	return was, l.profiles[s.Profile()] == nil
+}
+
 // SignOut implements Hub.
 func (l *Local) SignOut(ctx context.Context, s Session) {
-	l.mu.Lock()
-	was := l.drop(s)
-	last := l.profiles[s.Profile()] == nil
-	l.mu.Unlock()
-	if was && last {
+	if was, last := l.dropOne(s); was && last {
 		l.announceGone(ctx, s.Profile())
 	}
 }
@@ -308,7 +321,7 @@ func kick[S interface{ Kick(error) }](sessions []S, reason error) int {
 	return len(sessions)
 }
 
-// Count returns the number of sessions.
+// Count implements Hub.
 func (l *Local) Count() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -1,0 +1,449 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Bounds of events to players of other nodes.
+const (
+	// passWait is how long a node waits for the answer to an event before it sends it
+	// again, passTries times in all.
+	passWait  = time.Second
+	passTries = 3
+	// maxPost bounds the events that wait for an answer or are kept until they are
+	// settled, and maxPostBytes their texts. Over it a sender stores its event.
+	maxPost      = 1 << 16
+	maxPostBytes = 32 << 20
+	// keepPost is how long an event is kept that was not settled although the
+	// receiver's node lives: that node stores it if it cannot deliver it.
+	keepPost = 15 * time.Minute
+	// maxRecent is the number of events of one node whose answers are remembered. A
+	// sender repeats one after passWait.
+	maxRecent = 1 << 14
+	// settlePause is how long settled events are collected before they are reported.
+	settlePause = 50 * time.Millisecond
+)
+
+// post is the events between this node and the others.
+type post struct {
+	wake chan struct{} // has a token when there is something in settled
+
+	mu      sync.Mutex // guards the fields below
+	last    uint64
+	out     map[uint64]*sentEvent
+	bytes   int
+	recent  map[string]*recentEvents
+	settled map[string][]uint64 // of other nodes, to be reported
+}
+
+// sentEvent is an event to a player of another node.
+type sentEvent struct {
+	id     uint64
+	node   string
+	to     storage.ProfileID
+	event  Event
+	weight int
+	at     time.Time
+	done   chan answer // gets the answer; closed if the node is gone
+
+	answered bool // mu of post
+}
+
+// recentEvents are the events that came from a node, with their answers.
+type recentEvents struct {
+	answers map[uint64]answer
+	order   []uint64 // ring, oldest at next when it is full
+	next    int
+}
+
+func newPost() post {
+	return post{
+		wake: make(chan struct{}, 1), out: make(map[uint64]*sentEvent),
+		recent: make(map[string]*recentEvents), settled: make(map[string][]uint64),
+	}
+}
+
+// Send implements Hub. An event for a player of another node is acknowledged by it.
+// One that would be missed is kept until it has arrived, and stored if that node dies
+// before.
+func (c *Clustered) Send(ctx context.Context, to storage.ProfileID, e Event) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	delivered := c.deliver(to, e)
+	nodes := c.nodesOf(to)
+	switch e.(type) {
+	case MessagesWaiting:
+		c.broadcast(to, e) // a session that came just now may have read the mailbox before
+		return delivered || len(nodes) > 0, nil
+	case BuddyRequest:
+		if len(nodes) == 0 && !delivered {
+			c.broadcast(to, e)
+		}
+	}
+	var err error
+	for _, node := range nodes {
+		switch c.pass(node, to, e) {
+		case answerTaken:
+			delivered = true
+		case answerAbsent:
+			err = ErrUnreachable
+		case answerRefused:
+		}
+	}
+	if delivered {
+		return true, nil
+	}
+	return false, err
+}
+
+// nodesOf returns the other nodes that a profile is signed in on.
+func (c *Clustered) nodesOf(id storage.ProfileID) (nodes []string) {
+	c.far.mu.RLock()
+	defer c.far.mu.RUnlock()
+	for _, f := range c.far.people[id] {
+		nodes = append(nodes, f.node)
+	}
+	return nodes
+}
+
+// broadcast sends an event to all nodes without waiting for answers.
+func (c *Clustered) broadcast(to storage.ProfileID, e Event) {
+	p := parcel{to: to, event: e}
+	if b, ok := p.appendTo(c.header(kindEvent)); ok {
+		c.toAll(b)
+	}
+}
+
+// pass sends an event to a node and waits for the answer: answerAbsent if the player
+// or the node is not there.
+func (c *Clustered) pass(node string, to storage.ProfileID, e Event) answer {
+	_, hold := Stored(e)
+	s := &sentEvent{node: node, to: to, event: e, weight: weightOf(e), at: time.Now(), done: make(chan answer, 1)}
+	if !c.post.add(s) {
+		c.metrics.passed.WithLabelValues(passFull).Inc()
+		return answerAbsent
+	}
+	p := parcel{id: s.id, to: to, event: withReceipt(e, nil)}
+	if hold {
+		p.flags = flagHold
+	}
+	b, ok := p.appendTo(c.header(kindEvent))
+	if !ok {
+		c.post.drop(s)
+		return answerRefused
+	}
+	got, ok := c.await(s, b)
+	if !ok {
+		c.metrics.passed.WithLabelValues(passUnreachable).Inc()
+		return answerAbsent
+	}
+	if got != answerTaken || !hold {
+		c.post.drop(s)
+	}
+	c.metrics.passed.WithLabelValues(passNames[got]).Inc()
+	return got
+}
+
+// await sends an event until it is answered. ok is false if it is not.
+func (c *Clustered) await(s *sentEvent, b []byte) (got answer, ok bool) {
+	t := time.NewTimer(passWait)
+	defer t.Stop()
+	for range passTries {
+		if c.to(s.node, b) != nil {
+			break
+		}
+		t.Reset(passWait)
+		select {
+		case got, ok = <-s.done:
+			return got, ok
+		case <-t.C:
+		}
+	}
+	if c.post.giveUp(s) {
+		return 0, false
+	}
+	got, ok = <-s.done // it came just now
+	return got, ok
+}
+
+// weightOf returns the size of the text of an event.
+func weightOf(e Event) int {
+	switch e := e.(type) {
+	case Message:
+		return len(e.Text)
+	case BuddyRequest:
+		return len(e.Reason)
+	case Invite:
+		return len(e.Location)
+	}
+	return 0
+}
+
+// add gives an event its id. It returns false if there is no room.
+func (p *post) add(s *sentEvent) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.out) >= maxPost || p.bytes+s.weight > maxPostBytes {
+		return false
+	}
+	p.last++
+	s.id = p.last
+	p.out[s.id] = s
+	p.bytes += s.weight
+	return true
+}
+
+// drop forgets an event.
+func (p *post) drop(s *sentEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove(s)
+}
+
+// remove is drop with mu held.
+func (p *post) remove(s *sentEvent) {
+	if p.out[s.id] == s {
+		delete(p.out, s.id)
+		p.bytes -= s.weight
+	}
+}
+
+// giveUp forgets an event unless it was answered, and reports whether it did.
+func (p *post) giveUp(s *sentEvent) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.answered {
+		return false
+	}
+	p.remove(s)
+	return true
+}
+
+// answer notes the answer to an event.
+func (p *post) answer(id uint64, a answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.out[id]; s != nil && !s.answered {
+		s.answered = true
+		s.done <- a
+	}
+}
+
+// leave ends all events to a node that is gone, and returns those that it took but
+// may not have delivered, in their order.
+func (p *post) leave(node string) (lost []*sentEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.out {
+		if s.node != node {
+			continue
+		}
+		p.remove(s)
+		if !s.answered {
+			s.answered = true
+			close(s.done)
+		} else if _, hold := Stored(s.event); hold {
+			lost = append(lost, s)
+		}
+	}
+	delete(p.recent, node)
+	delete(p.settled, node)
+	slices.SortFunc(lost, func(a, b *sentEvent) int { return cmp.Compare(a.id, b.id) })
+	return lost
+}
+
+// expire forgets events that were kept for too long.
+func (p *post) expire(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.out {
+		if s.answered && now.Sub(s.at) >= keepPost {
+			p.remove(s)
+		}
+	}
+}
+
+// held returns the number of events that wait or are kept.
+func (p *post) held() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.out)
+}
+
+// receiveEvent delivers an event of another node, once.
+func (c *Clustered) receiveEvent(from string, b []byte) error {
+	m, err := parseParcel(b)
+	if err != nil {
+		return err
+	}
+	if m.id == 0 {
+		c.deliver(m.to, m.event)
+		return nil
+	}
+	got, repeated := c.post.recall(from, m.id)
+	if !repeated {
+		got = c.take(from, &m)
+		c.post.remember(from, m.id, got)
+	}
+	_ = c.to(from, append(binary.AppendUvarint(c.header(kindAck), m.id), byte(got)))
+	return nil
+}
+
+// take delivers an event.
+func (c *Clustered) take(from string, m *parcel) answer {
+	e := m.event
+	if m.flags&flagHold != 0 {
+		e = withReceipt(e, &Receipt{settled: func() { c.post.settle(from, m.id) }})
+	}
+	switch {
+	case c.deliver(m.to, e):
+		return answerTaken
+	case c.here(m.to):
+		return answerRefused
+	}
+	return answerAbsent
+}
+
+// here reports whether a profile is signed in on this node.
+func (c *Clustered) here(id storage.ProfileID) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.profiles[id] != nil
+}
+
+// recall returns the answer to an event that came before.
+func (p *post) recall(node string, id uint64) (got answer, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.recent[node]; r != nil {
+		got, ok = r.answers[id]
+	}
+	return got, ok
+}
+
+// remember notes the answer to an event of a node.
+func (p *post) remember(node string, id uint64, a answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.recent[node]
+	if r == nil {
+		r = &recentEvents{answers: make(map[uint64]answer)}
+		p.recent[node] = r
+	}
+	if len(r.order) < maxRecent {
+		r.order = append(r.order, id)
+	} else {
+		delete(r.answers, r.order[r.next])
+		r.order[r.next] = id
+		r.next = (r.next + 1) % maxRecent
+	}
+	r.answers[id] = a
+}
+
+// settle has the sender of an event informed that it need not be kept.
+func (p *post) settle(node string, id uint64) {
+	p.mu.Lock()
+	p.settled[node] = append(p.settled[node], id)
+	p.mu.Unlock()
+	signal(p.wake)
+}
+
+// sendSettled reports settled events until ctx ends.
+func (c *Clustered) sendSettled(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.post.wake:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settlePause):
+		}
+		c.post.mu.Lock()
+		all := maps.Clone(c.post.settled)
+		clear(c.post.settled)
+		c.post.mu.Unlock()
+		for node, ids := range all {
+			for part := range slices.Chunk(ids, maxWireIDs) {
+				_ = c.to(node, appendIDs(c.header(kindSettled), part))
+			}
+		}
+	}
+}
+
+func (c *Clustered) receiveAck(b []byte) error {
+	in := cursor{b: b}
+	id, got := in.number(maxID), answer(in.byte())
+	if in.bad || got > answerAbsent {
+		return errWire
+	}
+	c.post.answer(id, got)
+	return nil
+}
+
+// maxID is the highest id of an event.
+const maxID = 1<<64 - 1
+
+func (c *Clustered) receiveSettled(b []byte) error {
+	in := cursor{b: b}
+	ids := in.ids(maxWireIDs)
+	if in.bad {
+		return errWire
+	}
+	c.post.mu.Lock()
+	defer c.post.mu.Unlock()
+	for _, id := range ids {
+		if s := c.post.out[id]; s != nil && s.answered {
+			c.post.remove(s)
+		}
+	}
+	return nil
+}
+
+// putBack has events stored whose receiver's node died.
+func (c *Clustered) putBack(lost []*sentEvent) {
+	if len(lost) > 0 {
+		c.chore.do(func(t *tasks) { t.lost = append(t.lost, lost...) })
+	}
+}
+
+// storeLost stores events whose receiver's node died, and returns those that the
+// store did not take.
+func (c *Clustered) storeLost(ctx context.Context, lost []*sentEvent) (left []*sentEvent) {
+	byProfile := make(map[storage.ProfileID][]*sentEvent)
+	for _, s := range lost {
+		byProfile[s.to] = append(byProfile[s.to], s)
+	}
+	for to, events := range byProfile {
+		var messages []storage.Message
+		for _, s := range events {
+			m, _ := Stored(s.event)
+			messages = append(messages, m)
+		}
+		n, err := c.opt.Mailbox.Return(ctx, to, messages)
+		switch {
+		case errors.Is(err, storage.ErrNotFound): // deleted
+		case err != nil:
+			left = append(left, events...)
+			continue
+		case n < len(messages):
+			c.log.Error().Uint32("profile", uint32(to)).Int("lost", len(messages)-n).Msg("messages that did not reach their receiver are lost: the mailbox is full")
+		}
+		c.metrics.putBack.Add(float64(n))
+		_, _ = c.Send(ctx, to, MessagesWaiting{})
+	}
+	slices.SortFunc(left, func(a, b *sentEvent) int { return cmp.Compare(a.id, b.id) })
+	return left
+}

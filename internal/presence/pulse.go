@@ -1,0 +1,207 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+const (
+	// beatEvery is the interval at which a node shows the store that it lives, and
+	// learns which of its sessions were displaced.
+	beatEvery = 2 * time.Second
+	// beatAgain is that while the store cannot be reached, and the time limit of a beat.
+	beatAgain = time.Second
+	// goneFor is how long a node must have been silent, in the store and in the
+	// cluster, until another one removes its sessions from the store.
+	goneFor = 10 * time.Minute
+	// endsOverlap is how long after an end became known earlier ones may still become
+	// visible: a step of the store takes less.
+	endsOverlap = 30 * time.Second
+	// keepEnds is how long ends of accounts stay in the store, for nodes that cannot
+	// reach it. It is checked every keepEndsStep.
+	keepEnds     = 48 * time.Hour
+	keepEndsStep = time.Hour
+)
+
+// errTwin reports that a later process of the same name has begun.
+var errTwin = errors.New("another process has begun as this node: two nodes have the same cluster.node")
+
+// pulse is what a node knows of the rows of the store.
+type pulse struct {
+	restores atomic.Uint64 // how often the sessions were restored
+	wake     chan struct{}
+	restore  sync.Mutex // held while sessions are restored
+
+	// Of the goroutine that beats.
+	highest uint64          // highest fence of an end
+	recent  []mark          // values of highest within endsOverlap
+	safe    uint64          // no unknown end has a lower fence
+	old     []mark          // of ends that will be swept
+	silent  map[uint64]mark // other runs: their beats, and since when
+}
+
+// mark is a number at a time.
+type mark struct {
+	n  uint64
+	at time.Time
+}
+
+func (p *pulse) begin(run uint64) {
+	p.wake = make(chan struct{}, 1)
+	p.highest, p.safe = run, run
+	p.silent = make(map[uint64]mark)
+}
+
+// beatNow makes the next beat come at once.
+func (p *pulse) beatNow() { signal(p.wake) }
+
+// know notes the fence of an end.
+func (p *pulse) know(fence uint64, now time.Time) {
+	if fence > p.highest {
+		p.highest = fence
+		p.recent = append(p.recent, mark{fence, now})
+	}
+}
+
+// forget moves safe on.
+func (p *pulse) forget(now time.Time) {
+	for len(p.recent) > 0 && now.Sub(p.recent[0].at) >= endsOverlap {
+		p.safe, p.recent = p.recent[0].n, p.recent[1:]
+	}
+}
+
+// beatOften beats until ctx ends.
+func (c *Clustered) beatOften(ctx context.Context) {
+	t := time.NewTimer(beatEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.pulse.wake:
+		case <-t.C:
+		}
+		err := c.beat(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.noteStore(err)
+		c.post.expire(time.Now())
+		t.Reset(beatEvery)
+		if err != nil {
+			t.Reset(beatAgain)
+		}
+	}
+}
+
+// noteStore notes whether the rows can be used.
+func (c *Clustered) noteStore(err error) {
+	was := c.down.Swap(err != nil)
+	switch {
+	case err != nil && !was:
+		c.log.Error().Err(err).Msg("players cannot sign in: the database of the cluster does not work; those who are signed in stay")
+	case err == nil && was:
+		c.log.Info().Msg("the database of the cluster works again")
+		signal(c.own.wake)
+	}
+}
+
+// beat shows that this node lives, and does what it learns.
+func (c *Clustered) beat(ctx context.Context) error {
+	step, cancel := context.WithTimeout(ctx, beatAgain)
+	defer cancel()
+	now := time.Now()
+	p, err := c.rows.Beat(step, c.bus.Self(), c.run.Load(), c.pulse.safe)
+	switch {
+	case errors.Is(err, storage.ErrTaken):
+		return errTwin
+	case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
+		return c.restore(ctx)
+	case err != nil:
+		clear(c.pulse.silent) // the others may have been unable to beat too
+		return err
+	}
+	for _, id := range p.Displaced {
+		c.displace(id)
+	}
+	for _, e := range p.Ends {
+		c.end(e)
+		c.pulse.know(e.Fence, now)
+	}
+	c.pulse.forget(now)
+	c.endSilent(ctx, p.Runs, now)
+	c.sweepEnds(ctx, now)
+	return nil
+}
+
+// restore brings the sessions of this node back into the store, which has lost them,
+// and ends those that newer ones displaced.
+func (c *Clustered) restore(ctx context.Context) error {
+	c.pulse.restore.Lock()
+	defer c.pulse.restore.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 2*storeTime)
+	defer cancel()
+	run := c.run.Load()
+	c.pulse.restores.Add(1)
+	rows := c.own.rows(run)
+	n := len(rows)
+	for {
+		part := rows[:min(len(rows), storage.MaxSessionsAtOnce)]
+		rows = rows[len(part):]
+		displaced, err := c.rows.RestoreSessions(ctx, c.bus.Self(), run, part)
+		if errors.Is(err, storage.ErrTaken) {
+			return errTwin
+		}
+		if err != nil {
+			return err
+		}
+		for _, id := range displaced {
+			c.displace(id)
+		}
+		if len(rows) == 0 {
+			break
+		}
+	}
+	c.log.Warn().Int("sessions", n).Msg("the database had lost who is signed in on this node; it is restored")
+	return nil
+}
+
+// endSilent removes the sessions of nodes that are dead.
+func (c *Clustered) endSilent(ctx context.Context, runs []storage.NodeRun, now time.Time) {
+	seen := make(map[uint64]mark, len(runs))
+	live := c.bus.Nodes()
+	for _, r := range runs {
+		last, known := c.pulse.silent[r.Run]
+		if !known || last.n != r.Beats || slices.Contains(live, r.Node) {
+			last = mark{r.Beats, now}
+		}
+		seen[r.Run] = last
+		if r.Run == c.run.Load() || now.Sub(last.at) < goneFor {
+			continue
+		}
+		if err := c.rows.EndRun(ctx, r.Run); err == nil {
+			c.log.Info().Str("node", r.Node).Msg("the sessions of a dead node were removed")
+		}
+	}
+	c.pulse.silent = seen
+}
+
+// sweepEnds removes ends that every node has seen or missed.
+func (c *Clustered) sweepEnds(ctx context.Context, now time.Time) {
+	p := &c.pulse
+	if n := len(p.old); n == 0 || now.Sub(p.old[n-1].at) >= keepEndsStep {
+		p.old = append(p.old, mark{p.highest, now})
+	}
+	if now.Sub(p.old[0].at) < keepEnds {
+		return
+	}
+	if _, err := c.rows.SweepEnds(ctx, p.old[0].n); err == nil {
+		p.old = p.old[1:]
+	}
+}

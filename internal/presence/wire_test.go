@@ -1,0 +1,155 @@
+package presence
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// samples are messages between nodes, with their headers.
+func samples() [][]byte {
+	person := &far{
+		profile: 7, user: 8, invitable: []int{1, 2},
+		status: Status{State: Playing, Text: "t", Location: "l", Product: 9, Quiet: 3, Rich: &Rich{HostIP: 1 << 31, QueryPort: 65535, GameMap: "m"}},
+		sessions: []farSession{
+			{fence: 10, key: -1, client: Client{Peer: netip.MustParseAddrPort("[2001:db8::1]:5"), Game: "g", Since: time.Unix(1, 2).UTC()}},
+			{fence: 1 << 62, key: 5},
+		},
+	}
+	h := func(k kind) []byte { return appendHeader(nil, k, 77) }
+	p := parcel{id: 5, flags: flagHold, to: 3, event: Message{From: 1, Kind: Text, Text: "hello", Sent: time.Unix(5, 0).UTC()}}
+	event, _ := p.appendTo(h(kindEvent))
+	return [][]byte{
+		h(kindAsk),
+		(&change{flags: flagAlways, profile: 7, person: person, watchers: []storage.ProfileID{1, 2, 3}}).appendTo(h(kindChange)),
+		(&change{flags: flagGone, profile: 7}).appendTo(h(kindChange)),
+		(&snapshot{flags: flagFirst | flagLast, persons: []*far{person, person}}).appendTo(h(kindSnapshot)),
+		event,
+		append(h(kindAck), 5, 1),
+		appendIDs(h(kindSettled), []uint64{1, 1 << 63}),
+		appendIDs(h(kindDisplaced), []uint64{1, 2}),
+		appendIDs(append(h(kindShow), flagHide), []storage.ProfileID{1, 2}),
+	}
+}
+
+// parseAny parses a message and writes it again, if its kind is written in one place.
+func parseAny(b []byte) (again []byte, err error) {
+	k, incarnation, rest, known := parseHeader(b)
+	if !known {
+		return nil, errWire
+	}
+	h := appendHeader(nil, k, incarnation)
+	switch k {
+	case kindChange:
+		m, err := parseChange(rest)
+		if err != nil {
+			return nil, err
+		}
+		return m.appendTo(h), nil
+	case kindSnapshot:
+		m, err := parseSnapshot(rest)
+		if err != nil {
+			return nil, err
+		}
+		return m.appendTo(h), nil
+	case kindEvent:
+		m, err := parseParcel(rest)
+		if err != nil {
+			return nil, err
+		}
+		again, ok := m.appendTo(h)
+		if !ok {
+			return nil, errWire
+		}
+		return again, nil
+	default:
+	}
+	c := cursor{b: rest}
+	c.ids(maxWireIDs)
+	return b, nil
+}
+
+func TestMessagesOfNodes(t *testing.T) {
+	for _, want := range samples() {
+		got, err := parseAny(want)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("parsed and written again: %x, %v, want %x", got, err, want)
+		}
+		if got, err := parseAny(append(bytes.Clone(want), "of a later version"...)); want[1] != byte(kindAsk) && want[1] < byte(kindAck) && (err != nil || !bytes.Equal(got, want)) {
+			t.Errorf("with more bytes: %x, %v, want %x", got, err, want)
+		}
+		for i := range want {
+			if k := kind(want[1]); k == kindChange || k == kindSnapshot || k == kindEvent {
+				if _, err := parseAny(want[:i]); err == nil {
+					t.Errorf("the first %d of %d bytes of kind %d were accepted", i, len(want), k)
+				}
+			}
+		}
+	}
+}
+
+func TestLimitsOfMessagesOfNodes(t *testing.T) {
+	long := strings.Repeat("x", maxWireText+1)
+	b := (&change{profile: 1, person: &far{profile: 1, user: 1, status: Status{Text: long, Rich: &Rich{Text: long}}, sessions: make([]farSession, maxFarSessions+1)}}).appendTo(nil)
+	m, err := parseChange(b)
+	if err != nil || len(m.person.status.Text) != maxWireText || len(m.person.status.Rich.Text) != maxWireText || len(m.person.sessions) != maxFarSessions {
+		t.Errorf("a person over the limits is not cut: %v", err)
+	}
+	for n, want := range map[int]bool{storage.MaxMessageText: true, storage.MaxMessageText + 1: false} {
+		p := parcel{to: 1, event: Message{From: 1, Text: strings.Repeat("x", n)}}
+		if b, ok := p.appendTo(nil); ok != want {
+			t.Errorf("a text of %d bytes is sent: %v, want %v", n, ok, want)
+		} else if _, err := parseParcel(b); (err == nil) != want {
+			t.Errorf("a text of %d bytes is accepted: %v, want %v", n, err, want)
+		}
+	}
+	for n, want := range map[int]bool{maxWireIDs: true, maxWireIDs + 1: false} {
+		c := cursor{b: appendIDs(nil, make([]uint64, n))}
+		if c.ids(maxWireIDs); c.bad == want {
+			t.Errorf("%d ids are accepted: %v, want %v", n, !c.bad, want)
+		}
+	}
+	if _, ok := (&parcel{to: 1, event: StatusChanged{}}).appendTo(nil); ok {
+		t.Error("a status crosses nodes as an event")
+	}
+}
+
+func TestEndsBetweenNodes(t *testing.T) {
+	for _, want := range []storage.AccountEnd{{Fence: 1, User: 2, Reason: 3}, {Fence: 1<<64 - 1, Profile: 9, Reason: 255}} {
+		b := appendEnd(nil, want)
+		if got, err := parseEnd(b); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("parseEnd() = %+v, %v, want %+v", got, err, want)
+		}
+		for i := range b {
+			if _, err := parseEnd(b[:i]); err == nil {
+				t.Errorf("the first %d of %d bytes were accepted", i, len(b))
+			}
+		}
+	}
+	if reasonOf(0) != ErrKicked || reasonOf(200) != ErrKicked || reasonOf(numberOf(ErrBanned)) != ErrBanned || numberOf(errWire) != 4 { //nolint:errorlint // our own values
+		t.Error("reasons and their numbers do not match")
+	}
+}
+
+func FuzzMessageOfNode(f *testing.F) {
+	for _, b := range samples() {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		again, err := parseAny(b)
+		if err != nil {
+			return
+		}
+		third, err := parseAny(again)
+		if err != nil || !bytes.Equal(again, third) {
+			t.Errorf("%x is written as %x, and that as %x, %v", b, again, third, err)
+		}
+		_, _ = parseEnd(b)
+	})
+}
