@@ -88,20 +88,48 @@ func (x *session) changeModes(by *member, name string, changes []modeChange) {
 		return
 	}
 	c := by.channel
-	x.server.hall.serial.Add(1)
-	x.server.hall.toMembers(c, x.user, nil, func(dst []byte, prefix, name string) []byte {
-		return appendModes(appendFrom(dst, prefix, "MODE", name), done)
+	h := x.server.hall
+	h.serial.Add(1)
+	h.showModes(c, x.user, nil, done)
+	if h.links != nil {
+		h.links.tellModes(c, x.user, nil, done)
+	}
+}
+
+// showModes sends changes of modes to the members of a channel but one.
+func (h *hall) showModes(c *channel, from, but *user, changes []modeChange) {
+	if len(changes) == 0 {
+		return
+	}
+	h.toMembers(c, from, but, func(dst []byte, prefix, name string) []byte {
+		return appendModes(appendFrom(dst, prefix, "MODE", name), changes)
 	})
 }
 
-// change carries out one change and reports whether it could.
-func (x *session) change(by *member, name string, change *modeChange) bool {
-	c := by.channel
+// changed makes changes of modes that the owner of the channel made, and shows them.
+func (h *hall) changed(c *channel, from, but *user, changes []modeChange, by string) {
+	now := time.Now()
+	for i := range changes {
+		m := &changes[i]
+		switch m.letter {
+		case 'o', 'v':
+			if u := h.nicks[foldNick(m.arg)]; u != nil {
+				if in := u.member(c); in != nil {
+					in.give(m)
+				}
+			}
+		case 'b':
+			c.setBan(ban{m.arg, by, now}, m.add)
+		default:
+			c.set(m)
+		}
+	}
+	h.showModes(c, from, but, changes)
+}
+
+// set sets or clears a mode that is not about a user, and returns false for what is none.
+func (c *channel) set(change *modeChange) bool {
 	switch change.letter {
-	case 'o', 'v':
-		return x.changeRank(c, name, change)
-	case 'b':
-		return x.changeBan(c, name, change)
 	case 'k':
 		change.arg = cut(change.arg, maxKey)
 		if c.key = ""; change.add {
@@ -117,12 +145,35 @@ func (x *session) change(by *member, name string, change *modeChange) bool {
 		return true
 	}
 	f := flagOf(change.letter)
-	if f == 0 {
-		x.answer(numUnknownMode, "is unknown mode char to me", string(change.letter))
-		return false
-	}
 	if c.flags &^= f; change.add {
 		c.flags |= f
+	}
+	return f != 0
+}
+
+// give makes a member an operator or gives it a voice, or takes that.
+func (m *member) give(change *modeChange) {
+	if change.letter == 'v' {
+		m.voice = change.add
+		return
+	}
+	m.op = change.add
+}
+
+// change carries out one change and reports whether it could.
+func (x *session) change(by *member, name string, change *modeChange) bool {
+	c := by.channel
+	switch change.letter {
+	case 'o', 'v':
+		return x.changeRank(c, name, change)
+	case 'b':
+		return x.changeBan(c, name, change)
+	case 'k', 'l':
+		return c.set(change)
+	}
+	if !c.set(change) {
+		x.answer(numUnknownMode, "is unknown mode char to me", string(change.letter))
+		return false
 	}
 	return true
 }
@@ -133,16 +184,12 @@ func (x *session) changeRank(c *channel, name string, change *modeChange) bool {
 	if m == nil {
 		return false
 	}
-	if change.letter == 'v' {
-		m.voice = change.add
-		return true
-	}
-	if m.owner && !change.add && m.user != x.user {
+	if change.letter == 'o' && m.owner && !change.add && m.user != x.user {
 		x.drop(droppedNotAllowed)
 		x.answer(numNotOperator, "The channel belongs to that user", name)
 		return false
 	}
-	m.op = change.add
+	m.give(change)
 	return true
 }
 
@@ -158,20 +205,29 @@ func (x *session) changeBan(c *channel, name string, change *modeChange) bool {
 		return false
 	}
 	change.arg = mask
+	if !c.setBan(ban{mask, x.user.nick, time.Now()}, change.add) {
+		x.answer(numBanListFull, "Channel ban list is full", name, mask)
+		return false
+	}
+	return true
+}
+
+// setBan removes the ban of the same mask and adds this one if add. It returns false if
+// there are too many.
+func (c *channel) setBan(b ban, add bool) bool {
 	defer c.bar()
 	for i := range c.bans {
-		if c.bans[i].mask == mask {
+		if c.bans[i].mask == b.mask {
 			c.bans = append(c.bans[:i], c.bans[i+1:]...)
 			break
 		}
 	}
-	if !change.add {
+	if !add {
 		return true
 	}
 	if len(c.bans) >= maxBans {
-		x.answer(numBanListFull, "Channel ban list is full", name, mask)
 		return false
 	}
-	c.bans = append(c.bans, ban{mask, x.user.nick, time.Now()})
+	c.bans = append(c.bans, b)
 	return true
 }

@@ -34,6 +34,9 @@ type channel struct {
 	bans  []ban
 	keys  keyStore
 	said  []operator.ChatLine // the last ones, for operators
+
+	owner string // node that executes commands about it; empty: alone, or none yet
+	rev   uint64 // number of its last change, between nodes
 }
 
 // ban is a mask that keeps users out.
@@ -134,14 +137,31 @@ func (c *channel) shownTo(u *user) bool { return !c.hidden() || u.member(c) != n
 // channel returns the channel of a name, nil if it has no members.
 func (h *hall) channel(name string) *channel { return h.channels[foldChannel(name)] }
 
+// make adds a channel. It does not exist.
+func (h *hall) make(name string, now time.Time) *channel {
+	c := &channel{name: name, kind: kindOf(name), since: now}
+	if h.links != nil && h.links.executes() {
+		c.owner = h.links.self
+	}
+	h.channels[foldChannel(name)] = c
+	h.kinds[c.kind.room].Add(1)
+	return c
+}
+
+// end removes a channel without members.
+func (h *hall) end(c *channel) {
+	if folded := foldChannel(c.name); h.channels[folded] == c {
+		delete(h.channels, folded)
+		h.kinds[c.kind.room].Add(-1)
+	}
+}
+
 // join adds a user to a channel, which is made if it has no members.
 func (h *hall) join(u *user, name string, now time.Time) *member {
 	c := h.channel(name)
 	first := c == nil
 	if first {
-		c = &channel{name: name, kind: kindOf(name), since: now}
-		h.channels[foldChannel(name)] = c
-		h.kinds[c.kind.room].Add(1)
+		c = h.make(name, now)
 	}
 	if name == c.name {
 		name = c.name // shared by all members
@@ -169,9 +189,8 @@ func (h *hall) drop(m *member) {
 			break
 		}
 	}
-	if last == 0 {
-		delete(h.channels, foldChannel(c.name))
-		h.kinds[c.kind.room].Add(-1)
+	if last == 0 && (h.links == nil || c.owner == h.links.self) {
+		h.end(c)
 	}
 	h.serial.Add(1)
 }
@@ -182,7 +201,7 @@ func (h *hall) drop(m *member) {
 func (h *hall) toMembers(c *channel, from, but *user, build func(dst []byte, prefix, name string) []byte) (n int) {
 	var lines [2][]byte // masked, clear
 	for _, m := range c.members {
-		if m.user == but || m.user.quiet && m.user != from {
+		if m.user == but || m.user.quiet && m.user != from || m.user.node != "" {
 			continue
 		}
 		clear, prefix := 0, serverName

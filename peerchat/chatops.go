@@ -53,6 +53,9 @@ func (h *hall) rooms() []operator.ChatRoom {
 	defer h.mu.Unlock()
 	rooms := make([]operator.ChatRoom, 0, len(h.channels))
 	for _, c := range h.channels {
+		if len(c.members) == 0 {
+			continue // its owner ends it
+		}
 		rooms = append(rooms, operator.ChatRoom{
 			Channel: c.name, Kind: kinds[c.kind.room], Game: c.kind.game, Group: c.kind.group, Topic: c.topic,
 			Members: len(c.members), Since: c.since,
@@ -74,7 +77,7 @@ func (s *Server) Who(channel string) ([]operator.ChatMember, error) {
 		x := m.user.session
 		_, muted := s.sanctioned(x, c.name)
 		list = append(list, operator.ChatMember{
-			Nick: m.user.nick, Account: x.account, Profile: x.profile, Address: x.conn.Peer(), Game: x.game,
+			Nick: m.user.nick, Account: x.account, Profile: x.profile, Address: x.peer, Game: x.game,
 			Operator: m.op, Voice: m.voice, Muted: muted, Since: m.since, Active: time.Unix(x.heardAt.Load(), 0),
 		})
 	}
@@ -109,7 +112,7 @@ func (s *Server) Kick(_ context.Context, t operator.ChatTarget, reason string) (
 		}
 		for _, m := range slices.Clone(c.members) {
 			if selects(t, m.user) {
-				h.kick(nil, m, reason)
+				s.throwOut(m, reason)
 				n++
 			}
 		}
@@ -124,6 +127,16 @@ func (s *Server) Kick(_ context.Context, t operator.ChatTarget, reason string) (
 	return n, nil
 }
 
+// throwOut throws a member out, through the node that owns the channel.
+func (s *Server) throwOut(m *member, reason string) {
+	h, l := s.hall, s.hall.links
+	if l == nil || l.owned(foldChannel(m.channel.name)) {
+		h.kickOut(nil, m, reason)
+		return
+	}
+	l.send(l.owner(foldChannel(m.channel.name)), &event{kind: evOut, channel: m.channel.name, who: l.id(m.user), text: reason})
+}
+
 // selects reports whether a target is a user.
 func selects(t operator.ChatTarget, u *user) bool {
 	switch {
@@ -132,7 +145,7 @@ func selects(t operator.ChatTarget, u *user) bool {
 	case t.Profile != 0:
 		return t.Profile == u.session.profile
 	}
-	return t.Prefix.Contains(u.session.conn.Peer().Addr())
+	return t.Prefix.Contains(u.session.peer.Addr())
 }
 
 // Say implements service.Chat.
@@ -144,9 +157,10 @@ func (s *Server) Say(channel, text string) error {
 	if c == nil {
 		return storage.ErrNotFound
 	}
-	h.toMembers(c, nil, nil, func(dst []byte, prefix, name string) []byte {
-		return appendText(appendFrom(dst, operatorPrefix, "PRIVMSG", name), text)
-	})
+	s.show(c, nil, "PRIVMSG", text)
+	if h.links != nil {
+		h.links.publish(&event{kind: evMessage, channel: c.name, word: "PRIVMSG", text: text})
+	}
 	return nil
 }
 
@@ -162,7 +176,7 @@ func (s *Server) Recheck() {
 	defer h.mu.Unlock()
 	for _, u := range h.nicks {
 		x := u.session
-		if banned, _ := s.sanctioned(x, ""); banned || x.banned() {
+		if banned, _ := s.sanctioned(x, ""); u.node == "" && (banned || x.banned()) {
 			x.Kick(endedBanned)
 			continue
 		}
@@ -175,15 +189,20 @@ func (s *Server) Recheck() {
 // recheck looks at one member again.
 func (s *Server) recheck(m *member) {
 	x, c := m.user.session, m.channel
+	if l := s.hall.links; l != nil && !l.owned(foldChannel(c.name)) {
+		return // its own node does
+	}
 	if banned, _ := s.sanctioned(x, c.name); banned {
-		s.hall.kick(nil, m, "Banned by the operator")
+		s.hall.kickOut(nil, m, "Banned by the operator")
 		return
 	}
 	if m.op || !x.isModerator(c.name) {
 		return
 	}
 	m.op, m.owner = true, true
-	s.hall.toMembers(c, nil, nil, func(dst []byte, prefix, name string) []byte {
-		return appendModes(appendFrom(dst, prefix, "MODE", name), []modeChange{{add: true, letter: 'o', arg: m.user.nick}})
-	})
+	changes := []modeChange{{add: true, letter: 'o', arg: m.user.nick}}
+	s.hall.showModes(c, nil, nil, changes)
+	if l := s.hall.links; l != nil {
+		l.tellModes(c, nil, nil, changes)
+	}
 }

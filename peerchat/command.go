@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,11 @@ type command struct {
 	weight weight
 	alone  bool // run takes the lock of the hall itself, because it may block
 
+	// In a cluster, the number of the parameter with the channel whose node carries the
+	// command out; 0: none, the client's own does.
+	channel int
+	nicks   bool // it may give the client a nick
+
 	// run carries it out. An error ends the connection.
 	run func(*session, context.Context, *message) error
 }
@@ -61,13 +67,13 @@ func commandTable() map[string]*command {
 		"CRYPT":        {when: before, params: 3, alone: true, run: (*session).crypt},
 		"LOGIN":        {when: before, params: 3, weight: weightChange, alone: true, run: (*session).logIn},
 		"LOGINPREAUTH": {when: before, params: 2, weight: weightChange, alone: true, run: (*session).logInPreAuth},
-		"REGISTERNICK": {when: before, params: 2, weight: weightChange, alone: true, run: (*session).registerNick},
+		"REGISTERNICK": {when: before, nicks: true, params: 2, weight: weightChange, alone: true, run: (*session).registerNick},
 		"PASS":         {when: always, weight: weightMessage, run: (*session).nothing},
 		"CAP":          {when: always, weight: weightMessage, run: (*session).capabilities},
 		"USRIP":        {when: always, weight: weightMessage, run: (*session).userHost},
 		"USERHOST":     {when: always, weight: weightMessage, run: (*session).userHost},
-		"USER":         {when: before, params: 4, run: (*session).setUser},
-		"NICK":         {when: always, weight: weightChange, run: (*session).setNick},
+		"USER":         {when: before, nicks: true, params: 4, run: (*session).setUser},
+		"NICK":         {when: always, nicks: true, weight: weightChange, run: (*session).setNick},
 		"QUIT":         {when: always, run: (*session).quit},
 		"PING":         {when: always, weight: weightMessage, run: (*session).ping},
 		"PONG":         {when: always, run: (*session).nothing},
@@ -76,18 +82,18 @@ func commandTable() map[string]*command {
 		"MOTD":         {when: signedOn, weight: weightList, run: (*session).motd},
 		"ISON":         {when: signedOn, weight: weightList, run: (*session).isOn},
 
-		"JOIN":     {when: signedOn, params: 1, weight: weightChange, run: (*session).join},
-		"PART":     {when: signedOn, params: 1, weight: weightChange, run: (*session).part},
-		"KICK":     {when: signedOn, params: 2, weight: weightChange, run: (*session).kick},
-		"INVITE":   {when: signedOn, params: 2, weight: weightChange, run: (*session).invite},
-		"TOPIC":    {when: signedOn, params: 1, weight: weightChange, run: (*session).setTopic},
-		"MODE":     {when: signedOn, params: 1, weight: weightChange, run: (*session).mode},
-		"SETGROUP": {when: signedOn, params: 2, weight: weightChange, run: (*session).setGroup},
+		"JOIN":     {when: signedOn, channel: 1, params: 1, weight: weightChange, run: (*session).join},
+		"PART":     {when: signedOn, channel: 1, params: 1, weight: weightChange, run: (*session).part},
+		"KICK":     {when: signedOn, channel: 1, params: 2, weight: weightChange, run: (*session).kick},
+		"INVITE":   {when: signedOn, channel: 2, params: 2, weight: weightChange, run: (*session).invite},
+		"TOPIC":    {when: signedOn, channel: 1, params: 1, weight: weightChange, run: (*session).setTopic},
+		"MODE":     {when: signedOn, channel: 1, params: 1, weight: weightChange, run: (*session).mode},
+		"SETGROUP": {when: signedOn, channel: 1, params: 2, weight: weightChange, run: (*session).setGroup},
 
-		"PRIVMSG": {when: signedOn, weight: weightMessage, run: (*session).message},
-		"NOTICE":  {when: signedOn, weight: weightMessage, run: (*session).message},
-		"UTM":     {when: signedOn, weight: weightMessage, run: (*session).message},
-		"ATM":     {when: signedOn, weight: weightMessage, run: (*session).message},
+		"PRIVMSG": {when: signedOn, channel: 1, weight: weightMessage, run: (*session).message},
+		"NOTICE":  {when: signedOn, channel: 1, weight: weightMessage, run: (*session).message},
+		"UTM":     {when: signedOn, channel: 1, weight: weightMessage, run: (*session).message},
+		"ATM":     {when: signedOn, channel: 1, weight: weightMessage, run: (*session).message},
 
 		"NAMES": {when: signedOn, weight: weightList, run: (*session).names},
 		"WHO":   {when: signedOn, params: 1, weight: weightList, run: (*session).who},
@@ -96,9 +102,9 @@ func commandTable() map[string]*command {
 
 		"SETKEY":     {when: signedOn, params: 1, weight: weightKeys, run: (*session).setKey},
 		"GETKEY":     {when: signedOn, params: 4, weight: weightKeys, run: (*session).getKey},
-		"SETCKEY":    {when: signedOn, params: 3, weight: weightKeys, run: (*session).setMemberKey},
+		"SETCKEY":    {when: signedOn, channel: 1, params: 3, weight: weightKeys, run: (*session).setMemberKey},
 		"GETCKEY":    {when: signedOn, params: 5, weight: weightKeys, run: (*session).getMemberKey},
-		"SETCHANKEY": {when: signedOn, params: 2, weight: weightKeys, run: (*session).setChannelKey},
+		"SETCHANKEY": {when: signedOn, channel: 1, params: 2, weight: weightKeys, run: (*session).setChannelKey},
 		"GETCHANKEY": {when: signedOn, params: 4, weight: weightKeys, run: (*session).getChannelKey},
 
 		// These are not answered: the relay that a client requests does not
@@ -137,6 +143,14 @@ func (x *session) handle(ctx context.Context, line []byte) error {
 	}
 	if refused, err := x.refuses(c, &m); refused {
 		return err
+	}
+	if l := x.server.hall.links; l != nil {
+		switch {
+		case c.nicks:
+			l.claim(ctx, x, &m)
+		case c.channel > 0 && strings.HasPrefix(m.param(c.channel-1), "#"):
+			return l.run(ctx, x, c, &m)
+		}
 	}
 	if c.alone {
 		return x.shutdown(c.run(x, ctx, &m))

@@ -12,7 +12,8 @@ import (
 // it: code under it touches memory only, and sending a line to a client is an
 // append to its queue.
 type hall struct {
-	users  atomic.Int64
+	links  *links                       // to the other nodes of a cluster; nil: there are none
+	users  atomic.Int64                 // clients of this node
 	kinds  [len(kindNames)]atomic.Int64 // channels
 	serial atomic.Uint64                // changes with every member and channel
 
@@ -46,6 +47,10 @@ type user struct {
 	keys     keyStore
 	quiet    bool // it refuses traffic of channels
 	left     bool // it has left the hall
+
+	node    string // of another node that it is signed on at; empty: this one
+	serial  uint64 // which identifies it there, in a cluster
+	request uint64 // number of its last command that was executed, in a cluster
 }
 
 // prefix returns the prefix of lines of u.
@@ -125,6 +130,10 @@ func (h *hall) deliver(u *user, lines []byte) {
 		u.session.reply = append(u.session.reply, lines...)
 		return
 	}
+	if u.node != "" {
+		h.links.deliver(u, lines)
+		return
+	}
 	idle, ok := u.session.out.offer(lines, h.acting != nil)
 	if !ok {
 		u.session.Kick(endedSlow)
@@ -141,6 +150,9 @@ func (h *hall) enter(u *user) {
 		h.profiles[p] = u
 	}
 	h.users.Add(1)
+	if h.links != nil {
+		h.links.entered(u)
+	}
 }
 
 // leave removes a client and informs those that share a channel with it.
@@ -149,14 +161,21 @@ func (h *hall) leave(u *user, reason string) {
 	h.toMates(u, false, func(dst []byte, prefix string) []byte {
 		return appendText(appendFrom(dst, prefix, "QUIT"), reason)
 	})
+	if h.links != nil {
+		h.links.leaving(u, reason)
+	}
 	for len(u.joined) > 0 {
 		h.drop(u.joined[len(u.joined)-1])
 	}
-	delete(h.nicks, foldNick(u.nick))
+	if folded := foldNick(u.nick); h.nicks[folded] == u {
+		delete(h.nicks, folded)
+	}
 	if p := u.session.profile; h.profiles[p] == u {
 		delete(h.profiles, p)
 	}
-	h.users.Add(-1)
+	if u.node == "" {
+		h.users.Add(-1)
+	}
 }
 
 // leaveHall takes the client out of the hall, if it is in it.
@@ -192,7 +211,7 @@ func (h *hall) toMates(u *user, own bool, build func(dst []byte, prefix string) 
 	seen := make(map[*user]struct{})
 	for _, in := range u.joined {
 		for _, m := range in.channel.members {
-			if _, again := seen[m.user]; again || m.user == u || m.user.quiet {
+			if _, again := seen[m.user]; again || m.user == u || m.user.quiet || m.user.node != "" {
 				continue
 			}
 			seen[m.user] = struct{}{}

@@ -55,14 +55,19 @@ func (x *session) joinOne(name, key string) {
 	m := h.join(u, name, time.Now())
 	m.op = m.op || moderator
 	m.owner = m.owner || moderator
+	if h.links != nil {
+		h.links.tellJoin(m)
+	}
 	h.toMembers(m.channel, u, u, func(dst []byte, prefix, name string) []byte {
 		return appendText(appendFrom(dst, prefix, "JOIN"), name)
 	})
 	x.sendJoined(m)
 	if moderator && len(m.channel.members) > 1 {
-		h.toMembers(m.channel, nil, u, func(dst []byte, prefix, name string) []byte {
-			return appendModes(appendFrom(dst, prefix, "MODE", name), []modeChange{{add: true, letter: 'o', arg: u.nick}})
-		})
+		changes := []modeChange{{add: true, letter: 'o', arg: u.nick}}
+		h.showModes(m.channel, nil, u, changes)
+		if h.links != nil {
+			h.links.tellModes(m.channel, nil, u, changes)
+		}
 	}
 	if c == nil && x.server.opt.Up != nil {
 		x.server.opt.Up(name)
@@ -152,6 +157,9 @@ func (x *session) part(_ context.Context, m *message) error {
 			continue
 		}
 		x.server.hall.part(in, m.param(1))
+		if l := x.server.hall.links; l != nil {
+			l.tell(in.channel, event{kind: evPart, who: l.id(in.user), text: m.param(1)})
+		}
 	}
 	return nil
 }
@@ -222,8 +230,16 @@ func (x *session) kick(_ context.Context, m *message) error {
 		x.answer(numNotOperator, "The channel belongs to that user", m.params[0])
 		return nil
 	}
-	x.server.hall.kick(x.user, out, m.param(2))
+	x.server.hall.kickOut(x.user, out, m.param(2))
 	return nil
+}
+
+// kickOut is kick by the owner of the channel.
+func (h *hall) kickOut(by *user, out *member, reason string) {
+	h.kick(by, out, reason)
+	if l := h.links; l != nil {
+		l.tell(out.channel, event{kind: evKick, who: l.id(out.user), by: l.author(by), text: reason})
+	}
 }
 
 // kick throws a member out of its channel. by is nil if the service does it.
@@ -234,7 +250,7 @@ func (h *hall) kick(by *user, out *member, reason string) {
 	h.toMembers(out.channel, by, nil, func(dst []byte, prefix, name string) []byte {
 		return appendText(appendFrom(dst, prefix, "KICK", name, out.user.nick), reason)
 	})
-	if out.user.quiet && out.user != by { // it must be informed nevertheless
+	if out.user.quiet && out.user != by && out.user.node == "" { // it must be informed nevertheless
 		h.deliver(out.user, appendText(appendFrom(nil, h.author(by), "KICK", out.as, out.user.nick), reason))
 	}
 	h.drop(out)
@@ -309,17 +325,30 @@ func (x *session) setTopic(_ context.Context, m *message) error {
 		x.answer(numNotOperator, "You're not channel operator", name)
 		return nil
 	}
-	c.topic = x.server.live.Load().words.clean(cut(m.params[1], maxTopic))
-	x.server.hall.toMembers(c, x.user, nil, func(dst []byte, prefix, name string) []byte {
+	h := x.server.hall
+	h.topic(c, x.user, x.server.live.Load().words.clean(cut(m.params[1], maxTopic)))
+	if l := h.links; l != nil {
+		l.tell(c, event{kind: evTopic, by: l.author(x.user), text: c.topic})
+	}
+	return nil
+}
+
+// topic sets the topic of a channel and shows it to its members.
+func (h *hall) topic(c *channel, from *user, text string) {
+	c.topic = text
+	h.toMembers(c, from, nil, func(dst []byte, prefix, name string) []byte {
 		return appendText(appendFrom(dst, prefix, "TOPIC", name), c.topic)
 	})
-	return nil
 }
 
 // setGroup notes the group that a game puts a channel into.
 func (x *session) setGroup(_ context.Context, m *message) error {
 	if in := x.operatorOf(m.params[0]); in != nil {
-		in.channel.keys.set(groupKey, cut(m.params[1], maxKeyValue))
+		group := cut(m.params[1], maxKeyValue)
+		in.channel.keys.set(groupKey, group)
+		if l := x.server.hall.links; l != nil {
+			l.tell(in.channel, event{kind: evChannelKeys, word: groupKey, text: group})
+		}
 	}
 	return nil
 }

@@ -98,26 +98,37 @@ func appendKeys(dst []byte, u *user, s *keyStore, names []string, broadcast bool
 
 // store sets keys and returns those that are sent to members.
 func (x *session) store(s *keyStore, text string) []keyPair {
+	heard, dropped := setPairs(s, text)
+	for range dropped {
+		x.drop(droppedKeys)
+	}
+	return heard
+}
+
+// setPairs sets keys. It returns those that are sent to members, and how many were
+// dropped.
+func setPairs(s *keyStore, text string) (heard []keyPair, dropped int) {
 	pairs, ok := parsePairs(text)
 	if !ok {
-		x.drop(droppedKeys)
-		return nil
+		return nil, 1
 	}
-	var heard []keyPair
 	for _, p := range pairs {
 		switch {
 		case !s.set(p.key, p.value):
-			x.drop(droppedKeys)
+			dropped++
 		case isBroadcast(p.key):
 			heard = append(heard, p)
 		}
 	}
-	return heard
+	return heard, dropped
 }
 
 // setKey is the command SETKEY: keys of the client itself.
 func (x *session) setKey(_ context.Context, m *message) error {
 	x.store(&x.user.keys, m.params[0])
+	if l := x.server.hall.links; l != nil {
+		l.publish(&event{kind: evKeys, who: l.id(x.user), text: m.params[0]})
+	}
 	return nil
 }
 
@@ -172,23 +183,44 @@ func (x *session) setMemberKey(_ context.Context, m *message) error {
 		x.drop(droppedNotAllowed)
 		return nil
 	}
-	if heard := x.store(&of.keys, m.params[2]); len(heard) > 0 {
-		text := string(appendPairs(nil, heard...))
-		x.broadcast(c, func(dst []byte, u *user, name string) []byte {
-			return appendText(appendNumeric(dst, numMemberKeys, u.nick, name, to.nick, broadcastCookie), text)
-		})
+	h.memberKeys(of, m.params[2], x)
+	if l := h.links; l != nil {
+		l.tell(c, event{kind: evMemberKeys, who: l.id(to), text: m.params[2]})
 	}
 	return nil
+}
+
+// memberKeys sets keys of a member and sends members those that they hear. x is the
+// client that sets them; nil: one of another node.
+func (h *hall) memberKeys(of *member, text string, x *session) {
+	heard := x.storeOr(&of.keys, text)
+	if len(heard) == 0 {
+		return
+	}
+	text, nick := string(appendPairs(nil, heard...)), of.user.nick
+	h.broadcast(of.channel, x, func(dst []byte, u *user, name string) []byte {
+		return appendText(appendNumeric(dst, numMemberKeys, u.nick, name, nick, broadcastCookie), text)
+	})
+}
+
+// storeOr is store, for a nil session without counting.
+func (x *session) storeOr(s *keyStore, text string) []keyPair {
+	if x != nil {
+		return x.store(s, text)
+	}
+	heard, _ := setPairs(s, text)
+	return heard
 }
 
 // broadcastCookie stands in place of a cookie in lines that answer no request.
 const broadcastCookie = "BCAST"
 
-// broadcast sends a numeric to all members of a channel, also to the client.
-func (x *session) broadcast(c *channel, build func(dst []byte, u *user, name string) []byte) {
+// broadcast sends a numeric to all members of a channel, also to the client x; nil: it
+// is one of another node.
+func (h *hall) broadcast(c *channel, x *session, build func(dst []byte, u *user, name string) []byte) {
 	for _, m := range c.members {
-		if !m.user.quiet || m.user == x.user {
-			x.server.hall.deliver(m.user, build(nil, m.user, m.as))
+		if m.user.node == "" && (!m.user.quiet || x != nil && m.user == x.user) {
+			h.deliver(m.user, build(nil, m.user, m.as))
 		}
 	}
 }
@@ -229,13 +261,29 @@ func (x *session) setChannelKey(_ context.Context, m *message) error {
 		x.drop(droppedNotAllowed)
 		return nil
 	}
-	if heard := x.store(&c.keys, m.params[1]); len(heard) > 0 {
-		text := string(appendPairs(nil, heard...))
-		x.broadcast(c, func(dst []byte, u *user, name string) []byte {
-			return appendText(appendNumeric(dst, numChannelKeys, u.nick, name, broadcastCookie), text)
-		})
+	h := x.server.hall
+	h.channelKeys(c, "", m.params[1], x)
+	if l := h.links; l != nil {
+		l.tell(c, event{kind: evChannelKeys, text: m.params[1]})
 	}
 	return nil
+}
+
+// channelKeys sets keys of a channel, or one if it is named, and sends members those that
+// they hear. x is as for memberKeys.
+func (h *hall) channelKeys(c *channel, key, text string, x *session) {
+	if key != "" {
+		c.keys.set(key, text)
+		return
+	}
+	heard := x.storeOr(&c.keys, text)
+	if len(heard) == 0 {
+		return
+	}
+	text = string(appendPairs(nil, heard...))
+	h.broadcast(c, x, func(dst []byte, u *user, name string) []byte {
+		return appendText(appendNumeric(dst, numChannelKeys, u.nick, name, broadcastCookie), text)
+	})
 }
 
 // getChannelKey is the command GETCHANKEY.

@@ -59,13 +59,31 @@ func (x *session) toChannel(command, target, text string, talk bool) {
 		x.answer(numCannotSend, "Cannot send to channel", target)
 		return
 	}
-	n := h.toMembers(c, u, u, func(dst []byte, prefix, name string) []byte {
+	x.server.show(c, u, command, text)
+	x.server.metrics.messages.WithLabelValues("channel").Inc()
+	if s := x.server; s.opt.Said != nil && isTalk(command, text) {
+		s.opt.Said(c.name, u.nick, text)
+	}
+	if l := h.links; l != nil {
+		l.tell(c, event{kind: evMessage, by: l.author(u), word: command, text: text})
+	}
+}
+
+// isTalk reports whether players read a message.
+func isTalk(command, text string) bool { return command == "PRIVMSG" && !isGameText(text) }
+
+// show shows a message to the members of a channel that are clients of this node, all but
+// its author; nil: an operator.
+func (s *Server) show(c *channel, u *user, command, text string) {
+	n := s.hall.toMembers(c, u, u, func(dst []byte, prefix, name string) []byte {
+		if u == nil {
+			prefix = operatorPrefix
+		}
 		return appendText(appendFrom(dst, prefix, command, name), text)
 	})
-	x.server.metrics.messages.WithLabelValues("channel").Inc()
-	x.server.metrics.delivered.Add(float64(n))
-	if command == "PRIVMSG" && !isGameText(text) {
-		x.server.noteSaid(c, u.nick, text)
+	s.metrics.delivered.Add(float64(n))
+	if u != nil && isTalk(command, text) {
+		s.noteSaid(c, u.nick, text)
 	}
 }
 
@@ -118,8 +136,7 @@ func (x *session) toUser(command, target, text string, talk bool) {
 	x.server.metrics.delivered.Inc()
 }
 
-// noteSaid keeps the last lines for operators, a configured number, and passes
-// them to Said.
+// noteSaid keeps the last lines for operators, a configured number.
 func (s *Server) noteSaid(c *channel, nick, text string) {
 	if n := s.live.Load().History; n > 0 {
 		c.said = append(c.said, operator.ChatLine{At: time.Now(), Nick: nick, Text: text})
@@ -128,9 +145,6 @@ func (s *Server) noteSaid(c *channel, nick, text string) {
 		}
 	} else {
 		c.said = nil
-	}
-	if s.opt.Said != nil {
-		s.opt.Said(c.name, nick, text)
 	}
 }
 

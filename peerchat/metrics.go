@@ -19,7 +19,19 @@ type metrics struct {
 	logins    *prometheus.CounterVec // result
 	messages  *prometheus.CounterVec // to
 	delivered prometheus.Counter
+
+	linkDrops    *prometheus.CounterVec // reason
+	linkCommands prometheus.Counter
 }
+
+// Reasons to drop messages between nodes.
+const (
+	linkMalformed   = "malformed" // or of another version
+	linkUnknownNode = "unknown_node"
+	linkTooLong     = "too_long"
+	linkUnsent      = "not_sent"
+	linkPanic       = "panic"
+)
 
 func newMetrics(reg prometheus.Registerer, h *hall) *metrics {
 	opts := func(name, help string) prometheus.Opts {
@@ -34,6 +46,11 @@ func newMetrics(reg prometheus.Registerer, h *hall) *metrics {
 		messages:  vec("messages_total", "Messages of clients.", "to"),
 		delivered: prometheus.NewCounter(prometheus.CounterOpts(opts("messages_delivered_total", "Messages queued for receivers."))),
 	}
+	m.linkDrops = vec("cluster_dropped_total", "Messages between nodes that were dropped.", "reason")
+	m.linkCommands = prometheus.NewCounter(prometheus.CounterOpts(opts("cluster_commands_total", "Commands of clients of other nodes.")))
+	for _, reason := range []string{linkMalformed, linkUnknownNode, linkTooLong, linkUnsent, linkPanic} {
+		m.linkDrops.WithLabelValues(reason)
+	}
 	for c := range commandTable() {
 		m.commands.WithLabelValues(c)
 	}
@@ -47,7 +64,7 @@ func newMetrics(reg prometheus.Registerer, h *hall) *metrics {
 	if reg == nil {
 		return m
 	}
-	reg.MustRegister(m.commands, m.logins, m.messages, m.delivered)
+	reg.MustRegister(m.commands, m.logins, m.messages, m.delivered, m.linkDrops, m.linkCommands)
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts("users", "Clients that are signed on.")), func() float64 {
 		return float64(h.users.Load())
 	}))

@@ -86,7 +86,7 @@ func (x *session) logIn(ctx context.Context, m *message) error {
 	if err != nil || namespace < 0 || namespace > storage.MaxAccountID {
 		return x.refuseLogin(accounts.ErrMalformed)
 	}
-	p := accounts.Proof{Namespace: namespace, Digest: m.params[2], From: x.conn.Peer().Addr()}
+	p := accounts.Proof{Namespace: namespace, Digest: m.params[2], From: x.peer.Addr()}
 	if m.params[1] == "*" {
 		p.User = m.param(3)
 	} else {
@@ -98,7 +98,7 @@ func (x *session) logIn(ctx context.Context, m *message) error {
 // logInPreAuth is the command LOGINPREAUTH, with a token of another service.
 func (x *session) logInPreAuth(ctx context.Context, m *message) error {
 	return x.checkLogin(ctx, accounts.Proof{
-		Token: m.params[0], Digest: m.params[1], Namespace: defaultNamespace, From: x.conn.Peer().Addr(),
+		Token: m.params[0], Digest: m.params[1], Namespace: defaultNamespace, From: x.peer.Addr(),
 	})
 }
 
@@ -213,7 +213,7 @@ func (x *session) userHost(_ context.Context, m *message) error {
 }
 
 // ownAddress returns the public address of the client, see Server.given.
-func (x *session) ownAddress() string { return x.server.given(x.conn.Peer().Addr()).String() }
+func (x *session) ownAddress() string { return x.server.given(x.peer.Addr()).String() }
 
 // setUser is the command USER.
 func (x *session) setUser(_ context.Context, m *message) error {
@@ -293,6 +293,10 @@ func (x *session) mayTake(nick string) bool {
 		return false
 	}
 	holder := x.server.hall.nicks[foldNick(nick)]
+	if x.denied != "" && x.denied == foldNick(nick) {
+		x.answer(numNickInUse, "Nickname is already in use", nick)
+		return false
+	}
 	reserved := strings.HasSuffix(foldNick(nick), nickSuffix) // for players with that unique nick
 	switch {
 	case holder == nil && (own || !reserved), holder != nil && holder == x.user:
@@ -324,7 +328,7 @@ func (x *session) signOn() error {
 		}
 	}
 	host := x.ownAddress()
-	u := &user{session: x, field: w.userField, realName: w.realName, host: host, mask: x.server.mask(x.conn.Peer().Addr()), since: time.Now()}
+	u := &user{session: x, field: w.userField, realName: w.realName, host: host, mask: x.server.mask(x.peer.Addr()), since: time.Now(), serial: x.serial}
 	u.rename(w.nick)
 	x.user = u
 	h.enter(u)
@@ -335,7 +339,7 @@ func (x *session) signOn() error {
 	} else {
 		x.conn.SetState(netserve.StateIdle)
 	}
-	x.server.opt.Log.Debug().Stringer("peer", x.conn.Peer()).Uint32("profile", uint32(x.profile)).Str("game", x.game).
+	x.server.opt.Log.Debug().Stringer("peer", x.peer).Uint32("profile", uint32(x.profile)).Str("game", x.game).
 		Bool("encrypted", x.secure).Msg("signed on")
 	return nil
 }
@@ -398,13 +402,30 @@ func (x *session) changeNick(nick string) {
 	if holder := h.nicks[foldNick(nick)]; holder != nil && holder != u {
 		x.displace(holder)
 	}
-	h.toMates(u, true, func(dst []byte, prefix string) []byte {
+	h.renamed(u, nick)
+	if l := h.links; l != nil {
+		l.leases.end(l.id(u))
+		l.publish(&event{kind: evNick, who: l.id(u), text: nick})
+	}
+}
+
+// renamed gives a user a nick that is free, and shows it to those that share a channel
+// with it and to itself.
+func (h *hall) renamed(u *user, nick string) {
+	h.toMates(u, u.node == "", func(dst []byte, prefix string) []byte {
 		return appendText(appendFrom(dst, prefix, "NICK"), nick)
 	})
-	delete(h.nicks, foldNick(u.nick))
+	h.forgetNick(u)
 	u.rename(nick)
 	h.nicks[foldNick(nick)] = u
 	for _, m := range u.joined {
 		m.barred = m.channel.banned(u)
+	}
+}
+
+// forgetNick frees the nick of a user.
+func (h *hall) forgetNick(u *user) {
+	if folded := foldNick(u.nick); h.nicks[folded] == u {
+		delete(h.nicks, folded)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -52,6 +53,8 @@ type Options struct {
 	Up func(channel string)
 	// Motd are the lines of the message of the day.
 	Motd []string
+	// Cluster are the other nodes with the same players and channels; nil: none.
+	Cluster cluster.Bus
 
 	Banned   netserve.AddrSet // not served; a client is looked up again with each command
 	Trusted  netserve.AddrSet // addresses without limits of their own
@@ -97,6 +100,10 @@ func New(opt Options) *Server {
 	h := newHall()
 	s := &Server{opt: opt, commands: commandTable(), hall: h, metrics: newMetrics(opt.Registerer, h), started: time.Now()}
 	_, _ = rand.Read(s.maskKey[:]) // never fails
+	if opt.Cluster != nil {
+		copy(s.maskKey[:], opt.Accounts.Derive("respawnd masks of addresses in chat")) // as on the other nodes
+		h.links = newLinks(s, opt.Cluster)
+	}
 	s.gate = netserve.NewGate(s.limits(&opt.Config))
 	s.live.Store(newLive(&opt.Config))
 	return s
@@ -105,6 +112,13 @@ func New(opt Options) *Server {
 // Serve serves the connections of ln until ctx ends. It returns after all its
 // goroutines, with nil unless ln broke. It closes ln.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	if l := s.hall.links; l != nil {
+		var links sync.WaitGroup
+		defer links.Wait()
+		linked, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the last clients leave with it
+		defer cancel()
+		links.Go(func() { l.serve(linked) })
+	}
 	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
 		Gate: s.gate, FirstByte: 2 * s.opt.LoginTime, Idle: forever, // the session's own deadlines come first
 		Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
@@ -145,7 +159,7 @@ func (s *Server) sanctioned(x *session, channel string) (banned, muted bool) {
 	if s.opt.Rules == nil {
 		return false, false
 	}
-	return s.opt.Rules.Check(chatrules.Who{Profile: x.profile, Addr: x.conn.Peer().Addr()}, channel)
+	return s.opt.Rules.Check(chatrules.Who{Profile: x.profile, Addr: x.peer.Addr()}, channel)
 }
 
 // given returns the public address of a client: the one under which the list gives a

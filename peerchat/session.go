@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/netip"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -42,6 +43,7 @@ const (
 type session struct {
 	server *Server
 	conn   *netserve.Conn
+	peer   netip.AddrPort
 	began  time.Time
 	in     inbox
 	lines  int // before the sign-on
@@ -55,6 +57,10 @@ type session struct {
 	login
 	failedLogins int
 	detach       func() // nil: not attached
+
+	node   string // of another node that the client is connected to; empty: this one
+	serial uint64 // which identifies it there, in a cluster
+	denied string // folded nick that another client of the cluster has
 
 	wanted   wanted
 	user     *user        // nil: not signed on; set under the lock of the hall
@@ -88,11 +94,15 @@ func (x *session) User() storage.UserID { return x.account }
 
 // Client implements presence.Attached.
 func (x *session) Client() presence.Client {
-	return presence.Client{Peer: x.conn.Peer(), Game: x.game, Since: x.began}
+	return presence.Client{Peer: x.peer, Game: x.game, Since: x.began}
 }
 
 // Kick ends the session and never blocks. Only the first Kick counts.
 func (x *session) Kick(reason error) {
+	if x.node != "" {
+		x.server.hall.links.close(x, reason)
+		return
+	}
 	x.kickOnce.Do(func() {
 		x.reason = reason
 		close(x.kicked)
@@ -107,7 +117,10 @@ func (x *session) wake() { _ = x.conn.SetReadDeadline(time.Now()) }
 // disconnected or is disconnected, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	now := time.Now()
-	x := &session{server: s, conn: c, out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
+	x := &session{server: s, conn: c, peer: c.Peer(), out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
+	if l := s.hall.links; l != nil {
+		x.serial = l.serial.Add(1)
+	}
 	x.heardAt.Store(now.Unix())
 	defer x.release()
 	stop := context.AfterFunc(ctx, func() { x.Kick(errShutdown) })
@@ -140,7 +153,7 @@ func (x *session) run(ctx context.Context) error {
 }
 
 // banned reports whether the client is no longer served.
-func (x *session) banned() bool { return x.server.opt.Banned.Has(x.conn.Peer().Addr()) }
+func (x *session) banned() bool { return x.server.opt.Banned.Has(x.peer.Addr()) }
 
 // next returns the next line, which is valid until the next call.
 func (x *session) next() ([]byte, error) {
@@ -366,7 +379,7 @@ func (x *session) containPanic() {
 
 // finish removes the client from the hall and sends it the reason.
 func (x *session) finish(err error) {
-	x.server.opt.Log.Debug().Stringer("peer", x.conn.Peer()).Uint32("profile", uint32(x.profile)).
+	x.server.opt.Log.Debug().Stringer("peer", x.peer).Uint32("profile", uint32(x.profile)).
 		Str("why", endOf(err)).Msg("connection ended")
 	why, counted := errors.AsType[ended](err)
 	if counted {
@@ -402,7 +415,7 @@ func (x *session) shownNick() string {
 
 // noteVerdict notes a verdict on the player.
 func (x *session) noteVerdict(v verdicts.Verdict) {
-	x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), x.game, v)
+	x.server.opt.Verdicts.NotePlayer(name, x.peer.Addr(), x.game, v)
 }
 
 // noteEnd notes a verdict on the end of a connection that concerns its player.
@@ -454,14 +467,14 @@ func closingText(err error) string {
 // slowDown makes a client wait that spends too much on commands. Beyond the
 // allowances of its address and profile its connection ends.
 func (x *session) slowDown(weight int) error {
-	if weight == 0 || x.server.opt.Trusted.Has(x.conn.Peer().Addr()) {
+	if weight == 0 || x.server.opt.Trusted.Has(x.peer.Addr()) {
 		return nil
 	}
 	c, now := x.server.live.Load(), time.Now()
 	if x.pace == nil || x.pace.Burst() != c.PaceBurst || x.pace.Limit() != rate.Limit(c.Pace) {
 		x.pace = rate.NewLimiter(rate.Limit(c.Pace), c.PaceBurst)
 	}
-	if !c.addrs.AllowN(x.conn.Peer().Addr(), weight, now) {
+	if !c.addrs.AllowN(x.peer.Addr(), weight, now) {
 		return endedFlood
 	}
 	if x.profile != 0 && !c.profiles.Take(x.profile, now) {

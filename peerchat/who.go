@@ -138,7 +138,7 @@ func (h *hall) listed(u *user, rooms []listed) []listed {
 		}
 	}
 	for _, c := range h.channels {
-		if c.shownTo(u) {
+		if c.shownTo(u) && len(c.members) > 0 {
 			out = append(out, listed{c.name, c.topic, len(c.members)})
 		}
 	}

@@ -80,3 +80,11 @@ func (r *keyring) openDerived(purpose string, sealed, bound []byte) (string, err
 	}
 	return string(key), nil
 }
+
+// Derive returns 32 secret bytes for a purpose, derived from the key for digests in the key
+// file: the same on all nodes of a cluster, and after rotations.
+func (s *Service) Derive(purpose string) []byte {
+	mac := hmac.New(sha256.New, s.keys.Load().file.Digest)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
+}
