@@ -58,6 +58,7 @@ type member struct {
 	barred  bool // a mask of the channel is for the user
 	keys    keyStore
 	since   time.Time
+	claimed time.Time // when the owner of the channel, on another node, was sent it
 }
 
 // mark returns the prefix of the nick of m in lists.
@@ -189,7 +190,7 @@ func (h *hall) drop(m *member) {
 			break
 		}
 	}
-	if last == 0 && (h.links == nil || c.owner == h.links.self) {
+	if last == 0 && (h.links == nil || h.links.ends(c)) {
 		h.end(c)
 	}
 	h.serial.Add(1)

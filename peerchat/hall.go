@@ -176,6 +176,9 @@ func (h *hall) leave(u *user, reason string) {
 	if u.node == "" {
 		h.users.Add(-1)
 	}
+	if h.links != nil {
+		h.links.freed(u)
+	}
 }
 
 // leaveHall takes the client out of the hall, if it is in it.

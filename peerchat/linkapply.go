@@ -115,6 +115,12 @@ func (l *links) forgotten(u *user, reason string) {
 	}
 }
 
+// ends reports whether a channel that has lost its last member ends: its owner, here or
+// where a message comes from, has no other one on the way.
+func (l *links) ends(c *channel) bool {
+	return c.owner == l.self || c.owner != "" && c.owner == l.from
+}
+
 // endIfEmpty ends a channel without members, as its owner did.
 func (l *links) endIfEmpty(c *channel) {
 	if len(c.members) == 0 {

@@ -56,7 +56,10 @@ type links struct {
 	until    time.Time         // when they are no longer waited for
 	incoming map[string]*incoming
 	users    map[userID]*user
-	from     string // sender of the message that is being handled; empty: none
+	beaten   map[userID]bool // of users, those whose nick or profile another one has
+	missed   map[string]bool // nodes whose messages were lost
+	asked    time.Time       // when the state of these was requested last
+	from     string          // sender of the message that is being handled; empty: none
 
 	actor    userID // of the command that is being executed for another node
 	request  uint64 // its number; 0: none
@@ -76,7 +79,7 @@ type request struct {
 func newLinks(s *Server, bus cluster.Bus) *links {
 	l := &links{
 		server: s, hall: s.hall, bus: bus, self: bus.Self(), live: make(map[string]uint64), chats: []string{bus.Self()},
-		awaited: make(map[string]bool), incoming: make(map[string]*incoming), users: make(map[userID]*user),
+		awaited: make(map[string]bool), beaten: make(map[userID]bool), missed: make(map[string]bool), incoming: make(map[string]*incoming), users: make(map[userID]*user),
 		requests: make(map[uint64]*request), leases: newLeases(), changed: make(chan struct{}),
 	}
 	l.serial.Store(uint64(time.Now().UnixNano())) // not those before a restart
@@ -171,6 +174,7 @@ func (l *links) look(now time.Time) {
 	}
 	l.leases.sweep(now)
 	l.endEmpty()
+	l.repair(now)
 }
 
 // lose forgets a node: its users are gone. Their channels are told apart from those of
@@ -226,15 +230,32 @@ func (l *links) join(node string) {
 	slices.Sort(l.chats)
 }
 
-// lost requests the state of a node whose messages were lost.
+// lost notes a node whose messages were lost. Commands that it executes are tried again:
+// the answers may be among them.
 func (l *links) lost(node string) {
 	l.locked(func() {
-		if _, live := l.live[node]; live {
-			l.awaited[node] = true
-			l.until = time.Now().Add(settleTime)
-			l.send(node, &event{kind: evHello})
+		l.missed[node] = true
+		for n, r := range l.requests {
+			if r.node == node {
+				l.finish(n, statusLost)
+			}
 		}
 	})
+}
+
+// repair requests the states of nodes whose messages were lost, not more often than every
+// lookEvery: they may be too long for the cluster.
+func (l *links) repair(now time.Time) {
+	if len(l.missed) == 0 || now.Sub(l.asked) < lookEvery {
+		return
+	}
+	l.asked = now
+	for node := range l.missed {
+		if _, live := l.live[node]; live {
+			l.send(node, &event{kind: evHello})
+		}
+	}
+	clear(l.missed)
 }
 
 // receive handles a message of another node.

@@ -3,6 +3,7 @@ package peerchat
 import (
 	"slices"
 	"strconv"
+	"time"
 )
 
 // incoming is the state of another node while it arrives.
@@ -252,8 +253,9 @@ func (l *links) endChannel(*event) {
 	for m := range in.members {
 		switch {
 		case m.user.left || m.user.member(c) != m:
+		case m.user.node == "" && time.Since(m.claimed) < settleTime: // on its way
 		case in.moved && m.user.node == "":
-			own[m] = true
+			own[m], m.claimed = true, time.Now()
 		case in.moved && m.user.node != l.from: // its own node tells the owner
 		default:
 			l.hall.part(m, "")

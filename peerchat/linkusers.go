@@ -58,9 +58,9 @@ func (l *links) index(u *user) {
 	h := l.hall
 	if holder := h.nicks[foldNick(u.nick)]; holder == nil || l.beats(u, holder) {
 		h.nicks[foldNick(u.nick)] = u
-		l.giveWay(holder)
+		l.giveWay(holder, u)
 	} else {
-		l.giveWay(u)
+		l.giveWay(u, holder)
 	}
 	p := u.session.profile
 	if p == 0 {
@@ -68,9 +68,9 @@ func (l *links) index(u *user) {
 	}
 	if holder := h.profiles[p]; holder == nil || l.beats(u, holder) {
 		h.profiles[p] = u
-		l.giveWay(holder)
+		l.giveWay(holder, u)
 	} else {
-		l.giveWay(u)
+		l.giveWay(u, holder)
 	}
 }
 
@@ -87,10 +87,35 @@ func (l *links) beats(a, b *user) bool {
 	return x.node < y.node || x.node == y.node && x.serial < y.serial
 }
 
-// giveWay ends the session of a user whose nick belongs to another one, on its own node.
-func (l *links) giveWay(u *user) {
-	if u != nil && u.node == "" {
-		u.session.Kick(quit{"Nickname is in use on another server"})
+// giveWay ends the session of a user whose nick or profile another one has, on its own
+// node.
+func (l *links) giveWay(u, to *user) {
+	if u == nil || u == to {
+		return
+	}
+	if l.beaten[l.id(u)] = true; u.node != "" {
+		return
+	}
+	reason := "Nickname is in use on another server"
+	if u.session.profile != 0 && u.session.profile == to.session.profile {
+		reason = "Duplicate Login"
+	}
+	u.session.Kick(quit{reason})
+}
+
+// freed gives what a user had that has left to one that was beaten.
+func (l *links) freed(gone *user) {
+	if delete(l.beaten, l.id(gone)); len(l.beaten) == 0 {
+		return
+	}
+	for id := range l.beaten {
+		switch u := l.users[id]; {
+		case u == nil || u.left:
+			delete(l.beaten, id)
+		case foldNick(u.nick) == foldNick(gone.nick) || u.session.profile != 0 && u.session.profile == gone.session.profile:
+			delete(l.beaten, id)
+			l.index(u)
+		}
 	}
 }
 

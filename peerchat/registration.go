@@ -322,13 +322,17 @@ func (x *session) signOn() error {
 		return endedBanned
 	}
 	h := x.server.hall
+	now := time.Now()
 	for _, other := range []*user{h.nicks[foldNick(w.nick)], h.profiles[x.profile]} {
 		if other != nil && (x.profile == 0 || other != x.user) {
 			x.displace(other)
+			if !now.After(other.since) {
+				now = other.since.Add(1) // the newer one, whatever the clock of its node says
+			}
 		}
 	}
 	host := x.ownAddress()
-	u := &user{session: x, field: w.userField, realName: w.realName, host: host, mask: x.server.mask(x.peer.Addr()), since: time.Now(), serial: x.serial}
+	u := &user{session: x, field: w.userField, realName: w.realName, host: host, mask: x.server.mask(x.peer.Addr()), since: now, serial: x.serial}
 	u.rename(w.nick)
 	x.user = u
 	h.enter(u)
