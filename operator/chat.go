@@ -29,6 +29,7 @@ type ChatRoom struct {
 	Topic   string       `json:"topic,omitempty"` // a stranger's text
 	Members int          `json:"members"`
 	Since   time.Time    `json:"since,omitzero"` // of its first member
+	Node    string       `json:"node,omitempty"` // of a cluster, that carries out what changes the room
 }
 
 // ChatMember is a member of a chat room.
@@ -43,6 +44,9 @@ type ChatMember struct {
 	Muted    bool              `json:"muted"`  // by a rule of an operator
 	Since    time.Time         `json:"since"`  // when it joined
 	Active   time.Time         `json:"active"` // when it last sent something by itself
+	// Node is the node of a cluster that the player is connected to. Then Active is about
+	// what other nodes see: joins and messages.
+	Node string `json:"node,omitempty"`
 }
 
 // ChatTarget selects players in chat. Exactly one of Nick, Profile and Prefix is set.
@@ -60,7 +64,8 @@ type ChatLine struct {
 	Text string    `json:"text"`
 }
 
-// Chat is the chat of this daemon. Its methods may be called concurrently.
+// Chat is the chat of this daemon, or of its cluster. Its methods may be called
+// concurrently.
 type Chat interface {
 	// Rooms returns the rooms that have members, in the order of their channels.
 	Rooms() []ChatRoom

@@ -58,7 +58,7 @@ func (h *hall) rooms() []operator.ChatRoom {
 		}
 		rooms = append(rooms, operator.ChatRoom{
 			Channel: c.name, Kind: kinds[c.kind.room], Game: c.kind.game, Group: c.kind.group, Topic: c.topic,
-			Members: len(c.members), Since: c.since,
+			Members: len(c.members), Since: c.since, Node: c.owner,
 		})
 	}
 	return rooms
@@ -78,11 +78,19 @@ func (s *Server) Who(channel string) ([]operator.ChatMember, error) {
 		_, muted := s.sanctioned(x, c.name)
 		list = append(list, operator.ChatMember{
 			Nick: m.user.nick, Account: x.account, Profile: x.profile, Address: x.peer, Game: x.game,
-			Operator: m.op, Voice: m.voice, Muted: muted, Since: m.since, Active: time.Unix(x.heardAt.Load(), 0),
+			Operator: m.op, Voice: m.voice, Muted: muted, Since: m.since, Active: time.Unix(x.heardAt.Load(), 0), Node: s.nodeOf(m.user),
 		})
 	}
 	slices.SortFunc(list, func(a, b operator.ChatMember) int { return strings.Compare(foldNick(a.Nick), foldNick(b.Nick)) })
 	return list, nil
+}
+
+// nodeOf returns the node that a user is connected to, "" without a cluster.
+func (s *Server) nodeOf(u *user) string {
+	if s.hall.links == nil {
+		return ""
+	}
+	return s.hall.links.id(u).node
 }
 
 // Said implements service.Chat.

@@ -139,4 +139,24 @@
 // set, as a 702 or 704 with BCAST in place of the cookie. No other key may be in that
 // text: the client ends its process over a text without one that begins with b_. The
 // key username is always there: it is the name from USER.
+//
+// # Nodes
+//
+// In a cluster each node has all users and all channels in memory and answers questions
+// of its clients without another node. What changes a channel is carried out by the node
+// that its name hashes to, its owner. Other nodes send it the commands of their clients
+// (evCommand) and wait for the answer; it sends every node the change as an event, in
+// which they show it to their own clients. So all members see one order, and bounds hold
+// for the cluster. What changes a user is sent by its own node. The node that a nick hashes
+// to gives it to one client at a time, for a minute, until it is signed on with it.
+//
+// When nodes come or go, every node requests the users, channels and members that the
+// others have. The new owner of a channel merges what they have of it, keeps the modes,
+// topic and keys with the most changes, and then sends it to all: players see only what
+// is different for them. Users of a node that is gone quit. After a cut two users may have
+// one nick, or be one player: of different players the one that signed on first stays, of
+// one player the newer session. Invitations that were not used are lost with their owner.
+//
+// Messages between nodes begin with a version, 1; then come events, see event.code. A
+// node that has lost some requests the whole state of their sender again.
 package peerchat

@@ -145,13 +145,14 @@ func (h *hall) deliver(u *user, lines []byte) {
 
 // enter adds a client. The nick is free.
 func (h *hall) enter(u *user) {
-	h.nicks[foldNick(u.nick)] = u
-	if p := u.session.profile; p != 0 {
-		h.profiles[p] = u
-	}
 	h.users.Add(1)
 	if h.links != nil {
 		h.links.entered(u)
+		return
+	}
+	h.nicks[foldNick(u.nick)] = u
+	if p := u.session.profile; p != 0 {
+		h.profiles[p] = u
 	}
 }
 

@@ -56,7 +56,11 @@ func (l *links) runOne(ctx context.Context, x *session, c *command, m *message) 
 		if owner != l.self && l.await(x, number, until) {
 			return nil
 		}
-		if !l.pause(x, changed, until) {
+		more := l.pause(x, changed, until)
+		if err := x.over(); err != nil {
+			return err
+		}
+		if !more {
 			return x.refuse(numNoSuchChannel, "The channel is not available now. Try again", m.param(c.channel-1))
 		}
 	}

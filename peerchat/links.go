@@ -57,8 +57,8 @@ type links struct {
 	incoming map[string]*incoming
 	users    map[userID]*user
 	beaten   map[userID]bool // of users, those whose nick or profile another one has
-	missed   map[string]bool // nodes whose messages were lost
-	asked    time.Time       // when the state of these was requested last
+	missed   map[string]bool // nodes whose whole state did not come since it is needed
+	asked    time.Time       // when it was requested last
 	from     string          // sender of the message that is being handled; empty: none
 
 	actor    userID // of the command that is being executed for another node
@@ -183,6 +183,7 @@ func (l *links) lose(node string) {
 	delete(l.live, node)
 	delete(l.awaited, node)
 	delete(l.incoming, node)
+	delete(l.missed, node)
 	l.chats = slices.DeleteFunc(slices.Clone(l.chats), func(n string) bool { return n == node })
 	l.leases.lose(node)
 	for id, u := range l.users {
@@ -206,9 +207,10 @@ func (l *links) lose(node string) {
 func (l *links) move(now time.Time) {
 	clear(l.awaited)
 	for node := range l.live {
-		l.awaited[node] = true
+		l.awaited[node], l.missed[node] = true, true
 		l.send(node, &event{kind: evHello})
 	}
+	l.asked = now
 	if l.until = now.Add(settleTime); len(l.awaited) == 0 {
 		l.settle()
 	}
@@ -228,6 +230,8 @@ func (l *links) join(node string) {
 	}
 	l.chats = append(slices.Clone(l.chats), node)
 	slices.Sort(l.chats)
+	l.missed[node] = true
+	l.retry()
 }
 
 // lost notes a node whose messages were lost. Commands that it executes are tried again:
@@ -235,6 +239,7 @@ func (l *links) join(node string) {
 func (l *links) lost(node string) {
 	l.locked(func() {
 		l.missed[node] = true
+		delete(l.incoming, node) // what comes of it now is not whole
 		for n, r := range l.requests {
 			if r.node == node {
 				l.finish(n, statusLost)
@@ -243,19 +248,18 @@ func (l *links) lost(node string) {
 	})
 }
 
-// repair requests the states of nodes whose messages were lost, not more often than every
-// lookEvery: they may be too long for the cluster.
+// repair requests the states that are missing, not more often than every lookEvery: they
+// may be too long for the cluster, and a node may have no chat.
 func (l *links) repair(now time.Time) {
 	if len(l.missed) == 0 || now.Sub(l.asked) < lookEvery {
 		return
 	}
 	l.asked = now
 	for node := range l.missed {
-		if _, live := l.live[node]; live {
+		if slices.Contains(l.chats, node) {
 			l.send(node, &event{kind: evHello})
 		}
 	}
-	clear(l.missed)
 }
 
 // receive handles a message of another node.

@@ -92,8 +92,8 @@ func (l *links) begin() {
 			in.users[id] = true
 		}
 	}
-	for _, c := range l.hall.channels {
-		if c.owner == l.from {
+	for folded, c := range l.hall.channels {
+		if c.owner == l.from || c.owner == "" && l.owner(folded) == l.from {
 			in.channels[c] = true
 		}
 	}
@@ -107,15 +107,14 @@ func (l *links) end() {
 		return
 	}
 	delete(l.incoming, l.from)
+	delete(l.missed, l.from)
 	for id := range in.users {
 		if u := l.users[id]; u != nil {
 			l.forget(u, "Connection reset")
 		}
 	}
 	for c := range in.channels {
-		if c.owner == l.from && l.hall.channel(c.name) == c {
-			c.owner = "" // its own members, if it has any, make another one of it
-		}
+		l.unnamed(c)
 	}
 	if !l.awaited[l.from] {
 		return
@@ -123,6 +122,28 @@ func (l *links) end() {
 	if delete(l.awaited, l.from); len(l.awaited) == 0 {
 		l.settle()
 	}
+}
+
+// unnamed handles a channel that its owner, the sender, does not know: clients of this node
+// make it known there, others are no members.
+func (l *links) unnamed(c *channel) {
+	folded := foldChannel(c.name)
+	if l.hall.channels[folded] != c || c.owner != l.from && c.owner != "" || l.owner(folded) == l.self {
+		return
+	}
+	c.owner = ""
+	for _, m := range slices.Clone(c.members) {
+		if m.user.node != "" {
+			l.hall.part(m, "")
+		}
+	}
+	if len(c.members) == 0 {
+		l.hall.end(c)
+		return
+	}
+	out := &outgoing{l: l, to: l.from}
+	l.sendChannel(out, c, func(*member) bool { return true })
+	out.flush()
 }
 
 // settle makes this node the owner of the channels that belong to it now, and publishes

@@ -1,8 +1,6 @@
 package peerchat
 
 import (
-	"errors"
-
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -19,6 +17,7 @@ func (l *links) info(u *user) userInfo {
 func (l *links) entered(u *user) {
 	l.users[l.id(u)] = u
 	l.leases.end(l.id(u))
+	l.index(u)
 	l.publish(&event{kind: evEnter, info: l.info(u)})
 }
 
@@ -46,6 +45,7 @@ func (l *links) learn(info *userInfo) *user {
 		host: info.host, mask: info.mask, since: info.since,
 	}
 	u.rename(info.nick)
+	x.heardAt.Store(info.since.Unix())
 	x.user = u
 	l.users[info.id] = u
 	l.index(u)
@@ -103,11 +103,10 @@ func (l *links) giveWay(u, to *user) {
 	u.session.Kick(quit{reason})
 }
 
-// freed gives what a user had that has left to one that was beaten.
+// freed gives what a user had that has left, or has another nick now, to one that was
+// beaten.
 func (l *links) freed(gone *user) {
-	if delete(l.beaten, l.id(gone)); len(l.beaten) == 0 {
-		return
-	}
+	delete(l.beaten, l.id(gone))
 	for id := range l.beaten {
 		switch u := l.users[id]; {
 		case u == nil || u.left:
@@ -152,10 +151,8 @@ func (l *links) rename(u *user, nick string) {
 	if nick == "" || len(nick) > maxNick {
 		return
 	}
-	h := l.hall
-	h.renamed(u, nick)
 	l.leases.end(l.id(u))
-	l.index(u)
+	l.hall.renamed(u, nick)
 }
 
 // ofSender returns the user of the sender that an event is about, nil if there is none.
@@ -195,8 +192,6 @@ func (l *links) closed(e *event) {
 	}
 	u.session.Kick(why)
 }
-
-var errUnavailable = errors.New("the node of the channel does not answer")
 
 // leaving notes that a user leaves the hall, while it is still a member of its channels.
 // The other nodes learn that from its own one, and from the owner of each channel: a

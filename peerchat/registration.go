@@ -420,8 +420,15 @@ func (h *hall) renamed(u *user, nick string) {
 		return appendText(appendFrom(dst, prefix, "NICK"), nick)
 	})
 	h.forgetNick(u)
+	if h.links != nil {
+		h.links.freed(u)
+	}
 	u.rename(nick)
-	h.nicks[foldNick(nick)] = u
+	if h.links != nil {
+		h.links.index(u)
+	} else {
+		h.nicks[foldNick(nick)] = u
+	}
 	for _, m := range u.joined {
 		m.barred = m.channel.banned(u)
 	}

@@ -39,7 +39,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Given: func(a netip.Addr) netip.Addr {
 			return outside().Given(netip.AddrPortFrom(a, 1)).Addr()
 		},
-		Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
+		Cluster: env.Cluster,
+		Banned:  env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	r, err := service.OpenConns(ctx, c.Listen, s)

@@ -186,6 +186,9 @@ func (n *Net) settle() {
 			switch reached := n.reaches(b, other); {
 			case reached && known != other.incarnation:
 				b.learn(other)
+			case reached && b.missed[other.name] == other.incarnation: // it was unreachable for less than the silence
+				delete(b.missed, other.name)
+				b.lost(other.name)
 			case !reached && live && n.silence == 0:
 				b.forget(other.name)
 			case !reached && live:
