@@ -177,7 +177,7 @@ func (l *links) look(now time.Time) {
 	l.repair(now)
 }
 
-// lose forgets a node: its users are gone. Their channels are told apart from those of
+// lose forgets a node: its users are gone. Their channels differ from those of
 // a node that lives by having no owner until they are settled.
 func (l *links) lose(node string) {
 	delete(l.live, node)

@@ -263,7 +263,7 @@ func (l *links) showRank(m *member, r rank) {
 }
 
 // endChannel ends a channel that the sender has begun. Members that its owner did not
-// name are none, but for clients of this node if the owner is a new one: it is told.
+// name are none, but for clients of this node if the owner is a new one, which is sent them.
 func (l *links) endChannel(*event) {
 	in := l.incoming[l.from]
 	if in == nil || in.channel == nil {
