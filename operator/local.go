@@ -70,6 +70,10 @@ type Local struct {
 	// no daemon runs.
 	ServersChanged func(context.Context) error
 
+	// RemoveElsewhere takes the servers under a public address off the lists of the other
+	// nodes of a cluster, and returns how many nodes had some; nil: this node is alone.
+	RemoveElsewhere func(ctx context.Context, public netip.AddrPort) (int, error)
+
 	// Listening returns when the daemon started, and the addresses of its services
 	// by name; nil where no daemon runs.
 	Listening func() (started time.Time, services map[string]string)

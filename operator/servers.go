@@ -131,9 +131,13 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 		err = nil
 	}
 	if live && err == nil {
-		for _, s := range l.Registry.RemoveFunc(func(s *master.Server) bool { return s.Public == at }) {
+		for _, s := range l.Registry.RemoveFunc(func(s *master.Server) bool { return s.Public == at && s.Node == "" }) {
 			r.Listed = true
 			l.ServerLog.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Removed)
+		}
+		if l.RemoveElsewhere != nil {
+			n, elsewhere := l.RemoveElsewhere(ctx, at)
+			r.Listed, err = r.Listed || n > 0, elsewhere
 		}
 	}
 	switch {

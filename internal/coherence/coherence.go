@@ -19,6 +19,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/storage"
 )
 
 // subject is that of the messages about changes. Their payload is a version byte and
@@ -32,8 +33,10 @@ const (
 	// CheckEvery is the interval at which the revisions of the store are compared.
 	CheckEvery = 15 * time.Second
 	// retryEvery is the interval at which a table that could not be loaded is tried
-	// again.
+	// again. It doubles up to maxRetry unless the store is unavailable, which costs
+	// little to find out.
 	retryEvery = 2 * time.Second
+	maxRetry   = time.Minute
 	// loadTime bounds how long a table is loaded.
 	loadTime = 30 * time.Second
 	// restShare is the share of time that one table may be loaded: after a load it rests
@@ -78,7 +81,7 @@ type table struct {
 	load     func(context.Context) error
 	stale    bool
 	rest     time.Time // when it may be loaded again
-	failed   bool      // at the last attempt
+	failures int       // since it was last loaded
 	revision int64     // of the store when the table was loaded; 0: not known
 }
 
@@ -259,15 +262,19 @@ func (t *Tables) refresh(ctx context.Context, name string, revisions map[string]
 	one.rest = time.Now().Add(restShare * took)
 	if err != nil {
 		one.stale = true
-		one.rest = time.Now().Add(max(retryEvery, restShare*took))
+		retry := retryEvery
+		if !errors.Is(err, storage.ErrUnavailable) {
+			retry = min(retryEvery<<min(one.failures, 10), maxRetry)
+		}
+		one.rest = time.Now().Add(max(retry, restShare*took))
 		t.failed(name, one, err)
 		return time.Until(one.rest)
 	}
 	t.metrics.loads.WithLabelValues(name, "loaded").Inc()
-	if one.failed {
+	if one.failures > 0 {
 		t.opt.Log.Info().Str("table", name).Msg("a table of the store was loaded again")
 	}
-	one.failed, one.revision = false, revisions[name]
+	one.failures, one.revision = 0, revisions[name]
 	if one.stale {
 		return max(time.Until(one.rest), time.Millisecond)
 	}
@@ -277,8 +284,8 @@ func (t *Tables) refresh(ctx context.Context, name string, revisions map[string]
 // failed reports the first of several failures. t.mu is held.
 func (t *Tables) failed(name string, one *table, err error) {
 	t.metrics.loads.WithLabelValues(name, "failed").Inc()
-	if !one.failed && !errors.Is(err, context.Canceled) {
+	if one.failures == 0 {
 		t.opt.Log.Warn().Err(err).Str("table", name).Msg("a table that another node changed cannot be loaded; it is tried again")
 	}
-	one.failed = true
+	one.failures++
 }

@@ -3,6 +3,7 @@ package coherence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
+	"github.com/respawnd/respawnd/storage"
 )
 
 // base is a store with one value per table.
@@ -24,7 +26,7 @@ type base struct {
 	asked int // for revisions
 }
 
-var errDown = errors.New("the store is down")
+var errDown = fmt.Errorf("the test has it down: %w", storage.ErrUnavailable)
 
 func (b *base) revisions(context.Context) (map[string]int64, error) {
 	b.mu.Lock()
@@ -256,6 +258,31 @@ func TestManyChangesOfALargeTable(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		w.expect(t, "at the end", "bans", 101, "b")
+	})
+}
+
+func TestTableThatIsBroken(t *testing.T) {
+	inWorld(t, false, func(t *testing.T, w *world) {
+		loads, broken := 0, true
+		m := New(Options{Bus: w.net.Start("d"), Log: zerolog.Nop()})
+		m.Add("bans", func(context.Context) error {
+			if loads++; broken {
+				return errors.New("broken")
+			}
+			return nil
+		})
+		go m.Run(w.ctx)
+		synctest.Wait()
+		w.change("a", "bans", 2)
+		time.Sleep(10 * time.Minute)
+		if loads < 5 || loads > 20 {
+			t.Errorf("it was tried %d times in 10 minutes, want about one per minute", loads)
+		}
+		broken, loads = false, 0
+		time.Sleep(2 * maxRetry)
+		if loads != 1 {
+			t.Errorf("once it is repaired it was loaded %d times, want once", loads)
+		}
 	})
 }
 

@@ -105,6 +105,10 @@ func (d *Daemon) open(ctx context.Context) error {
 	if err := d.joinCluster(ctx, s); err != nil {
 		return err
 	}
+	revisions, err := d.makeTables(ctx)
+	if err != nil {
+		return err
+	}
 	d.writable = newStoreWatch(d.store, diskOf(s), d.log)
 	d.makeShared(s, d.log)
 	d.measure()
@@ -115,6 +119,8 @@ func (d *Daemon) open(ctx context.Context) error {
 		return err
 	}
 	d.makeOperator(s)
+	d.makeCourier()
+	d.followTables(revisions)
 	d.bans.OnChange(d.enforceBans)
 	d.bans.OnChange(d.recheckChat)
 	d.chatRules.OnChange(d.recheckChat)
@@ -169,7 +175,7 @@ func (d *Daemon) load(ctx context.Context, s *settings) error {
 // makeOperator makes the operator's commands.
 func (d *Daemon) makeOperator(s *settings) {
 	d.operator = &operator.Local{
-		Store: d.store, Table: d.bans, Rules: d.chatRules, Keys: d.keys, PlayerFiles: d.files, News: d.news, Catalogue: d.catalogue, OpenChat: d.chat.open,
+		Store: d.tableStore(), Table: d.bans, Rules: d.chatRules, Keys: d.keys, PlayerFiles: d.files, News: d.news, Catalogue: d.catalogue, OpenChat: d.chat.open,
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
 		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
 		Unlisted:       d.keepers.unlisted,
@@ -202,7 +208,7 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 	}
 	d.webhooks = webhook.New(webhook.Options{
 		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks, Version: d.opt.Version,
-		Title:   d.title,
+		Cluster: d.cluster, Title: d.title,
 		Colours: func(game string) colour.Family { return colour.OfGame(d.catalogue.Catalog(), game) },
 		Log:     d.log.With().Str("service", "webhook").Logger(),
 		Metrics: netserve.NewMetrics(d.metrics, "webhook", webhook.DropReasons()...), Registerer: d.metrics,
@@ -249,6 +255,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		func(ctx context.Context) { d.local.run(ctx, d.beyondLoopback()) },
 	} {
 		g.Go(func() error { watch(ctx); return nil })
+	}
+	for _, part := range d.runCluster() {
+		g.Go(func() error { part(ctx); return nil })
 	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration
@@ -331,7 +340,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 	env := &service.Env{
 		Name: name, Version: d.opt.Version, DataDir: s.DataDir, Started: d.started,
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
-		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.keepers.messenger(), Met: d.keepers.met, FileBans: d.keepers.fileBans,
+		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, FileBans: d.keepers.fileBans,
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,
 		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },

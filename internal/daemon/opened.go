@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master/courier"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webhook"
@@ -95,7 +96,11 @@ func (d *Daemon) ownAddress(a netip.AddrPort) bool { return d.own != nil && d.ow
 
 // lateAsker is the Asker of a service that is opened after others. It is set before
 // the daemon serves.
-type lateAsker struct{ service.Asker }
+type lateAsker struct {
+	service.Asker
+
+	courier *courier.Courier // nil: this node is alone
+}
 
 // lateChat is the Chat of a service that is opened after others. It is set before the
 // daemon serves.

@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/cluster"
+	"github.com/respawnd/respawnd/internal/coherence"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
@@ -24,13 +25,16 @@ import (
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/courier"
 	"github.com/respawnd/respawnd/operator"
 )
 
 // shared holds the parts that the services share.
 type shared struct {
 	store     engine.Store
-	cluster   cluster.Bus // nil: this node is alone
+	cluster   cluster.Bus       // nil: this node is alone
+	tables    *coherence.Tables // nil: this node is alone
+	courier   *courier.Courier  // nil: this node is alone
 	bans      *bans.Table
 	chatRules *chatrules.Table
 	keys      *cdkeys.Table
@@ -57,13 +61,14 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.servers.Register(h.metrics, "servers")
 	h.players.Register(h.metrics, "players")
-	h.bans = bans.New(h.store)
-	h.chatRules = chatrules.New(h.store)
-	h.keys = cdkeys.New(h.store)
+	tables := h.tableStore()
+	h.bans = bans.New(tables)
+	h.chatRules = chatrules.New(tables)
+	h.keys = cdkeys.New(tables)
 	h.files = files.New(h.store, s.DataDir)
-	h.news = news.New(h.store)
+	h.news = news.New(tables)
 	h.registry = master.NewRegistry(s.limits())
-	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
+	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: tables, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {
 			log.Info().Uint32("room", r.Room.ID).Str("name", r.Room.Name).Str("game", r.Game).Str("other", r.Other).
 				Msg("a built-in room is left out: a room of yours has its number")
