@@ -1,0 +1,34 @@
+-- Numbers that grow with each change of a table that nodes hold in memory, in the
+-- transaction of the change; see storage.Revisions.
+
+CREATE TABLE table_revisions (
+	name text COLLATE "C" PRIMARY KEY,
+	rev  bigint NOT NULL
+);
+
+CREATE FUNCTION grow_revision() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO table_revisions AS t (name, rev) VALUES (TG_ARGV[0], 1)
+		ON CONFLICT (name) DO UPDATE SET rev = t.rev + 1;
+	RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON bans
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('bans');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON chat_rules
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('chat_rules');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON games
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('games');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON rooms
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('games');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON added_servers
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('listings');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON hidden_servers
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('listings');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON motds
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('news');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON patches
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('news');
+CREATE TRIGGER revision AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON product_keys
+	FOR EACH STATEMENT EXECUTE FUNCTION grow_revision('product_keys');
