@@ -149,9 +149,6 @@ func (c *child) footprint() footprint {
 	return u
 }
 
-// openConnections is the sample that counts the connections of a service.
-func openConnections(service string) string { return `respawnd_connections{service="` + service + `"}` }
-
 // After any abuse over TCP all resources of the clients are released once they
 // have disconnected.
 func TestNuisancesOverTCPLeaveNothingBehind(t *testing.T) {

@@ -83,3 +83,6 @@ func talkInPairs(t *testing.T, d *running, i, lines int, pair *[2]*peerchat.Clie
 	}
 	return nil
 }
+
+// openConnections is the sample that counts the connections of a service.
+func openConnections(service string) string { return `respawnd_connections{service="` + service + `"}` }
