@@ -77,7 +77,7 @@ func (p *program) pointCommand() *cobra.Command {
 	flags.StringVar(&o.file, "file", hostsfile.Path(), "the hosts file")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.onlyShown, "dry-run", false, "only show what would be written")
-	cmd.AddCommand(p.pointTestCommand())
+	cmd.AddCommand(p.pointTestCommand(), p.pointPatchCommand())
 	return p.jsonFlag(cmd)
 }
 

@@ -56,6 +56,7 @@ var ranks = map[string]int{
 	"webservices/query":    0,
 
 	"internal/a2s":           1,
+	"internal/binpatch":      1,
 	"internal/hostsfile":     1,
 	"internal/cluster":       1,
 	"internal/filterlog":     1,

@@ -181,7 +181,7 @@ func TestKeyFile(t *testing.T) {
 	if err != nil || read.Modulus() != made.Modulus() || len(read.Modulus()) != 256 {
 		t.Fatalf("OpenKey() = %v, want the key that was made", err)
 	}
-	if text := made.Explain(); !strings.Contains(text, made.Modulus()) || !strings.Contains(text, originalModulus) || len(originalModulus) != 256 {
+	if text := made.Explain(); !strings.Contains(text, made.Modulus()) || !strings.Contains(text, OriginalModulus) || len(OriginalModulus) != 256 {
 		t.Errorf("Explain() = %s", text)
 	}
 	info, err := os.Stat(path)

@@ -130,5 +130,5 @@ func writeKey(path string, private *rsa.PrivateKey) error {
 
 // Explain describes to an operator how games are patched for a key.
 func (k *Key) Explain() string {
-	return strings.NewReplacer("{modulus}", k.Modulus(), "{original}", originalModulus).Replace(explanation)
+	return strings.NewReplacer("{modulus}", k.Modulus(), "{original}", OriginalModulus).Replace(explanation)
 }
