@@ -79,29 +79,39 @@ func (t *sakeTable) align(fields, changed []storage.SakeField) (columns []uint32
 
 // sakeSums are the sums to which a record belongs, after a change.
 type sakeSums struct {
-	owner, owned, all storage.SakeCount
-	game, tables      int64
+	owner, all          storage.SakeCount
+	owned, game, tables int
 }
 
-// queueSakeSums changes the sums of a table, which is locked, and of an owner: by one
-// record or none, and by some bytes. tables is 1 for a new table.
-func queueSakeSums(b *pgx.Batch, t *sakeTable, owner storage.ProfileID, records, tables int, bytes int64, sums *sakeSums) {
-	*sums = sakeSums{}
-	if records == 0 && bytes == 0 && tables == 0 {
+// scanTo returns a function that reads a row.
+func scanTo(to ...any) func(pgx.Row) error { return func(row pgx.Row) error { return row.Scan(to...) } }
+
+// queueSakeAdded adds a record to the sums of its table, which is locked, and of its
+// owner. tables is 1 for a new table.
+func queueSakeAdded(b *pgx.Batch, t *sakeTable, owner storage.ProfileID, tables int, bytes int64, sums *sakeSums) {
+	b.Queue(`INSERT INTO sake_owners AS o (owner, records, bytes) VALUES ($1, 1, $2)
+		ON CONFLICT (owner) DO UPDATE SET records = o.records + 1, bytes = o.bytes + $2 RETURNING records, bytes`,
+		int64(owner), bytes).QueryRow(scanTo(&sums.owner.Records, &sums.owner.Bytes))
+	b.Queue(`INSERT INTO sake_owned AS o (owner, table_no, records, bytes) VALUES ($1, $2, 1, $3)
+		ON CONFLICT (owner, table_no) DO UPDATE SET records = o.records + 1, bytes = o.bytes + $3 RETURNING records`,
+		int64(owner), t.number, bytes).QueryRow(scanTo(&sums.owned))
+	b.Queue(`INSERT INTO sake_games AS g (game, tables, records) VALUES ($1, $2, 1)
+		ON CONFLICT (game) DO UPDATE SET tables = g.tables + $2, records = g.records + 1 RETURNING tables, records`,
+		t.Game, tables).QueryRow(scanTo(&sums.tables, &sums.game))
+	b.Queue(`UPDATE sake_totals SET records = records + 1, bytes = bytes + $1 RETURNING records, bytes`,
+		bytes).QueryRow(scanTo(&sums.all.Records, &sums.all.Bytes))
+}
+
+// queueSakeGrown changes the sums of a table, which is locked, and of an owner by some
+// bytes.
+func queueSakeGrown(b *pgx.Batch, t *sakeTable, owner storage.ProfileID, bytes int64, sums *sakeSums) {
+	if bytes == 0 {
 		return
 	}
-	scan := func(to ...any) func(pgx.Row) error { return func(row pgx.Row) error { return row.Scan(to...) } }
-	b.Queue(`INSERT INTO sake_owners AS o (owner, records, bytes) VALUES ($1, $2, $3)
-		ON CONFLICT (owner) DO UPDATE SET records = o.records + $2, bytes = o.bytes + $3 RETURNING records, bytes`,
-		int64(owner), records, bytes).QueryRow(scan(&sums.owner.Records, &sums.owner.Bytes))
-	b.Queue(`INSERT INTO sake_owned AS o (owner, table_no, records, bytes) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (owner, table_no) DO UPDATE SET records = o.records + $3, bytes = o.bytes + $4 RETURNING records, bytes`,
-		int64(owner), t.number, records, bytes).QueryRow(scan(&sums.owned.Records, &sums.owned.Bytes))
-	b.Queue(`INSERT INTO sake_games AS g (game, tables, records) VALUES ($1, $2, $3)
-		ON CONFLICT (game) DO UPDATE SET tables = g.tables + $2, records = g.records + $3 RETURNING tables, records`,
-		t.Game, tables, records).QueryRow(scan(&sums.tables, &sums.game))
-	b.Queue(`UPDATE sake_totals SET records = records + $1, bytes = bytes + $2 RETURNING records, bytes`,
-		records, bytes).QueryRow(scan(&sums.all.Records, &sums.all.Bytes))
+	b.Queue(`UPDATE sake_owners SET bytes = bytes + $2 WHERE owner = $1 RETURNING bytes`, int64(owner), bytes).
+		QueryRow(scanTo(&sums.owner.Bytes))
+	b.Queue(`UPDATE sake_owned SET bytes = bytes + $3 WHERE owner = $1 AND table_no = $2`, int64(owner), t.number, bytes)
+	b.Queue(`UPDATE sake_totals SET bytes = bytes + $1 RETURNING bytes`, bytes).QueryRow(scanTo(&sums.all.Bytes))
 }
 
 // or returns limit, or most if limit is 0 or higher.
@@ -130,9 +140,9 @@ func (sums *sakeSums) check(records, tables int, bytes int64, lim *storage.SakeL
 		records, most int
 		what          string
 	}{
-		{sums.owned.Records, or(lim.PerOwner, math.MaxInt), "records of the profile in the table"},
+		{sums.owned, or(lim.PerOwner, math.MaxInt), "records of the profile in the table"},
 		{sums.owner.Records, or(lim.OwnerTotal, storage.MaxSakeOwned), "records of the profile"},
-		{int(sums.game), or(lim.PerGame, math.MaxInt), "records of the game"},
+		{sums.game, or(lim.PerGame, math.MaxInt), "records of the game"},
 		{sums.all.Records, or(lim.Total, math.MaxInt), "records"},
 	} {
 		if records > 0 && check.records > check.most {
@@ -145,7 +155,7 @@ func (sums *sakeSums) check(records, tables int, bytes int64, lim *storage.SakeL
 	if bytes > 0 && sums.all.Bytes > or(lim.TotalBytes, math.MaxInt64) {
 		return fmt.Errorf("%w: there are %d bytes of records", storage.ErrFull, sums.all.Bytes-bytes)
 	}
-	if tables > 0 && sums.tables > int64(or(lim.Tables, math.MaxInt)) {
+	if tables > 0 && sums.tables > or(lim.Tables, math.MaxInt) {
 		return fmt.Errorf("%w: the game has %d tables", storage.ErrFull, sums.tables-1)
 	}
 	return nil
@@ -221,7 +231,7 @@ func addSake(ctx context.Context, q querier, id storage.SakeTableID, rec *storag
 		return 0, err
 	}
 	var sums sakeSums
-	queueSakeSums(&b, &t, rec.Owner, 1, tables, int64(size), &sums)
+	queueSakeAdded(&b, &t, rec.Owner, tables, int64(size), &sums)
 	b.Queue(`INSERT INTO sake_records (table_no, id, owner, created, changed, ratings, rating_sum, fields)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		t.number, number, int64(rec.Owner), rec.Created.Unix(), rec.Changed.Unix(), int64(rec.Ratings), rec.RatingSum, notNil(value))
@@ -284,8 +294,9 @@ func ownSake(ctx context.Context, q querier, id storage.SakeTableID, record uint
 	b.Queue(`SELECT `+sakeRowColumns+` FROM sake_records AS r WHERE id = $3
 		AND table_no = (SELECT number FROM sake_tables WHERE game = $1 AND folded = $2) FOR NO KEY UPDATE`,
 		lookup(id.Game), lookup(storage.Fold(id.Name)), int64(record)).Query(func(rows pgx.Rows) error {
+		columns := newSakeColumns()
 		for rows.Next() {
-			n, err := scanSakeRow(rows, &r, true)
+			n, err := columns.scan(rows, &r, true)
 			if err != nil {
 				return err
 			}
@@ -351,7 +362,7 @@ func (s *Store) UpdateSakeRecord(ctx context.Context, table storage.SakeTableID,
 			return err
 		}
 		var sums sakeSums
-		queueSakeSums(&b, &t, rec.Owner, 0, 0, grown, &sums)
+		queueSakeGrown(&b, &t, rec.Owner, grown, &sums)
 		b.Queue(`UPDATE sake_records SET changed = $3, fields = $4 WHERE table_no = $1 AND id = $2`,
 			t.number, int64(id), now, notNil(value))
 		if err := c.SendBatch(ctx, &b).Close(); err != nil {

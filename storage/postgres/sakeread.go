@@ -15,15 +15,30 @@ import (
 // sakeRowColumns are the columns of a row of sake_records.
 const sakeRowColumns = `r.id, r.owner, r.ratings, r.rating_sum, r.created, r.changed, r.fields`
 
-// scanSakeRow reads the columns sakeRowColumns, and those in more, and returns the length
-// of the fields. Unless they are copied, the row is valid until the next one is read.
-func scanSakeRow(rows pgx.Row, r *storage.SakeRow, copied bool, more ...any) (int, error) {
-	var fields pgtype.DriverBytes
-	var id, owner, ratings int64
-	if err := rows.Scan(append([]any{&id, &owner, &ratings, &r.RatingSum, &r.Created, &r.Changed, &fields}, more...)...); err != nil {
+// sakeColumns receive the columns sakeRowColumns, and one more: a search of many rows
+// makes nothing for each of them.
+type sakeColumns struct {
+	id, owner, ratings, sum, created, changed int64
+	fields                                    pgtype.DriverBytes
+	to                                        []any
+}
+
+// newSakeColumns returns columns that also receive more.
+func newSakeColumns(more ...any) *sakeColumns {
+	c := new(sakeColumns)
+	c.to = append([]any{&c.id, &c.owner, &c.ratings, &c.sum, &c.created, &c.changed, &c.fields}, more...)
+	return c
+}
+
+// scan reads a row and returns the length of its fields. Unless they are copied, the row
+// is valid until the next one is read.
+func (c *sakeColumns) scan(row pgx.Row, r *storage.SakeRow, copied bool) (int, error) {
+	if err := row.Scan(c.to...); err != nil {
 		return 0, err
 	}
-	r.ID, r.Owner, r.Ratings, r.MyRating = uint32(id), storage.ProfileID(owner), int(ratings), -1
+	r.ID, r.Owner, r.Ratings, r.RatingSum = uint32(c.id), storage.ProfileID(c.owner), int(c.ratings), c.sum
+	r.Created, r.Changed, r.MyRating = c.created, c.changed, -1
+	fields := []byte(c.fields)
 	if copied {
 		fields = slices.Clone(fields)
 	}
@@ -79,9 +94,10 @@ func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids 
 		b.Queue(`SELECT `+sakeRowColumns+` FROM unnest($3::bigint[]) WITH ORDINALITY AS x (id, i) JOIN sake_records AS r USING (id)
 			WHERE r.table_no = (SELECT number FROM sake_tables WHERE game = $1 AND folded = $2) ORDER BY x.i`,
 			lookup(table.Game), lookup(storage.Fold(table.Name)), bigints(ids)).Query(func(found pgx.Rows) error {
+			columns := newSakeColumns()
 			for found.Next() {
 				var row storage.SakeRow
-				if _, err := scanSakeRow(found, &row, true); err != nil {
+				if _, err := columns.scan(found, &row, true); err != nil {
 					return err
 				}
 				rows = append(rows, row)
@@ -187,12 +203,12 @@ func (c *sakeScan) visitAll(rows pgx.Rows) error {
 	c.rows = 0
 	var row storage.SakeRow
 	var mine int64
+	columns := newSakeColumns(&c.owner, &mine)
 	for rows.Next() {
 		if c.rows++; c.ended {
 			continue
 		}
-		_, err := scanSakeRow(rows, &row, false, &c.owner, &mine)
-		if err != nil {
+		if _, err := columns.scan(rows, &row, false); err != nil {
 			return err
 		}
 		c.after, row.MyRating, c.visited = int64(row.ID), int(mine), true
@@ -268,8 +284,11 @@ func sakePage(ctx context.Context, q querier, owner storage.ProfileID, last *num
 				SELECT * FROM sake_records WHERE owner = $1 AND (table_no, id) > ($2, $3) ORDER BY table_no, id LIMIT $4) AS r) AS r
 		WHERE ahead < $5 ORDER BY r.table_no, r.id`,
 		int64(owner), last.number, int64(last.row.ID), pageRecords, pageBytes).Query(func(rows pgx.Rows) (err error) {
+		var number int64
+		columns := newSakeColumns(&number)
 		items, err = collect(rows, nil, func(row pgx.Row, r *numberedSake) error {
-			_, err := scanSakeRow(row, &r.row, true, &r.number)
+			_, err := columns.scan(row, &r.row, true)
+			r.number = number
 			return err
 		})
 		return err

@@ -296,6 +296,13 @@ func testSakeLimits(t *testing.T, s storage.Store) {
 	if n := must(s.CountSake(t.Context()))(t); n != (storage.SakeCount{Records: 1, Bytes: size}) {
 		t.Errorf("CountSake() = %+v, want one record of %d bytes", n, size)
 	}
+	shrunk := []storage.SakeField{sakeText("text", strings.Repeat("x", 30))}
+	if err := s.UpdateSakeRecord(t.Context(), levels(), 1, ann, shrunk, storage.SakeLimits{OwnerBytes: 1, TotalBytes: 1}); err != nil {
+		t.Errorf("UpdateSakeRecord() to a smaller record beyond a limit = %v", err)
+	}
+	if n := must(s.SakeOwned(t.Context(), levels(), ann))(t); n != (storage.SakeCount{Records: 1, Bytes: size - 70}) {
+		t.Errorf("SakeOwned() = %+v, want one record of %d bytes", n, size-70)
+	}
 }
 
 func testSakeColumnsFull(t *testing.T, s storage.Store) {
