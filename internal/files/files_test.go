@@ -186,7 +186,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(s.DeleteUser(t.Context(), 2), os.Remove(table.path(lost.Hash))); err != nil {
+	if err := errors.Join(s.DeleteUser(t.Context(), 2), os.Remove(filepath.Join(table.dir, lost.Hash))); err != nil {
 		t.Fatal(err)
 	}
 	release := table.Hold()

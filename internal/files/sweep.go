@@ -1,27 +1,15 @@
 package files
 
 import (
-	"archive/tar"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/respawnd/respawnd/internal/durable"
 	"github.com/respawnd/respawnd/storage"
 )
-
-// PackName is the name in a backup of all contents.
-const PackName = "files.tar"
-
-// ErrPack reports a pack of contents that is damaged.
-var ErrPack = errors.New("the contents of files in the backup are damaged")
 
 // Swept is the result of a sweep.
 type Swept struct {
@@ -40,24 +28,71 @@ func (t *Table) Sweep(ctx context.Context) (Swept, error) {
 
 // sweep is Sweep. t.folder is held.
 func (t *Table) sweep(ctx context.Context) (s Swept, err error) {
+	there := make(map[string]bool)
+	var errs []error
+	for c, err := range t.contents.all(ctx) {
+		if err != nil {
+			return s, errors.Join(append(errs, err)...)
+		}
+		there[c.Hash] = true
+		switch {
+		case c.Used:
+		case t.held > 0:
+			t.behind = true
+		default:
+			dropped, err := t.contents.drop(ctx, c.Hash)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if dropped {
+				s.Removed++
+			}
+		}
+	}
+	parts, err := t.sweepParts()
+	s.Removed += parts
+	errs = append(errs, err)
+	for f, err := range t.store.Files(ctx, 0) {
+		if err != nil && !errors.Is(err, storage.ErrDamaged) {
+			return s, errors.Join(append(errs, err)...)
+		}
+		if err != nil || there[f.Hash] {
+			continue
+		}
+		switch lost, err := t.lost(ctx, f.Hash); {
+		case err != nil:
+			return s, errors.Join(append(errs, err)...)
+		case lost:
+			s.Lost++
+		}
+	}
+	return s, errors.Join(errs...)
+}
+
+// lost reports whether a content is missing. Another node may have stored it after a
+// sweep looked at all.
+func (t *Table) lost(ctx context.Context, hash string) (bool, error) {
+	content, err := t.contents.open(ctx, hash)
+	switch {
+	case err == nil:
+		return false, content.Close()
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, storage.ErrNotFound):
+		return true, nil
+	}
+	return false, err
+}
+
+// sweepParts removes uploads that nothing writes any more and returns how many there
+// were. t.folder is held.
+func (t *Table) sweepParts() (removed int, err error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, err
+		return 0, err
 	}
-	there := make(map[string]bool)
 	var errs []error
 	for _, e := range entries {
 		name := e.Name()
-		over := strings.HasPrefix(name, partPrefix) && e.Type().IsRegular() && !t.writing(name)
-		if storage.CheckFileHash(name) == nil {
-			there[name] = true
-			used, err := t.store.HasContent(ctx, name)
-			if err != nil {
-				return s, err
-			}
-			over = !used
-		}
-		if !over {
+		if !strings.HasPrefix(name, partPrefix) || !e.Type().IsRegular() || t.writing(name) {
 			continue
 		}
 		if t.held > 0 {
@@ -68,17 +103,9 @@ func (t *Table) sweep(ctx context.Context) (s Swept, err error) {
 			errs = append(errs, err)
 			continue
 		}
-		s.Removed++
+		removed++
 	}
-	for f, err := range t.store.Files(ctx, 0) {
-		if err != nil && !errors.Is(err, storage.ErrDamaged) {
-			return s, errors.Join(append(errs, err)...)
-		}
-		if err == nil && !there[f.Hash] {
-			s.Lost++
-		}
-	}
-	return s, errors.Join(errs...)
+	return removed, errors.Join(errs...)
 }
 
 // writing reports whether an upload has the part with a name.
@@ -104,84 +131,4 @@ func (t *Table) Hold() (release func(context.Context) error) {
 		_, err := t.sweep(context.WithoutCancel(ctx))
 		return err
 	}
-}
-
-// Pack writes all contents as a tar archive. It is called while Hold is in force. empty
-// reports that there were none.
-func (t *Table) Pack(ctx context.Context, w io.Writer) (empty bool, err error) {
-	entries, err := os.ReadDir(t.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	out := tar.NewWriter(w)
-	empty = true
-	for _, e := range entries {
-		if storage.CheckFileHash(e.Name()) != nil {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		if err := t.packOne(out, e.Name()); err != nil {
-			return false, err
-		}
-		empty = false
-	}
-	return empty, out.Close()
-}
-
-func (t *Table) packOne(out *tar.Writer, hash string) error {
-	in, err := os.Open(t.path(hash))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if err := out.WriteHeader(&tar.Header{Name: hash, Size: info.Size(), Mode: 0o600, Typeflag: tar.TypeReg}); err != nil {
-		return err
-	}
-	_, err = io.CopyN(out, in, info.Size())
-	return err
-}
-
-// Unpack writes the contents of a pack to the folder dir, which must exist, and checks
-// each against its name. They are on the disk when it returns nil.
-func Unpack(r io.Reader, dir string) (err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	in := tar.NewReader(r)
-	for {
-		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return durable.SyncDir(dir)
-		}
-		if err != nil || storage.CheckFileHash(h.Name) != nil || h.Typeflag != tar.TypeReg || h.Size > storage.MaxFileSize {
-			return ErrPack
-		}
-		if err := unpackOne(in, root, h.Name); err != nil {
-			return err
-		}
-	}
-}
-
-func unpackOne(in io.Reader, dir *os.Root, hash string) (err error) {
-	out, err := dir.OpenFile(hash, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	sum := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(in, storage.MaxFileSize)); err != nil {
-		return fmt.Errorf("%w: %w", ErrPack, err)
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != hash {
-		return fmt.Errorf("%w: %s differs from its checksum", ErrPack, hash)
-	}
-	return out.Sync()
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"iter"
 	"maps"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -50,8 +49,9 @@ func DefaultLimits() Limits {
 
 // Table holds the files of one data folder. All methods may be called concurrently.
 type Table struct {
-	store storage.Files
-	dir   string
+	store    storage.Files
+	contents keeper
+	dir      string // of uploads, and of contents unless the store keeps them
 
 	// folder is held for reading while a content gets its name, for writing while one
 	// loses it, together with the step of the store that belongs to it.
@@ -67,10 +67,16 @@ type Table struct {
 	missing  map[storage.FileID]int64                // downloads of ids that do not exist
 }
 
-// New returns the files of a data folder. It reads nothing.
+// New returns the files of a data folder, whose contents are in the store if that is a
+// storage.Contents. It reads nothing.
 func New(store storage.Files, dataDir string) *Table {
+	dir := filepath.Join(dataDir, Folder)
+	contents := keeper(folder{dir, store})
+	if in, ok := store.(storage.Contents); ok {
+		contents = shared{in}
+	}
 	return &Table{
-		store: store, dir: filepath.Join(dataDir, Folder), limits: DefaultLimits(),
+		store: store, contents: contents, dir: dir, limits: DefaultLimits(),
 		reserved: make(map[storage.ProfileID]storage.FileUsage), parts: make(map[string]bool),
 		counts: make(map[storage.FileID]int64), missing: make(map[storage.FileID]int64),
 	}
@@ -125,12 +131,12 @@ func (t *Table) All(ctx context.Context, after storage.FileID) iter.Seq2[storage
 }
 
 // Open returns a file and its content, which the caller closes.
-func (t *Table) Open(ctx context.Context, id storage.FileID) (storage.File, *os.File, error) {
+func (t *Table) Open(ctx context.Context, id storage.FileID) (storage.File, io.ReadCloser, error) {
 	f, err := t.Get(ctx, id)
 	if err != nil {
 		return f, nil, err
 	}
-	content, err := os.Open(t.path(f.Hash))
+	content, err := t.contents.open(ctx, f.Hash)
 	if err != nil {
 		return f, nil, fmt.Errorf("content of file %d: %w", id, err)
 	}
@@ -202,19 +208,10 @@ func (t *Table) Delete(ctx context.Context, id storage.FileID) error {
 
 // drop removes a content that no file has. t.folder is held for writing.
 func (t *Table) drop(ctx context.Context, hash string) error {
-	used, err := t.store.HasContent(ctx, hash)
-	if err != nil || used {
-		return err
-	}
 	if t.held > 0 {
 		t.behind = true
 		return nil
 	}
-	if err := os.Remove(t.path(hash)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	_, err := t.contents.drop(ctx, hash)
+	return err
 }
-
-// path returns the path of a content. hash is one.
-func (t *Table) path(hash string) string { return filepath.Join(t.dir, hash) }

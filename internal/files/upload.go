@@ -163,7 +163,7 @@ func (u *Upload) Commit(ctx context.Context, game, name string) (storage.File, e
 func (t *Table) create(ctx context.Context, part string, f storage.File) (storage.File, error) {
 	t.folder.RLock()
 	defer t.folder.RUnlock()
-	if err := t.keep(part, f.Hash); err != nil {
+	if err := t.contents.keep(ctx, part, f.Hash, f.Size); err != nil {
 		return storage.File{}, err
 	}
 	t.mu.Lock()
@@ -173,18 +173,13 @@ func (t *Table) create(ctx context.Context, part string, f storage.File) (storag
 	if errors.Is(err, storage.ErrFull) {
 		err = fmt.Errorf("%w: %w", ErrQuota, err)
 	}
-	return stored, err
-}
-
-// keep gives a complete content its name, unless it has it already. t.folder is held for
-// reading.
-func (t *Table) keep(part, hash string) error {
-	if _, err := os.Stat(t.path(hash)); err != nil {
-		if err := os.Rename(part, t.path(hash)); err != nil {
-			return err
-		}
+	if err != nil {
+		return storage.File{}, err
 	}
-	return durable.SyncDir(t.dir) // the upload that named it may not have done that yet
+	if err := t.contents.confirm(context.WithoutCancel(ctx), part, f.Hash, f.Size); err != nil {
+		return storage.File{}, errors.Join(err, t.store.DeleteFile(context.WithoutCancel(ctx), stored.ID))
+	}
+	return stored, nil
 }
 
 // Discard ends the upload without a file, if it has not ended.
