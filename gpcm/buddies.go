@@ -58,13 +58,13 @@ func (x *session) addBuddy(ctx context.Context, r *request) error {
 	case err != nil:
 		return err
 	}
-	if st, there := x.server.opt.Hub.Status(ctx, to); !there || st.Quiet&quietLists != 0 {
+	if st, _ := x.server.opt.Hub.Status(ctx, to); st.Quiet&quietLists != 0 {
 		return nil // it waits in the store
 	}
 	_, err = x.server.opt.Hub.Send(ctx, to, presence.BuddyRequest{
 		From: q.From, Reason: q.Reason, Signature: q.Signature, Sent: q.Sent,
 	})
-	return err
+	return unlessUnreachable(err)
 }
 
 // askedJustNow reports whether the client has sent a request to another profile

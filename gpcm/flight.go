@@ -40,7 +40,7 @@ type sent struct {
 
 // tracked reports whether an event would be missed.
 func tracked(e presence.Event) bool {
-	_, ok := stored(e)
+	_, ok := presence.Stored(e)
 	return ok
 }
 
@@ -77,9 +77,11 @@ func (f *flight) arrived(before time.Time) (ids []uint64) {
 	}
 	n := 0
 	for n < len(f.events) && f.events[n].end <= upto && !f.events[n].at.After(before) {
-		if s := &f.events[n]; s.id != 0 {
+		s := &f.events[n]
+		if s.id != 0 {
 			ids = append(ids, s.id)
 		}
+		presence.ReceiptOf(s.event).Settle()
 		f.weight -= item{event: f.events[n].event}.weight()
 		n++
 	}

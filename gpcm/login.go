@@ -110,6 +110,9 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	}
 	_, err = x.server.opt.Hub.SignIn(ctx, x, x.rule.secondLogin, status)
 	switch {
+	case errors.Is(err, presence.ErrNoStore):
+		x.server.troubled(err, "login refused: the other nodes cannot learn of it")
+		return refuse(codeDatabase)
 	case errors.Is(err, presence.ErrFull):
 		return &refusal{code: codeLogin, text: "The server is full."}
 	case err != nil:

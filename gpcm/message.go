@@ -59,6 +59,13 @@ func (x *session) message(ctx context.Context, r *request) error {
 func (x *session) pass(ctx context.Context, to storage.ProfileID, m presence.Message) error {
 	delivered, err := x.server.opt.Hub.Send(ctx, to, m)
 	switch {
+	case errors.Is(err, presence.ErrUnreachable) && m.Kind == presence.Text:
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace) // also if this node stops too
+		defer cancel()
+		return x.store(ctx, to, m)
+	case errors.Is(err, presence.ErrUnreachable):
+		x.server.metrics.message(messageOffline)
+		return refuse(codeMessageOffline)
 	case err != nil:
 		return err
 	case delivered:
@@ -78,7 +85,7 @@ func (x *session) pass(ctx context.Context, to storage.ProfileID, m presence.Mes
 
 // store stores a message for an offline player.
 func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message) error {
-	kept, _ := stored(m)
+	kept, _ := presence.Stored(m)
 	err := x.server.leave(ctx, to, kept)
 	switch {
 	case errors.Is(err, storage.ErrFull):
@@ -93,23 +100,7 @@ func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Me
 	return nil
 }
 
-// stored returns an event as a stored message. ok is false if events of its
-// kind are not stored.
-func stored(e presence.Event) (m storage.Message, ok bool) {
-	switch e := e.(type) {
-	case presence.Message:
-		if e.Kind == presence.Text {
-			return storage.Message{From: e.From, Kind: storage.MessageText, Text: e.Text, Sent: e.Sent}, true
-		}
-	case presence.BuddyAuthorized:
-		return storage.Message{From: e.From, Kind: storage.MessageAuthorized, Sent: e.Sent}, true
-	case presence.BuddyRevoked:
-		return storage.Message{From: e.From, Kind: storage.MessageRevoked, Sent: e.Sent}, true
-	}
-	return storage.Message{}, false
-}
-
-// restored is the inverse of stored.
+// restored is the inverse of presence.Stored.
 func restored(m *storage.Message) presence.Event {
 	switch m.Kind {
 	case storage.MessageAuthorized:
@@ -124,11 +115,12 @@ func restored(m *storage.Message) presence.Event {
 // notify sends a profile a change of its list, at once or at its next sign-in.
 func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Event) error {
 	if st, there := s.opt.Hub.Status(ctx, to); there && !held(e, st.Quiet) {
-		if delivered, err := s.opt.Hub.Send(ctx, to, e); delivered || err != nil {
+		delivered, err := s.opt.Hub.Send(ctx, to, e)
+		if delivered || err != nil && !errors.Is(err, presence.ErrUnreachable) {
 			return err
 		}
 	}
-	m, ok := stored(e)
+	m, ok := presence.Stored(e)
 	if !ok {
 		return nil
 	}
@@ -184,5 +176,13 @@ func (x *session) invite(ctx context.Context, r *request) error {
 	_, err = x.server.opt.Hub.Send(ctx, to, presence.Invite{
 		From: x.profile, Product: int(product), Location: strings.Clone(carry(r.tail, maxLocation)),
 	})
+	return unlessUnreachable(err)
+}
+
+// unlessUnreachable returns the error of Hub.Send for an event that need not arrive.
+func unlessUnreachable(err error) error {
+	if errors.Is(err, presence.ErrUnreachable) {
+		return nil
+	}
 	return err
 }

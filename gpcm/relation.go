@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -44,5 +45,21 @@ func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.T
 	return relation, nil
 }
 
-// relationsChanged makes sessions read relations again.
-func (s *Server) relationsChanged() { s.relations.Add(1) }
+// relationsChanged makes sessions read relations again, on all nodes.
+func (s *Server) relationsChanged() {
+	s.relations.Add(1)
+	if s.opt.RelationsChanged != nil {
+		s.opt.RelationsChanged()
+	}
+}
+
+// subjectRelations is the subject on which a node informs the others that buddies or
+// blocks have changed. The message is the version of the format, 1.
+const subjectRelations = "gpcm.relations"
+
+// follow makes sessions read relations again that other nodes changed, until cancel is
+// called.
+func (s *Server) follow(bus cluster.Bus) (cancel func()) {
+	s.opt.RelationsChanged = func() { _ = bus.Publish(subjectRelations, []byte{1}) } // knownLife bounds the harm of a loss
+	return bus.Subscribe(subjectRelations, func(string, []byte) { s.relations.Add(1) })
+}

@@ -68,6 +68,9 @@ type Options struct {
 	Banned   netserve.AddrSet
 	Trusted  netserve.AddrSet // addresses without limits of their own
 	Verdicts *verdicts.Log    // of sign-ins and requests for accounts; nil: none
+	// RelationsChanged informs other nodes that buddies or blocks have changed; nil:
+	// there are none.
+	RelationsChanged func()
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted

@@ -25,6 +25,13 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
+	if env.Cluster != nil {
+		unfollow, closeSocket := s.follow(env.Cluster), r.Close
+		r.Close = func() error {
+			unfollow()
+			return closeSocket()
+		}
+	}
 	r.Reload = func(to service.Service) {
 		c := to.(*Config)
 		env.Hub.SetMaxSessions(c.MaxConns)

@@ -103,18 +103,22 @@ func (x *session) settleAtEnd(ctx context.Context, there bool) {
 	}
 	x.removeMessages(ctx, x.flight.arrived(before))
 	var back []storage.Message
+	var events []presence.Event
 	for _, s := range x.flight.events {
-		if m, ok := stored(s.event); ok && s.id == 0 {
-			back = append(back, m)
+		if m, ok := presence.Stored(s.event); ok && s.id == 0 {
+			back, events = append(back, m), append(events, s.event)
 		}
 	}
 	for _, e := range x.unsent {
-		if m, ok := stored(e); ok {
-			back = append(back, m)
+		if m, ok := presence.Stored(e); ok {
+			back, events = append(back, m), append(events, e)
 		}
 	}
 	x.flight.events, x.unsent = nil, nil
 	x.putBack(ctx, back)
+	for _, e := range events {
+		presence.ReceiptOf(e).Settle()
+	}
 }
 
 // putBack puts undelivered messages into the mailbox.
@@ -142,9 +146,7 @@ func (x *session) putBack(ctx context.Context, messages []storage.Message) {
 // announceMessages has the sessions of a profile, if there are any, look into the
 // mailbox.
 func (s *Server) announceMessages(ctx context.Context, to storage.ProfileID) {
-	if _, there := s.opt.Hub.Status(ctx, to); there {
-		_, _ = s.opt.Hub.Send(ctx, to, presence.MessagesWaiting{}) // later sessions read the mailbox themselves
-	}
+	_, _ = s.opt.Hub.Send(ctx, to, presence.MessagesWaiting{}) // later sessions read the mailbox themselves
 }
 
 // troubled logs a fault of the store, not too often.

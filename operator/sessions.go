@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Sessions is the set of signed-in players; presence.Local implements it.
+// Sessions is the set of signed-in players; a presence.Hub is one.
 type Sessions interface {
 	KickUser(ctx context.Context, id storage.UserID, reason error) int
 	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
@@ -41,6 +41,7 @@ type Session struct {
 	State      string            `json:"state"`
 	Text       string            `json:"text,omitempty"` // status text of the game
 	Since      time.Time         `json:"since"`
+	Node       string            `json:"node,omitempty"` // of the cluster
 }
 
 // stateWord returns the word for the state that a player set.
@@ -81,7 +82,7 @@ func (l *Local) SignedIn(ctx context.Context, q SessionQuery) (SessionPage, erro
 	for _, s := range list {
 		out := Session{
 			Profile: s.Profile, Account: s.User, Address: s.Client.Peer, Game: s.Client.Game,
-			State: stateWord(s.Status.State), Text: s.Status.Text, Since: s.Client.Since.UTC(),
+			State: stateWord(s.Status.State), Text: s.Status.Text, Since: s.Client.Since.UTC(), Node: s.Node,
 		}
 		p, err := l.Store.GetProfile(ctx, s.Profile)
 		switch {

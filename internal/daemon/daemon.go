@@ -251,7 +251,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		func(ctx context.Context) {
 			d.saved.Run(ctx, func() time.Duration { return d.settings.Load().Master.SaveEvery })
 		},
-		d.sweepBans, d.sweepResets, d.writable.run,
+		d.sweepBans, d.sweepResets, d.writable.run, d.followPlayers,
 		func(ctx context.Context) { d.local.run(ctx, d.beyondLoopback()) },
 	} {
 		g.Go(func() error { watch(ctx); return nil })

@@ -49,7 +49,8 @@ type shared struct {
 	registry  *master.Registry
 	addresses *advertise.Table // which address of a server a client gets
 	accounts  *accounts.Service
-	hub       *presence.Local
+	hub       presence.Hub
+	clustered *presence.Clustered // hub, if there are other nodes; else nil
 	metrics   *prometheus.Registry
 }
 
@@ -109,16 +110,16 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	if err == nil {
 		errs = append(errs, h.keys.Load(ctx, h.accounts))
 	}
-	h.hub = presence.New(h.store, presence.Options{
-		MaxSessions: greatest(s, func(e *Entry) int { return e.Sessions }),
-		Registerer:  h.metrics, Log: log.With().Str("service", "presence").Logger(),
-	})
+	errs = append(errs, h.makeHub(ctx, s, log.With().Str("service", "presence").Logger()))
 	return errors.Join(errs...)
 }
 
 // closeShared closes the shared parts.
 func (h *shared) closeShared() error {
 	var errs []error
+	if h.clustered != nil {
+		errs = append(errs, h.clustered.End())
+	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())
 	}

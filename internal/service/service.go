@@ -215,7 +215,7 @@ type Env struct {
 	Stats     *stats.Book      // what games store for players
 	Store     storage.Store
 	Accounts  *accounts.Service
-	Hub       *presence.Local
+	Hub       presence.Hub
 
 	// Banned returns whether an address is banned in a scope.
 	Banned func(scope storage.Scope, a netip.Addr) bool
