@@ -49,8 +49,8 @@ func (s *Store) addAudit(ctx context.Context, q querier, e storage.AuditEntry) (
 				players = players + CASE WHEN $1 THEN 1 - over.n ELSE 0 END
 			FROM over RETURNING last
 		), dropped AS (
-			DELETE FROM audit WHERE player = $1 AND seq IN (
-				SELECT seq FROM audit WHERE player = $1 ORDER BY seq LIMIT (SELECT n FROM over))
+			DELETE FROM audit WHERE player = $1 AND seq <= (
+				SELECT max(seq) FROM (SELECT seq FROM audit WHERE player = $1 ORDER BY seq LIMIT (SELECT n FROM over)) oldest)
 		)
 		INSERT INTO audit (player, seq, doc) SELECT $1, last, $2 FROM state RETURNING seq`,
 		e.Via == storage.ViaPlayer, doc, s.maxAudit.Load(), maxAuditDrop).Scan(&e.Seq)

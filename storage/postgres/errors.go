@@ -18,6 +18,7 @@ const (
 	codeForeignKey    = "23503"
 	codeUnique        = "23505"
 	codeReadOnly      = "25006"
+	codeSequenceEnds  = "2200H"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeCancelled     = "57014"
@@ -130,6 +131,8 @@ func explain(err error) error {
 		if index := takenIndex(pgErr.ConstraintName); index != "" {
 			return &storage.TakenError{Index: index}
 		}
+	case codeSequenceEnds:
+		return fmt.Errorf("ids: %w", storage.ErrFull)
 	case codeForeignKey: // a row that the new one belongs to does not exist
 		return fmt.Errorf("%w (%s)", storage.ErrNotFound, pgErr.ConstraintName)
 	}

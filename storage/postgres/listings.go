@@ -102,6 +102,10 @@ func (s *Store) HiddenServers(ctx context.Context) iter.Seq2[storage.HiddenServe
 	})
 }
 
+// lockClass is the first half of the numbers of advisory locks, "resp": another
+// program may use the same database.
+const lockClass = 0x72657370
+
 // The advisory locks of tables whose rows are counted, besides lockIDs.
 const (
 	lockAddedServers  = 2
@@ -117,7 +121,7 @@ func (s *Store) putBounded(ctx context.Context, table, address string, doc []byt
 	}
 	return s.once(ctx, func(ctx context.Context, c *change) error {
 		b := &pgx.Batch{}
-		b.Queue(`SELECT pg_advisory_xact_lock($1)`, lock)
+		b.Queue(`SELECT pg_advisory_xact_lock($1, $2)`, lockClass, lock)
 		var stored bool
 		b.Queue(`
 			WITH stored AS (

@@ -158,6 +158,9 @@ func (s *Store) Messages(ctx context.Context, to storage.ProfileID, now time.Tim
 
 // RemoveMessages is described in [storage.Buddies].
 func (s *Store) RemoveMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error {
+	if len(ids) == 0 {
+		return ctx.Err()
+	}
 	known := make([]int64, 0, len(ids))
 	for _, id := range ids {
 		if id <= math.MaxInt64 {

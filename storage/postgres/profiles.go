@@ -88,7 +88,7 @@ func (n *newProfile) queue(b *pgx.Batch, user storage.UserID) {
 	c := &n.columns
 	b.Queue(`
 		WITH owner AS (
-			SELECT id FROM users WHERE id = coalesce(nullif($1::int, 0), currval('user_ids'))
+			SELECT id FROM users WHERE id = (SELECT coalesce(nullif($1::int, 0), currval('user_ids'))) -- once, not for each row
 		), added AS (
 			INSERT INTO profiles (id, user_id, nick, first_name, last_name, icq, rev, doc)
 			SELECT coalesce(nullif($2::int, 0), nextval('profile_ids')), owner.id, $3, $4, $5, $6, nextval('revs'), $7

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -283,5 +285,53 @@ func TestRoomIDsPassOverChosenOnes(t *testing.T) {
 	r, err := s.PutRoom(t.Context(), storage.Room{Game: "gmtest", Name: "next"})
 	if err != nil || r.ID != storage.FirstFreeRoomID+300 {
 		t.Errorf("PutRoom() = %d, %v, want id %d", r.ID, err, storage.FirstFreeRoomID+300)
+	}
+}
+
+func TestIDsEnd(t *testing.T) {
+	address := emptyDatabase(t)
+	s := openAt(t, address, testOptions())
+	last := storage.User{ID: storage.MaxAccountID, Email: "last@b.c"}
+	if _, _, err := s.CreateUser(t.Context(), last, storage.Profile{Nick: "Last"}); err != nil {
+		t.Fatalf("CreateUser() with the highest id = %v", err)
+	}
+	_, _, err := s.CreateUser(t.Context(), storage.User{Email: "more@b.c"}, storage.Profile{Nick: "More"})
+	if !errors.Is(err, storage.ErrFull) {
+		t.Errorf("CreateUser() after the highest id = %v, want ErrFull", err)
+	}
+}
+
+func TestConfigure(t *testing.T) {
+	tests := map[string]struct {
+		url  string
+		opt  Options
+		want int32
+	}{
+		"option":         {"postgres:///x", Options{MaxConns: 3}, 3},
+		"URL":            {"postgres:///x?pool_max_conns=2", Options{}, 2},
+		"option and URL": {"postgres:///x?pool_max_conns=2", Options{MaxConns: 3}, 3},
+		"neither":        {"postgres:///x", Options{}, int32(max(2*runtime.GOMAXPROCS(0), minConns))},
+	}
+	for name, tt := range tests {
+		config, err := configure(tt.url, tt.opt)
+		if err != nil || config.MaxConns != tt.want {
+			t.Errorf("%s: %+v, %v, want %d connections", name, config, err, tt.want)
+		}
+	}
+	config, err := configure("postgres:///x?statement_timeout=7", Options{Node: "a", StatementTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := config.ConnConfig.RuntimeParams
+	if params["statement_timeout"] != "7" || params["application_name"] != "respawnd/a" {
+		t.Errorf("parameters = %v, want those of the URL and the name of the node", params)
+	}
+	for _, url := range []string{
+		"postgres://a:secret@host/x?sslmode=nonsense", "postgres://a:secret@host:port/x", "postgres://a:se%cret@host/x",
+		"user=a password=secret host=h port=p",
+	} {
+		if _, err := configure(url, Options{}); err == nil || strings.Contains(err.Error(), "cret") {
+			t.Errorf("configure() of a wrong URL = %v, want an error without the password", err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -115,8 +116,8 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 	}
 	if opt.MaxConns > 0 {
 		config.MaxConns = int32(min(opt.MaxConns, 1<<15))
-	} else {
-		config.MaxConns = max(config.MaxConns, int32(max(2*runtime.GOMAXPROCS(0), minConns)))
+	} else if !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = int32(max(2*runtime.GOMAXPROCS(0), minConns))
 	}
 	config.MaxConnIdleTime = idleConn
 	config.PingTimeout = connectTimeout

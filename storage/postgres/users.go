@@ -11,9 +11,9 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// lockIDs is the number of the advisory lock of the sequences of ids. Steps that
-// take the next id share it; an import, which moves a sequence behind the id that
-// it brings, has it alone.
+// lockIDs is the advisory lock of the sequences of ids. Steps that take the next
+// id share it; an import, which moves a sequence behind the id that it brings, has
+// it alone.
 const lockIDs = 1
 
 // sqlUserRow are the columns that scanUser reads.
@@ -55,9 +55,9 @@ func notThere(used bool) error {
 // queueLockIDs queues the lock of ids: alone for an import.
 func queueLockIDs(b *pgx.Batch, alone bool) {
 	if alone {
-		b.Queue(`SELECT pg_advisory_xact_lock($1)`, lockIDs)
+		b.Queue(`SELECT pg_advisory_xact_lock($1, $2)`, lockClass, lockIDs)
 	} else {
-		b.Queue(`SELECT pg_advisory_xact_lock_shared($1)`, lockIDs)
+		b.Queue(`SELECT pg_advisory_xact_lock_shared($1, $2)`, lockClass, lockIDs)
 	}
 }
 
