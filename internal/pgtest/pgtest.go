@@ -8,6 +8,7 @@
 //
 // The programs postgres, initdb and pg_ctl are taken from PATH or from the newest folder
 // below /usr/lib/postgresql. Without them tests are skipped, but fail where CI is set.
+// Short runs skip them too.
 //
 // It is for tests only.
 package pgtest

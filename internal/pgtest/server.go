@@ -62,6 +62,9 @@ func complete(dir string) bool {
 // find skips the test without the programs; where CI is set, it fails.
 func find(tb testing.TB) {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("a server is started: not in a short run")
+	}
 	_, err := folder()
 	switch {
 	case err == nil:

@@ -57,9 +57,10 @@ func (r reopenable) Reopen(t *testing.T) storage.Store {
 
 func TestContract(t *testing.T) {
 	var free databases
+	free.put(t, free.take(t)) // here, because a subtest cannot skip its parent
 	storagetest.Run(t, func(sub *testing.T) storage.Store {
 		url := free.take(t)
-		sub.Cleanup(func() { free.put(t, url) }) // after the store is closed
+		sub.Cleanup(func() { free.put(sub, url) }) // after the store is closed
 		return reopenable{openAt(sub, url, testOptions()), url}
 	})
 }
