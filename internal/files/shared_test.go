@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -180,5 +181,35 @@ func TestContentsMove(t *testing.T) {
 	}
 	if entries, _ := filepath.Glob(filepath.Join(again.dir, partPrefix+"*")); len(entries) != 0 {
 		t.Errorf("%v are left", entries)
+	}
+}
+
+// TestContentsOfTheFolderAreAdopted checks that a shared store takes the contents of its
+// files from the folder, and nothing else.
+func TestContentsOfTheFolderAreAdopted(t *testing.T) {
+	from, _ := opened(t, 1)
+	nodes, stores := sharedNodes(t, 1)
+	here := New(stores[0], filepath.Dir(from.dir))
+	f, damaged := put(t, from, 1, "hello"), put(t, from, 1, "world")
+	put(t, from, 1, "of another store")
+	for _, f := range []storage.File{f, damaged} {
+		if _, err := stores[0].CreateFile(t.Context(), f, DefaultLimits().Player, DefaultLimits().Total); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(from.dir, damaged.Hash), []byte("w0rld"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := here.Sweep(t.Context()); err == nil || !strings.Contains(err.Error(), damaged.Hash) || got != (Swept{Adopted: 1, Lost: 1}) {
+		t.Errorf("Sweep() = %+v, %v, want one content adopted and the other reported", got, err)
+	}
+	if got := contentOf(t, nodes[1], 1); got != "hello" {
+		t.Errorf("the content is %q", got)
+	}
+	if n := onDisk(t, from); n != 3 {
+		t.Errorf("%d contents are left in the folder, want 3", n)
+	}
+	if got, _ := here.Sweep(t.Context()); got != (Swept{Lost: 1}) {
+		t.Errorf("Sweep() again = %+v", got)
 	}
 }

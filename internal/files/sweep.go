@@ -15,6 +15,7 @@ import (
 type Swept struct {
 	Removed int // contents that no file has, and unfinished uploads
 	Lost    int // files without their content
+	Adopted int // contents that a shared store took from the folder
 }
 
 // Sweep removes what belongs to no file, such as the contents of a deleted account, or
@@ -48,6 +49,9 @@ func (t *Table) sweep(ctx context.Context) (s Swept, err error) {
 				s.Removed++
 			}
 		}
+	}
+	if s.Adopted, err = t.adopt(ctx, there); err != nil {
+		errs = append(errs, err)
 	}
 	parts, err := t.sweepParts()
 	s.Removed += parts

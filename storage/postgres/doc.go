@@ -21,6 +21,23 @@
 // Ids of users and profiles and all revisions come from sequences. A step that
 // fails after it took an id leaves a gap; such an id counts as deleted.
 //
+// # Sums
+//
+// What is limited or counted has a row with its sum, which changes in the step that
+// changes what it sums up. So limits are exact for all nodes together, and counting
+// reads nothing else. Sums that nothing limits are divided into parts, so that steps do
+// not wait for each other (stat_totals). Ranks are counted with score_chunks, see the
+// type chunk.
+//
+// Steps that lock rows lock them in one order: report_totals, profiles, match_games,
+// stat_sizes, the advisory lock of a board, score_chunks; and sake_records, sake_tables,
+// sake_owners, sake_games, sake_totals; and file_usage, file_totals. Rows of one table are
+// locked in the order of their keys. A step that does not is repeated after a deadlock,
+// but only after a second.
+//
+// The contents of files are in the database too, in parts that a node reads one after the
+// other, see storage.Contents.
+//
 // # Steps
 //
 // A step of the contract is one statement, one pipelined batch, or one

@@ -134,6 +134,9 @@ func (r *Room) sweep(ctx context.Context) {
 	if s.Lost > 0 {
 		r.opt.Log.Error().Int("files", s.Lost).Msg("files of players have lost their content; \"respawnd restore\" puts a backup in their place")
 	}
+	if s.Adopted > 0 {
+		r.opt.Log.Info().Int("contents", s.Adopted).Msg("stored contents of the data folder in the database")
+	}
 	if s.Removed > 0 {
 		r.opt.Log.Info().Int("contents", s.Removed).Msg("removed contents that belong to no file")
 	}
