@@ -38,8 +38,8 @@ func (p *program) chatRooms() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(p, "channel…\tgame…\tmembers\tsince\tname…", list, func(r operator.ChatRoom) []string {
-				return []string{r.Channel, dash(r.Game), strconv.Itoa(r.Members), stamp(r.Since), dash(r.Name)}
+			return showNodes(p, "channel…\tgame…\tmembers\tsince\tname…", list, func(r operator.ChatRoom) ([]string, string) {
+				return []string{r.Channel, dash(r.Game), strconv.Itoa(r.Members), stamp(r.Since), dash(r.Name)}, r.Node
 			})
 		})
 }
@@ -55,8 +55,8 @@ func (p *program) chatWho() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(p, "nick…\tprofile\taddress\trole\tsince\tactive", list, func(m operator.ChatMember) []string {
-				return []string{m.Nick, profileCell(m.Profile), m.Address.String(), roleOf(&m), stamp(m.Since), stamp(m.Active)}
+			return showNodes(p, "nick…\tprofile\taddress\trole\tsince\tactive", list, func(m operator.ChatMember) ([]string, string) {
+				return []string{m.Nick, profileCell(m.Profile), m.Address.String(), roleOf(&m), stamp(m.Since), stamp(m.Active)}, m.Node
 			})
 		})
 }

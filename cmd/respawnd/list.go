@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,21 @@ func show[T any](p *program, header string, list []T, row func(T) []string) erro
 		return printJSON(p, list)
 	}
 	return p.table(header, rows(list, row))
+}
+
+// showNodes is show with a column for the node of a cluster, if there is one.
+func showNodes[T any](p *program, header string, list []T, row func(T) (cells []string, node string)) error {
+	clustered := slices.ContainsFunc(list, func(v T) bool { _, node := row(v); return node != "" })
+	if clustered {
+		header += "\tnode"
+	}
+	return show(p, header, list, func(v T) []string {
+		cells, node := row(v)
+		if clustered {
+			cells = append(cells, dash(node))
+		}
+		return cells
+	})
 }
 
 // printJSON prints each entry of a list as an object on a line of its own.
