@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/logtail"
 )
@@ -99,6 +100,11 @@ func describedMetrics(t *testing.T) map[string]described {
 		t.Fatal(err)
 	}
 	defer func() { _ = d.Close() }()
+	bus, err := natsbus.Open(t.Context(), natsbus.Options{Name: "test", Node: "n1", Listen: "127.0.0.1:0", Log: zerolog.Nop(), Registerer: d.Metrics()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bus.Close() }()
 	types := make(map[string]string) // of those that have samples
 	families, err := d.Metrics().Gather()
 	if err != nil {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/pgtest"
+)
+
+// pastedShell is a block of commands of a page that the reader pastes as a whole.
+var pastedShell = regexp.MustCompile("(?s)```bash\n(.*?)```")
+
+// A reader makes the certificates of the page, puts them where the samples have them, and
+// starts all nodes of a sample.
+func TestClusterSamples(t *testing.T) {
+	t.Parallel()
+	_ = builtProgram(t) // skips a short run
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("there is no openssl")
+	}
+	certs := t.TempDir()
+	blocks := pastedShell.FindAllStringSubmatch(docs(t)["docs/operators/cluster.md"], -1)
+	if len(blocks) != 2 || !strings.Contains(blocks[0][1], "openssl") {
+		t.Fatalf("the page has %d blocks to paste, want certificates and backups", len(blocks))
+	}
+	cmd := exec.CommandContext(t.Context(), shell, "-e", "-c", blocks[0][1])
+	cmd.Dir = certs
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	for file, nodes := range map[string]int{"cluster-two.yaml": 2, "cluster-three.yaml": 3} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			startSample(t, file, nodes, certs)
+		})
+	}
+}
+
+// startSample runs the nodes of a sample, on this machine.
+func startSample(t *testing.T, file string, nodes int, certs string) {
+	t.Helper()
+	url := filepath.Join(t.TempDir(), "postgres.url")
+	must(t, os.WriteFile(url, []byte(pgtest.Database(t)+"\n"), 0o600))
+	var all []*child
+	first, peer := "", ""
+	for i := range nodes {
+		dir, name := t.TempDir(), "n"+strconv.Itoa(i+1)
+		if placeKey(t, dir); first == "" {
+			first = dir
+		} else {
+			must(t, os.WriteFile(filepath.Join(dir, "account.key"), []byte(readFile(t, filepath.Join(first, "account.key"))), 0o600))
+		}
+		c := startProcess(t, "", testEnv(dir,
+			variable("storage.postgres.url_file", url), variable("cluster.node", name), variable("cluster.listen", "127.0.0.1:0"), variable("cluster.peers", peer),
+			variable("cluster.tls.cert", filepath.Join(certs, name+".crt")), variable("cluster.tls.key", filepath.Join(certs, name+".key")),
+			variable("cluster.tls.ca", filepath.Join(certs, "cluster-ca.crt")),
+		), "--config", filepath.Join("..", "..", "configs", file))
+		if peer == "" {
+			peer = c.waitFor("joined", 0, message("joined the cluster")).text("address")
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		eventually(t, "a whole cluster", func() bool { return metric(t, &c.running, "respawnd_cluster_nodes") == strconv.Itoa(nodes) })
+	}
+}
