@@ -221,6 +221,10 @@ func (c *client) Verdicts(ctx context.Context, a netip.Addr) ([]operator.Verdict
 	return getVerdicts.call(ctx, c, a)
 }
 
+func (c *client) Masters(ctx context.Context) ([]operator.OtherMaster, error) {
+	return getMasters.call(ctx, c, none{})
+}
+
 func (c *client) SignedIn(ctx context.Context, q operator.SessionQuery) (operator.SessionPage, error) {
 	return getSessions.call(ctx, c, q)
 }

@@ -66,6 +66,12 @@ func newLocal(t testing.TB) *operator.Local {
 		Listening: func() (time.Time, map[string]string) {
 			return time.Now(), map[string]string{"qr2": "127.0.0.1:27900"}
 		},
+		OtherMasters: func() []operator.OtherMaster {
+			return []operator.OtherMaster{{
+				Name: "example.org", Protocol: "q3", Address: "example.org:27950", State: operator.MasterFailing, Error: evil, Failures: 2,
+				Next: time.Now().Add(time.Minute), Told: 3, Listed: 2, Refused: map[string]int{"private": 4},
+			}}
+		},
 		Registry: master.NewRegistry(master.Limits{}), ServerLog: verdicts.NewLog(zerolog.Nop(), 0),
 	}
 	if err := l.Catalogue.Load(t.Context(), ""); err != nil {

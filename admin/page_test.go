@@ -187,7 +187,7 @@ func (b *browser) setCookie(name, value string) {
 }
 
 // pagePaths are all pages that need a session and no further data.
-var pagePaths = []string{"/", "/servers", "/sessions", "/accounts", "/bans", "/games", "/rooms", "/files", "/news", "/verdicts", "/log", "/audit"}
+var pagePaths = []string{"/", "/servers", "/sessions", "/accounts", "/bans", "/games", "/rooms", "/files", "/news", "/federation", "/verdicts", "/log", "/audit"}
 
 func TestPagesNeedALogin(t *testing.T) {
 	x := newSite(t, nil)

@@ -190,6 +190,8 @@ func parserOf(t reflect.Type, tag reflect.StructTag) (allowed string, parse func
 		return "", erase(parseAdvertisedAs)
 	case reflect.TypeFor[StaticServer]():
 		return "", erase(parseStatic)
+	case reflect.TypeFor[OtherMaster]():
+		return "", erase(ParseOtherMaster)
 	case reflect.TypeFor[[]Webhook]():
 		return "", erase(parseWebhooks)
 	case reflect.TypeFor[string]():

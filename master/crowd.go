@@ -25,6 +25,7 @@ type group struct {
 	last        *entry // the newest that may be replaced
 	before      *group // others with as many replaceable servers
 	after       *group
+	federated   map[*entry]struct{} // the members with that origin; nil: none
 }
 
 // link joins an entry to the list of one of its groups.
@@ -90,6 +91,16 @@ func (r *Registry) join(e *entry) {
 	e.links[byAddr].group = memberOf(r.perAddr, a, byAddr)
 	e.links[byNet].group = memberOf(r.perNet, network(a), byNet)
 	r.mark(e)
+	if e.server.Origin == Federated {
+		r.federated[e] = struct{}{}
+		for i := range e.links {
+			g := e.links[i].group
+			if g.federated == nil {
+				g.federated = make(map[*entry]struct{})
+			}
+			g.federated[e] = struct{}{}
+		}
+	}
 }
 
 func memberOf[K comparable](groups map[K]*group, k K, kind int) *group {
@@ -106,8 +117,10 @@ func memberOf[K comparable](groups map[K]*group, k K, kind int) *group {
 func (r *Registry) quit(e *entry) {
 	r.unmark(e)
 	a := e.server.Key.Source.Addr()
+	delete(r.federated, e)
 	for i := range e.links {
 		e.links[i].group.members--
+		delete(e.links[i].group.federated, e)
 	}
 	if e.links[byAddr].group.members == 0 {
 		delete(r.perAddr, a)
@@ -204,10 +217,15 @@ func (r *Registry) largest() (largest *group, weight int) {
 
 // outweighed returns the server that a newcomer to a crowded list replaces: the
 // newest of the address or network that uses most of its limit. It is nil if the
-// newcomer's own would then use as much.
+// newcomer's own would then use as much. Federated servers replace none, and are
+// replaced first.
 func (r *Registry) outweighed(s *Server) *entry {
-	if s.Restored || len(r.bySource) < r.limits.Servers*crowded/100 {
+	switch {
+	case s.Restored, s.Origin == Federated, len(r.bySource) < r.limits.Servers*crowded/100:
 		return nil
+	}
+	if e := anyOf(r.federated); e != nil {
+		return e
 	}
 	weight := 0
 	if !r.protected(s) {
@@ -225,6 +243,30 @@ func (r *Registry) outweighed(s *Server) *entry {
 		}
 		r.unmark(e) // exempt meanwhile
 	}
+}
+
+// yielding returns a federated server that leaves for one that is not, which an
+// address or network would have no room for otherwise; nil: there is none, or none is
+// needed. What others tell takes no room from what is reported here.
+func (r *Registry) yielding(s *Server) *entry {
+	a := s.Key.Source.Addr()
+	if s.Origin == Federated || r.exempt(a) {
+		return nil
+	}
+	if g := r.perAddr[a]; g != nil && g.members >= r.limits.PerAddr {
+		return anyOf(g.federated)
+	}
+	if g := r.perNet[network(a)]; g != nil && g.members >= r.limits.PerNet {
+		return anyOf(g.federated)
+	}
+	return nil
+}
+
+func anyOf(set map[*entry]struct{}) *entry {
+	for e := range set {
+		return e
+	}
+	return nil
 }
 
 // maxReplaced is how many replaced servers wait for a reader of Replaced.

@@ -180,3 +180,95 @@ func BenchmarkNewcomerToAFullList(b *testing.B) {
 		}
 	}
 }
+
+// Servers that are known from another master leave for those that report here: at the
+// same address, and where an address, a network or the list has no room.
+func TestFederatedGiveWay(t *testing.T) {
+	lim := Limits{Servers: 20, PerAddr: 3, PerNet: 4}
+	tests := map[string]struct {
+		told, reported []string // in this order
+		next           string
+		federated      bool // the next one is
+		err            error
+		left           int // federated ones that remain
+	}{
+		"same address":                     {told: []string{"10.0.0.1:1"}, next: "10.0.0.1:1"},
+		"told of one that reports":         {reported: []string{"10.0.0.1:1"}, next: "10.0.0.1:1", federated: true, err: ErrTaken},
+		"full address":                     {told: []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3"}, next: "10.0.0.1:4", left: 2},
+		"address full of reported ones":    {told: []string{"10.0.0.2:1"}, reported: []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3"}, next: "10.0.0.1:4", err: ErrTooManyHere, left: 1},
+		"full network":                     {told: []string{"10.0.0.2:1", "10.0.0.2:2", "10.0.0.3:1", "10.0.0.4:1"}, next: "10.0.0.1:4", left: 3},
+		"one more told of in full network": {reported: []string{"10.0.0.2:1", "10.0.0.2:2", "10.0.0.3:1", "10.0.0.4:1"}, next: "10.0.0.1:4", federated: true, err: ErrTooManyHere},
+	}
+	for name, tc := range tests {
+		r := NewRegistry(lim)
+		put := func(a string, o Origin) error {
+			s := at("gmtest", addrPort(a), uint32(o))
+			s.Origin = o
+			return r.Put(s)
+		}
+		for _, a := range tc.told {
+			if err := put(a, Federated); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, a := range tc.reported {
+			if err := put(a, FromQR2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		origin := FromQR2
+		if tc.federated {
+			origin = Federated
+		}
+		if err := put(tc.next, origin); !errors.Is(err, tc.err) {
+			t.Errorf("%s: got %v, want %v", name, err, tc.err)
+		}
+		if s, ok := r.At(addrPort(tc.next)); tc.err == nil && (!ok || s.Origin != origin) {
+			t.Errorf("%s: listed is %v", name, s)
+		}
+		left := 0
+		for _, s := range r.All() {
+			if s.Origin == Federated {
+				left++
+			}
+		}
+		if left != tc.left || len(r.federated) != left {
+			t.Errorf("%s: %d federated servers are left, %d in the index, want %d", name, left, len(r.federated), tc.left)
+		}
+	}
+}
+
+// A full list makes room for what is reported, and none for federated servers.
+func TestFederatedInAFullList(t *testing.T) {
+	r := NewRegistry(Limits{Servers: 10})
+	for i := range 10 {
+		s := at("gmtest", crowdSource(i, 0), 1)
+		s.Origin = Federated
+		mustPut(t, r, s)
+	}
+	for i := range 10 {
+		mustPut(t, r, at("gmtest", crowdSource(100+i, 0), 1))
+	}
+	told := at("gmtest", crowdSource(300, 0), 1)
+	told.Origin = Federated
+	if err := r.Put(told); !errors.Is(err, ErrFull) {
+		t.Errorf("a told server in a full list: %v, want ErrFull", err)
+	}
+	if len(r.federated) != 0 || r.Len() != 10 {
+		t.Errorf("%d of %d servers are federated, want none", len(r.federated), r.Len())
+	}
+}
+
+// A server with another source than public address takes that of a federated one.
+func TestFederatedPublicAddress(t *testing.T) {
+	r := NewRegistry(Limits{})
+	told := at("gmtest", addrPort("10.0.0.1:10666"), 1)
+	told.Origin = Federated
+	mustPut(t, r, told)
+	own := at("gmtest", addrPort("10.0.0.1:5555"), 2)
+	own.Public = told.Public
+	mustPut(t, r, own)
+	if s, ok := r.Find(told.Public); !ok || s.Key != own.Key || r.Len() != 1 {
+		t.Errorf("listed: %+v, %d servers", s, r.Len())
+	}
+}

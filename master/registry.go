@@ -60,21 +60,22 @@ type Registry struct {
 
 	counting sync.Mutex // held by Populations, before mu
 
-	mu       sync.RWMutex // guards the fields below
-	limits   Limits
-	bySource map[netip.AddrPort]*entry
-	byPublic map[netip.AddrPort]*entry // only servers whose public address is not their source
-	games    map[string]*gameIndex     // only games that have servers
-	groups   map[string][]string       // by game: those that share its list; see Share
-	emptied  uint64                    // serial of the change that last emptied a game
-	hide     map[netip.AddrPort]struct{}
-	hidden   gameIndex           // the servers of hide, of all games
-	private  map[uint16][]*entry // by port: servers whose public address is private
-	perAddr  map[netip.Addr]*group
-	perNet   map[netip.Prefix]*group
-	ranks    [groupKinds]ranking
-	log      changeLog
-	revision uint64 // of the newest record
+	mu        sync.RWMutex // guards the fields below
+	limits    Limits
+	bySource  map[netip.AddrPort]*entry
+	byPublic  map[netip.AddrPort]*entry // only servers whose public address is not their source
+	games     map[string]*gameIndex     // only games that have servers
+	groups    map[string][]string       // by game: those that share its list; see Share
+	emptied   uint64                    // serial of the change that last emptied a game
+	hide      map[netip.AddrPort]struct{}
+	hidden    gameIndex           // the servers of hide, of all games
+	private   map[uint16][]*entry // by port: servers whose public address is private
+	perAddr   map[netip.Addr]*group
+	perNet    map[netip.Prefix]*group
+	ranks     [groupKinds]ranking
+	federated map[*entry]struct{} // all of that origin
+	log       changeLog
+	revision  uint64 // of the newest record
 
 	uncounted uncounted
 
@@ -113,16 +114,17 @@ type gameIndex struct {
 func NewRegistry(lim Limits) *Registry {
 	lim = lim.withDefaults()
 	r := &Registry{
-		start:    time.Now(),
-		limits:   lim,
-		bySource: make(map[netip.AddrPort]*entry),
-		byPublic: make(map[netip.AddrPort]*entry),
-		games:    make(map[string]*gameIndex),
-		hide:     make(map[netip.AddrPort]struct{}),
-		private:  make(map[uint16][]*entry),
-		perAddr:  make(map[netip.Addr]*group),
-		perNet:   make(map[netip.Prefix]*group),
-		replaced: make(chan *Server, maxReplaced),
+		start:     time.Now(),
+		limits:    lim,
+		bySource:  make(map[netip.AddrPort]*entry),
+		byPublic:  make(map[netip.AddrPort]*entry),
+		games:     make(map[string]*gameIndex),
+		hide:      make(map[netip.AddrPort]struct{}),
+		private:   make(map[uint16][]*entry),
+		perAddr:   make(map[netip.Addr]*group),
+		perNet:    make(map[netip.Prefix]*group),
+		federated: make(map[*entry]struct{}),
+		replaced:  make(chan *Server, maxReplaced),
 	}
 	r.log.cap = lim.Changes
 	r.names.table = make(map[string]weakNames)
@@ -158,7 +160,8 @@ func (r *Registry) Names(reported []string) *Names {
 // and Findings are kept from the old record. From 90 % of Limits.Servers on, a
 // newcomer replaces the newest server of the address or network that uses the
 // largest share of its limit, if the newcomer's own use less; see Replaced.
-// After ErrFull, ErrTooManyHere and ErrTaken the list is unchanged.
+// After ErrFull, ErrTooManyHere and ErrTaken the list is unchanged. A federated server
+// leaves for any other at its address, and for others where there would be no room.
 func (r *Registry) Put(s Server) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,21 +170,29 @@ func (r *Registry) Put(s Server) error {
 		r.replace(e, &s)
 		return nil
 	}
-	var outweighed *entry
+	other, taken := r.byPublicLocked(s.Public)
+	taken = taken && other != e
+	gives := taken && givesWay(other.server, &s)
+	var leaves *entry
 	if !ok {
-		outweighed = r.outweighed(&s)
-		if err := r.room(s.Key.Source.Addr(), outweighed != nil); err != nil {
-			return err
+		if leaves = r.yielding(&s); leaves == nil {
+			leaves = r.outweighed(&s)
+			if err := r.room(s.Key.Source.Addr(), leaves != nil || gives); err != nil {
+				return err
+			}
 		}
 	}
-	if other, taken := r.byPublicLocked(s.Public); taken && other != e {
+	if taken && !gives || ok && givesWay(&s, e.server) {
 		return ErrTaken
 	}
 	if ok {
 		r.remove(e)
 	}
-	if outweighed != nil {
-		r.giveWay(outweighed)
+	if taken {
+		r.remove(other)
+	}
+	if leaves != nil && leaves != other {
+		r.giveWay(leaves)
 	}
 	r.add(&s)
 	return nil
@@ -201,6 +212,10 @@ func (r *Registry) Update(s *Server) bool {
 	r.replace(e, s)
 	return true
 }
+
+// givesWay reports whether a server is known from another master only and the other one
+// is not: those two do not share an address.
+func givesWay(s, to *Server) bool { return s.Origin == Federated && to.Origin != Federated }
 
 // holds reports whether s is a newer record of the server that e lists.
 func (e *entry) holds(s *Server) bool {

@@ -27,9 +27,12 @@ const (
 	FromLAN
 	Static
 	FromQuake3
+	// Federated servers are known from another master. Their records give way to all
+	// others.
+	Federated
 )
 
-var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3"}
+var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3", "federated"}
 
 // Origins is the number of origins: all are below it.
 const Origins = len(originNames)
@@ -67,8 +70,11 @@ type Server struct {
 	Node string
 
 	Origin   Origin
-	NATNeg   bool // it claims that NAT negotiation reaches it
-	Restored bool // listed from the saved list, without a report since the start
+	NATNeg   bool   // it claims that NAT negotiation reaches it
+	Restored bool   // listed from the saved list, without a report since the start
+	Query    string // protocol in which it is queried, if that does not follow from Origin
+	Told     string // name of the other master that it is known from, if Federated
+	Vouched  bool   // listed on the word of Told, without a query of our own
 	Findings Findings
 
 	Country string // ISO 3166 alpha-2, upper case; empty if unknown
@@ -156,12 +162,31 @@ func (s *Server) SpeaksA2S() bool {
 	switch s.Origin {
 	case FromValve:
 		return true
-	case Static, FromLAN:
+	case Static, FromLAN, Federated:
 		_, app := s.Rules.Get(RuleAppID)
 		_, kind := s.Rules.Get(RuleServerType)
 		return app && kind
 	default:
 		return false
+	}
+}
+
+// QueryProtocol returns the protocol in which the server answers queries, such as
+// "gs3"; "" if it is unknown.
+func (s *Server) QueryProtocol() string {
+	switch s.Origin {
+	case FromQR1:
+		return "gs1"
+	case FromQR2:
+		return "gs3"
+	case FromZandronum:
+		return "zandronum"
+	case FromValve:
+		return "a2s"
+	case FromQuake3:
+		return "quake3"
+	default:
+		return s.Query
 	}
 }
 

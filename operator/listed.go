@@ -42,7 +42,7 @@ func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
 func summary(h master.Record) Listed {
 	rule := func(name string) string { v, _ := h.Rules.Get(name); return clean.UTF8(v) }
 	return Listed{
-		Game: h.Game, Origin: h.Origin.String(), Address: h.Public, Source: h.Key.Source,
+		Game: h.Game, Origin: h.Origin.String(), Via: h.Told, Vouched: h.Vouched, Address: h.Public, Source: h.Key.Source,
 		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
 		Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg, Restored: h.Restored,
 		First: h.First.UTC(), Last: h.LastSeen.UTC(),
@@ -83,6 +83,8 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 type Listed struct {
 	Game       string         `json:"game"`
 	Origin     string         `json:"origin"`
+	Via        string         `json:"via,omitempty"`     // name of the master that it is known from
+	Vouched    bool           `json:"vouched,omitempty"` // listed on its word, without a query of our own
 	Address    netip.AddrPort `json:"address"`
 	Source     netip.AddrPort `json:"source"`
 	Name       string         `json:"name"`

@@ -66,6 +66,9 @@ type Local struct {
 	// CheckAdded refuses a server that cannot be asked, and brings its fields into
 	// canonical form; nil: every server that the store accepts is added.
 	CheckAdded func(*storage.AddedServer) error
+	// OtherMasters returns the state of the other masters that are read; nil where no
+	// daemon runs.
+	OtherMasters func() []OtherMaster
 	// ServersChanged applies the added and hidden servers of the store; nil where
 	// no daemon runs.
 	ServersChanged func(context.Context) error

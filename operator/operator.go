@@ -62,6 +62,10 @@ type Operator interface {
 	// about the most recent addresses if addr is zero.
 	Verdicts(ctx context.Context, addr netip.Addr) ([]Verdict, error)
 
+	// Masters returns the other masters that are read, in the order of the
+	// configuration.
+	Masters(ctx context.Context) ([]OtherMaster, error)
+
 	// SignedIn returns a page of the signed-in players.
 	SignedIn(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// Kick ends the sessions of a profile and returns how many there were.

@@ -52,7 +52,7 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	}
 	p.list(t, tk, st, old, master.Server{
 		Key: t.key(), Game: game, Origin: origin, Public: t.addr, Via: c.via,
-		Findings: master.Findings{Reached: reachedBy(origin)}, Lifetime: lifetime, Seen: now,
+		Findings: master.Findings{Reached: reachedBy(origin)}, Lifetime: lifetime, Seen: now, Query: c.protocol.String(), Told: c.told,
 	})
 }
 
@@ -68,7 +68,7 @@ func replaceable(old *master.Server, t *target, origin master.Origin) bool {
 // list lists a record, or refreshes an unchanged one. old is the one at its
 // address; nil: there is none. p.mu is held.
 func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, srv master.Server) {
-	same := old != nil && old.Node == "" && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin && !old.Restored
+	same := old != nil && old.Node == "" && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin && old.Told == srv.Told && old.Query == srv.Query && !old.Restored
 	if old != nil && old.Key == srv.Key && tk.partial() {
 		keepRules(st, old)
 	}
@@ -170,7 +170,7 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 	if name == "" {
 		name, _ = st.Get("gamename")
 	}
-	name, ok := p.opt.Games.ListedAs(name, origin == master.FromValve)
+	name, ok := p.opt.Games.ListedAs(name, origin == master.FromValve || origin == master.Federated && c.protocol == A2S)
 	if !ok || name == wire.Game {
 		return "", false
 	}

@@ -217,7 +217,7 @@ func (p *Prober) Watch(w Target) error {
 	if t == nil {
 		t = p.table.get(w.Address, now)
 	}
-	p.table.set(t, i, claim{w.Protocol, w.Game, w.Via})
+	p.table.set(t, i, claim{w.Protocol, w.Game, w.Via, w.Told})
 	if t.visit == nil {
 		p.soon(t, now)
 	}
@@ -230,6 +230,18 @@ func (p *Prober) Answers(a netip.AddrPort) bool {
 	defer p.mu.Unlock()
 	t := p.table.targets[a]
 	return t != nil && t.answered
+}
+
+// Watches reports whether an origin watches a server.
+func (p *Prober) Watches(a netip.AddrPort, o master.Origin) bool {
+	i, ok := claimant(o)
+	if !ok {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.table.targets[a]
+	return t != nil && t.claims[i].protocol != 0
 }
 
 // soon makes a target due as if it had answered the last visit. p.mu is held.
@@ -335,7 +347,7 @@ func (p *Prober) Watched(o master.Origin) []Target {
 	var out []Target
 	for _, t := range p.table.targets {
 		if c := t.claims[i]; c.protocol != 0 {
-			out = append(out, Target{t.addr, c.protocol, c.game, o, c.via})
+			out = append(out, Target{t.addr, c.protocol, c.game, o, c.told, c.via})
 		}
 	}
 	return out

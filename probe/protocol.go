@@ -80,8 +80,10 @@ type Target struct {
 	// Game is the game it is listed under if it does not name one; lower case.
 	// Empty: it must name one.
 	Game string
-	// Origin is Static, FromValve or FromLAN: the reason to watch it.
+	// Origin is Static, FromValve, FromLAN or Federated: the reason to watch it.
 	Origin master.Origin
+	// Told is the name of the master that it is known from, if Federated.
+	Told string
 	// Via is the local address to query it from; zero: the system chooses.
 	Via netip.Addr
 }
@@ -89,7 +91,7 @@ type Target struct {
 // claimants are the origins that may watch a server, the strongest first: the
 // server is listed under the first that watches it, and queried in its
 // protocol.
-var claimants = [...]master.Origin{master.Static, master.FromValve, master.FromLAN}
+var claimants = [...]master.Origin{master.Static, master.FromValve, master.FromLAN, master.Federated}
 
 func claimant(o master.Origin) (int, bool) {
 	for i, c := range claimants {

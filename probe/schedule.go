@@ -38,6 +38,7 @@ type claim struct {
 	protocol Protocol // 0: no claim
 	game     string
 	via      netip.Addr
+	told     string
 }
 
 // strongest returns the strongest claim. ok is false if there is none.

@@ -91,6 +91,14 @@ func (a asker) Watch(at netip.AddrPort, protocol string, o master.Origin) error 
 
 func (a asker) Unwatch(at netip.AddrPort, o master.Origin) { a.Prober.Unwatch(at, o) }
 
+func (a asker) Consider(c service.Candidate) error {
+	p, err := ParseProtocol(c.Protocol)
+	if err != nil {
+		return err
+	}
+	return a.Prober.Watch(Target{Address: c.Address, Protocol: p, Game: c.Game, Origin: master.Federated, Told: c.Told})
+}
+
 func (a asker) Name(list []storage.AddedServer) {
 	var named []Named
 	for _, s := range list {

@@ -99,6 +99,9 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 	if t != nil && t.wanted() {
 		return newTalk(t.protocol(), true), t.protocol()
 	}
+	if known, err := ParseProtocol(srv.Query); err == nil && srv.Origin == master.Federated {
+		return newTalk(known, true), known
+	}
 	switch srv.Origin {
 	case master.FromQR1:
 		return newTalk(GS1, true), GS1
@@ -107,7 +110,7 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 			return newGameSpyTalk(query.BinaryChallenged), GS3
 		}
 		return newGameSpyTalk(query.Binary), GS3
-	case master.FromLAN, master.Static:
+	case master.FromLAN, master.Static, master.Federated:
 		return newGameSpyTalk(query.Binary, query.Text), GS3
 	case master.FromZandronum:
 		return newTalk(Zandronum, true), Zandronum

@@ -2,9 +2,12 @@ package q3master
 
 import (
 	"context"
+	"errors"
 	"net/netip"
+	"os"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/quake3"
@@ -75,9 +78,20 @@ func (h *Host) Leave() error {
 }
 
 // Browser requests lists.
-type Browser struct{ *netclient.Packets }
+type Browser struct {
+	*netclient.Packets
 
-// List requests a list and reads its packets up to the end mark.
+	// Max bounds the entries and packets of a list; 0: no bound.
+	Max int
+	// Linger is how long List waits for further packets after one with the end mark:
+	// packets may overtake each other, and old masters send the mark in each. 0: the
+	// first one ends the list.
+	Linger time.Duration
+}
+
+// List requests a list and reads its packets up to the end mark. The error is
+// netclient.ErrTooLong for a list beyond Max. The servers that were read are returned
+// with an error too.
 func (b *Browser) List(ctx context.Context, r quake3.Request) (servers []netip.AddrPort, err error) {
 	if err := b.Send(r.AppendTo(nil)); err != nil {
 		return nil, err
@@ -86,14 +100,30 @@ func (b *Browser) List(ctx context.Context, r quake3.Request) (servers []netip.A
 	if r.Ext {
 		want = quake3.KindServersExt
 	}
-	err = b.Await(ctx, func(p []byte, _ netip.AddrPort) (bool, error) {
+	left, ended := b.Max, false
+	accept := func(p []byte, _ netip.AddrPort) (bool, error) {
 		kind, rest, _ := quake3.Cut(p)
-		if kind != want {
-			return false, nil
+		before, last := len(servers), false
+		if kind == want {
+			if servers, last, err = quake3.ParseList(servers, rest); err != nil {
+				return false, err
+			}
 		}
-		var last bool
-		servers, last, err = quake3.ParseList(servers, rest)
-		return last, err
-	})
+		if left -= max(len(servers)-before, 1); b.Max > 0 && left < 0 {
+			servers = servers[:min(len(servers), b.Max)]
+			return false, netclient.ErrTooLong
+		}
+		ended = ended || last
+		return last, nil
+	}
+	if err = b.Await(ctx, accept); err != nil || b.Linger == 0 {
+		return servers, err
+	}
+	for err == nil {
+		err = b.Await(netclient.Bound(ctx, b.Linger), accept)
+	}
+	if ended && errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
+		err = nil
+	}
 	return servers, err
 }

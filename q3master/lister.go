@@ -47,7 +47,7 @@ func newEntry(srv *master.Server) (e entry, ok bool) {
 		return entry{}, false
 	}
 	switch srv.Origin {
-	case master.FromQuake3, master.Static, master.FromLAN:
+	case master.FromQuake3, master.Static, master.FromLAN, master.Federated:
 	default:
 		return entry{}, false
 	}

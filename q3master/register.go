@@ -212,7 +212,7 @@ func (s *Server) list(a netip.AddrPort, via netip.Addr, is identity, rest []byte
 // that of another protocol in which it reports itself.
 func replaceable(old *master.Server) bool {
 	switch old.Origin {
-	case master.FromQuake3, master.FromValve, master.FromLAN, master.Static:
+	case master.FromQuake3, master.FromValve, master.FromLAN, master.Static, master.Federated:
 		return true
 	default:
 		return old.Restored

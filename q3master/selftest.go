@@ -44,7 +44,7 @@ func findServer(ctx context.Context, t *service.Trial) error {
 		return err
 	}
 	defer func() { _ = dial.Close() }()
-	b := &Browser{dial}
+	b := &Browser{Packets: dial}
 	for range trialTries {
 		list, err := b.List(netclient.Bound(ctx, service.StepTimeout), quake3.Request{Game: []byte(t.Game), Protocol: 1, Empty: true})
 		switch {

@@ -118,6 +118,8 @@ type Browser struct {
 
 	// Retry is the time after which it repeats a request; 0: never.
 	Retry time.Duration
+	// Max bounds the entries of a list; 0: no bound.
+	Max int
 
 	out []byte
 }
@@ -149,7 +151,12 @@ func (b *Browser) Request(ctx context.Context, r ListRequest, parse func([]byte)
 	}
 }
 
-// List reads all pages, at most a number of them; 0: all.
+// errRepeats reports a page after which the same page would be requested again.
+var errRepeats = errors.New("the master repeats a page")
+
+// List reads all pages, at most a number of them; 0: all. The error is
+// netclient.ErrTooLong for a list beyond Max. The servers that were read are returned
+// with an error too.
 func (b *Browser) List(ctx context.Context, filter string, pages int) (servers []netip.AddrPort, err error) {
 	seed := Start
 	for n := 1; ; n++ {
@@ -158,9 +165,15 @@ func (b *Browser) List(ctx context.Context, filter string, pages int) (servers [
 			return servers, err
 		}
 		servers = append(servers, l.Servers...)
-		if l.Last || len(l.Servers) == 0 || n == pages {
+		switch next := l.continuation(); {
+		case b.Max > 0 && len(servers) > b.Max:
+			return servers[:b.Max], netclient.ErrTooLong
+		case l.Last || len(l.Servers) == 0 || n == pages:
 			return servers, nil
+		case next == seed:
+			return servers, errRepeats
+		default:
+			seed = next
 		}
-		seed = l.continuation()
 	}
 }

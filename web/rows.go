@@ -12,7 +12,6 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/colour"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
 )
 
@@ -40,6 +39,7 @@ type rowView struct {
 	Flag                              string
 	Link, GameURL                     string
 	Join                              string // starts the game; empty: the game has no such link
+	Told                              string // master that it is known from; empty: it reports here
 	Player                            string // one that the search found; empty: none, or found by other words
 	Players, MaxPlayers               int
 	Full, Password                    bool
@@ -57,6 +57,7 @@ func (s *Server) rowView(r *api.Row, now time.Time, asker advertise.Asker) rowVi
 		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game), Join: s.joinLink(r, given),
 		Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
 		Password: r.Password, Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),
+		Told: clean.Line(r.Told, maxNameText),
 	}
 }
 
@@ -79,10 +80,16 @@ func (s *Server) joinLink(r *api.Row, given netip.AddrPort) string {
 	switch {
 	case r.GamePort != 0:
 		given = netip.AddrPortFrom(given.Addr(), r.GamePort)
-	case r.Origin != master.FromZandronum && r.Origin != master.FromValve && r.Origin != master.FromQuake3:
+	case !isGamePort(r.QueryProtocol()):
 		return "" // this is the port for questions
 	}
 	return g.JoinLink(given)
+}
+
+// isGamePort reports whether players join a server on the port on which it answers
+// queries in a protocol.
+func isGamePort(protocol string) bool {
+	return protocol == "zandronum" || protocol == "a2s" || protocol == "quake3"
 }
 
 // table returns a table of servers. head makes the head of a column that the list
@@ -152,6 +159,9 @@ func appendRow(b []byte, v *rowView, games bool) []byte {
 	b = append(b, `</div>`...)
 	if v.Player != "" {
 		b = append(appendText(append(b, `<div class="also">with <bdi>`...), v.Player), `</bdi></div>`...)
+	}
+	if v.Told != "" {
+		b = append(appendText(append(b, `<div class="also">known from `...), v.Told), `</div>`...)
 	}
 	b = append(b, `</th>`...)
 	if games {

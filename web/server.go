@@ -41,6 +41,7 @@ type serverPage struct {
 	GamePort    string
 	Type        string
 	Origin      string
+	Source      string // where this list knows it from
 	Last        string
 	Live        bool // the tables below are from a query now
 	Asked       bool // it was asked
@@ -78,7 +79,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	}
 	v := serverPage{
 		Frame: s.site.LiveFrame("", page.Servers, found.Game), rowView: s.rowView(found, list.Begun, asker),
-		Type: clean.Line(found.Type, maxAreaText), Origin: originText(found.Origin),
+		Type: clean.Line(found.Type, maxAreaText), Origin: originText(found.Server), Source: sourceText(found.Server),
 		Last: agoText(time.Since(found.Last)), JSON: s.site.Base() + "/api/v1/servers/" + found.ID(),
 		Charts: s.serverCharts(found),
 	}
@@ -137,8 +138,8 @@ func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
 }
 
 // originText describes how a server came into the list.
-func originText(o master.Origin) string {
-	switch o {
+func originText(s *master.Server) string {
+	switch s.Origin {
 	case master.FromQR2:
 		return "It reports itself in heartbeats (QR2); its address and its game's key are verified."
 	case master.FromQR1:
@@ -153,8 +154,27 @@ func originText(o master.Origin) string {
 		return "It was found on the local network."
 	case master.Static:
 		return "The operator added it."
+	case master.Federated:
+		if s.Vouched {
+			return "It is listed on the word of another master, " + clean.Line(s.Told, maxNameText) + ", and was not queried from here."
+		}
+		return "It is known from another master, " + clean.Line(s.Told, maxNameText) + ", and answered queries from here."
 	}
 	return ""
+}
+
+// sourceText returns where this list knows a server from, in short.
+func sourceText(s *master.Server) string {
+	switch s.Origin {
+	case master.Federated:
+		return "known from " + clean.Line(s.Told, maxNameText)
+	case master.Static:
+		return "added by the operator"
+	case master.FromLAN:
+		return "found on the local network"
+	default:
+		return "reported here"
+	}
 }
 
 // showReport fills the tables from the server's last report.

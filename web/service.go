@@ -51,7 +51,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Options: api.Options{
 			History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
 			Chat: chatOf(env), Rooms: env.Rooms, Stats: env.Store,
-			Served: env.Served, Started: env.Started, Version: env.Version,
+			Served: env.Served, Started: env.Started, Version: env.Version, Master: env.Master,
 		},
 		Focus: env.Focus, Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -149,6 +149,10 @@ func (s *GameServer) Register(ctx context.Context, enforces bool) (zandronum.Ban
 // Launcher requests the list.
 type Launcher struct {
 	*netclient.Packets
+
+	// Max bounds the entries and packets of a list; 0: no bound.
+	Max int
+
 	in []byte
 }
 
@@ -160,13 +164,36 @@ func (l *Launcher) List(ctx context.Context) ([]netip.AddrPort, error) {
 	return l.Read(ctx)
 }
 
-// Read waits for a list and returns its servers in their order. The error is an
-// AnswerError if the master answers something else.
+// Read waits for all parts of a list and returns its servers in the order in which they
+// came; a part that comes twice counts once. The error is an AnswerError if the master
+// answers something else, and netclient.ErrTooLong for a list beyond Max. The servers
+// that were read are returned with an error too.
 func (l *Launcher) Read(ctx context.Context) (servers []netip.AddrPort, err error) {
+	var have [256]bool
+	left, parts, last := l.Max, 0, -1
 	err = l.Await(ctx, func(p []byte, _ netip.AddrPort) (done bool, err error) {
 		l.in = zandronum.Decode(l.in[:0], p, netclient.MaxPacket)
-		servers, done, err = addList(servers, l.in, zandronum.AnswerList)
-		return done, err
+		part, err := zandronum.ParseListPacket(l.in)
+		switch {
+		case err != nil:
+			return false, fmt.Errorf("answer to a list request: %w", err)
+		case part.Answer != zandronum.AnswerList:
+			return false, AnswerError(part.Answer)
+		}
+		left -= max(len(part.Servers), 1)
+		if !have[part.Number] {
+			have[part.Number] = true
+			parts++
+			servers = append(servers, part.Servers...)
+		}
+		if l.Max > 0 && left < 0 {
+			servers = servers[:min(len(servers), l.Max)]
+			return false, netclient.ErrTooLong
+		}
+		if part.Last {
+			last = int(part.Number)
+		}
+		return parts == last+1, nil
 	})
 	return servers, err
 }
@@ -174,16 +201,4 @@ func (l *Launcher) Read(ctx context.Context) (servers []netip.AddrPort, err erro
 // Ask requests the list in a version and does not wait for it.
 func (l *Launcher) Ask(version uint16) error {
 	return l.Send(zandronum.Encode(nil, zandronum.AppendListRequest(nil, version)))
-}
-
-// addList adds the servers of a message that should be a part of the list.
-func addList(servers []netip.AddrPort, message []byte, want zandronum.Answer) ([]netip.AddrPort, bool, error) {
-	part, err := zandronum.ParseListPacket(message)
-	switch {
-	case err != nil:
-		return servers, false, fmt.Errorf("answer to a list request: %w", err)
-	case part.Answer != want:
-		return servers, false, AnswerError(part.Answer)
-	}
-	return append(servers, part.Servers...), part.Last, nil
 }

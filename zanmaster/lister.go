@@ -158,7 +158,9 @@ func (l *lister) entryOf(srv *master.Server) (e entry, ok bool) {
 	if srv.Game != zandronum.Game || !srv.Public.Addr().Is4() {
 		return e, false
 	}
-	if srv.Origin != master.FromZandronum && srv.Origin != master.Static {
+	switch srv.Origin {
+	case master.FromZandronum, master.Static, master.Federated:
+	default:
 		return e, false
 	}
 	// A known server is in the registry only if it may be listed. A restored

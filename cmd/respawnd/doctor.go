@@ -174,6 +174,12 @@ func (p *program) tellPresent(ctx context.Context, op operator.Operator, who *pa
 		if s.Hidden != "" {
 			state = "not shown: " + printable(s.Hidden)
 		}
+		switch {
+		case s.Vouched:
+			state += ", known from " + printable(s.Via) + " and not queried from here"
+		case s.Via != "":
+			state += ", known from " + printable(s.Via)
+		}
 		if err := p.say("now: server %s of %s, %s", s.Address, printable(s.Game), state); err != nil {
 			return err
 		}

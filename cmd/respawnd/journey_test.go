@@ -129,6 +129,10 @@ var journeys = map[string][]step{
 		{line: `curl -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/routes"`, want: []string{"/api/v1/bans"}},
 		{line: `curl -N -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/log/stream?level=warn"`, want: []string{"\n"}},
 	},
+	"docs/protocols/federation.md": {
+		{line: `respawnd federation status`, before: (*journey).serve, want: []string{"PROTOCOL"}},
+		{line: `respawnd federation status --json`},
+	},
 	"docs/protocols/webservices.md": {
 		{line: `respawnd patch add "1.1 patch" --product 10001 --version 1.0 --url http://example.org/patch.exe`, before: (*journey).serve, want: []string{"10001"}},
 		{line: `respawnd patch list`, want: []string{"10001", "1.1 patch"}},

@@ -152,6 +152,10 @@ func (hostileOperator) Verdicts(context.Context, netip.Addr) ([]operator.Verdict
 	return twice(operator.Verdict{Service: "qr2", Address: hostileAddress, Game: hostileName, Verdict: "listed"}), nil
 }
 
+func (hostileOperator) Masters(context.Context) ([]operator.OtherMaster, error) {
+	return twice(operator.OtherMaster{Name: hostileName, Protocol: "q3", Address: hostileName, State: operator.MasterFailing, Error: hostileName}), nil
+}
+
 // showCommands are the commands that show something, with their arguments and how many
 // JSON objects they print for hostileOperator.
 var showCommands = map[string]struct {
@@ -168,6 +172,7 @@ var showCommands = map[string]struct {
 	"chat rooms":           {"", 2},
 	"chat who":             {"#room", 2},
 	"doctor":               {"", 2},
+	"federation status":    {"", 2},
 	"files list":           {"", 2},
 	"files show":           {"1", 1},
 	"game list":            {"", 2},

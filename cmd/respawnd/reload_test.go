@@ -106,6 +106,10 @@ func another(t *testing.T, path string, v reflect.Value) {
 		*f = []string{"another"}
 	case *[]netip.AddrPort:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case *[]configs.OtherMaster:
+		m, err := configs.ParseOtherMaster("q3 example.org protocol=1")
+		must(t, err)
+		*f = append(slices.Clone(*f), m)
 	case *[]configs.StaticServer, *[]configs.Webhook, *[]motd.Patch, *[]web.Link:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	default:

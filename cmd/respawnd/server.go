@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -31,8 +32,8 @@ func (p *program) serverList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(p, "game…\taddress\tname…\tplayers…\treached…\theard", servers, func(s operator.Listed) []string {
-				return []string{s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last)}
+			return show(p, "game…\taddress\tname…\tplayers…\treached…\theard\tfrom…", servers, func(s operator.Listed) []string {
+				return []string{s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last), cmp.Or(printable(s.Via), "here")}
 			})
 		})
 	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")

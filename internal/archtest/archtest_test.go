@@ -139,6 +139,7 @@ var ranks = map[string]int{
 	"webservices":         5,
 	"zanmaster":           5,
 
+	"federation":        6,
 	"internal/daemon":   6,
 	"internal/playtest": 6,
 	"internal/selftest": 6,
@@ -153,7 +154,7 @@ var ranks = map[string]int{
 
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
-var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/engine", "internal/mail", "internal/services", "operator", "probe", "webhook"}
+var readSettings = []string{"cmd/respawnd", "federation", "internal/daemon", "internal/engine", "internal/mail", "internal/services", "operator", "probe", "webhook"}
 
 // insecure is the package of broken encryption that only usesInsecure may import.
 const (

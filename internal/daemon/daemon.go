@@ -2,11 +2,13 @@ package daemon
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -56,6 +58,7 @@ type Daemon struct {
 	log      zerolog.Logger
 	settings atomic.Pointer[settings] // in force; a reload replaces it
 	started  time.Time
+	master   string // see service.Env
 	notify   notifier
 
 	shared
@@ -63,6 +66,7 @@ type Daemon struct {
 	keepers  keepers
 	asker    lateAsker
 	chat     lateChat
+	masters  func() []operator.OtherMaster // nil: no service reads other masters
 	operator *operator.Local
 	webhooks *webhook.Dispatcher
 	saved    *saved.List
@@ -80,7 +84,7 @@ type Daemon struct {
 // Open gets everything ready and opens every socket. After an error nothing is
 // open.
 func Open(ctx context.Context, opt Options) (*Daemon, error) {
-	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), notify: notifier{opt.Notify}, chat: lateChat{service.NoChat{}}}
+	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), master: strings.ToLower(rand.Text()[:16]), notify: notifier{opt.Notify}, chat: lateChat{service.NoChat{}}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -186,6 +190,7 @@ func (d *Daemon) makeOperator(s *settings) {
 		StaticServers:  func() []storage.AddedServer { return d.settings.Load().static() },
 		AskedServers:   d.asker.named,
 		CheckAdded:     d.asker.check,
+		OtherMasters:   d.otherMasters,
 		ServersChanged: d.listings.take,
 	}
 }
@@ -194,9 +199,19 @@ func (d *Daemon) makeOperator(s *settings) {
 func (d *Daemon) listening() (started time.Time, addresses map[string]string) {
 	addresses = make(map[string]string)
 	for _, s := range d.running {
-		addresses[s.Name] = s.run.Address.String()
+		if at := s.run.Address.String(); at != "" {
+			addresses[s.Name] = at
+		}
 	}
 	return d.started, addresses
+}
+
+// otherMasters is operator.Local.OtherMasters.
+func (d *Daemon) otherMasters() []operator.OtherMaster {
+	if d.masters == nil {
+		return nil
+	}
+	return d.masters()
 }
 
 // makeWebhooks makes the notifier of webhooks, which starts when the daemon
@@ -272,9 +287,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 func (d *Daemon) announce() {
 	ports := make(map[string]uint16, len(d.running))
 	for _, s := range d.running {
-		if a, err := netip.ParseAddrPort(s.run.Address.String()); err == nil {
-			ports[s.Name] = a.Port()
+		a, err := netip.ParseAddrPort(s.run.Address.String())
+		if err != nil {
+			continue // it has no socket
 		}
+		ports[s.Name] = a.Port()
 		d.log.Info().Str("service", s.Name).Stringer("address", s.run.Address).Msg("listening")
 	}
 	d.servers.SetPorts(ports)
@@ -338,7 +355,7 @@ func (d *Daemon) beyondLoopback() bool {
 func (d *Daemon) env(name string, s *settings) *service.Env {
 	listeners := configs.Listeners(s.config)
 	env := &service.Env{
-		Name: name, Version: d.opt.Version, DataDir: s.DataDir, Started: d.started,
+		Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
 		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, FileBans: d.keepers.fileBans,
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),

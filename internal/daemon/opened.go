@@ -50,6 +50,9 @@ func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 		if run.Chat != nil {
 			d.chat.Chat = run.Chat
 		}
+		if run.Masters != nil {
+			d.masters = run.Masters
+		}
 	}
 	d.own = ownAddresses(d.running, hostnet.Own())
 	return errors.Join(errs...)
@@ -58,6 +61,9 @@ func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 // opened is service.Env.Opened.
 func (d *Daemon) opened() (list []service.Opened) {
 	for _, s := range d.running {
+		if s.run.Address.String() == "" {
+			continue
+		}
 		list = append(list, service.Opened{Name: s.Name, Title: s.Title, Address: s.run.Address})
 	}
 	return list

@@ -10,6 +10,7 @@ package netclient
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"time"
@@ -17,6 +18,10 @@ import (
 
 // MaxPacket is the length of the longest datagram that is read whole, in bytes.
 const MaxPacket = 1 << 16
+
+// ErrTooLong reports a list that is longer than a client was to read. Its beginning is
+// returned with it.
+var ErrTooLong = errors.New("the list is longer than is read")
 
 // Packets is a UDP socket of a client. It is used by one goroutine at a time, but
 // Send, SendTo and Close may be called while another receives.

@@ -49,7 +49,8 @@ type Service interface {
 // Running is a service whose sockets are open. Address, Serve and Close are
 // required.
 type Running struct {
-	// Address is the address of the service for clients.
+	// Address is the address of the service for clients; of one without a socket it
+	// is the words that describe what it works on, empty while that is nothing.
 	Address fmt.Stringer
 	// UDP lists the UDP sockets of the service, where no game server can be.
 	UDP []netip.AddrPort
@@ -66,6 +67,8 @@ type Running struct {
 	Asker Asker
 	// Chat is set by the service that is the chat.
 	Chat Chat
+	// Masters is set by the service that reads other masters: their states.
+	Masters func() []operator.OtherMaster
 	// Keeper is set by a service that lists game servers.
 	Keeper *Keeper
 }
@@ -105,6 +108,12 @@ type Asker interface {
 	Answers(netip.AddrPort) bool
 	// Unwatch ends Watch.
 	Unwatch(netip.AddrPort, master.Origin)
+	// Consider queries a server that another master listed, as Watch does under origin
+	// Federated. Unlike there the caller names the game, if it knows it.
+	Consider(Candidate) error
+	// Watches reports whether an origin watches a server: one that is silent for long
+	// is forgotten.
+	Watches(netip.AddrPort, master.Origin) bool
 	// Status queries a listed server now. The answer may be some seconds old.
 	Status(ctx context.Context, public netip.AddrPort) (query.Status, error)
 	// Check returns an error for a server that cannot be queried, and brings
@@ -114,6 +123,14 @@ type Asker interface {
 	Name([]storage.AddedServer)
 	// Named returns the state of the servers added by an operator.
 	Named() []operator.AskedServer
+}
+
+// Candidate is a server that another master lists.
+type Candidate struct {
+	Address  netip.AddrPort
+	Protocol string // in which it is queried, such as "gs1"
+	Game     string // under which it is listed; empty: the one that it names
+	Told     string // name of the other master
 }
 
 // Opened is a service whose sockets are open.
@@ -127,6 +144,7 @@ type Opened struct {
 type Env struct {
 	Name    string // of the service, as in its keys
 	Version string // of the program
+	Master  string // identity of the daemon, by which others recognize it; made up at each start
 	DataDir string // folder of all data that survives a restart
 
 	// Cluster connects this node to the others; nil on a lone one.

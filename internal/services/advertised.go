@@ -4,9 +4,11 @@ import (
 	"slices"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/federation"
 )
 
-// Mistakes reports networks that are advertised in two ways.
+// Mistakes reports networks that are advertised in two ways, and other masters that
+// cannot be told apart.
 func (c *Config) Mistakes() []configs.KeyError {
 	var mistakes []configs.KeyError
 	for i, a := range c.Net.AdvertiseAs {
@@ -16,7 +18,7 @@ func (c *Config) Mistakes() []configs.KeyError {
 			})
 		}
 	}
-	return mistakes
+	return append(mistakes, federation.Mistakes(c.Federation.Masters)...)
 }
 
 // Advertised returns net.advertise_as. If that is empty, zanmaster.advertise_as

@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/cdkey"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/dnsserver"
+	"github.com/respawnd/respawnd/federation"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/gstats"
@@ -92,6 +93,9 @@ type Config struct {
 	// Game servers that are queried and listed although they report to no
 	// master.
 	Servers Servers `key:"servers"`
+	// Other masters whose game servers are listed here too, each after it was queried
+	// by this daemon. What reports here itself always has precedence.
+	Federation federation.Config `key:"federation"`
 	// Public pages and JSON: /, /api/v1/servers, /api/v1/games, /api/v1/events and
 	// more; /api/v1/openapi.json describes them all.
 	Web web.Config `key:"web"`

@@ -153,6 +153,10 @@ func change(t *testing.T, name string) string {
 		return "https://servers.example.org"
 	case "servers.static":
 		return "a2s 192.0.2.1:27015"
+	case "federation.masters":
+		return "q3 master.example.org game=Xonotic protocol=3"
+	case "federation.expire":
+		return "99s"
 	case "games.domains", "games.focus", "q3master.games", "admin.names", "dns.allow_private", "natneg.nodes":
 		return "example.org"
 	case "zanmaster.not_enforcing":
@@ -471,6 +475,9 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 
 		"web.max_streams":            {"0", "1", conns, "1000001"},
 		"web.max_streams_per_addr":   {"0", "1", conns, "1000001"},
+		"federation.every":           {"29s", "30s", "24h", "86401s"},
+		"federation.max_per_master":  {"0", "1", "200000", "200001"},
+		"federation.expire":          {"59s", "1m", "168h", "604801s"},
 		"probe.every":                {"9.9s", "10s", "1h", "61m"},
 		"probe.rate":                 {"0", "1", "10000", "10001"},
 		"probe.max_servers":          {"0", "1", many, "10000001"},

@@ -1,6 +1,8 @@
 package legacylist
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -48,6 +50,7 @@ type Request struct {
 	Mode    Mode
 	Game    string // game whose servers are requested
 	Filter  string // empty: all of them
+	Max     int    // entries of the list that are read at most; 0: as many as 16 MiB hold
 }
 
 // AppendTo appends the two messages that answer a greeting, and returns the
@@ -77,9 +80,34 @@ func (r Request) AppendTo(dst []byte, challenge string) ([]byte, error) {
 // maxStream is the longest answer that a client reads, in bytes.
 const maxStream = 16 << 20
 
+// entrySize returns the greatest size of an entry of a list.
+func (r *Request) entrySize() int {
+	if r.Mode == Plain {
+		return len(`\ip\255.255.255.255:65535`)
+	}
+	return compactSize
+}
+
+// parse reads a decoded list, or the beginning of one that is not whole.
+func (r *Request) parse(list []byte, whole bool) ([]netip.AddrPort, error) {
+	switch {
+	case r.Mode == Plain && !whole:
+		return ParsePlain(list[:max(bytes.LastIndex(list, []byte(plainKey)), 0)])
+	case r.Mode == Plain:
+		return ParsePlain(list)
+	case !whole:
+		list = list[:len(list)/compactSize*compactSize]
+	}
+	return ParseCompact(list)
+}
+
+// maxHead is how much may lie before and behind the entries of a list, in bytes.
+const maxHead = 1 << 10
+
 // Ask performs the whole exchange on a new connection: it waits for the
 // greeting, sends the request, and returns the servers of the list. The mode of
-// the request must be [Compact]. The caller closes conn.
+// the request must be [Compact] or [Plain]. The caller closes conn. The error is
+// netclient.ErrTooLong for a list beyond Max, of which the beginning is returned.
 func (r Request) Ask(ctx context.Context, conn net.Conn) (servers []netip.AddrPort, err error) {
 	err = netclient.During(ctx, conn, func() error {
 		servers, err = r.ask(conn)
@@ -104,15 +132,27 @@ func (r Request) ask(conn net.Conn) ([]netip.AddrPort, error) {
 	if _, err := conn.Write(request); err != nil {
 		return nil, err
 	}
-	stream, err := io.ReadAll(io.LimitReader(conn, maxStream))
+	most := maxStream
+	if r.Max > 0 {
+		most = min(r.entrySize()*r.Max+maxHead, maxStream)
+	}
+	stream, err := io.ReadAll(io.LimitReader(conn, int64(most)+1))
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.Decode(challenge, stream)
+	whole := len(stream) <= most
+	if !whole && r.Enctype == 1 { // only the end says how to decode the beginning
+		return nil, netclient.ErrTooLong
+	}
+	list, err := r.Decode(challenge, stream[:min(len(stream), most)])
 	if err != nil {
 		return nil, err
 	}
-	return ParseCompact(list)
+	servers, err := r.parse(list, whole)
+	if err == nil && (!whole || r.Max > 0 && len(servers) > r.Max) {
+		return servers[:min(len(servers), cmp.Or(r.Max, len(servers)))], netclient.ErrTooLong
+	}
+	return servers, err
 }
 
 // Decode returns the decrypted list in stream, which is everything that the
@@ -148,6 +188,32 @@ func ParseCompact(list []byte) ([]netip.AddrPort, error) {
 		}
 		ip := netip.AddrFrom4([4]byte(list))
 		out = append(out, netip.AddrPortFrom(ip, binary.BigEndian.Uint16(list[4:])))
+	}
+	return out, nil
+}
+
+// plainKey begins an entry of a list of mode [Plain].
+const plainKey = `\ip\`
+
+// ParsePlain reads a decoded list of mode [Plain]. The end mark may be missing. The
+// error is [ErrList].
+func ParsePlain(list []byte) ([]netip.AddrPort, error) {
+	var out []netip.AddrPort
+	rest := strings.TrimSuffix(string(list), gamespy.Final)
+	for rest != "" {
+		entry, found := strings.CutPrefix(rest, plainKey)
+		if !found {
+			return nil, ErrList
+		}
+		rest = ""
+		if i := strings.IndexByte(entry, '\\'); i >= 0 {
+			entry, rest = entry[:i], entry[i:]
+		}
+		a, err := netip.ParseAddrPort(entry)
+		if err != nil {
+			return nil, ErrList
+		}
+		out = append(out, a)
 	}
 	return out, nil
 }

@@ -126,6 +126,9 @@ func (l *List) listed(list []master.Record) iter.Seq[storage.ListedServer] {
 		var h master.Record
 		record := func() storage.Server { return l.pack(h) }
 		for _, h = range list {
+			if h.Origin == master.Federated {
+				continue // read again soon after a start
+			}
 			if h.Restored {
 				h.LastSeen = h.Seen // being restored is not a sign of life
 			}

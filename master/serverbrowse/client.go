@@ -1,6 +1,7 @@
 package serverbrowse
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -18,6 +19,7 @@ type Client struct {
 	secret    string
 	challenge [8]byte
 	decoder   *Decoder // nil: nothing has been received
+	max       int
 }
 
 // NewClient returns a client on a connection, which it takes ownership of.
@@ -31,6 +33,9 @@ func NewClient(conn net.Conn, secret string) *Client {
 // SetChallenge sets the challenge of the client's first request, which is
 // random otherwise.
 func (c *Client) SetChallenge(challenge [8]byte) { c.challenge = challenge }
+
+// SetMax bounds the entries of lists that are read from now on. Before the first list.
+func (c *Client) SetMax(entries int) { c.max = entries }
 
 // NewRequest returns a request for the servers of a game by that game. filter and
 // fields may be empty.
@@ -76,6 +81,7 @@ func (c *Client) Reply(ctx context.Context, o Option) (r Reply, err error) {
 			if c.decoder, err = NewDecoder(c.conn, c.secret, c.challenge); err != nil {
 				return err
 			}
+			c.decoder.most = cmp.Or(min(c.max, maxDecoded), maxDecoded)
 		}
 		r, err = c.decoder.Reply(o)
 		return err

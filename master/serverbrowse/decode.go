@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 // maxDecoded bounds the entries of one list that a Decoder keeps.
@@ -18,7 +19,6 @@ const maxDecoded = 1 << 20
 
 // Errors of the browser's side.
 var (
-	errTooMany = errors.New("more entries than a list can have")
 	errNoKeys  = errors.New("values without a key list")
 	errKeyType = errors.New("key of an unknown type")
 	errIndex   = errors.New("index of a popular value that does not exist")
@@ -72,6 +72,7 @@ type Decoder struct {
 	port  uint16
 	keys  []Key
 	left  int   // bytes that the current element may still have
+	most  int   // entries of a list
 	err   error // the first one; everything reads as zero after it
 }
 
@@ -101,7 +102,9 @@ func NewDecoder(r io.Reader, secret string, challenge [8]byte) (*Decoder, error)
 }
 
 // newClearDecoder reads from a stream that is not encrypted.
-func newClearDecoder(r io.Reader) *Decoder { return &Decoder{r: bufio.NewReader(r)} }
+func newClearDecoder(r io.Reader) *Decoder {
+	return &Decoder{r: bufio.NewReader(r), most: maxDecoded}
+}
 
 // decipherer is a reader that undoes the cipher.
 type decipherer struct {
@@ -141,8 +144,8 @@ func (d *Decoder) list(r *Reply) {
 		r.Popular = append(r.Popular, d.text())
 	}
 	for d.err == nil {
-		if len(r.Entries) == maxDecoded {
-			d.fail(errTooMany)
+		if len(r.Entries) == d.most {
+			d.fail(netclient.ErrTooLong)
 			return
 		}
 		d.element()

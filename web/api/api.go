@@ -78,7 +78,11 @@ func encodeList(list *Snapshot, p listParams, most int) []byte {
 		e.buf = append(e.buf, '"')
 	}
 	e.buf = append(e.buf, "}\n"...)
-	return prepend(e.buf, `{"count":`+strconv.Itoa(n)+`,"total":`+strconv.Itoa(total)+`,"servers":[`)
+	head := `{`
+	if list.Master != "" {
+		head = `{"master":"` + list.Master + `",`
+	}
+	return prepend(e.buf, head+`"count":`+strconv.Itoa(n)+`,"total":`+strconv.Itoa(total)+`,"servers":[`)
 }
 
 // prepend writes head into the end of the room that was left for it.

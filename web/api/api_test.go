@@ -44,7 +44,7 @@ func TestServerJSON(t *testing.T) {
 
 		port := 7777
 		want := webtest.ServerJSON{
-			ID: "qr2-192.0.2.1-6500", Game: "gmtest", Title: "Test <game>", Origin: "qr2", Name: `The "Inn" \ <b>`,
+			ID: "qr2-192.0.2.1-6500", Game: "gmtest", Title: "Test <game>", Origin: "qr2", Query: "gs3", Name: `The "Inn" \ <b>`,
 			Address: "192.0.2.1:6500", Host: "192.0.2.1", Port: 6500, GamePort: &port, Map: "DM-Deck", Type: "dm",
 			Players: 3, MaxPlayers: 16, Password: true, Country: "NZ", Region: "7", Reachable: true, Reached: "direct", NATNeg: true,
 			First: start.Format(time.RFC3339), Last: start.Add(20 * time.Second).Format(time.RFC3339),

@@ -89,7 +89,7 @@ func (e *encoder) appendServer(r *Row, full bool) {
 func (e *encoder) write(r *Row) (t written) {
 	b := append(e.work[:0], '{')
 	for f := range fieldPlayerList {
-		if f == fieldHost || f == fieldPort || f == fieldGamePort && r.GamePort == 0 { // the first two are written with the address
+		if f == fieldHost || f == fieldPort || r.lacks(f) { // the first two are written with the address
 			continue
 		}
 		if f > 0 {

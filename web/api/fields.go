@@ -18,6 +18,9 @@ const (
 	fieldGame                        // name in the catalogue
 	fieldTitle                       // what people call the game
 	fieldOrigin                      // how it came into the list: qr2, qr1, zandronum, ...
+	fieldVia                         // name of the master that it is known from; left out if it reports here
+	fieldVouched                     // with via: listed on the word of that master, without a query of our own
+	fieldQuery                       // protocol in which it answers queries; left out if unknown
 	fieldName                        // its rule hostname without colour codes
 	fieldAddress                     // host and query port, as the asker is given them
 	fieldHost                        // the first part of the address
@@ -44,7 +47,7 @@ const (
 // String returns the name of the member.
 func (f field) String() string {
 	return [fields]string{
-		"id", "game", "title", "origin", "name", "address", "host", "port", "game_port", "map", "type", "players", "max_players",
+		"id", "game", "title", "origin", "via", "vouched", "query", "name", "address", "host", "port", "game_port", "map", "type", "players", "max_players",
 		"password", "country", "region", "reachable", "reached", "nat_negotiation", "first_seen", "last_seen", "rules",
 		"player_list", "team_list",
 	}[f]
@@ -87,7 +90,7 @@ func (e *encoder) appendChosen(r *Row, chosen fieldSet) {
 	at := e.asker.Given(r.Public)
 	b, first := append(e.buf, '{'), true
 	for f := range fields {
-		if !chosen.has(f) || f == fieldGamePort && r.GamePort == 0 {
+		if !chosen.has(f) || r.lacks(f) {
 			continue
 		}
 		if !first {
@@ -97,6 +100,20 @@ func (e *encoder) appendChosen(r *Row, chosen fieldSet) {
 		b = e.appendField(b, f, r, at)
 	}
 	e.buf = append(b, '}')
+}
+
+// lacks reports whether a member is left out of the server.
+func (r *reading) lacks(f field) bool {
+	switch f {
+	case fieldGamePort:
+		return r.GamePort == 0
+	case fieldVia, fieldVouched:
+		return r.Origin != master.Federated
+	case fieldQuery:
+		return r.QueryProtocol() == ""
+	default:
+		return false
+	}
 }
 
 // appendField writes a member of a server whose address is given as at.
@@ -111,6 +128,10 @@ func (e *encoder) appendField(b []byte, f field, r *Row, at netip.AddrPort) []by
 		return appendString(b, r.Title)
 	case fieldName:
 		return appendString(b, r.Name)
+	case fieldVia:
+		return appendString(b, r.Told)
+	case fieldVouched:
+		return strconv.AppendBool(b, r.Vouched)
 	case fieldMap:
 		return appendString(b, r.Map)
 	case fieldType:
@@ -156,6 +177,8 @@ func appendWord(b []byte, f field, r *Row, at netip.AddrPort) []byte {
 		return at.AppendTo(b)
 	case fieldHost:
 		return at.Addr().AppendTo(b)
+	case fieldQuery:
+		return append(b, r.QueryProtocol()...)
 	case fieldReached:
 		return append(b, r.Findings.Reached.String()...)
 	case fieldFirstSeen:

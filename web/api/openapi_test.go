@@ -242,6 +242,11 @@ func TestOpenAPIAnswers(t *testing.T) {
 	d.answer("/games/{name}/tables/{table}", f.Get("/api/v1/games/gmtest/tables/levels?limit=1"))
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/zandronum-192.0.2.2-6500/history"))
 	f.Put(webtest.Listed{Addr: "192.0.2.3:1"})
+	f.Put(webtest.Listed{Addr: "192.0.2.4:1025", Change: func(s *master.Server) {
+		s.Origin, s.Told, s.Vouched = master.Federated, "friends", true
+	}})
+	f.api.lister.master = "abcdef"
+	d.answer("/servers", f.Get("/api/v1/servers"))
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/qr2-192.0.2.3-1/history"))
 	d.nothingUnseen()
 }

@@ -25,6 +25,9 @@ type model struct {
 	Game      string            `json:"game"`
 	Title     string            `json:"title"`
 	Origin    string            `json:"origin"`
+	Via       string            `json:"via,omitempty"`
+	Vouched   *bool             `json:"vouched,omitempty"`
+	Query     string            `json:"query,omitempty"`
 	Name      string            `json:"name"`
 	Address   string            `json:"address"`
 	Host      string            `json:"host"`
@@ -102,6 +105,9 @@ func modelOf(t testing.TB, h master.Record, title string) model {
 		Country: clean.Text(h.Country), Region: clean.Text(h.Region), Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg,
 		First: h.First.UTC().Format(time.RFC3339), Last: h.LastSeen.UTC().Format(time.RFC3339),
 		Rules: ordered(t, h.Rules.All()), List: objects(t, h.Players), Teams: objects(t, h.Teams),
+	}
+	if m.Via, m.Query = h.Told, h.QueryProtocol(); h.Origin == master.Federated {
+		m.Vouched = &h.Vouched
 	}
 	m.Max, _ = master.ParsePopulation(rule("maxplayers"))
 	return m

@@ -20,6 +20,8 @@ import (
 type Options struct {
 	List  *master.Registry
 	Games *games.Catalog
+	// Master is the identity of this daemon, by which others recognize it; may be empty.
+	Master string
 	// Addresses decides which addresses of servers visitors are given; nil: those
 	// of the list.
 	Addresses *advertise.Table
@@ -55,6 +57,7 @@ type API struct {
 // New returns an API.
 func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.List, opt.Games)
+	list.master = opt.Master
 	s := &API{
 		Front: f, opt: opt, lister: list, feed: newFeed(list), lobby: newLobby(opt.Chat, opt.Games), description: newFixed(openAPI),
 		streams: netserve.NewGate(netserve.ConnOptions{}),

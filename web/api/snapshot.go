@@ -20,6 +20,7 @@ import (
 // given out, with the answers that were written from it. Only texts, orders and
 // answers change.
 type Snapshot struct {
+	Master  string    // identity of this daemon; may be empty
 	Begun   time.Time // when reading the registry began
 	titles  uint64    // changes when the title or the colour codes of a listed game do
 	Rows    []*Row    // by game, players (most first), address
@@ -82,6 +83,7 @@ type lister struct {
 	registry *master.Registry
 	catalog  *games.Catalog
 	seed     maphash.Seed
+	master   string // see Options.Master
 	latest   *views.Latest[Snapshot]
 }
 
@@ -107,7 +109,7 @@ func (l *lister) gameSerial(game string) uint64 {
 // has, too, nothing is read again, and their rows are not sorted again. last may
 // be nil.
 func (l *lister) build(last *Snapshot) *Snapshot {
-	s := &Snapshot{Begun: time.Now(), sharing: l.registry.Sharing}
+	s := &Snapshot{Master: l.master, Begun: time.Now(), sharing: l.registry.Sharing}
 	all := l.registry.All()
 	rd := newReader(l) // the only reader of titles: those of a game must not differ
 	if last == nil {

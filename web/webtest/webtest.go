@@ -188,6 +188,9 @@ type ServerJSON struct {
 	Game       string              `json:"game"`
 	Title      string              `json:"title"`
 	Origin     string              `json:"origin"`
+	Via        string              `json:"via"`
+	Vouched    *bool               `json:"vouched"`
+	Query      string              `json:"query"`
 	Name       string              `json:"name"`
 	Address    string              `json:"address"`
 	Host       string              `json:"host"`
@@ -212,6 +215,7 @@ type ServerJSON struct {
 
 // ListJSON is a list as a tool reads it.
 type ListJSON struct {
+	Master  string       `json:"master"`
 	Count   int          `json:"count"`
 	Total   int          `json:"total"`
 	Servers []ServerJSON `json:"servers"`

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/operator"
+)
+
+func (p *program) federationCommand() *cobra.Command {
+	return group("federation", "Show the other masters whose servers are listed", p.federationStatus())
+}
+
+func (p *program) federationStatus() *cobra.Command {
+	cmd := p.listCommand("status", "Show how reading the other masters goes", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			masters, err := op.Masters(ctx)
+			if err != nil {
+				return err
+			}
+			return show(p, "name…\tprotocol\tstate\ttold\tlisted\trefused\tread\tnext\tproblem…", masters, func(m operator.OtherMaster) []string {
+				return []string{
+					printable(m.Name), m.Protocol, m.State, fmt.Sprint(m.Told), fmt.Sprint(m.Listed), dash(refusedWords(m.Refused)),
+					stamp(m.Read), stamp(m.Next), dash(m.Error),
+				}
+			})
+		})
+	cmd.Long = cmd.Short + `.
+
+told: servers that it lists and that are not refused. listed: those of them that are in
+our list as known from it; the others do not answer, report here, or another master told
+of them first. refused: entries of the last reading that are not listed, by reason.`
+	return cmd
+}
+
+// refusedWords returns the numbers of refused entries, "" if there are none.
+func refusedWords(refused map[string]int) string {
+	var words []string
+	for _, why := range slices.Sorted(maps.Keys(refused)) {
+		words = append(words, fmt.Sprintf("%s:%d", why, refused[why]))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,216 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// OtherMaster is another master whose servers are listed here too.
+type OtherMaster struct {
+	Protocol string // one of MasterProtocols
+	Address  string // host:port; of respawnd the URL of its pages without a final slash
+	Name     string // in pages, metrics and the log; never empty
+	Game     string // whose servers it is asked for; empty: all, where the protocol can
+
+	Enctype  int    // of gamespy: encryption of the list, 0 to 2
+	CMP      bool   // of gamespy: the compact form of the list
+	As       string // of serverbrowse: the game as which it asks; empty: Game
+	Filter   string // of serverbrowse, gamespy and valve
+	Number   int    // of q3: the protocol of the game
+	Query    string // protocol in which its servers are queried; empty: that of the master
+	Verified bool   // of respawnd: its servers are listed without a query of our own
+
+	text string
+}
+
+// String returns the entry as the configuration spells it.
+func (m OtherMaster) String() string { return m.text }
+
+// Host returns the host of the address.
+func (m *OtherMaster) Host() string {
+	if u, err := url.Parse(m.Address); err == nil && u.Host != "" {
+		return u.Hostname()
+	}
+	host, _, _ := net.SplitHostPort(m.Address)
+	return host
+}
+
+// lanName is the name of a master that may list servers with private addresses.
+const lanName = "lan"
+
+// IsLAN reports whether the master may list servers with private addresses, and be at
+// one by name.
+func (m *OtherMaster) IsLAN() bool {
+	return m.Name == lanName || strings.HasPrefix(m.Name, lanName+"-")
+}
+
+const (
+	maxMasterName  = 64
+	maxMasterWord  = 255 // of a game or a filter
+	masterExamples = "such as q3 dpmaster.example.org:27950 game=Xonotic protocol=3"
+)
+
+// masterForm is what an entry of a protocol may hold.
+type masterForm struct {
+	protocol string
+	port     string // usual one; empty: the address is a URL
+	options  []string
+	game     bool // it must name one
+}
+
+func masterForms() []masterForm {
+	return []masterForm{
+		{"gamespy", "28900", []string{"game", "enctype", "list", "filter", "query"}, true},
+		{"serverbrowse", "28910", []string{"game", "as", "filter", "query"}, true},
+		{"zandronum", "15300", nil, false},
+		{"valve", "27011", []string{"filter"}, false},
+		{"q3", "27950", []string{"game", "protocol"}, false},
+		{"respawnd", "", []string{"game", "verified"}, false},
+	}
+}
+
+// MasterProtocols returns the protocols in which other masters are read.
+func MasterProtocols() (words []string) {
+	for _, f := range masterForms() {
+		words = append(words, f.protocol)
+	}
+	return words
+}
+
+// ParseOtherMaster reads an entry of federation.masters: a protocol, an address, and
+// options.
+func ParseOtherMaster(text string) (m OtherMaster, err error) {
+	words := strings.Fields(text)
+	if len(words) < 2 {
+		return m, errors.New("is not a master: write a protocol, an address and options, " + masterExamples)
+	}
+	i := slices.IndexFunc(masterForms(), func(f masterForm) bool { return f.protocol == words[0] })
+	if i < 0 {
+		return m, fmt.Errorf("has the unknown protocol %s; known: %s", quote(words[0]), strings.Join(MasterProtocols(), ", "))
+	}
+	form := masterForms()[i]
+	m = OtherMaster{Protocol: form.protocol, CMP: true, text: strings.Join(words, " ")}
+	if m.Address, err = form.address(words[1]); err != nil {
+		return m, err
+	}
+	seen := make(map[string]bool)
+	for _, word := range words[2:] {
+		key, value, ok := strings.Cut(word, "=")
+		switch {
+		case !ok || value == "":
+			return m, fmt.Errorf("has %s, which is not an option: write name=value", quote(word))
+		case seen[key]:
+			return m, fmt.Errorf("has the option %s twice", quote(key))
+		case key != "name" && !slices.Contains(form.options, key):
+			return m, fmt.Errorf("has the unknown option %s; a %s master has %s", quote(key), form.protocol, strings.Join(append([]string{"name"}, form.options...), ", "))
+		}
+		seen[key] = true
+		if err := m.set(key, value); err != nil {
+			return m, fmt.Errorf("has a bad option %s: %w", key, err)
+		}
+	}
+	return m, m.finish(&form, seen)
+}
+
+// address checks the address of a master and adds the usual port.
+func (f *masterForm) address(text string) (string, error) {
+	if f.port == "" {
+		base, err := parsePublicURL(text)
+		if err != nil {
+			return "", errors.New("has an address that " + err.Error())
+		}
+		return base, nil
+	}
+	if _, _, err := net.SplitHostPort(text); err != nil {
+		text = net.JoinHostPort(text, f.port)
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return "", errors.New("has no address: write host:port")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", errors.New("has a bad port: it is a number from 1 to 65535")
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		if a = a.Unmap(); !a.Is4() || a.IsMulticast() || a.As4()[0] == 0 || a.As4()[0] >= 240 {
+			return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+		}
+		return net.JoinHostPort(a.String(), port), nil
+	}
+	name, err := parseDomain(host)
+	if err != nil || strings.Trim(name, "0123456789.") == "" {
+		return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+	}
+	return net.JoinHostPort(name, port), nil
+}
+
+// set reads the value of an option.
+func (m *OtherMaster) set(key, value string) (err error) {
+	switch key {
+	case "name":
+		m.Name = value
+		if !isMasterName(value) {
+			return fmt.Errorf("it takes 1 to %d letters, digits and . _ - / : in any order", maxMasterName)
+		}
+	case "game":
+		m.Game, err = masterWord(value)
+	case "as":
+		m.As, err = masterWord(value)
+	case "filter":
+		if len(value) > maxMasterWord || strings.ContainsFunc(value, func(r rune) bool { return r < '!' || r > '~' }) {
+			return fmt.Errorf("it takes up to %d visible characters", maxMasterWord)
+		}
+		m.Filter = value
+	case "enctype":
+		m.Enctype, err = parseNumber(value, 0, 2)
+	case "protocol":
+		m.Number, err = parseNumber(value, 0, 1<<31-1)
+	case "list":
+		_, err = parseChoice(value, []string{"cmp", "plain"})
+		m.CMP = value == "cmp"
+	case "query":
+		m.Query, err = parseChoice(value, StaticProtocols())
+	case "verified":
+		m.Verified, err = parseToggle(value)
+	}
+	return err
+}
+
+// finish checks the entry as a whole, and names it if it has no name.
+func (m *OtherMaster) finish(form *masterForm, seen map[string]bool) error {
+	switch {
+	case form.game && m.Game == "":
+		return errors.New("names no game: add game=NAME")
+	case m.Protocol == "q3" && !seen["protocol"]:
+		return errors.New("names no protocol of the game: add protocol=NUMBER")
+	}
+	if m.Name == "" {
+		m.Name = strings.TrimSuffix(m.Host()+"/"+m.Game, "/")
+		if !isMasterName(m.Name) {
+			m.Name = m.Host()
+		}
+		if !isMasterName(m.Name) {
+			return errors.New("needs a short name: add name=NAME")
+		}
+	}
+	return nil
+}
+
+func isMasterName(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:"
+	return s != "" && len(s) <= maxMasterName && strings.Trim(s, letters) == ""
+}
+
+// masterWord checks the name of a game as a protocol spells it.
+func masterWord(s string) (string, error) {
+	if len(s) > maxMasterWord || strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' || r == '\\' || r == '"' || r == ';' }) {
+		return "", errors.New("it is not the name of a game")
+	}
+	return s, nil
+}

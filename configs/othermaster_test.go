@@ -1,0 +1,88 @@
+package configs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestParseOtherMaster(t *testing.T) {
+	for text, want := range map[string]OtherMaster{
+		"gamespy list.example.org:28900 game=ut":                            {Protocol: "gamespy", Address: "list.example.org:28900", Name: "list.example.org/ut", Game: "ut", CMP: true},
+		"gamespy List.Example.org game=ut enctype=2 list=plain query=gs3":   {Protocol: "gamespy", Address: "list.example.org:28900", Name: "list.example.org/ut", Game: "ut", Enctype: 2, Query: "gs3"},
+		"serverbrowse master.example.org game=swat4 as=swat4xp1":            {Protocol: "serverbrowse", Address: "master.example.org:28910", Name: "master.example.org/swat4", Game: "swat4", As: "swat4xp1", CMP: true},
+		"zandronum master.example.org:15300":                                {Protocol: "zandronum", Address: "master.example.org:15300", Name: "master.example.org", CMP: true},
+		`valve hl2master.example.org:27011 filter=\gamedir\cstrike`:         {Protocol: "valve", Address: "hl2master.example.org:27011", Name: "hl2master.example.org", Filter: `\gamedir\cstrike`, CMP: true},
+		"q3 dpmaster.example.org:27950 game=Xonotic protocol=3":             {Protocol: "q3", Address: "dpmaster.example.org:27950", Name: "dpmaster.example.org/Xonotic", Game: "Xonotic", Number: 3, CMP: true},
+		"q3 192.0.2.1 protocol=71 name=lan-2":                               {Protocol: "q3", Address: "192.0.2.1:27950", Name: "lan-2", Number: 71, CMP: true},
+		"respawnd https://list.example.org":                                 {Protocol: "respawnd", Address: "https://list.example.org", Name: "list.example.org", CMP: true},
+		"respawnd http://192.0.2.1:8080/ verified=true name=friends game=a": {Protocol: "respawnd", Address: "http://192.0.2.1:8080", Name: "friends", Game: "a", Verified: true, CMP: true},
+	} {
+		got, err := ParseOtherMaster(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(OtherMaster{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+		if again, err := ParseOtherMaster(got.String()); err != nil || again != got {
+			t.Errorf("%s: read again: %+v, %v", text, again, err)
+		}
+	}
+	lan, _ := ParseOtherMaster("zandronum 192.0.2.1 name=lan")
+	other, _ := ParseOtherMaster("zandronum 192.0.2.1 name=lanparty")
+	if !lan.IsLAN() || other.IsLAN() {
+		t.Errorf("IsLAN: %v, %v", lan.IsLAN(), other.IsLAN())
+	}
+}
+
+func TestParseOtherMasterMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                              "is not a master",
+		"q3":                                            "is not a master",
+		"quake example.org":                             `unknown protocol "quake"; known: gamespy, serverbrowse, zandronum, valve, q3, respawnd`,
+		"q3 example.org":                                "names no protocol of the game",
+		"q3 example.org protocol=x":                     "bad option protocol: is not a whole number",
+		"q3 example.org protocol=1 empty":               `"empty", which is not an option`,
+		"q3 example.org protocol=1 protocol=2":          `the option "protocol" twice`,
+		"q3 example.org protocol=1 as=x":                `unknown option "as"; a q3 master has name, game, protocol`,
+		"gamespy example.org":                           "names no game",
+		"gamespy example.org game=ut enctype=3":         "bad option enctype",
+		"gamespy example.org game=ut list=info":         "bad option list",
+		"gamespy example.org game=ut query=ftp":         "bad option query",
+		"gamespy example.org:0 game=ut":                 "has a bad port",
+		"gamespy 999.1.1.1 game=ut":                     "has a bad host",
+		"gamespy 239.0.0.1 game=ut":                     "has a bad host",
+		`gamespy example.org game=a\b`:                  "bad option game",
+		"respawnd example.org":                          "has an address that is not a web address",
+		"respawnd https://me@example.org":               "has an address that must hold no user",
+		"respawnd https://a.b verified=maybe":           "bad option verified",
+		"zandronum a.b name=x,y":                        "bad option name",
+		"zandronum a.b name=" + strings.Repeat("x", 65): "bad option name",
+	} {
+		if _, err := ParseOtherMaster(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func FuzzParseOtherMaster(f *testing.F) {
+	f.Add("q3 dpmaster.example.org:27950 game=Xonotic protocol=3")
+	f.Add(`valve hl2master.example.org:27011 filter=\gamedir\cstrike`)
+	f.Add("respawnd https://[::1]:1/x verified=1 name=a")
+	f.Add("gamespy [::1]:1 game=a")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := ParseOtherMaster(text)
+		if err != nil {
+			return
+		}
+		if m.Name == "" || m.Host() == "" || len(m.Name) > maxMasterName {
+			t.Fatalf("%q: %+v", text, m)
+		}
+		if again, err := ParseOtherMaster(m.String()); err != nil || again != m {
+			t.Fatalf("%q: read again: %+v, %v; want %+v", m.String(), again, err, m)
+		}
+	})
+}

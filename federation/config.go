@@ -1,0 +1,66 @@
+package federation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/respawnd/respawnd/configs"
+)
+
+// MaxMasters is the maximum number of masters that are read.
+const MaxMasters = 64
+
+// Config is section federation of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// Other masters, at most 64: a protocol, an address, and options. Off while the
+	// list is empty. The forms are
+	//   gamespy HOST[:28900] game=GAME [enctype=0] [list=cmp] [filter=TEXT]
+	//     [query=gs1]
+	//   serverbrowse HOST[:28910] game=GAME [as=GAME] [filter=TEXT]
+	//     [query=gs3]
+	//   zandronum HOST[:15300]
+	//   valve HOST[:27011] [filter=\gamedir\GAME]
+	//   q3 HOST[:27950] [game=NAME] protocol=NUMBER
+	//   respawnd https://HOST [game=GAME] [verified=true]
+	// and each may have name=NAME, for pages, metrics and the log; without it that
+	// is the host, with the game. A master whose name is lan or begins with lan- may
+	// list servers with private addresses, and its host name may lead to one.
+	// enctype is the encryption of the list, 0 to 2; list is cmp or plain; query is
+	// the protocol in which the servers answer, if it is another one than usual.
+	// With verified=true the servers of a respawnd are listed without a query of
+	// our own. Such as:
+	//   federation:
+	//     masters:
+	//       - q3 dpmaster.example.org game=Xonotic protocol=3
+	//       - respawnd https://friends.example.org name=friends
+	Masters []configs.OtherMaster `key:"masters" live:"true"`
+	// How often each master is read, {range}. After a failure sooner at first, then
+	// less often.
+	Every time.Duration `key:"every" default:"5m" range:"30s to 24h" live:"true"`
+	// Entries that are read of the list of one master, {range}.
+	MaxPerMaster int `key:"max_per_master" default:"20000" range:"1 to 200000" live:"true"`
+	// A server leaves the list when no master has told of it for this long, {range},
+	// and not before two readings.
+	Expire time.Duration `key:"expire" default:"15m" range:"1m to 168h" live:"true"`
+}
+
+// Mistakes returns the mistakes of a list of masters as a whole: too many, and those that
+// cannot be told apart.
+func Mistakes(list []configs.OtherMaster) (all []configs.KeyError) {
+	const key = "federation.masters"
+	if len(list) > MaxMasters {
+		all = append(all, configs.KeyError{Key: key, Problem: fmt.Sprintf("has more than %d entries", MaxMasters)})
+	}
+	at := make(map[string]int)
+	for i, m := range list {
+		if first, taken := at[m.Name]; taken {
+			all = append(all, configs.KeyError{
+				Key: key, Value: m.String(), Problem: fmt.Sprintf("has the name of entry %d, %q: add name=NAME", first+1, m.Name),
+			})
+			continue
+		}
+		at[m.Name] = i
+	}
+	return all
+}

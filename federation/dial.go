@@ -1,0 +1,129 @@
+package federation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/netclient"
+)
+
+const (
+	lookupTimeout = 5 * time.Second
+	dialTimeout   = 5 * time.Second
+)
+
+// Errors of a dialer.
+var (
+	errPrivate   = errors.New("its name leads to a private address only; a master that is meant to be there has the name lan")
+	errNoAddress = errors.New("its name has no IPv4 address")
+	errOwn       = errors.New("it is this daemon itself")
+)
+
+// dialer opens sockets to masters.
+type dialer struct {
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error) // IPv4
+	own    func(network string, a netip.AddrPort) bool                  // of this daemon
+}
+
+// resolve returns an address of a host of a master. Names are looked up each time: they
+// may move, and may not lead into private networks, unless the master is named lan.
+func (d *dialer) resolve(ctx context.Context, m *configs.OtherMaster, host, port, network string) (netip.AddrPort, error) {
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		if ip, err = d.find(ctx, m, host); err != nil {
+			return netip.AddrPort{}, err
+		}
+	}
+	a := netip.AddrPortFrom(ip.Unmap(), uint16(number))
+	if d.own(network, a) {
+		return a, errOwn
+	}
+	return a, nil
+}
+
+// find looks a name up, and chooses one of its addresses.
+func (d *dialer) find(ctx context.Context, m *configs.OtherMaster, host string) (netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	list, err := d.lookup(ctx, host)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for i := range list {
+		list[i] = list[i].Unmap()
+	}
+	list = slices.DeleteFunc(list, func(a netip.Addr) bool { return !a.Is4() || a.IsUnspecified() || a.IsMulticast() })
+	if len(list) == 0 {
+		return netip.Addr{}, errNoAddress
+	}
+	if !m.IsLAN() {
+		list = slices.DeleteFunc(list, isPrivate)
+	}
+	if len(list) == 0 {
+		return netip.Addr{}, errPrivate
+	}
+	return list[rand.N(len(list))], nil // it spreads load
+}
+
+// udp opens a socket that receives only from the master.
+func (d *dialer) udp(ctx context.Context, m *configs.OtherMaster) (*netclient.Packets, error) {
+	host, port, err := net.SplitHostPort(m.Address)
+	if err != nil {
+		return nil, err
+	}
+	a, err := d.resolve(ctx, m, host, port, "udp")
+	if err != nil {
+		return nil, err
+	}
+	return netclient.Dial(ctx, a.String())
+}
+
+// tcp connects to the master.
+func (d *dialer) tcp(ctx context.Context, m *configs.OtherMaster) (net.Conn, error) {
+	return d.connect(ctx, m, m.Address)
+}
+
+// connect connects to an address of the master.
+func (d *dialer) connect(ctx context.Context, m *configs.OtherMaster, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	a, err := d.resolve(ctx, m, host, port, "tcp")
+	if err != nil {
+		return nil, err
+	}
+	n := net.Dialer{Timeout: dialTimeout}
+	conn, err := n.DialContext(ctx, "tcp4", a.String())
+	if err != nil {
+		return nil, fmt.Errorf("not connected: %w", err)
+	}
+	return conn, nil
+}
+
+// limitedConn is a connection of which a number of bytes is read.
+type limitedConn struct {
+	net.Conn
+	left int
+}
+
+func (c *limitedConn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, netclient.ErrTooLong
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
+}

@@ -1,0 +1,178 @@
+package federation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/operator"
+)
+
+// scripted fails a number of times.
+type scripted struct {
+	fails int
+	at    []time.Duration // when it was read
+	began time.Time
+}
+
+func (f *scripted) read(_ context.Context, s *source, _ int) (string, error) {
+	f.at = append(f.at, time.Since(f.began))
+	if len(f.at) <= f.fails {
+		return resultRead, errors.New("no answer")
+	}
+	s.tell(found{addr: addr("20.0.0.1:27960"), query: "quake3"})
+	return resultRead, nil
+}
+func (*scripted) follow(context.Context, *source) {}
+func (*scripted) close()                          {}
+
+// A master that fails is tried again, later each time, and logged once; so is the end of
+// its failure.
+func TestBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		var log bytes.Buffer
+		b.log = zerolog.New(&log)
+		s := b.source(t, 0, "q3 a.org protocol=1")
+		script := &scripted{fails: 4, began: time.Now()}
+		s.fetch = script
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { s.run(ctx); close(ended) }()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if st := s.now(0); st.State != operator.MasterFailing || st.Error != "no answer" || st.Failures != 1 || st.Next.IsZero() {
+			t.Errorf("state %+v", st)
+		}
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		if st := s.now(0); st.State != operator.MasterRead || st.Error != "" || st.Failures != 0 || st.Told != 1 {
+			t.Errorf("state %+v", st)
+		}
+		for i, want := range []time.Duration{0, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute} {
+			if i >= len(script.at) {
+				t.Fatalf("read %d times", len(script.at))
+			}
+			wait := script.at[i]
+			if i > 0 {
+				wait -= script.at[i-1]
+			}
+			if i == 0 && wait > firstWithin || i > 0 && (wait < want*9/10 || wait > want*11/10) {
+				t.Errorf("reading %d after %v, want %v", i, wait, want)
+			}
+		}
+		cancel()
+		<-ended
+		b.sweep(time.Now(), time.Hour)
+		if len(b.servers) != 0 || b.list.Len() != 0 {
+			t.Errorf("%d candidates and %d listed after the end", len(b.servers), b.list.Len())
+		}
+		if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "answers again") {
+			t.Errorf("log has %d lines, want 2:\n%s", lines, log.String())
+		}
+	})
+}
+
+// A reload begins and ends sources; metrics are only of masters in the configuration.
+func TestReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		reg := prometheus.NewRegistry()
+		srv := &server{table: b.table, wake: make(chan struct{}, 1)}
+		b.metrics = newMetrics(reg, srv.told)
+		scripts := make(map[string]*scripted)
+		srv.fetch = func(m *configs.OtherMaster) fetcher {
+			scripts[m.Name] = &scripted{began: time.Now()}
+			return scripts[m.Name]
+		}
+		config := func(entries ...string) *Config {
+			c := &Config{Every: 5 * time.Minute, MaxPerMaster: 10, Expire: 15 * time.Minute}
+			for _, e := range entries {
+				c.Masters = append(c.Masters, parse(t, e))
+			}
+			return c
+		}
+		srv.reload(config())
+		if got := (count{srv}).String(); got != "" {
+			t.Errorf("without masters it works on %q", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { _ = srv.serve(ctx); close(ended) }()
+		synctest.Wait()
+		expect := func(when string, want ...string) {
+			t.Helper()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			var got []string
+			for _, st := range srv.states() {
+				got = append(got, st.Name+" "+st.State)
+			}
+			if strings.Join(got, ", ") != strings.Join(want, ", ") {
+				t.Errorf("%s: %v, want %v", when, got, want)
+			}
+			if n := series(t, reg, "respawnd_federation_last_success_timestamp_seconds"); n != len(want) {
+				t.Errorf("%s: %d series, want %d", when, n, len(want))
+			}
+		}
+		expect("empty")
+		srv.reload(config("q3 b.org protocol=1"))
+		expect("one", "b.org read")
+		srv.reload(config("q3 a.org protocol=1", "q3 b.org protocol=1"))
+		expect("another before it", "a.org read", "b.org read")
+		if n := len(scripts["b.org"].at); n != 1 {
+			t.Errorf("the one that stayed was read %d times, want once", n)
+		}
+		if got := (count{srv}).String(); got != "2 other masters" {
+			t.Errorf("it works on %q", got)
+		}
+		srv.reload(config("q3 a.org protocol=2"))
+		expect("changed and removed", "a.org read")
+		srv.reload(config())
+		expect("none")
+		if b.list.Len() != 0 || len(b.servers) != 0 {
+			t.Errorf("%d listed, %d candidates without masters", b.list.Len(), len(b.servers))
+		}
+		cancel()
+		<-ended
+	})
+}
+
+// series returns the number of series of a metric.
+func series(t *testing.T, reg *prometheus.Registry, name string) int {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return len(f.GetMetric())
+		}
+	}
+	return 0
+}
+
+func TestMistakes(t *testing.T) {
+	var many []configs.OtherMaster
+	for range MaxMasters {
+		m := parse(t, "q3 a.org protocol=1")
+		m.Name += strings.Repeat("x", len(many))
+		many = append(many, m)
+	}
+	if got := Mistakes(many); len(got) != 0 {
+		t.Errorf("%d masters: %v", len(many), got)
+	}
+	got := Mistakes(append(many, many[0]))
+	if len(got) != 2 || !strings.Contains(got[0].Problem, "more than 64") || !strings.Contains(got[1].Problem, `name of entry 1, "a.org"`) {
+		t.Errorf("one more: %v", got)
+	}
+}
