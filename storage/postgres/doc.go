@@ -44,8 +44,9 @@
 // transaction of isolation READ COMMITTED with the locks that it needs. Most
 // take one round trip. A step that PostgreSQL ends because of a deadlock or a
 // serialization failure is repeated, at most [maxTries] times. After the loss of
-// a connection only reads are repeated, because the result of a change is then
-// unknown; its error matches storage.ErrUnavailable.
+// a connection only reads are repeated, and changes of which the last statement
+// was not sent. The result of another change is unknown; its error matches
+// storage.ErrUnavailable.
 //
 // The context of a caller ends the wait for a connection, not a step that has
 // begun. Each step has a deadline of its own, so that a server that is away
