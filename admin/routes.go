@@ -185,7 +185,7 @@ func (s *Server) classify(r *http.Request, err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, operator.ErrNoChat):
 		return http.StatusNotImplemented
-	case errors.Is(err, operator.ErrNotRunning):
+	case errors.Is(err, operator.ErrNotRunning), errors.Is(err, storage.ErrUnavailable): // the log has a line about the database
 		return http.StatusServiceUnavailable
 	}
 	s.opt.Log.Error().Str("path", clean.Cut(r.URL.Path, clean.MaxEcho)).Str("error", clean.Cut(err.Error(), clean.MaxEcho)).Msg("admin request not carried out")

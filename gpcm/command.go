@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/storage"
 )
 
 // stage is when a command may be sent.
@@ -230,8 +232,11 @@ func (x *session) told(c *command, err error) *refusal {
 		return why
 	}
 	if untold, tell := x.server.trouble.Tell(time.Now()); tell {
-		x.server.opt.Log.Error().Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
+		fault.Log(x.server.opt.Log, err).Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
 			Int("untold", untold).Msg("command not carried out")
+	}
+	if errors.Is(err, storage.ErrUnavailable) && x.signedIn && c.fail != 0 {
+		return &refusal{code: c.fail, text: texts[codeDatabase]} // the session continues while the database is away
 	}
 	return &refusal{code: codeDatabase}
 }

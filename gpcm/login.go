@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -116,7 +117,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	case errors.Is(err, presence.ErrFull):
 		return &refusal{code: codeLogin, text: "The server is full."}
 	case err != nil:
-		x.server.opt.Log.Error().Err(err).Uint32("profile", uint32(x.profile)).Msg("cannot notify buddies of a login")
+		fault.Log(x.server.opt.Log, err).Err(err).Uint32("profile", uint32(x.profile)).Msg("cannot notify buddies of a login")
 	}
 	if err := x.server.opt.Accounts.Recheck(ctx, l); err != nil {
 		x.server.opt.Hub.SignOut(ctx, x)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -152,7 +153,7 @@ func (s *Server) sweepOnce(ctx context.Context, watch *clock.Watch, now time.Tim
 func (s *Server) sweep(ctx context.Context, what string, before time.Time, remove func(context.Context, time.Time) (int, error)) {
 	n, err := remove(ctx, before)
 	if err != nil && ctx.Err() == nil {
-		s.opt.Log.Error().Err(err).Str("what", what).Msg("cannot remove expired records")
+		fault.Log(s.opt.Log, err).Err(err).Str("what", what).Msg("cannot remove expired records")
 	}
 	if n > 0 {
 		s.opt.Log.Info().Str("what", what).Int("count", n).Msg("removed expired records")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -152,6 +153,6 @@ func (s *Server) announceMessages(ctx context.Context, to storage.ProfileID) {
 // troubled logs a fault of the store, not too often.
 func (s *Server) troubled(err error, what string) {
 	if untold, tell := s.trouble.Tell(time.Now()); tell {
-		s.opt.Log.Error().Err(err).Int("untold", untold).Msg(what)
+		fault.Log(s.opt.Log, err).Err(err).Int("untold", untold).Msg(what)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -142,7 +143,7 @@ func (s *Server) registerCDKey(ctx context.Context, id storage.ProfileID, game, 
 	if err == nil {
 		return
 	}
-	level := s.opt.Log.Error()
+	level := fault.Log(s.opt.Log, err)
 	if _, refused := errors.AsType[accounts.Refusal](err); refused {
 		level = s.opt.Log.Debug()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -143,7 +144,7 @@ func (x *session) handle(ctx context.Context, m gamespy.Message) error {
 		result, err = x.server.perform(context.WithoutCancel(ctx), &c, r, &x.out)
 		if err != nil {
 			if untold, tell := x.server.trouble.Tell(time.Now()); tell {
-				x.log.Error().Str("command", c.name).Err(err).Int("untold", untold).Msg("request not carried out")
+				fault.Log(x.log, err).Str("command", c.name).Err(err).Int("untold", untold).Msg("request not carried out")
 			}
 		}
 	}

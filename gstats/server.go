@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -157,6 +158,6 @@ func (s *Server) troubled(ctx context.Context, err error, what string) {
 		return
 	}
 	if untold, tell := s.trouble.Tell(time.Now()); tell {
-		s.opt.Log.Error().Err(err).Int("lines_left_out", untold).Msg(what)
+		fault.Log(s.opt.Log, err).Err(err).Int("lines_left_out", untold).Msg(what)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -156,7 +157,7 @@ func (x *session) refuseLogin(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	default:
-		x.server.opt.Log.Error().Err(err).Msg("login not checked")
+		fault.Log(x.server.opt.Log, err).Err(err).Msg("login not checked")
 	}
 	if x.failedLogins++; x.failedLogins >= maxLogins {
 		return endedLogins
@@ -176,7 +177,7 @@ func (x *session) registerNick(ctx context.Context, m *message) error {
 		return x.suggest(ctx, namespace, m.params[1], why)
 	}
 	if err != nil {
-		x.server.opt.Log.Error().Err(err).Msg("unique nick not registered")
+		fault.Log(x.server.opt.Log, err).Err(err).Msg("unique nick not registered")
 		return x.sendNow(appendText(appendNumeric(nil, numNickSuggestion, "*", "0", `\`), "Database error"))
 	}
 	x.uniqueNick, x.namespace = p.UniqueNickIn(namespace), namespace

@@ -24,7 +24,7 @@ func wholePath(path string) string {
 // doubtNewFolder is strayed for a folder without a store, which no daemon
 // holds; otherwise it notes that the folder is new.
 func (p *program) doubtNewFolder(ctx context.Context, cfg *services.Config) error {
-	if _, err := os.Lstat(daemon.StorePath(cfg)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(daemon.HeldPath(cfg)); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening it reports any error
 	}
 	if err := strayed(ctx, cfg); err != nil {

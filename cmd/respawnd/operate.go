@@ -88,7 +88,7 @@ func (p *program) connectStore(ctx context.Context, cfg *services.Config) (opera
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	closeStore := func() error {
-		return errors.Join(store.Close(), adopt(daemon.StorePath(cfg)), adopt(cfg.Accounts.KeyPath(cfg.DataDir)))
+		return errors.Join(store.Close(), adopt(daemon.HeldPath(cfg)), adopt(cfg.Accounts.KeyPath(cfg.DataDir)))
 	}
 	op, err := p.local(ctx, cfg, store)
 	if err != nil {

@@ -78,6 +78,12 @@ func (p *program) restore(ctx context.Context, cfg *services.Config, path string
 		return fmt.Errorf("%s: nothing was changed: %w", path, err)
 	}
 	m.Files = slices.DeleteFunc(m.Files, func(f backup.File) bool { return f.Name == files.PackName })
+	if cfg.Storage.Shared() {
+		if err := p.restoreInto(ctx, cfg, dir, "the backup of "+m.Created.Format(time.RFC3339)); err != nil {
+			return fmt.Errorf("%s: no file was changed: %w", path, err)
+		}
+		m.Files = slices.DeleteFunc(m.Files, func(f backup.File) bool { return f.Name == daemon.StoreName })
+	}
 	return p.putInPlace(dir, m, target)
 }
 
@@ -181,6 +187,13 @@ func checkRestored(ctx context.Context, dir string) (err error) {
 // notRunning makes sure that no daemon uses the data folder. Other errors of
 // the store are ignored, since the backup replaces it.
 func notRunning(ctx context.Context, cfg *services.Config) error {
+	if cfg.Storage.Shared() {
+		lock, err := engine.Lock(cfg.DataDir, probeStore)
+		if err != nil {
+			return fmt.Errorf("stop the daemon first: %w", err)
+		}
+		return lock.Close()
+	}
 	if _, err := os.Stat(daemon.StorePath(cfg)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -83,6 +83,7 @@ var ranks = map[string]int{
 	"internal/cluster/natsbus":     2,
 	"master/replica":               2,
 	"internal/chatrules":           2,
+	"internal/fault":               2,
 	"internal/files":               2,
 	"internal/foreign":             2,
 	"internal/history":             2,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +22,12 @@ const StoreName = engine.FileName
 // StorePath returns the path of the store in the data folder, which exists only if
 // the engine is bolt.
 func StorePath(c Config) string { return newSettings(c).storePath() }
+
+// HeldPath returns the path of the file in the data folder that a running daemon holds.
+func HeldPath(c Config) string {
+	s := newSettings(c)
+	return filepath.Join(s.DataDir, s.Storage.HeldFile())
+}
 
 // OpenStore creates the data folder if it is missing and opens the store. If another
 // process uses the folder, it waits for it; after that time the error wraps

@@ -37,6 +37,11 @@ func (d *Daemon) measure() {
 		}),
 		newOptional("respawnd_disk_free_bytes", "Bytes that the daemon may still write to the disk of its data folder.", d.writable.freeBytes),
 	)
+	if d.settings.Load().Storage.Shared() {
+		in.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "respawnd_postgres_away_seconds", Help: "Time for which the database has been away, 0 while it is there.",
+		}, d.writable.awaySeconds)
+	}
 	d.measureWrites(in)
 	d.reloads = newReloads(in, time.Now())
 }

@@ -13,12 +13,16 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/storage"
 )
 
 const (
 	// writeCheckEvery is the time after the last write at which the daemon checks
 	// that the store can still be written.
 	writeCheckEvery = 8 * time.Second
+	// databaseCheckEvery is writeCheckEvery for a database that is away: it may be back
+	// at any moment.
+	databaseCheckEvery = time.Second
 	// minWriteCheck is the least time between two checks.
 	minWriteCheck = time.Second
 	// writeStalled is the time after which an unfinished write or check counts as
@@ -47,10 +51,20 @@ type storeWatch struct {
 	disk  disk
 	log   zerolog.Logger
 
-	failing atomic.Pointer[error]     // why it cannot be written; nil: it can
+	failing atomic.Pointer[failure]   // why it cannot be written; nil: it can
 	looking atomic.Pointer[time.Time] // when the check that is under way began; nil: none is
 	free    atomic.Uint64             // bytes on the disk at the last check
 }
+
+// failure says why and since when the store cannot be written.
+type failure struct {
+	err   error
+	since time.Time
+}
+
+// away reports whether the store is a database that is away, rather than a disk that
+// fails.
+func away(err error) bool { return errors.Is(err, storage.ErrUnavailable) }
 
 // disk is the disk of the store.
 type disk struct {
@@ -108,6 +122,9 @@ func (w *storeWatch) watchStalls(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
+			if away(w.cause()) {
+				continue // look reports it
+			}
 			is := w.underWay(now) >= writeStalled
 			switch err := w.err(); {
 			case is && !was:
@@ -124,14 +141,23 @@ func (w *storeWatch) watchStalls(ctx context.Context) {
 const (
 	notWritable   = "the store cannot be written; /readyz answers 503 until it can"
 	writableAgain = "the store can be written again"
+
+	databaseAway  = "the database is away: lists, heartbeats and sessions continue, what needs it is refused, and /readyz answers 503 until it is back"
+	databaseAgain = "the database is back"
 )
 
 // next returns the time until the next check.
 func (w *storeWatch) next(now time.Time) time.Duration {
-	if w.failing.Load() != nil {
+	if f := w.failing.Load(); f != nil {
+		if away(f.err) {
+			return databaseCheckEvery
+		}
 		return writeCheckEvery
 	}
-	last, _ := w.store.LastWrite()
+	last, err := w.store.LastWrite()
+	if away(err) {
+		return databaseCheckEvery
+	}
 	return min(max(writeCheckEvery-now.Sub(last), minWriteCheck), writeCheckEvery)
 }
 
@@ -152,28 +178,61 @@ func (w *storeWatch) look(ctx context.Context, now time.Time) {
 	}
 	was := w.failing.Load()
 	switch {
+	case err != nil && was == nil:
+		w.failing.Store(&failure{err, now})
+		w.log.Error().Err(err).Msg(chosen(away(err), databaseAway, notWritable))
 	case err != nil:
-		w.failing.Store(&err)
-		if was == nil {
-			w.log.Error().Err(err).Msg(notWritable)
-		}
+		w.failing.Store(&failure{err, was.since})
 	case was != nil:
 		w.failing.Store(nil)
+		if away(was.err) {
+			w.log.Info().Stringer("after", time.Since(was.since).Round(time.Second)).Msg(databaseAgain)
+			return
+		}
 		w.log.Info().Msg(writableAgain)
 	}
+}
+
+// chosen returns yes if it is true, and no otherwise.
+func chosen(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// awaySeconds returns how long the database has been away, 0 if it is not.
+func (w *storeWatch) awaySeconds() float64 {
+	if f := w.failing.Load(); f != nil && away(f.err) {
+		return time.Since(f.since).Seconds()
+	}
+	return 0
+}
+
+// cause returns why the last check failed, nil if it did not.
+func (w *storeWatch) cause() error {
+	if f := w.failing.Load(); f != nil {
+		return f.err
+	}
+	return nil
 }
 
 // err returns why the store cannot be written, nil if it can.
 func (w *storeWatch) err() error {
 	err := error(nil)
-	if failing := w.failing.Load(); failing != nil {
-		err = *failing
+	if f := w.failing.Load(); f != nil && away(f.err) {
+		return fmt.Errorf("the database has been away for %v: %w", time.Since(f.since).Round(time.Second), f.err)
+	} else if f != nil {
+		err = f.err
 	} else if d := w.underWay(time.Now()); d >= writeStalled {
 		err = fmt.Errorf("a write has been under way for %v", d.Round(time.Second))
 	} else {
 		_, err = w.store.LastWrite()
 	}
-	if err != nil {
+	switch {
+	case away(err):
+		return fmt.Errorf("the database is away: %w", err)
+	case err != nil:
 		return fmt.Errorf("the store cannot be written: %w", err)
 	}
 	return nil
@@ -188,8 +247,12 @@ func (w *storeWatch) underWay(now time.Time) time.Duration {
 	return d
 }
 
-// diskOf returns the disk of the data folder.
+// diskOf returns the disk of the data folder. A database is on another one, which its
+// server watches.
 func diskOf(s *settings) disk {
+	if s.Storage.Shared() {
+		return disk{free: func() (uint64, error) { return backup.FreeSpace(s.DataDir) }, room: func(bool) error { return nil }}
+	}
 	return disk{free: func() (uint64, error) { return backup.FreeSpace(s.DataDir) }, room: roomBeside(s.storePath(), s.DataDir)}
 }
 

@@ -4,9 +4,48 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/transfer"
 )
 
-// Backup implements Store. Replaced by the copy.
-func (d *database) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	return 0, errors.New("not built")
+// BackupWork returns the path in a data folder of the work files of a backup.
+func BackupWork(dataDir string) string { return filepath.Join(dataDir, "backup") }
+
+// Backup implements Store: it copies the database as it is now into a file of
+// storage/bolt. Others may change the database meanwhile.
+func (d *database) Backup(ctx context.Context, w io.Writer) (n int64, err error) {
+	dir, err := backup.PartDir(BackupWork(d.dir))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, FileName)
+	if err := d.copyTo(ctx, path); err != nil {
+		return 0, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.Copy(w, f)
+}
+
+// copyTo copies the database to a new file.
+func (d *database) copyTo(ctx context.Context, path string) (err error) {
+	from, err := d.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := bolt.Open(ctx, path, bolt.Options{NoSync: true}) // the copy of it is what must survive
+	if err != nil {
+		return err
+	}
+	_, err = transfer.Copy(ctx, from, to, transfer.Options{Damaged: func(string, error) {}})
+	return errors.Join(err, to.Close())
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/storage/postgres"
+	"github.com/respawnd/respawnd/storage/transfer"
 )
 
 // FileName is the name of the file of a bolt store in the data folder, and of the copy
@@ -30,6 +31,24 @@ const FileName = "respawnd.db"
 // lockName is the file in the data folder that a daemon locks if its store is
 // elsewhere.
 const lockName = "respawnd.lock"
+
+// HeldFile returns the name of the file in the data folder that a daemon holds.
+func (c *Config) HeldFile() string {
+	if c.Shared() {
+		return lockName
+	}
+	return FileName
+}
+
+// Lock holds a data folder whose store is elsewhere, as a daemon does. If another process
+// holds it, the error matches ErrInUse.
+func Lock(dataDir string, wait time.Duration) (io.Closer, error) {
+	lock, err := bolt.Lock(filepath.Join(dataDir, lockName), wait)
+	if err != nil {
+		return nil, folderError(dataDir, err)
+	}
+	return lock, nil
+}
 
 // ErrInUse means that another process uses the data folder.
 var ErrInUse = bolt.ErrInUse
@@ -91,7 +110,19 @@ func Open(ctx context.Context, opt Options) (Store, error) {
 	if err != nil {
 		return nil, folderError(opt.DataDir, err)
 	}
+	if err := finished(ctx, store); err != nil {
+		return nil, errors.Join(folderError(opt.DataDir, err), store.Close())
+	}
 	return store, nil
+}
+
+// finished refuses a store into which a copy was interrupted.
+func finished(ctx context.Context, s storage.Carrier) error {
+	mark, err := s.CopyMark(ctx)
+	if err == nil && mark != "" {
+		err = fmt.Errorf("%w: run the same \"respawnd storage copy\" or \"respawnd restore\" again to complete it", transfer.ErrUnfinished)
+	}
+	return err
 }
 
 // folderError explains why the data folder cannot be used.
@@ -117,9 +148,9 @@ var (
 )
 
 func openPostgres(ctx context.Context, opt Options) (Store, error) {
-	lock, err := bolt.Lock(filepath.Join(opt.DataDir, lockName), opt.LockWait)
+	lock, err := Lock(opt.DataDir, opt.LockWait)
 	if err != nil {
-		return nil, folderError(opt.DataDir, err)
+		return nil, err
 	}
 	store, err := waitForPostgres(ctx, opt)
 	if err != nil {
@@ -132,9 +163,12 @@ func openPostgres(ctx context.Context, opt Options) (Store, error) {
 	return db, nil
 }
 
-// complete refuses a database into which a copy is under way, and warns if the data
+// complete refuses a database into which a copy was interrupted, and warns if the data
 // folder has a store that nothing was copied from.
 func (d *database) complete(ctx context.Context, opt Options) error {
+	if err := finished(ctx, d); err != nil {
+		return fmt.Errorf("%s: %w", opt.Config.Postgres.key(), err)
+	}
 	n, err := d.CountUsers(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", opt.Config.Postgres.key(), err)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/subtle"
 	"encoding/binary"
+	"errors"
 	"sync"
+
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -68,7 +71,11 @@ func (l *Local) forgetTold(id storage.ProfileID) {
 // later announcement would follow, so it continues when ctx is over.
 func (l *Local) announceGone(ctx context.Context, id storage.ProfileID) {
 	if err := l.announce(context.WithoutCancel(ctx), id); err != nil && ctx.Err() == nil {
-		l.log.Error().Err(err).Uint32("profile", uint32(id)).Msg("cannot notify watchers")
+		level := zerolog.ErrorLevel
+		if errors.Is(err, storage.ErrUnavailable) {
+			level = zerolog.DebugLevel // the daemon has logged it
+		}
+		l.log.WithLevel(level).Err(err).Uint32("profile", uint32(id)).Msg("cannot notify watchers")
 	}
 }
 

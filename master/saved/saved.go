@@ -76,7 +76,7 @@ func (l *List) Run(ctx context.Context, every func() time.Duration) {
 			continue
 		}
 		err := l.save(ctx)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrUnavailable) { // else the daemon has logged it
 			l.Log.Error().Err(err).Msg("the server list was not saved")
 		}
 		if err == nil {

@@ -94,3 +94,18 @@ func (s *Store) inspect(ctx context.Context, steps []migration) (r Report, err e
 	})
 	return r, err
 }
+
+// Daemons returns the daemons that are connected to the database, as their names and
+// addresses.
+func (s *Store) Daemons(ctx context.Context) (list []string, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `SELECT DISTINCT application_name || coalesce(' at ' || host(client_addr), '') FROM pg_stat_activity
+			WHERE datname = current_database() AND (application_name = $1 OR starts_with(application_name, $1 || '/')) ORDER BY 1`, daemonName)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return list, err
+}

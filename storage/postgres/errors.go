@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -55,7 +56,20 @@ type unavailableError struct {
 }
 
 func (e *unavailableError) Error() string {
-	return storage.ErrUnavailable.Error() + ": " + e.err.Error()
+	return storage.ErrUnavailable.Error() + ": " + oneLine(e.err.Error())
+}
+
+// oneLine shortens an error of pgx, which has a line for each attempt to connect, with
+// TLS and without, to its first line and the different reasons.
+func oneLine(text string) string {
+	lines := strings.Split(text, "\n")
+	kept := lines[:1]
+	for _, l := range lines[1:] {
+		if l = strings.TrimSpace(l); !slices.Contains(kept, l) {
+			kept = append(kept, l)
+		}
+	}
+	return strings.Join(kept, " ")
 }
 func (e *unavailableError) Unwrap() error { return e.err }
 

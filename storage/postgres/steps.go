@@ -131,6 +131,12 @@ func (s *Store) try(ctx context.Context, fn func(context.Context, *pgxpool.Conn)
 	defer release(conn)
 	begun, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout+s.slack)
 	defer cancel()
+	if s.asOf != nil {
+		if err := s.asOf.enter(begun, conn); err != nil {
+			return s.result(conn, err)
+		}
+		defer s.asOf.leave(begun, conn)
+	}
 	return s.result(conn, fn(begun, conn))
 }
 

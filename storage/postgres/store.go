@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ import (
 
 // Defaults of Options.
 const (
+	daemonName = "respawnd"
+
 	// DefaultStatementTimeout is how long a statement may take.
 	DefaultStatementTimeout = 10 * time.Second
 	// minConns is the lowest default of MaxConns.
@@ -40,6 +43,8 @@ const (
 // Options configure how a database is used. The zero value is right for a lone
 // daemon.
 type Options struct {
+	// Program is the name that the database shows for its connections; empty: respawnd.
+	Program string
 	// Node is the name of this node: each node saves a server list of its own.
 	Node string
 	// MaxConns is the maximum number of connections; 0: twice the processors, at
@@ -63,6 +68,8 @@ type Store struct {
 	log     zerolog.Logger
 	metrics *metrics
 	writes  writes
+
+	asOf *asOf // the moment that it reads at; nil: it reads and writes the present
 
 	saving   chan struct{} // full while a server list is saved
 	maxAudit atomic.Int64  // entries
@@ -139,7 +146,7 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 		timeout = DefaultStatementTimeout
 	}
 	for name, value := range map[string]string{
-		"application_name":                    applicationName(opt.Node),
+		"application_name":                    applicationName(opt),
 		"statement_timeout":                   milliseconds(timeout),
 		"idle_in_transaction_session_timeout": milliseconds(timeout + netSlack),
 		"default_transaction_isolation":       "read committed",
@@ -152,11 +159,12 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 }
 
 // applicationName is the name that pg_stat_activity shows.
-func applicationName(node string) string {
-	if node == "" {
-		return "respawnd"
+func applicationName(opt Options) string {
+	name := cmp.Or(opt.Program, daemonName)
+	if opt.Node == "" {
+		return name
 	}
-	return "respawnd/" + node
+	return name + "/" + opt.Node
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
@@ -209,7 +217,12 @@ func (s *Store) checkServer(ctx context.Context) error {
 // for a server that does not answer: the steps then fail with the end of the
 // process.
 func (s *Store) Close() error {
-	s.closed.Store(true)
+	if closed := s.closed.Swap(true); s.asOf != nil {
+		if !closed {
+			s.asOf.close()
+		}
+		return nil
+	}
 	done := make(chan struct{})
 	go func() {
 		s.pool.Close() // gives each connection 15 seconds

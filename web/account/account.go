@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -284,9 +285,13 @@ func (v *visit) fault(err error) {
 		err = v.r.Context().Err() // the visitor is gone; not a fault of the server
 		v.Log().Debug().Err(err).Msg("visitor left")
 	} else if untold, tell := v.trouble.Tell(time.Now()); tell {
-		v.Log().Error().Err(err).Str("path", v.r.Pattern).Int("untold", untold).Msg("page of an account failed")
+		fault.Log(*v.Log(), err).Err(err).Str("path", v.r.Pattern).Int("untold", untold).Msg("page of an account failed")
 	}
-	v.Fail(v.w, v.r, http.StatusInternalServerError, "something went wrong here; try again later")
+	code := http.StatusInternalServerError
+	if errors.Is(err, storage.ErrUnavailable) {
+		code = http.StatusServiceUnavailable
+	}
+	v.Fail(v.w, v.r, code, "something went wrong here; try again later")
 }
 
 // goTo redirects the visitor to another page of this site after a form. The

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -74,7 +75,7 @@ func (r *Room) answer(q *soap.Request, c *certificate, private []byte, err error
 		r.note(q, verdicts.AccountRefused, err.Error())
 	default:
 		if untold, tell := r.faults.Tell(time.Now()); tell {
-			r.opt.Log.Error().Err(err).Int("untold", untold).Msg("a sign-in failed")
+			fault.Log(r.opt.Log, err).Err(err).Int("untold", untold).Msg("a sign-in failed")
 		}
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -127,7 +128,7 @@ func (room *Room) handler(do func(context.Context, *soap.Request, player) (*ids,
 		case codeOK:
 			return reply(r.Method, codeOK, "", with)
 		case codeServer:
-			room.opt.Log.Error().Err(err).Str("method", r.Method).Msg("a request of the competition service failed")
+			fault.Log(room.opt.Log, err).Err(err).Str("method", r.Method).Msg("a request of the competition service failed")
 			return reply(r.Method, c, "server error", nil)
 		case codeReport, codeAttachments, codeIdentity, codeSession, codeLimit:
 		}

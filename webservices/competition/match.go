@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -118,7 +119,7 @@ func (room *Room) submit(ctx context.Context, s *session, sub submission) error 
 func (room *Room) settleDue(ctx context.Context, now time.Time) {
 	for _, s := range room.sessions.sweep(now) {
 		if err := room.settle(ctx, s, now); err != nil && ctx.Err() == nil {
-			room.opt.Log.Error().Err(err).Msg("a match cannot be settled")
+			fault.Log(room.opt.Log, err).Err(err).Msg("a match cannot be settled")
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -144,13 +145,13 @@ func (room *Room) Serve(ctx context.Context) {
 func (room *Room) restore(ctx context.Context) {
 	for m, err := range room.opt.Store.OpenMatches(ctx) {
 		if err != nil {
-			room.opt.Log.Error().Err(err).Msg("an open match cannot be read")
+			fault.Log(room.opt.Log, err).Err(err).Msg("an open match cannot be read")
 			continue
 		}
 		if id, ok := ParseGUID(m.Session); ok {
 			// Its owner is not counted: it may have as many new ones.
 			if err := room.sessions.add(id, &session{match: m, open: true}, room.opt.Now()); err != nil {
-				room.opt.Log.Error().Err(err).Msg("an open match cannot be restored")
+				fault.Log(room.opt.Log, err).Err(err).Msg("an open match cannot be restored")
 			}
 		}
 	}
@@ -159,6 +160,6 @@ func (room *Room) restore(ctx context.Context) {
 // sweep removes matches that are too old.
 func (room *Room) sweep(ctx context.Context) {
 	if _, err := room.opt.Store.SweepMatches(ctx, room.opt.Now().Add(-room.live.Load().Age)); err != nil && ctx.Err() == nil {
-		room.opt.Log.Error().Err(err).Msg("old matches cannot be removed")
+		fault.Log(room.opt.Log, err).Err(err).Msg("old matches cannot be removed")
 	}
 }

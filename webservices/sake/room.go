@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -106,7 +107,7 @@ func (r *Room) Serve(ctx context.Context) {
 	for {
 		n, err := r.opt.Store.SweepSake(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.opt.Log.Error().Err(err).Msg("ratings of deleted records were not removed")
+			fault.Log(r.opt.Log, err).Err(err).Msg("ratings of deleted records were not removed")
 		}
 		if n > 0 {
 			r.opt.Log.Info().Int("ratings", n).Msg("removed ratings of deleted records and profiles")
@@ -195,7 +196,7 @@ func (r *Room) resultOf(q *soap.Request, err error) result {
 		why = resultOfStore(err)
 	}
 	if why == databaseUnavailable && !errors.Is(err, context.Canceled) {
-		r.opt.Log.Error().Err(err).Str("method", q.Method).Msg("SAKE request failed")
+		fault.Log(r.opt.Log, err).Err(err).Str("method", q.Method).Msg("SAKE request failed")
 	}
 	detail := q.Method + " " + why.String()
 	if name := q.Body.Text("tableid"); storage.CheckSakeName("table", name) == nil {

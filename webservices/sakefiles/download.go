@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/query"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -52,7 +53,7 @@ func (r *Room) send(w http.ResponseWriter, req *http.Request, q *soap.Request) (
 	case errors.Is(err, storage.ErrNotFound):
 		return NotFound, resultNotFound
 	case err != nil:
-		r.opt.Log.Error().Err(err).Uint32("file", uint32(id)).Msg("a file of a player cannot be read")
+		fault.Log(r.opt.Log, err).Err(err).Uint32("file", uint32(id)).Msg("a file of a player cannot be read")
 		return ServerError, resultFailed
 	}
 	defer func() { _ = content.Close() }()

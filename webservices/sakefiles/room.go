@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -122,14 +123,14 @@ func (r *Room) Serve(ctx context.Context) {
 
 func (r *Room) flush(ctx context.Context) {
 	if err := r.files.Flush(ctx); err != nil && ctx.Err() == nil {
-		r.opt.Log.Error().Err(err).Msg("numbers of downloads were not stored")
+		fault.Log(r.opt.Log, err).Err(err).Msg("numbers of downloads were not stored")
 	}
 }
 
 func (r *Room) sweep(ctx context.Context) {
 	s, err := r.files.Sweep(ctx)
 	if err != nil && ctx.Err() == nil {
-		r.opt.Log.Error().Err(err).Msg("contents that belong to no file were not removed")
+		fault.Log(r.opt.Log, err).Err(err).Msg("contents that belong to no file were not removed")
 	}
 	if s.Lost > 0 {
 		r.opt.Log.Error().Int("files", s.Lost).Msg("files of players have lost their content; \"respawnd restore\" puts a backup in their place")

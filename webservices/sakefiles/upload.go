@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -215,7 +216,7 @@ func (r *Room) resultOf(err error) (Result, string) {
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDeleted):
 		return NotFound, resultNotFound // of the profile
 	}
-	r.opt.Log.Error().Err(err).Msg("an upload was not stored")
+	fault.Log(r.opt.Log, err).Err(err).Msg("an upload was not stored")
 	return ServerError, resultFailed
 }
 
