@@ -18,7 +18,8 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Web services of games", Optional: true, Steps: c.steps(), Check: c.check,
-		Files: func(dataDir string) map[string]string { return map[string]string{auth.KeyName: c.KeyPath(dataDir)} },
+		Files:      func(dataDir string) map[string]string { return map[string]string{auth.KeyName: c.KeyPath(dataDir)} },
+		SharedKeys: map[string]string{auth.KeyName: "webservices.key_file"},
 	}
 }
 

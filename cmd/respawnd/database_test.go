@@ -208,3 +208,21 @@ func withAnn(t *testing.T, dir string) *running {
 		"--email", "Ann@example.com", "--nick", "Ann", "--uniquenick", "Ann", "--password-stdin")
 	return d
 }
+
+// TestOtherKeys starts a second node with other keys on the database of a first one.
+func TestOtherKeys(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	dir, other := t.TempDir(), t.TempDir()
+	start(t, dir, onPostgres(url)...).stop()
+	const advice = "copy their file to this node"
+	env := append(testEnv(other), onPostgres(url)...)
+	refused(t, exitFailure, env, []string{"serve"}, "accounts.key_file", "account.key", "webservices.key_file", "webservices.key", advice)
+	for _, name := range []string{"account.key", "webservices.key"} {
+		if err := os.WriteFile(filepath.Join(other, name), []byte(readFile(t, filepath.Join(dir, name))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := start(t, other, onPostgres(url)...)
+	second.stop()
+}

@@ -4,6 +4,8 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,6 +120,13 @@ func (r *keyring) alsoOpens(old *keyring) {
 			r.aeads[id] = aead
 		}
 	}
+}
+
+// KeyFingerprint returns what tells the key files of two stores apart, and stays when
+// the sealing key is rotated. It says nothing about the keys.
+func (s *Service) KeyFingerprint() string {
+	sum := sha256.Sum256(append([]byte("respawnd key file\x00"), s.keys.Load().file.Digest...))
+	return hex.EncodeToString(sum[:8])
 }
 
 // readKeys reads a key file. For a missing one the error matches

@@ -31,6 +31,15 @@ func (d *Daemon) joinCluster(ctx context.Context, s *settings) error {
 	return nil
 }
 
+// node returns the name of this node in its cluster, empty without one.
+func (s *settings) node() string {
+	if !s.Cluster.On() {
+		return ""
+	}
+	o, _ := s.Cluster.Options() // joinCluster reports the error; the name does not depend on it
+	return o.Node
+}
+
 // announce makes this node a live one for the others.
 func (n *node) announce() {
 	if n.bus != nil {

@@ -99,7 +99,9 @@ func (d *Daemon) open(ctx context.Context) error {
 		return err
 	}
 	d.metrics = prometheus.NewRegistry()
-	d.store, err = openStore(ctx, s, engine.Options{LockWait: storeWait, Patient: true, Log: d.log, Registerer: d.metrics})
+	d.store, err = openStore(ctx, s, engine.Options{
+		LockWait: storeWait, Patient: true, Node: s.node(), Log: d.log, Registerer: d.metrics,
+	})
 	if err != nil {
 		return err
 	}
@@ -132,7 +134,10 @@ func (d *Daemon) open(ctx context.Context) error {
 		return err
 	}
 	s.checkOpenFiles(d.log)
-	return d.openServices(ctx, s)
+	if err := d.openServices(ctx, s); err != nil {
+		return err
+	}
+	return d.compareKeys(ctx, s)
 }
 
 // limits returns the limits of the list.

@@ -68,6 +68,9 @@ type Descriptor struct {
 	// Files returns the files of the service that a backup holds, by name there, for
 	// a data folder.
 	Files func(dataDir string) map[string]string
+	// SharedKeys are those of Files that must be the same on all nodes that use a
+	// database, with the keys of the configuration that name them.
+	SharedKeys map[string]string
 	// Check returns the mistakes in the service's files and settings that can
 	// only be found on this machine, for a data folder.
 	Check func(dataDir string, when Moment) error
