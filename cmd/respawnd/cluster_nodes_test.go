@@ -22,15 +22,15 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// clusterNode is a node of a cluster in this process.
-type clusterNode struct {
+// quietNode is a node of a cluster in this process, which no test kills.
+type quietNode struct {
 	*running
 	operator.Operator // through the admin API
 }
 
-// startNodes starts nodes of a cluster in this process, on one database. They see each
+// startQuietNodes starts nodes of a cluster in this process, on one database. They see each
 // other when it returns. more are variables for all of them.
-func startNodes(t *testing.T, on []string, names []string, more ...string) (nodes []*clusterNode) {
+func startQuietNodes(t *testing.T, on []string, names []string, more ...string) (nodes []*quietNode) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts several daemons")
@@ -53,7 +53,7 @@ func startNodes(t *testing.T, on []string, names []string, more ...string) (node
 		must(t, err)
 		op, err := admin.NewClient(d.address["admin"].String(), token)
 		must(t, err)
-		nodes = append(nodes, &clusterNode{d, op})
+		nodes = append(nodes, &quietNode{d, op})
 		if peer == "" {
 			peer = d.waitFor("joined", 0, message("joined the cluster")).text("address")
 		}
@@ -63,7 +63,7 @@ func startNodes(t *testing.T, on []string, names []string, more ...string) (node
 }
 
 // waitNodes waits until every node sees all of them.
-func waitNodes(t *testing.T, nodes []*clusterNode) {
+func waitNodes(t *testing.T, nodes []*quietNode) {
 	t.Helper()
 	for i, d := range nodes {
 		eventually(t, fmt.Sprintf("node %d sees all nodes", i), func() bool {
@@ -76,7 +76,7 @@ func waitNodes(t *testing.T, nodes []*clusterNode) {
 // negotiation, and with three addresses the ports of a symmetric NAT are foreseen.
 func TestClusterNATNeg(t *testing.T) {
 	t.Parallel()
-	nodes := startNodes(t, []string{"natneg"}, []string{"a", "b", "c"})
+	nodes := startQuietNodes(t, []string{"natneg"}, []string{"a", "b", "c"})
 	for name, tc := range map[string]struct {
 		player natnegtest.Kind
 		to     [2][3]int // the nodes that the players take for natneg1 to 3
@@ -130,7 +130,7 @@ func TestClusterTables(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t, false)
 	hooks := fmt.Sprintf(`[{name: bot, url: %q, format: discord, events: [bans], allow: [127.0.0.1]}]`, in.url)
-	nodes := startNodes(t, []string{"qr2", "serverbrowse"}, []string{"a", "b", "c"}, variable("webhooks", hooks))
+	nodes := startQuietNodes(t, []string{"qr2", "serverbrowse"}, []string{"a", "b", "c"}, variable("webhooks", hooks))
 	a, b, c := nodes[0], nodes[1], nodes[2]
 	at := quietLoopback(t)
 	guest := newHostAt(t, netip.AddrPortFrom(at, 0), b.address["qr2"], "hostname", "guest")
