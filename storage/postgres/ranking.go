@@ -174,25 +174,28 @@ func (c *chunk) join(ctx context.Context, q querier) error {
 	return err
 }
 
-// rankingParts are the parts of the board $1, $2 with the number of places above each.
-const rankingParts = `parts AS MATERIALIZED (
-	SELECT down, profile, n, (sum(n) OVER (ORDER BY down, profile))::bigint - n AS above
-	FROM score_chunks WHERE game = $1 AND board = $2)`
-
-// rankOfDown is the rank of a score, whose column is in place of %s.
-const rankOfDown = `(SELECT 1 + p.above + (SELECT count(*) FROM scores AS a WHERE a.game = $1 AND a.board = $2
+// rankOfDown is the rank of a score on the board $1, $2, whose column is in place of %s: it
+// adds up the parts that are above it, and counts the places in its own.
+const rankOfDown = `(SELECT 1 + (SELECT coalesce(sum(n), 0)::bigint FROM score_chunks AS a
+		WHERE a.game = $1 AND a.board = $2 AND (a.down, a.profile) < (p.down, p.profile))
+	+ (SELECT count(*) FROM scores AS a WHERE a.game = $1 AND a.board = $2
 		AND (a.down, a.profile) >= (p.down, p.profile) AND a.down < %s)
-	FROM parts AS p WHERE (p.down, p.profile) <= (%s, 0::bigint) ORDER BY p.down DESC, p.profile DESC LIMIT 1)`
+	FROM score_chunks AS p WHERE p.game = $1 AND p.board = $2 AND (p.down, p.profile) <= (%s, 0::bigint)
+	ORDER BY p.down DESC, p.profile DESC LIMIT 1)`
 
 var (
-	sqlRanking = fmt.Sprintf(`WITH %s, start AS (SELECT down, profile, above FROM parts WHERE above + n > $3 ORDER BY above LIMIT 1),
+	// start is the part with the first place of the page; the parts behind it are not read.
+	sqlRanking = `WITH start AS (SELECT down, profile, above FROM (
+			SELECT down, profile, n, (sum(n) OVER (ORDER BY down, profile))::bigint - n AS above
+			FROM score_chunks WHERE game = $1 AND board = $2) AS p
+			WHERE above + n > $3 ORDER BY down, profile LIMIT 1),
 		page AS MATERIALIZED (SELECT s.* FROM start CROSS JOIN LATERAL (
 			SELECT profile, down, updated FROM scores WHERE game = $1 AND board = $2 AND (down, profile) >= (start.down, start.profile)
 			ORDER BY down, profile OFFSET $3 - start.above LIMIT $4) AS s)
-		SELECT profile, $1, $2, page.down, updated, CASE WHEN row_number() OVER (ORDER BY page.down, profile) = 1 THEN %s END FROM page ORDER BY page.down, profile`,
-		rankingParts, strings.ReplaceAll(rankOfDown, "%s", "page.down"))
-	sqlRankOf = fmt.Sprintf(`WITH %s SELECT s.down, s.updated, %s FROM scores AS s WHERE s.profile = $3 AND s.game = $1 AND s.board = $2`,
-		rankingParts, strings.ReplaceAll(rankOfDown, "%s", "s.down"))
+		SELECT profile, $1, $2, page.down, updated, CASE WHEN row_number() OVER (ORDER BY page.down, profile) = 1 THEN ` +
+		strings.ReplaceAll(rankOfDown, "%s", "page.down") + ` END FROM page ORDER BY page.down, profile`
+	sqlRankOf = `SELECT s.down, s.updated, ` + strings.ReplaceAll(rankOfDown, "%s", "s.down") + `
+		FROM scores AS s WHERE s.profile = $3 AND s.game = $1 AND s.board = $2`
 )
 
 // Ranking is described in [storage.Stats].
