@@ -39,6 +39,9 @@ type failures struct {
 	pairs     *netserve.Buckets[pair]
 	accounts  *netserve.Buckets[storage.UserID]
 	attempts  *netserve.Buckets[storage.UserID] // of strangers at accounts without a failure left
+
+	// tell informs the other nodes; nil: there are none. It never waits.
+	tell func(failure)
 }
 
 // pair is an account and an address that fails at it.
@@ -80,16 +83,15 @@ func (f *failures) failed(from netip.Addr, user storage.UserID, now time.Time) {
 	if !from.IsValid() {
 		return
 	}
-	f.addresses.Spend(from, now)
-	if user != 0 {
-		f.pairs.Spend(pair{from, user}, now)
-	}
+	f.count(failure{failedLogin, from, user}, now)
+	f.share(failure{failedLogin, from, user})
 }
 
 // succeeded forgets the failures of from with user. Those of the address stay;
 // otherwise one known password would allow guessing many others.
 func (f *failures) succeeded(from netip.Addr, user storage.UserID) {
-	f.pairs.Fill(pair{source(from), user})
+	f.count(failure{succeededLogin, source(from), user}, time.Time{})
+	f.share(failure{succeededLogin, source(from), user})
 }
 
 // admits reports whether a password for an account may be checked.
@@ -97,7 +99,11 @@ func (s *Service) admits(from netip.Addr, u *storage.User, now time.Time) bool {
 	if s.failures.refuses(from, u.ID, now) {
 		return false
 	}
-	if !from.IsValid() || !s.failures.accounts.Empty(u.ID, now) || s.atHome(from, u) || s.failures.attempts.Take(u.ID, now) {
+	if !from.IsValid() || !s.failures.accounts.Empty(u.ID, now) || s.atHome(from, u) {
+		return true
+	}
+	if s.failures.attempts.Take(u.ID, now) {
+		s.failures.share(failure{attempted, netip.Addr{}, u.ID})
 		return true
 	}
 	s.metrics.guarded.Inc()
@@ -110,6 +116,7 @@ func (s *Service) wrong(from netip.Addr, user storage.UserID, now time.Time) {
 		return
 	}
 	s.failures.failed(from, user, now)
+	s.failures.share(failure{wrongPassword, netip.Addr{}, user})
 	if s.failures.accounts.Spend(user, now) {
 		if untold, tell := s.guessing.Tell(now); tell {
 			s.log.Warn().Uint32("user", uint32(user)).Int("untold", untold).

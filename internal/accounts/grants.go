@@ -34,6 +34,19 @@ const (
 	maxGrantsEach = 16
 )
 
+// grantTable is the valid tokens or tickets. The errors may be those of a store.
+type grantTable interface {
+	// add makes value a valid grant.
+	add(value string, v grant, now time.Time) error
+	// find returns the grant of value, or errNoGrant or errGrantExpired.
+	find(value string, now time.Time) (grant, error)
+	// use ends a grant that is valid once. The error is errNoGrant if another caller
+	// was faster.
+	use(value string) error
+	// revoke ends all grants of a profile.
+	revoke(profile storage.ProfileID) error
+}
+
 // A grant lets a client in as a profile.
 type grant struct {
 	profile   storage.ProfileID
@@ -63,8 +76,8 @@ func newGrants(most int) *grants {
 	return &grants{max: most, all: make(map[[sha256.Size]byte]*list.Element), ages: list.New(), byProfile: make(map[storage.ProfileID][]*list.Element)}
 }
 
-// add makes value a valid grant.
-func (g *grants) add(value string, v grant, now time.Time) {
+// add implements grantTable.
+func (g *grants) add(value string, v grant, now time.Time) error {
 	key := sha256.Sum256([]byte(value))
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -80,6 +93,7 @@ func (g *grants) add(value string, v grant, now time.Time) {
 	e := g.ages.PushBack(&granted{key, v})
 	g.all[key] = e
 	g.byProfile[v.profile] = append(g.byProfile[v.profile], e)
+	return nil
 }
 
 func (g *grants) remove(e *list.Element) {
@@ -99,7 +113,7 @@ var (
 	errGrantExpired = errors.New("grant expired")
 )
 
-// find returns the grant of value, or errNoGrant or errGrantExpired.
+// find implements grantTable.
 func (g *grants) find(value string, now time.Time) (grant, error) {
 	key := sha256.Sum256([]byte(value))
 	g.mu.Lock()
@@ -115,29 +129,29 @@ func (g *grants) find(value string, now time.Time) (grant, error) {
 	return v, nil
 }
 
-// use ends a grant that is valid once. It returns false if another caller was
-// faster.
-func (g *grants) use(value string) bool {
+// use implements grantTable.
+func (g *grants) use(value string) error {
 	key := sha256.Sum256([]byte(value))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e := g.all[key]
 	if e == nil {
-		return false
+		return errNoGrant
 	}
 	if e.Value.(*granted).once {
 		g.remove(e)
 	}
-	return true
+	return nil
 }
 
-// revoke ends all grants of a profile.
-func (g *grants) revoke(profile storage.ProfileID) {
+// revoke implements grantTable.
+func (g *grants) revoke(profile storage.ProfileID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, e := range slices.Clone(g.byProfile[profile]) {
 		g.remove(e)
 	}
+	return nil
 }
 
 // Token lets a client log in that another service has authenticated: its holder
@@ -153,14 +167,15 @@ type Token struct {
 // IssueToken returns a new auth token for a profile. A life of 0 means
 // DefaultTokenLife; more than MaxTokenLife is cut. With once the first login
 // uses it up. It is for services of this daemon that have authenticated the
-// client. Tokens do not survive a restart.
+// client. Tokens do not survive a restart, except in a cluster. If they cannot be
+// stored there, the token is not valid.
 func (s *Service) IssueToken(profile storage.ProfileID, life time.Duration, once bool) Token {
 	if life <= 0 {
 		life = DefaultTokenLife
 	}
 	now := time.Now()
 	t := Token{Value: randomText(), Challenge: randomText(), Profile: profile, Expires: now.Add(min(life, MaxTokenLife))}
-	s.tokens.add(t.Value, grant{profile, t.Challenge, t.Expires, once}, now)
+	s.noteGrant(s.tokens.add(t.Value, grant{profile, t.Challenge, t.Expires, once}, now))
 	return t
 }
 
@@ -173,18 +188,19 @@ func randomText() string {
 
 // IssueTicket returns a new login ticket for a profile: TicketLen characters
 // that need no escapes. One login uses it up; CheckTicket does not. Tickets do
-// not survive a restart.
+// not survive a restart, except in a cluster. If they cannot be stored there, the
+// ticket is not valid.
 func (s *Service) IssueTicket(profile storage.ProfileID) string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	ticket := strings.NewReplacer("+", "[", "/", "]", "=", "_").Replace(base64.StdEncoding.EncodeToString(b[:]))
 	now := time.Now()
-	s.tickets.add(ticket, grant{profile: profile, expires: now.Add(TicketLife), once: true}, now)
+	s.noteGrant(s.tickets.add(ticket, grant{profile: profile, expires: now.Add(TicketLife), once: true}, now))
 	return ticket
 }
 
 // CheckTicket returns the profile that a login ticket was issued for. Refusals:
-// ErrBadTicket, ErrExpiredTicket.
+// ErrBadTicket, ErrExpiredTicket. In a cluster it reads the store.
 func (s *Service) CheckTicket(ticket string) (storage.ProfileID, error) {
 	g, err := s.tickets.find(ticket, time.Now())
 	return g.profile, refuseTicket(err)
@@ -201,10 +217,20 @@ func refuseTicket(err error) error {
 	return err
 }
 
+// noteGrant logs that the store did not take a change of tokens and tickets.
+func (s *Service) noteGrant(err error) {
+	if err == nil {
+		return
+	}
+	if untold, tell := s.ungranted.Tell(time.Now()); tell {
+		s.log.Error().Err(err).Int("untold", untold).Msg("login tickets were not stored or not revoked")
+	}
+}
+
 // RevokeGrants ends all tokens and tickets of a profile.
 func (s *Service) RevokeGrants(profile storage.ProfileID) {
-	s.tokens.revoke(profile)
-	s.tickets.revoke(profile)
+	s.noteGrant(s.tokens.revoke(profile))
+	s.noteGrant(s.tickets.revoke(profile))
 }
 
 // NewSignature returns a signature for a buddy request or a profile:

@@ -299,9 +299,12 @@ func (s *Service) secret(u *storage.User) (string, error) {
 // challenge that was issued with the token, and without the partner code.
 func (s *Service) byToken(ctx context.Context, p *Proof) (Login, error) {
 	g, err := s.tokens.find(p.Token, time.Now())
-	if err != nil {
+	switch {
+	case missingGrant(err):
 		s.failures.failed(p.From, 0, time.Now())
 		return Login{}, ErrBadToken
+	case err != nil:
+		return Login{}, err
 	}
 	secret := secretOf(g.challenge)
 	if p.Digest != "" {
@@ -319,8 +322,10 @@ func (s *Service) byToken(ctx context.Context, p *Proof) (Login, error) {
 // take the ticket for password and user on both sides.
 func (s *Service) byTicket(ctx context.Context, p *Proof) (Login, error) {
 	g, err := s.tickets.find(p.Ticket, time.Now())
-	if err != nil {
+	if missingGrant(err) {
 		s.failures.failed(p.From, 0, time.Now())
+	}
+	if err != nil {
 		return Login{}, refuseTicket(err)
 	}
 	empty, itself := secretOf(""), secretOf(p.Ticket)
@@ -339,7 +344,7 @@ func (s *Service) byTicket(ctx context.Context, p *Proof) (Login, error) {
 
 // byGrant logs the holder of a token or ticket in. gone is the refusal if it
 // was used up meanwhile.
-func (s *Service) byGrant(ctx context.Context, p *Proof, from *grants, value string, g grant, proof string, gone Refusal,
+func (s *Service) byGrant(ctx context.Context, p *Proof, from grantTable, value string, g grant, proof string, gone Refusal,
 ) (Login, error) {
 	prof, err := s.store.GetProfile(ctx, g.profile)
 	if err != nil {
@@ -352,8 +357,11 @@ func (s *Service) byGrant(ctx context.Context, p *Proof, from *grants, value str
 	if u.Ban.In(time.Now()) {
 		return Login{}, ErrBanned
 	}
-	if !from.use(value) {
+	switch err := from.use(value); {
+	case missingGrant(err):
 		return Login{}, gone
+	case err != nil:
+		return Login{}, err
 	}
 	s.right(ctx, p.From, &u)
 	return newLogin(p, &u, prof, proof), nil

@@ -151,7 +151,7 @@ func TestLoginRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	expired := s.IssueTicket(p.ID)
-	s.tickets.all = nil // a ticket of the process before
+	s.tickets.(*grants).all = nil // a ticket of the process before
 	tests := map[string]struct {
 		proof Proof
 		want  Refusal

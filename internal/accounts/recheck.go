@@ -14,9 +14,10 @@ import (
 // seen here or ends the session. Refusals: ErrBanned, ErrBadPassword, ErrBadProfile,
 // ErrProfileDeleted.
 //
-// It reads the store only if an account has changed since the proof was checked.
+// On a node that is alone it reads the store only if an account has changed since the
+// proof was checked.
 func (s *Service) Recheck(ctx context.Context, l *Login) error {
-	if s.changes.Load() == l.changes {
+	if s.changes.Load() == l.changes && !s.shared {
 		return nil
 	}
 	u, err := s.store.GetUser(ctx, l.User)

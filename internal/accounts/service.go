@@ -58,17 +58,19 @@ type Options struct {
 // from any number of goroutines. Their errors are a Refusal, to be sent to the
 // client, or a fault, to be logged; neither holds anything secret.
 type Service struct {
-	store    Store
-	opt      Options
-	failures *failures
-	guessing netserve.Trouble // of the log; so are homeless and unsealed
-	homeless netserve.Trouble
-	unsealed netserve.Trouble
-	notKept  *netserve.Buckets[storage.UserID] // log lines about passwords that are not kept
-	tokens   *grants
-	tickets  *grants
-	metrics  *metrics
-	log      zerolog.Logger
+	store     Store
+	opt       Options
+	failures  *failures
+	guessing  netserve.Trouble // of the log; so are homeless and unsealed
+	homeless  netserve.Trouble
+	unsealed  netserve.Trouble
+	ungranted netserve.Trouble
+	notKept   *netserve.Buckets[storage.UserID] // log lines about passwords that are not kept
+	tokens    grantTable
+	tickets   grantTable
+	shared    bool // other nodes change accounts too
+	metrics   *metrics
+	log       zerolog.Logger
 
 	keys atomic.Pointer[keyring] // never nil
 

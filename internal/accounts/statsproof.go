@@ -66,8 +66,11 @@ func (s *Service) checkStatsProof(ctx context.Context, p *StatsProof) (Login, er
 // statsByToken is the proof with the challenge of an auth token.
 func (s *Service) statsByToken(ctx context.Context, p *StatsProof) (Login, error) {
 	g, err := s.tokens.find(p.Token, time.Now())
-	if err != nil {
+	switch {
+	case missingGrant(err):
 		return Login{}, s.unknownStats(p, ErrBadToken)
+	case err != nil:
+		return Login{}, err
 	}
 	if !p.proves(g.challenge) {
 		s.failures.failed(p.From, 0, time.Now())

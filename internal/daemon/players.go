@@ -31,6 +31,9 @@ func (h *shared) makeHub(ctx context.Context, s *settings, log zerolog.Logger) e
 		return err
 	}
 	h.clustered = c
+	if grants, ok := h.store.(storage.Grants); ok && h.accounts != nil {
+		h.unshare = h.accounts.Share(grants, h.cluster)
+	}
 	return nil
 }
 

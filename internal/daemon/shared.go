@@ -51,6 +51,7 @@ type shared struct {
 	accounts  *accounts.Service
 	hub       presence.Hub
 	clustered *presence.Clustered // hub, if there are other nodes; else nil
+	unshare   func()              // ends the sharing of failed logins with other nodes; nil: there are none
 	metrics   *prometheus.Registry
 }
 
@@ -117,6 +118,9 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 // closeShared closes the shared parts.
 func (h *shared) closeShared() error {
 	var errs []error
+	if h.unshare != nil {
+		h.unshare()
+	}
 	if h.clustered != nil {
 		errs = append(errs, h.clustered.End())
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/storagetest"
 )
 
@@ -27,5 +28,16 @@ func TestSessions(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = s.Close() })
 		return losing{s}
+	})
+}
+
+func TestGrants(t *testing.T) {
+	storagetest.RunGrants(t, func(t *testing.T) storage.Grants {
+		s, err := Open(t.Context(), pgtest.Database(t), Options{Node: "n", Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
 	})
 }

@@ -1,0 +1,119 @@
+package accounts
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/cluster/clustertest"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/storagetest"
+)
+
+func TestGrantModel(t *testing.T) {
+	storagetest.RunGrants(t, func(*testing.T) storage.Grants { return new(storagetest.GrantModel) })
+}
+
+// twoServices are the services of two nodes on one store.
+func twoServices(t *testing.T) (a, b *Service) {
+	t.Helper()
+	net := clustertest.New(t, "a", "b")
+	model := new(storagetest.GrantModel)
+	services := make([]*Service, 2)
+	for i, name := range []string{"a", "b"} {
+		s := &Service{failures: newFailures(), metrics: newMetrics(nil), tokens: newGrants(1), tickets: newGrants(1)}
+		t.Cleanup(s.Share(model, net.Bus(name)))
+		services[i] = s
+	}
+	return services[0], services[1]
+}
+
+func TestTicketsOfAllNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := twoServices(t)
+		ticket := a.IssueTicket(7)
+		if id, err := b.CheckTicket(ticket); id != 7 || err != nil {
+			t.Errorf("CheckTicket() elsewhere = %d, %v", id, err)
+		}
+		if _, err := b.CheckTicket("another"); !errors.Is(err, ErrBadTicket) {
+			t.Errorf("CheckTicket() of an unknown one = %v, want ErrBadTicket", err)
+		}
+		if err := b.tickets.use(ticket); err != nil {
+			t.Errorf("use() = %v", err)
+		}
+		if err := a.tickets.use(ticket); !errors.Is(err, errNoGrant) {
+			t.Errorf("second use() = %v, want errNoGrant", err)
+		}
+		token := a.IssueToken(7, 0, false)
+		if g, err := b.tokens.find(token.Value, time.Now()); err != nil || g.challenge != token.Challenge {
+			t.Errorf("find() of a token = %+v, %v", g, err)
+		}
+		later := a.IssueTicket(8)
+		time.Sleep(TicketLife)
+		if _, err := b.CheckTicket(later); !errors.Is(err, ErrExpiredTicket) {
+			t.Errorf("CheckTicket() of an old one = %v, want ErrExpiredTicket", err)
+		}
+		fresh := a.IssueTicket(8)
+		b.RevokeGrants(8)
+		if _, err := a.CheckTicket(fresh); !errors.Is(err, ErrBadTicket) {
+			t.Errorf("CheckTicket() of a revoked one = %v, want ErrBadTicket", err)
+		}
+	})
+}
+
+func TestFailuresOfAllNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := twoServices(t)
+		from, u := netip.MustParseAddr("192.0.2.1"), &storage.User{ID: 7}
+		for range MaxFailures {
+			if !b.failures.refuses(from, 7, time.Now()) {
+				a.wrong(from, 7, time.Now())
+				synctest.Wait()
+			}
+		}
+		if !b.failures.refuses(from, 7, time.Now()) || b.failures.refuses(from, 8, time.Now()) {
+			t.Error("the failures at one node are not those of the other")
+		}
+		a.failures.succeeded(from, 7)
+		synctest.Wait()
+		if b.failures.refuses(from, 7, time.Now()) {
+			t.Error("a success at one node does not count at the other")
+		}
+		for range MaxAddressFailures {
+			b.failures.failed(from, 0, time.Now())
+		}
+		synctest.Wait()
+		if !a.failures.refuses(from, 0, time.Now()) {
+			t.Error("failures of an address at one node do not count at the other")
+		}
+		for range MaxAccountFailures {
+			a.failures.share(failure{what: wrongPassword, user: 7})
+		}
+		synctest.Wait()
+		if !b.failures.accounts.Empty(u.ID, time.Now()) {
+			t.Error("wrong passwords at one node do not count at the other")
+		}
+	})
+}
+
+func FuzzFailure(f *testing.F) {
+	for _, v := range []failure{
+		{failedLogin, netip.MustParseAddr("192.0.2.1"), 7}, {succeededLogin, netip.MustParseAddr("2001:db8::"), 8},
+		{what: wrongPassword, user: 9}, {what: attempted, user: 10},
+	} {
+		f.Add(v.appendTo(nil))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v, err := parseFailure(b)
+		if err != nil {
+			return
+		}
+		again, err := parseFailure(v.appendTo(nil))
+		if err != nil || again != v || len(b) < len(v.appendTo(nil)) && !bytes.HasPrefix(v.appendTo(nil), b[:6]) {
+			t.Errorf("%x is %+v, and that written %+v, %v", b, v, again, err)
+		}
+	})
+}
