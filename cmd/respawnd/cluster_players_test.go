@@ -93,6 +93,13 @@ func TestPlayersOfTwoNodes(t *testing.T) {
 	ann = signedIn(t, &w.a.running, "uniquenick", "Ann")
 	second.hears(`\error\\err\6\fatal\`)
 	second.isOut()
+	if err := greeted(t, &w.b.running).enter("lt", ann.Ticket, ann.Ticket); err != nil { // issued by the other node
+		t.Errorf("login with a ticket of the other node: %v", err)
+	}
+	ann.hears(`\bm\100\f\2\msg\|s|3|`)
+	ann.hears(`\error\\err\6\fatal\`)
+	ann.isOut()
+	ann = signedIn(t, &w.a.running, "uniquenick", "Ann")
 	ann.hears(`\bm\100\f\2\msg\|s|3|`)
 
 	if n, err := w.b.client(w.dirs[1]).Kick(t.Context(), 1); n != 1 || err != nil {

@@ -90,9 +90,9 @@ func (r recorded) prepare(t testing.TB, s *Service) {
 	id, later := a.Profiles[0].Profile.ID, time.Now().Add(time.Hour)
 	switch r.Form {
 	case "authtoken":
-		s.tokens.add(p.Token, grant{id, r.Secret, later, true}, time.Now())
+		_ = s.tokens.add(p.Token, grant{id, r.Secret, later, true}, time.Now())
 	case "lt":
-		s.tickets.add(p.Ticket, grant{profile: id, expires: later, once: true}, time.Now())
+		_ = s.tickets.add(p.Ticket, grant{profile: id, expires: later, once: true}, time.Now())
 	}
 }
 
@@ -278,7 +278,7 @@ func TestGrantsOfDeletedProfilesAreGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket := s.IssueTicket(second.ID)
-	s.tokens.add("tok", grant{second.ID, "ch", time.Now().Add(time.Hour), false}, time.Now())
+	_ = s.tokens.add("tok", grant{second.ID, "ch", time.Now().Add(time.Hour), false}, time.Now())
 	// As if the deletion had happened between issuing and use.
 	if err := s.store.DeleteProfile(t.Context(), second.ID); err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestGrantsOfOneProfilePushOutNobodyElses(t *testing.T) {
 	g := newGrants(100)
 	now := time.Now()
 	give := func(value string, to storage.ProfileID) {
-		g.add(value, grant{profile: to, expires: now.Add(time.Hour)}, now)
+		_ = g.add(value, grant{profile: to, expires: now.Add(time.Hour)}, now)
 	}
 	give("other", 1)
 	for i := range 200 {
@@ -315,7 +315,7 @@ func TestGrantsOfOneProfilePushOutNobodyElses(t *testing.T) {
 			t.Errorf("grant %s: %v, want it there: %v", value, err, want)
 		}
 	}
-	g.revoke(2)
+	_ = g.revoke(2)
 	if _, err := g.find("other", now); err != nil || len(g.all) != 1 || g.ages.Len() != 1 || len(g.byProfile) != 1 {
 		t.Errorf("after all of one profile are revoked: %v, %d grants, %d in order, of %d profiles; want 1", err, len(g.all), g.ages.Len(), len(g.byProfile))
 	}
@@ -325,8 +325,8 @@ func TestGrantsAreBounded(t *testing.T) {
 	g := newGrants(10)
 	now := time.Now()
 	for i := range 100 {
-		g.add(strings.Repeat("x", i+1), grant{profile: storage.ProfileID(i), expires: now.Add(time.Hour)}, now)
-		g.add(strings.Repeat("x", i+1), grant{profile: storage.ProfileID(i), expires: now.Add(time.Hour)}, now)
+		_ = g.add(strings.Repeat("x", i+1), grant{profile: storage.ProfileID(i), expires: now.Add(time.Hour)}, now)
+		_ = g.add(strings.Repeat("x", i+1), grant{profile: storage.ProfileID(i), expires: now.Add(time.Hour)}, now)
 	}
 	if len(g.all) != 10 || g.ages.Len() != 10 {
 		t.Errorf("%d grants, %d in order, want 10", len(g.all), g.ages.Len())
@@ -337,7 +337,7 @@ func TestGrantsAreBounded(t *testing.T) {
 	if v, err := g.find(strings.Repeat("x", 100), now); err != nil || v.profile != 99 {
 		t.Errorf("the newest grant is %+v, %v", v, err)
 	}
-	g.add("late", grant{expires: now.Add(3 * time.Hour)}, now.Add(2*time.Hour))
+	_ = g.add("late", grant{expires: now.Add(3 * time.Hour)}, now.Add(2*time.Hour))
 	if len(g.all) != 1 {
 		t.Errorf("%d grants after all others expired, want 1", len(g.all))
 	}

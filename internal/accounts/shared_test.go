@@ -101,8 +101,10 @@ func TestFailuresOfAllNodes(t *testing.T) {
 
 func FuzzFailure(f *testing.F) {
 	for _, v := range []failure{
-		{failedLogin, netip.MustParseAddr("192.0.2.1"), 7}, {succeededLogin, netip.MustParseAddr("2001:db8::"), 8},
-		{what: wrongPassword, user: 9}, {what: attempted, user: 10},
+		{failedLogin, netip.MustParseAddr("192.0.2.1"), 7},
+		{succeededLogin, netip.MustParseAddr("2001:db8::"), 8},
+		{what: wrongPassword, user: 9},
+		{what: attempted, user: 10},
 	} {
 		f.Add(v.appendTo(nil))
 	}
