@@ -556,6 +556,24 @@ func TestManyPlayersArriveInParts(t *testing.T) {
 	})
 }
 
+// What a node asks before the others see it is lost, and no loss is reported to it.
+func TestSnapshotIsAskedForAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newTowns(t, "a", "b")
+		w.enter("a", newPeer(1), KickProfile)
+		b := w.hubs["b"]
+		b.far.mu.Lock()
+		b.far.remove("a", 1)
+		whole := b.far.nodes["a"].whole
+		b.far.nodes["a"].whole = false
+		b.far.mu.Unlock()
+		time.Sleep(2 * beatEvery)
+		if got := b.Count(); got != 1 || !whole {
+			t.Errorf("the node knows %d sessions, want 1; the first snapshot was whole: %v", got, whole)
+		}
+	})
+}
+
 func TestTwinIsNoticed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newTowns(t, "a")

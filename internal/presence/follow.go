@@ -117,7 +117,11 @@ func (c *Clustered) askSoon(node string) {
 	c.far.mu.Lock()
 	defer c.far.mu.Unlock()
 	n := c.far.nodes[node]
-	if n == nil || n.asking {
+	if n == nil {
+		return
+	}
+	n.whole = false
+	if n.asking {
 		return
 	}
 	n.asking = true
@@ -127,6 +131,21 @@ func (c *Clustered) askSoon(node string) {
 		c.far.mu.Unlock()
 		c.ask(node)
 	})
+}
+
+// askMissing asks nodes for their players unless they are known: all, or one.
+func (c *Clustered) askMissing(only string) {
+	c.far.mu.RLock()
+	var missing []string
+	for node, n := range c.far.nodes {
+		if !n.whole && !n.asking && (only == "" || node == only) {
+			missing = append(missing, node)
+		}
+	}
+	c.far.mu.RUnlock()
+	for _, node := range missing {
+		c.askSoon(node)
+	}
 }
 
 // ask asks a node for its players.
@@ -147,6 +166,7 @@ func (c *Clustered) receive(from string, b []byte) {
 	switch k {
 	case kindAsk:
 		c.chore.do(func(t *tasks) { t.askers[from] = struct{}{} })
+		c.askMissing(from) // it did not hear this node before
 	case kindChange:
 		err = c.receiveChange(from, b)
 	case kindSnapshot:
@@ -217,6 +237,7 @@ func (c *Clustered) receiveSnapshot(from string, b []byte) error {
 	}
 	if m.flags&flagFirst != 0 {
 		n.round++
+		n.begun = true
 	}
 	for _, f := range m.persons {
 		if c.changes(f.profile, func() { c.apply(from, f.profile, f) }) {
@@ -229,6 +250,7 @@ func (c *Clustered) receiveSnapshot(from string, b []byte) error {
 				changed = append(changed, id)
 			}
 		}
+		n.whole, n.begun = n.begun, false
 	}
 	c.far.mu.Unlock()
 	c.oweHere(changed)

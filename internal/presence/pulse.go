@@ -93,6 +93,7 @@ func (c *Clustered) beatOften(ctx context.Context) {
 		}
 		c.noteStore(err)
 		c.post.expire(time.Now())
+		c.askMissing("")
 		t.Reset(beatEvery)
 		if err != nil {
 			t.Reset(beatAgain)

@@ -30,6 +30,8 @@ type farNode struct {
 	people      map[storage.ProfileID]*far
 	round       uint64 // of snapshots
 	asking      bool   // it will be asked for its players
+	begun       bool   // the first part of a snapshot has come
+	whole       bool   // all its players are known
 }
 
 func newReplica() replica {
