@@ -40,7 +40,14 @@ func (s *Server) limits(c *Config) netserve.ConnOptions {
 // mayRegister takes one registration from the quota of an address and reports
 // whether there was one.
 func (s *Server) mayRegister(from netip.Addr, now time.Time) bool {
-	return s.opt.Trusted.Has(from) || s.live.Load().registrations.Allow(from, now)
+	if s.opt.Trusted.Has(from) {
+		return true
+	}
+	if !s.live.Load().registrations.Allow(from, now) {
+		return false
+	}
+	s.registered(from)
+	return true
 }
 
 // rule is how the service treats the players of one game.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -89,6 +90,8 @@ type Server struct {
 	changes  *netserve.Buckets[storage.ProfileID] // of changes of the store, by profile: a new connection has no new quota
 	trouble  netserve.Trouble
 
+	registered func(netip.Addr) // counts a registration on the other nodes
+
 	newChallenge func() string // of a connection; never changed once it serves
 
 	// relations is incremented with every change of buddies and blocks by this
@@ -102,6 +105,7 @@ func New(opt Options) *Server {
 	s.newChallenge = func() string { return gamespy.RandomLetters(challengeLen) }
 	s.gate = netserve.NewGate(s.limits(&opt.Config))
 	s.live.Store(newLive(&opt.Config))
+	s.registered = opt.Accounts.ShareQuota("gpcm", func(from netip.Addr) { s.live.Load().registrations.Allow(from, time.Now()) })
 	return s
 }
 

@@ -55,6 +55,8 @@ func (s *Server) take(q quota, r *request, now time.Time) ended {
 		return droppedQuota
 	case q == emailLookup && !r.live.validPerNet.Allow(r.from, now):
 		return droppedNetQuota
+	case q == registration:
+		s.registered(r.from)
 	}
 	return 0
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"iter"
 	"net"
+	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -63,6 +65,8 @@ type Server struct {
 	gate     *netserve.Gate
 	live     atomic.Pointer[live] // never nil
 	trouble  netserve.Trouble
+
+	registered func(netip.Addr) // counts a registration on the other nodes
 }
 
 // New returns a server. It starts nothing.
@@ -70,6 +74,7 @@ func New(opt Options) *Server {
 	s := &Server{opt: opt, commands: commandsByName(), metrics: newMetrics(opt.Registerer)}
 	s.gate = netserve.NewGate(s.limits(&opt.Config))
 	s.live.Store(newLive(&opt.Config))
+	s.registered = opt.Accounts.ShareQuota("gpsp", func(from netip.Addr) { s.live.Load().registrations.Allow(from, time.Now()) })
 	return s
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -68,7 +69,8 @@ type Service struct {
 	notKept   *netserve.Buckets[storage.UserID] // log lines about passwords that are not kept
 	tokens    grantTable
 	tickets   grantTable
-	shared    bool // other nodes change accounts too
+	shared    bool        // other nodes change accounts too
+	bus       cluster.Bus // of those; nil: there are none
 	metrics   *metrics
 	log       zerolog.Logger
 
@@ -83,6 +85,9 @@ type Service struct {
 	// and for writing while the active key changes: what is stored later was
 	// sealed with the new one.
 	sealing sync.RWMutex
+	quotas  sync.Mutex // guards cancels
+	cancels []func()   // of ShareQuota
+
 	// rotating is held while the key file may change.
 	rotating sync.Mutex
 }

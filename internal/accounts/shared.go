@@ -24,20 +24,28 @@ const (
 )
 
 // Share makes the service one of several that have the same store: tokens and tickets
-// are those of all nodes, and so are failed logins. It is called before the first
-// login, and cancel after the last.
+// are those of all nodes, and so are failed logins and quotas. It is called before the
+// services begin, and cancel after they have ended.
 func (s *Service) Share(grants storage.Grants, bus cluster.Bus) (cancel func()) {
-	s.shared = true
+	s.shared, s.bus = true, bus
 	s.tokens = &sharedGrants{store: grants, kind: storage.GrantToken}
 	s.tickets = &sharedGrants{store: grants, kind: storage.GrantTicket}
 	s.failures.tell = func(f failure) {
 		_ = bus.Publish(subjectFailures, f.appendTo(nil)) // without it a guesser has more attempts
 	}
-	return bus.Subscribe(subjectFailures, func(_ string, b []byte) {
+	s.cancels = append(s.cancels, bus.Subscribe(subjectFailures, func(_ string, b []byte) {
 		if f, err := parseFailure(b); err == nil {
 			s.failures.count(f, time.Now())
 		}
-	})
+	}))
+	return func() {
+		s.quotas.Lock()
+		defer s.quotas.Unlock()
+		for _, cancel := range s.cancels {
+			cancel()
+		}
+		s.cancels = nil
+	}
 }
 
 // sharedGrants is the tokens or tickets of all nodes of a cluster.

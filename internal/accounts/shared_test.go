@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,25 @@ func TestFailuresOfAllNodes(t *testing.T) {
 		if !b.failures.accounts.Empty(u.ID, time.Now()) {
 			t.Error("wrong passwords at one node do not count at the other")
 		}
+	})
+}
+
+func TestQuotaOfAllNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := twoServices(t)
+		var counted []netip.Addr
+		spent := a.ShareQuota("gpcm", func(netip.Addr) { t.Error("what a node allows itself came back") })
+		b.ShareQuota("gpcm", func(from netip.Addr) { counted = append(counted, from) })
+		b.ShareQuota("gpsp", func(netip.Addr) { t.Error("the quota of another service was counted") })
+		want := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
+		for _, from := range append(want, netip.Addr{}) {
+			spent(from)
+		}
+		synctest.Wait()
+		if !slices.Equal(counted, want) {
+			t.Errorf("counted %v, want %v", counted, want)
+		}
+		(&Service{}).ShareQuota("gpcm", nil)(want[0]) // a node that is alone
 	})
 }
 

@@ -69,18 +69,19 @@ type Presence interface {
 // Pages are the pages of accounts. All methods may be called concurrently.
 type Pages struct {
 	*front.Front
-	opt       Options
-	site      *page.Site
-	templates map[string]*template.Template
-	limits    atomic.Pointer[limits] // never nil
-	mailer    *mailer
-	sessions  *session.Table[storage.UserID, login]
-	forms     *session.Forms
-	cookie    session.Cookie // of a session
-	tie       session.Cookie // ties forms to a browser that is not logged in
-	secure    bool           // visitors come over HTTPS
-	origins   *http.CrossOriginProtection
-	trouble   netserve.Trouble
+	opt        Options
+	site       *page.Site
+	templates  map[string]*template.Template
+	limits     atomic.Pointer[limits] // never nil
+	registered func(netip.Addr)       // counts a registration on the other nodes
+	mailer     *mailer
+	sessions   *session.Table[storage.UserID, login]
+	forms      *session.Forms
+	cookie     session.Cookie // of a session
+	tie        session.Cookie // ties forms to a browser that is not logged in
+	secure     bool           // visitors come over HTTPS
+	origins    *http.CrossOriginProtection
+	trouble    netserve.Trouble
 }
 
 // limits are the live settings of the pages.
@@ -105,6 +106,9 @@ func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p.cookie = session.Cookie{Name: prefix + "session", Secure: p.secure}
 	p.tie = session.Cookie{Name: prefix + "form", Secure: p.secure}
 	p.SetLimits(false, 0, 0)
+	if opt.Service != nil {
+		p.registered = opt.Service.ShareQuota("web", func(from netip.Addr) { p.limits.Load().registrations.Allow(from, time.Now()) })
+	}
 	p.mailer = newMailer(p)
 	f.Gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
 	return p

@@ -150,6 +150,9 @@ func (v *visit) serveRegister() {
 		v.refuse("register", a, problemQuota)
 		return
 	}
+	if !v.Trusted(v.from) {
+		v.registered(v.from)
+	}
 	if reg.UniqueNick != "" {
 		// Checked first, so that the answer does not reveal whether there is an
 		// account.

@@ -68,6 +68,7 @@ type Room struct {
 	faults        netserve.Trouble
 	registrations atomic.Pointer[netserve.Limiter] // never nil
 	consoles      atomic.Bool
+	registered    func(netip.Addr) // counts a registration on the other nodes
 }
 
 // New returns a room. It panics if the registerer has other metrics of the same
@@ -76,6 +77,7 @@ func New(opt Options) *Room {
 	r := &Room{opt: opt, metrics: newMetrics(opt.Registerer)}
 	r.SetRegistrations(opt.Registrations)
 	r.SetConsoles(opt.Consoles)
+	r.registered = opt.Accounts.ShareQuota("webservices", func(from netip.Addr) { r.registrations.Load().Allow(from, time.Now()) })
 	return r
 }
 
@@ -90,7 +92,14 @@ func (r *Room) SetConsoles(accept bool) { r.consoles.Store(accept) }
 
 // mayRegister reports whether an address may make one more account, and counts it.
 func (r *Room) mayRegister(from netip.Addr) bool {
-	return r.opt.Trusted != nil && r.opt.Trusted(from) || r.registrations.Load().Allow(from, time.Now())
+	if r.opt.Trusted != nil && r.opt.Trusted(from) {
+		return true
+	}
+	if !r.registrations.Load().Allow(from, time.Now()) {
+		return false
+	}
+	r.registered(from)
+	return true
 }
 
 // Services returns the methods of the room.
