@@ -330,7 +330,7 @@ func TestHead(t *testing.T) {
 	d, f := readDocument(t), described(t)
 	d.Operations(func(path string, op webtest.Object) {
 		target := d.target(path, op)
-		if path == "/events" {
+		if path == "/events" || strings.HasPrefix(path, "/servers.") { // streams: their length is not known
 			return
 		}
 		get, head := f.Get(target), f.Do(http.MethodHead, target)

@@ -86,6 +86,8 @@ func (s *API) Run(ctx context.Context) {
 func (s *API) Routes() []front.Route {
 	return []front.Route{
 		{Pattern: "/api/v1/servers", Serve: s.serveServers},
+		{Pattern: "/api/v1/servers.gslist", Serve: s.serveAddresses},
+		{Pattern: "/api/v1/servers.jsonl", Serve: s.serveLines},
 		{Pattern: "/api/v1/servers/{id}", Serve: s.serveServer},
 		{Pattern: "/api/v1/servers/{id}/history", Serve: s.serveHistory},
 		{Pattern: "/api/v1/games", Serve: s.serveGames},

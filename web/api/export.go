@@ -1,0 +1,78 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/web/front"
+)
+
+// Types of exports.
+const (
+	textType  = "text/plain; charset=utf-8"
+	linesType = "application/jsonl; charset=utf-8"
+)
+
+// exportPart is the size in bytes from which a part of an export is sent.
+const exportPart = 64 << 10
+
+// export identifies an export of a list for its tag.
+type export struct {
+	kind, game string
+	asker      advertise.Asker
+}
+
+// serveAddresses answers /api/v1/servers.gslist: the addresses of a list, one in a line.
+func (s *API) serveAddresses(w http.ResponseWriter, r *http.Request) {
+	s.export(w, r, textType, func(e *encoder, row *Row) {
+		e.buf = append(e.asker.Given(row.Public).AppendTo(e.buf), '\n')
+	})
+}
+
+// serveLines answers /api/v1/servers.jsonl: the servers of a list, one object in a line.
+func (s *API) serveLines(w http.ResponseWriter, r *http.Request) {
+	s.export(w, r, linesType, func(e *encoder, row *Row) {
+		e.appendServer(row, false)
+		e.buf = append(e.buf, '\n')
+	})
+}
+
+// export sends a whole list part by part, in the order of the list. Only a part is held
+// in memory; writing to a client that does not read ends with the write deadline.
+func (s *API) export(w http.ResponseWriter, r *http.Request, kind string, write func(*encoder, *Row)) {
+	p, err := parseParams(r.URL.RawQuery, "game")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	game, err := p.Game()
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	q := export{kind, game, s.Asker(r)}
+	serial := s.lister.gameSerial(game) // before the list is read, as in serveServers
+	list := s.lister.now()
+	if front.NotModified(w, r, s.etag(serial, list.titles, q)) {
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return
+	}
+	e := newEncoder(make([]byte, 0, exportPart+4096), list)
+	e.asker = q.asker
+	for _, row := range list.Choose(game, "", ByGame) {
+		write(e, row)
+		if len(e.buf) < exportPart {
+			continue
+		}
+		if _, err := w.Write(e.buf); err != nil {
+			return
+		}
+		e.buf = e.buf[:0]
+	}
+	_, _ = w.Write(e.buf) // a client that left needs nothing
+}
