@@ -35,8 +35,9 @@
 //
 // # In a cluster
 //
-// A master is read by the node that its name belongs to, which sends what it was told to
-// the others.
+// A master is read by the node that its name belongs to, which also queries and lists its
+// servers. The others get them with that node's part of the list. After a node left, the
+// next owner of a name reads its master within Config.Every.
 //
 // The package queries no game server, and has no list of its own: it decides only which
 // servers are watched, and why.

@@ -43,6 +43,7 @@ func (c *Config) Open(_ context.Context, e *service.Env) (*service.Running, erro
 type server struct {
 	table *table
 	fetch func(*configs.OtherMaster) fetcher
+	mine  func(name string) bool // this node reads the master; see service.Env.Cluster
 	live  atomic.Pointer[settings]
 	wake  chan struct{} // of capacity 1
 
@@ -68,6 +69,9 @@ func newServer(c *Config, e *service.Env) *server {
 		own: func(network string, a netip.AddrPort) bool {
 			return network == "udp" && e.Own(a) || network == "tcp" && isOwnTCP(e.Opened(), a)
 		},
+	}
+	if e.Cluster != nil {
+		s.mine = func(name string) bool { return e.Cluster.Owner("federation "+name) == e.Cluster.Self() }
 	}
 	s.fetch = func(m *configs.OtherMaster) fetcher { return newFetcher(m, d, e.Games, e.Master) }
 	s.reload(c)
@@ -167,6 +171,9 @@ func (s *server) apply() (ended []*source) {
 		}
 		src := newSource(*m, i, s.table, &s.live)
 		src.fetch = s.fetch(&src.master)
+		if s.mine != nil {
+			src.mine = s.mine
+		}
 		next = append(next, src)
 	}
 	for _, o := range s.sources {

@@ -161,6 +161,33 @@ func series(t *testing.T, reg *prometheus.Registry, name string) int {
 	return 0
 }
 
+// In a cluster the masters of other nodes are not read.
+func TestMine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		s := b.source(t, 0, "q3 a.org protocol=1")
+		script := &scripted{began: time.Now()}
+		owner := false
+		s.fetch, s.mine = script, func(name string) bool { return owner && name == "a.org" }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { s.run(ctx); close(ended) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if st := s.now(0); st.State != operator.MasterElse || len(script.at) != 0 {
+			t.Errorf("another node's: %+v, read %d times", st, len(script.at))
+		}
+		owner = true
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		if st := s.now(0); st.State != operator.MasterRead || st.Told != 1 {
+			t.Errorf("taken over: %+v", st)
+		}
+		cancel()
+		<-ended
+	})
+}
+
 func TestMistakes(t *testing.T) {
 	var many []configs.OtherMaster
 	for range MaxMasters {
