@@ -191,16 +191,19 @@ func TestDocsKeys(t *testing.T) {
 	t.Parallel()
 	keys, sections := make(map[string]bool), make(map[string]bool)
 	for _, k := range configs.Keys(new(services.Config)) {
+		for name := k.Name; strings.Contains(name, "."); name = strings.TrimSuffix(name, path.Ext(name)) {
+			keys[name] = true // and the sections that it is in
+		}
 		keys[k.Name] = true
 		section, _, _ := strings.Cut(k.Name, ".")
 		sections[section] = true
 	}
 	pages := docs(t)
 	metrics := pages["docs/operators/metrics.md"]
-	key := regexp.MustCompile(`^([a-z0-9]+)\.[a-z_]+`)
+	key := regexp.MustCompile(`^([a-z0-9]+)\.[a-z_]+(\.[a-z_]+)*`)
 	for name, text := range pages {
 		for _, m := range inlineCode.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
-			if k := key.FindStringSubmatch(m[1]); k != nil && sections[k[1]] && !keys[k[0]] && !slices.Contains([]string{".go", ".yaml", ".token"}, path.Ext(k[0])) {
+			if k := key.FindStringSubmatch(m[1]); k != nil && sections[k[1]] && !keys[k[0]] && !slices.Contains([]string{".go", ".yaml", ".token", ".key"}, path.Ext(k[0])) {
 				t.Errorf("%s names the key %s, which does not exist", name, k[0])
 			}
 			if strings.HasPrefix(m[1], "respawnd_") {

@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/storage/postgres"
 )
 
 var update = flag.Bool("update", false, "write the reference pages in docs/operators")
@@ -105,6 +106,11 @@ func describedMetrics(t *testing.T) map[string]described {
 		t.Fatal(err)
 	}
 	defer func() { _ = bus.Close() }()
+	end, err := postgres.RegisterMetrics(d.Metrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
 	types := make(map[string]string) // of those that have samples
 	families, err := d.Metrics().Gather()
 	if err != nil {

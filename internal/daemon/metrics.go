@@ -35,13 +35,11 @@ func (d *Daemon) measure() {
 			n, err := d.store.CountUsers(context.Background())
 			return float64(n), err == nil
 		}),
+		newOptional("respawnd_postgres_away_seconds", "Time for which the database has been away, 0 while it is there.", func() (float64, bool) {
+			return d.writable.awaySeconds(), d.settings.Load().Storage.Shared()
+		}),
 		newOptional("respawnd_disk_free_bytes", "Bytes that the daemon may still write to the disk of its data folder.", d.writable.freeBytes),
 	)
-	if d.settings.Load().Storage.Shared() {
-		in.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "respawnd_postgres_away_seconds", Help: "Time for which the database has been away, 0 while it is there.",
-		}, d.writable.awaySeconds)
-	}
 	d.measureWrites(in)
 	d.reloads = newReloads(in, time.Now())
 }

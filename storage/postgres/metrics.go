@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -56,4 +58,19 @@ func (m *metrics) watch(pool *pgxpool.Pool) {
 	}
 	counter("respawnd_postgres_connects_total", "Connections to the database that were opened.", (*pgxpool.Stat).NewConnsCount)
 	counter("respawnd_postgres_waits_total", "Steps that had to wait for a connection.", (*pgxpool.Stat).EmptyAcquireCount)
+}
+
+// RegisterMetrics registers the metrics of a store without a database, for their
+// documentation. It returns a function that ends their use.
+func RegisterMetrics(reg prometheus.Registerer) (end func(), err error) {
+	config, err := configure("postgres:///none?host=/nonexistent", Options{})
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config) // connects when it is used
+	if err != nil {
+		return nil, err
+	}
+	newMetrics(reg).watch(pool)
+	return pool.Close, nil
 }
