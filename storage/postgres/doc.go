@@ -3,7 +3,9 @@
 //
 // It implements the contract of package storage and adds upgrades of the
 // database and a check of the sealing key. It is not for live data: lists,
-// sessions and pairings belong in memory and on the bus of the cluster.
+// statuses and pairings belong in memory and on the bus of the cluster. What decides
+// between nodes is here, in tables without a log: the fencing numbers of
+// storage.Sessions and the tickets of storage.Grants.
 //
 // # Tables
 //
