@@ -83,7 +83,7 @@ func authRoom(a *auth.Room) room {
 func newFiles(o *Options) *sakefiles.Room {
 	return sakefiles.New(sakefiles.Options{
 		Config: o.Config.FileConfig, Files: o.Files, Owners: o.Store, Tickets: o.Tickets, SignedIn: o.SignedIn, Trusted: o.Trusted, Verdicts: o.Verdicts,
-		Log: o.Log, Registerer: o.Registerer,
+		Cluster: o.Cluster, Log: o.Log, Registerer: o.Registerer,
 	})
 }
 

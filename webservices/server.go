@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -61,6 +62,7 @@ type Options struct {
 	Tickets  sake.Tickets          // required with Records
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
+	Cluster  cluster.Bus // other nodes; nil: none
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts refusals; nil: not counted

@@ -21,6 +21,7 @@ const (
 type Proofs struct {
 	mu    sync.Mutex // guards the fields below
 	shown map[proof]shown
+	tell  func(profile storage.ProfileID, from netip.Addr, ticket string) // other nodes; nil: none; set before use
 }
 
 // shown is the last ticket of a proof.
@@ -38,6 +39,14 @@ type proof struct {
 // Prove notes that a profile has shown a valid ticket from an address. Where too many are
 // remembered, any other one is forgotten.
 func (p *Proofs) Prove(profile storage.ProfileID, from netip.Addr, ticket string) {
+	p.note(profile, from, ticket)
+	if p.tell != nil {
+		p.tell(profile, from, ticket)
+	}
+}
+
+// note is Prove for what another node says too.
+func (p *Proofs) note(profile storage.ProfileID, from netip.Addr, ticket string) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()

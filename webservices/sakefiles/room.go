@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -67,6 +68,7 @@ type Options struct {
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 	Trusted  func(netip.Addr) bool // whether MaxUploadsPerAddr does not apply; nil: it applies to all
 	Verdicts *verdicts.Log         // nil: nothing is noted
+	Cluster  cluster.Bus           // other nodes, which get proofs; nil: none
 
 	Log        zerolog.Logger
 	Registerer prometheus.Registerer // nil: nothing is registered
@@ -92,7 +94,21 @@ func New(opt Options) *Room {
 	r := &Room{opt: opt, files: opt.Files, busyFor: make(map[netip.Addr]int)}
 	r.metrics = newMetrics(opt.Registerer, opt.Files, r.uploads)
 	r.Reload(opt.Config)
+	if opt.Cluster != nil {
+		r.Proofs.tell = func(profile storage.ProfileID, from netip.Addr, ticket string) {
+			_ = opt.Cluster.Publish(subjectProof, appendProof(nil, profile, from, ticket)) // without it the player shows it again
+		}
+	}
 	return r
+}
+
+// join takes proofs from the other nodes.
+func (r *Room) join(bus cluster.Bus) (leave func()) {
+	return bus.Subscribe(subjectProof, func(_ string, data []byte) {
+		if profile, from, ticket, ok := parseProof(data); ok {
+			r.Proofs.note(profile, from, ticket)
+		}
+	})
 }
 
 // Reload applies a configuration.
@@ -104,6 +120,9 @@ func (r *Room) Reload(c FileConfig) {
 // Serve stores numbers of downloads and removes contents that no file has any more, until
 // ctx ends. It begins with what a killed daemon left behind.
 func (r *Room) Serve(ctx context.Context) {
+	if r.opt.Cluster != nil {
+		defer r.join(r.opt.Cluster)()
+	}
 	flush, sweep := time.NewTicker(flushEvery), time.NewTicker(sweepEvery)
 	defer flush.Stop()
 	defer sweep.Stop()
