@@ -45,7 +45,7 @@ func summary(h master.Record) Listed {
 		Game: h.Game, Origin: h.Origin.String(), Via: h.Told, Vouched: h.Vouched, Address: h.Public, Source: h.Key.Source,
 		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
 		Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg, Restored: h.Restored,
-		First: h.First.UTC(), Last: h.LastSeen.UTC(),
+		First: h.First.UTC(), Last: h.LastSeen.UTC(), Node: h.Node,
 	}
 }
 
@@ -97,6 +97,7 @@ type Listed struct {
 	Hidden     string         `json:"hidden,omitempty"` // why only the operator sees it; empty: it is in the list
 	First      time.Time      `json:"first_seen"`
 	Last       time.Time      `json:"last_seen"`
+	Node       string         `json:"node,omitempty"` // of a cluster that it reports to; empty: this one
 }
 
 // Verdict is a decision of a service about an address.

@@ -32,8 +32,8 @@ func (p *program) serverList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(p, "game…\taddress\tname…\tplayers…\treached…\theard\tfrom…", servers, func(s operator.Listed) []string {
-				return []string{s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last), cmp.Or(printable(s.Via), "here")}
+			return showNodes(p, "game…\taddress\tname…\tplayers…\treached…\theard\tfrom…", servers, func(s operator.Listed) ([]string, string) {
+				return []string{s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last), cmp.Or(printable(s.Via), "here")}, s.Node
 			})
 		})
 	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")
