@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -8,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/engine"
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // onPostgres returns the variables of a daemon on a database.
@@ -198,6 +203,35 @@ func TestStorageCopy(t *testing.T) {
 	file := t.TempDir()
 	wantIn(t, cli(t, testEnv(file), "restore", archive), "restored the backup")
 	wantIn(t, cli(t, testEnv(file), "ban", "list"), ban)
+}
+
+// TestStorageCopyOfFiles copies the content of a player's file into a database, and back
+// into another folder.
+func TestStorageCopyOfFiles(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	dir, other := t.TempDir(), t.TempDir()
+	store, err := bolt.Open(t.Context(), filepath.Join(dir, engine.FileName), bolt.Options{})
+	must(t, err)
+	_, ann, err := store.CreateUser(t.Context(), storage.User{Email: "ann@example.com"}, storage.Profile{Nick: "Ann"})
+	must(t, err)
+	u, err := files.New(store, dir).Begin(t.Context(), ann.ID, 5)
+	must(t, err)
+	_, err = u.Write([]byte("hello"))
+	must(t, err)
+	f, err := u.Commit(t.Context(), "gmtest", "a.txt")
+	must(t, errors.Join(err, store.Close()))
+
+	wantIn(t, cli(t, testEnv(dir), "storage", "copy", "--from", "bolt", "--to", url), "copied the contents of 1 file")
+	wantIn(t, cli(t, testEnv(dir), "storage", "copy", "--from", url, "--to", "bolt:"+filepath.Join(other, engine.FileName), "--json"), `"contents":1`)
+	store, err = bolt.Open(t.Context(), filepath.Join(other, engine.FileName), bolt.Options{})
+	must(t, err)
+	_, content, err := files.New(store, other).Open(t.Context(), f.ID)
+	must(t, err)
+	text, err := io.ReadAll(content)
+	if must(t, errors.Join(err, content.Close(), store.Close())); string(text) != "hello" {
+		t.Errorf("content %q", text)
+	}
 }
 
 // withAnn starts a daemon with one account.

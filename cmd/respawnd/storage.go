@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/internal/engine"
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/transfer"
 )
@@ -31,8 +32,8 @@ the command line.
 No daemon may use either of them. The target must be empty. A copy that was
 interrupted continues when the same command runs again.
 
-The contents of files that players uploaded and the key files are not in the
-store: they stay in the data folder.`
+The contents of files that players uploaded are copied too: they are beside a
+bolt file and in a database. The key files stay in the data folder.`
 
 func (p *program) storageCopyCommand() *cobra.Command {
 	var from, to string
@@ -87,7 +88,11 @@ func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, t
 	if err != nil {
 		return fmt.Errorf("%w\nThe source is unchanged. If the copy was interrupted, the same command continues it", err)
 	}
-	return p.sayCopied(source, target, r, leftOut)
+	contents, err := files.New(a, source.Folder(cfg.DataDir)).CopyTo(ctx, files.New(b, target.Folder(cfg.DataDir)))
+	if err != nil {
+		return fmt.Errorf("copy the contents of files: %w\nThe source is unchanged. The target cannot be completed: copy again into an empty one", err)
+	}
+	return p.sayCopied(source, target, copied{r, source.String(), target.String(), leftOut, contents})
 }
 
 // progressEvery is the least time between two lines of progress.
@@ -120,11 +125,13 @@ type copied struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	LeftOut int    `json:"left_out"`
+	// Contents is how many contents of players' files were copied.
+	Contents int `json:"contents"`
 }
 
-func (p *program) sayCopied(from, to engine.Endpoint, r transfer.Result, leftOut int) error {
+func (p *program) sayCopied(from, to engine.Endpoint, r copied) error {
 	if p.json {
-		return json.NewEncoder(p.out).Encode(copied{r, from.String(), to.String(), leftOut})
+		return json.NewEncoder(p.out).Encode(r)
 	}
 	rows := make([][]string, 0, len(r.Kinds))
 	for _, k := range r.Kinds {
@@ -140,8 +147,13 @@ func (p *program) sayCopied(from, to engine.Endpoint, r transfer.Result, leftOut
 	if err := p.say("%s %d records from %s to %s; both sides are equal", done, r.Records, from, to); err != nil {
 		return err
 	}
-	if leftOut > 0 {
-		return p.say("%d damaged records were left out", leftOut)
+	if r.Contents > 0 {
+		if err := p.say("copied the contents of %s", counted(r.Contents, "file")); err != nil {
+			return err
+		}
+	}
+	if r.LeftOut > 0 {
+		return p.say("%d damaged records were left out", r.LeftOut)
 	}
 	return nil
 }

@@ -27,6 +27,15 @@ type Endpoint struct {
 	conf PostgresConfig
 }
 
+// Folder returns the folder in which the contents of players' files are beside the store,
+// given the data folder of the configuration. A database holds them itself.
+func (e Endpoint) Folder(dataDir string) string {
+	if e.file == "" {
+		return dataDir
+	}
+	return filepath.Dir(e.file)
+}
+
 // ParseEndpoint reads what names a store: bolt:PATH, where the path may be that of the
 // data folder, or postgres:URL. bolt alone is the file in the data folder, postgres alone
 // the database of the configuration. Errors do not quote the URL.
