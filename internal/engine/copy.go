@@ -95,7 +95,7 @@ func (e Endpoint) Open(ctx context.Context, read bool, log zerolog.Logger) (tran
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.key, err)
 	}
-	daemons, err := s.Daemons(ctx)
+	daemons, err := stopped(ctx, s)
 	if err == nil && len(daemons) > 0 {
 		err = fmt.Errorf("%s is in use by %s: stop the daemons first", e, strings.Join(daemons, ", "))
 	}
@@ -103,6 +103,27 @@ func (e Endpoint) Open(ctx context.Context, read bool, log zerolog.Logger) (tran
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// PostgreSQL notices a while after a daemon stopped that its connections are closed.
+const (
+	stopWait  = 3 * time.Second
+	stopEvery = 50 * time.Millisecond
+)
+
+// stopped waits until no daemon uses a database, and returns those that still do.
+func stopped(ctx context.Context, s *postgres.Store) (daemons []string, err error) {
+	for began := time.Now(); ; {
+		daemons, err = s.Daemons(ctx)
+		if err != nil || len(daemons) == 0 || time.Since(began) > stopWait {
+			return daemons, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(stopEvery):
+		}
+	}
 }
 
 func (e Endpoint) openFile(ctx context.Context, read bool, log zerolog.Logger) (transfer.Store, error) {
