@@ -6,7 +6,7 @@ import (
 )
 
 // Run removes silent servers from the list until ctx ends; expired is called
-// with each of them, without locks held.
+// with each of this node, without locks held.
 func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -16,7 +16,9 @@ func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
 			return nil
 		case now := <-tick.C:
 			for _, s := range r.expire(now) {
-				expired(s)
+				if s.Node == "" {
+					expired(s)
+				}
 			}
 			r.names.sweep()
 		}
@@ -61,6 +63,9 @@ func (r *Registry) silentOf(g *gameIndex, now time.Time, out []Key) []Key {
 // silent reports whether a server has sent nothing for its lifetime. r.mu is
 // held.
 func (r *Registry) silent(e *entry, now time.Time) bool {
+	if e.server.Node != "" {
+		return e.remote.orphaned && r.since(now) >= e.remote.until
+	}
 	lifetime := r.limits.Expire
 	if e.server.Lifetime > 0 {
 		lifetime = e.server.Lifetime

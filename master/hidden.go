@@ -80,8 +80,8 @@ func (r *Registry) HiddenAddresses() []netip.AddrPort {
 	return slices.Collect(maps.Keys(r.hide))
 }
 
-// Listed returns the record under a key as Get does, but not of a hidden server.
-// It is for callers that show the list.
+// Listed returns the record under a key as Get does, but also of a server of another
+// node, and not of a hidden one. It is for callers that show the list.
 func (r *Registry) Listed(k Key) (*Server, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -27,7 +27,11 @@ func (r *Registry) FindRecord(public netip.AddrPort) (Record, bool) {
 
 // record returns the record of an entry. r.mu is held.
 func (r *Registry) record(e *entry) Record {
-	return Record{e.server, r.start.Add(time.Duration(e.seen.Load())), e.revision}
+	seen := r.start.Add(time.Duration(e.seen.Load()))
+	if e.server.Node != "" && !e.remote.orphaned {
+		seen = time.Now() // its node would remove it
+	}
+	return Record{e.server, seen, e.revision}
 }
 
 // All returns every listed server. The order is by game, else arbitrary.
@@ -41,16 +45,16 @@ func (r *Registry) All() []Record {
 	return out
 }
 
-// Records returns every server, hidden ones included, and the newest revision:
-// later records have higher ones.
+// Records returns every server of this node, hidden ones included, and the newest
+// revision: later records have higher ones.
 func (r *Registry) Records() (list []Record, revision uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	list = make([]Record, 0, len(r.bySource))
 	for _, g := range r.games {
-		list = r.appendRecords(g, list)
+		list = r.appendOwn(g, list)
 	}
-	return r.appendRecords(&r.hidden, list), r.revision
+	return r.appendOwn(&r.hidden, list), r.revision
 }
 
 // Revision returns the newest revision.

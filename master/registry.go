@@ -81,6 +81,8 @@ type Registry struct {
 
 	replaced      chan *Server
 	replacedTotal uint64
+
+	cluster remoteState
 }
 
 // entry is the registry's own handle of a server: the record may be replaced,
@@ -96,6 +98,8 @@ type entry struct {
 	queued  int32 // index in Registry.uncounted plus 1; 0: it is not there
 
 	revision uint64 // of the record; see Record
+
+	remote remote // of a server of another node, and the claim of one of this node
 
 	links       [groupKinds]link
 	replaceable bool // it is in the lists of its groups
@@ -182,10 +186,16 @@ func (r *Registry) Put(s Server) error {
 			}
 		}
 	}
-	if taken && !gives || ok && givesWay(&s, e.server) {
+	if taken && !gives && (other.server.Node == "" || givesWay(&s, other.server)) || ok && givesWay(&s, e.server) {
 		return ErrTaken
 	}
+	if taken && !gives && !ok { // it reported to another node, from another port
+		r.takeOver(other, &s, other.remote.claim+1)
+		return nil
+	}
+	var claim uint32
 	if ok {
+		claim = e.nextClaim(&s)
 		r.remove(e)
 	}
 	if taken {
@@ -194,7 +204,7 @@ func (r *Registry) Put(s Server) error {
 	if leaves != nil && leaves != other {
 		r.giveWay(leaves)
 	}
-	r.add(&s)
+	r.add(&s).claim(claim)
 	return nil
 }
 
@@ -205,7 +215,7 @@ func (r *Registry) Put(s Server) error {
 func (r *Registry) Update(s *Server) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, ok := r.bySource[s.Key.Source]
+	e, ok := r.own(s.Key.Source)
 	if !ok || !e.holds(s) {
 		return false
 	}
@@ -246,7 +256,7 @@ func network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-func (r *Registry) add(s *Server) {
+func (r *Registry) add(s *Server) *entry {
 	if s.First.IsZero() {
 		s.First = s.Seen
 	}
@@ -263,6 +273,8 @@ func (r *Registry) add(s *Server) {
 	}
 	r.addPrivate(e)
 	r.join(e)
+	e.claim(0)
+	return e
 }
 
 // enter adds an entry to the index of its game, or to the hidden ones. Its
@@ -322,6 +334,13 @@ func (r *Registry) changed(kind ChangeKind, e *entry, next *Server) {
 
 func (r *Registry) replace(e *entry, s *Server) {
 	s.First, s.Findings = e.server.First, e.server.Findings
+	r.renew(e, s)
+}
+
+// renew replaces the record of an entry by one of the same key, game and public
+// address.
+func (r *Registry) renew(e *entry, s *Server) {
+	claim := e.nextClaim(s)
 	r.changed(Changed, e, s)
 	e.game.vary(e.server, -1)
 	e.game.vary(s, 1)
@@ -329,8 +348,9 @@ func (r *Registry) replace(e *entry, s *Server) {
 	if s.Rules.content != e.server.Rules.content || s.Players.content != e.server.Players.content {
 		r.uncounted.add(e)
 	}
-	heard := e.server.Restored && !s.Restored
+	heard := e.server.Restored && !s.Restored || e.server.Node != s.Node
 	e.server = s
+	e.claim(claim)
 	if heard {
 		r.mark(e)
 	}
@@ -348,14 +368,14 @@ func (r *Registry) remove(e *entry) {
 	r.quit(e)
 }
 
-// Touch records a sign of life of a server. It returns false if the server is
-// not listed under this key and origin, or is only restored from the saved
+// Touch records a sign of life of a server of this node. It returns false if the
+// server is not listed under this key and origin, or is only restored from the saved
 // list. The origin is compared because some intakes use well-known constants as
 // instance.
 func (r *Registry) Touch(k Key, from Origin, now time.Time) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	e, ok := r.bySource[k.Source]
+	e, ok := r.own(k.Source)
 	if !ok || e.server.Key != k || e.server.Origin != from || e.server.Restored {
 		return false
 	}
@@ -363,11 +383,11 @@ func (r *Registry) Touch(k Key, from Origin, now time.Time) bool {
 	return true
 }
 
-// Remove removes a server from the list.
+// Remove removes a server of this node from the list.
 func (r *Registry) Remove(k Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, ok := r.bySource[k.Source]
+	e, ok := r.own(k.Source)
 	if !ok || e.server.Key != k {
 		return false
 	}
@@ -375,14 +395,14 @@ func (r *Registry) Remove(k Key) bool {
 	return true
 }
 
-// RemoveFunc removes every server for which del returns true, and returns their
+// RemoveFunc removes every server of this node for which del returns true, and returns their
 // records. del is called with the list locked, so it must be fast.
 func (r *Registry) RemoveFunc(del func(*Server) bool) []*Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var gone []*entry
 	for _, e := range r.bySource {
-		if del(e.server) {
+		if e.server.Node == "" && del(e.server) {
 			gone = append(gone, e)
 		}
 	}
@@ -394,12 +414,12 @@ func (r *Registry) RemoveFunc(del func(*Server) bool) []*Server {
 	return out
 }
 
-// Report records the findings of a probe. It returns false if the server is no
-// longer listed.
+// Report records the findings of a probe of a server of this node. It returns false
+// if the server is no longer listed.
 func (r *Registry) Report(k Key, f Findings) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, ok := r.bySource[k.Source]
+	e, ok := r.own(k.Source)
 	if !ok || e.server.Key != k {
 		return false
 	}
@@ -420,7 +440,7 @@ func (r *Registry) revise(e *entry) {
 	e.revision = r.revision
 }
 
-// Get returns the record under a key, hidden servers included.
+// Get returns the record under a key of a server of this node, hidden ones included.
 func (r *Registry) Get(k Key) (*Server, bool) {
 	s, ok := r.At(k.Source)
 	if !ok || s.Key != k {
@@ -429,12 +449,12 @@ func (r *Registry) Get(k Key) (*Server, bool) {
 	return s, true
 }
 
-// At returns the record of a source address with any instance, hidden servers
-// included.
+// At returns the record of a source address with any instance, of a server of this
+// node, hidden ones included.
 func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	e, ok := r.bySource[source]
+	e, ok := r.own(source)
 	if !ok {
 		return nil, false
 	}

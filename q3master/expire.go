@@ -31,7 +31,7 @@ type restored struct {
 // adopt begins to count the servers of the saved list, and returns them.
 func (s *Server) adopt() (list []restored) {
 	for _, srv := range s.opt.Registry.All() {
-		if srv.Origin != master.FromQuake3 {
+		if srv.Origin != master.FromQuake3 || srv.Node != "" {
 			continue
 		}
 		unknown := srv.Game

@@ -139,7 +139,7 @@ func (s *Server) queueAll(now time.Time) {
 		return
 	}
 	for _, h := range s.list.All() {
-		if h.Origin != master.FromQR2 || h.Restored {
+		if h.Origin != master.FromQR2 || h.Restored || h.Node != "" {
 			continue
 		}
 		g, _ := s.opt.Games.Lookup(h.Game)

@@ -69,7 +69,7 @@ func (t *textIntake) gone(h *textHost) {
 // Their addresses were proved before.
 func (t *textIntake) restored() (hosts []*textHost) {
 	for _, srv := range t.s.list.All() {
-		if srv.Origin != master.FromQR1 || !srv.Restored {
+		if srv.Origin != master.FromQR1 || !srv.Restored || srv.Node != "" {
 			continue
 		}
 		g, ok := t.s.opt.Games.Lookup(srv.Game)

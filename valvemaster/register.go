@@ -176,7 +176,7 @@ func (s *Server) adopt(now time.Time) {
 	at := s.since(now)
 	for _, srv := range s.list.All() {
 		a := srv.Key.Source
-		if srv.Origin != master.FromValve || !a.Addr().Is4() || s.opt.Banned.Has(a.Addr()) {
+		if srv.Origin != master.FromValve || srv.Node != "" || !a.Addr().Is4() || s.opt.Banned.Has(a.Addr()) {
 			continue
 		}
 		s.mu.Lock()

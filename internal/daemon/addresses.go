@@ -88,7 +88,7 @@ func (w *localWatch) look() {
 		if c.Kind != master.Added {
 			continue
 		}
-		if h, ok := w.list.Get(c.Key); ok { // it may have left since
+		if h, ok := w.list.Get(c.Key); ok { // it may have left since, or is of another node
 			w.note(h)
 		}
 	}
@@ -99,7 +99,7 @@ func (w *localWatch) review() {
 	out := false // at least one cannot be reached from outside
 	for _, h := range w.list.All() {
 		switch {
-		case !h.Public.Addr().IsLoopback():
+		case h.Node != "" || !h.Public.Addr().IsLoopback():
 		case !w.addresses.Covers(h.Public.Addr()):
 			out = true
 			w.note(h.Server)
@@ -122,7 +122,7 @@ func (w *localWatch) setRules(rules []advertise.Rule) {
 }
 
 func (w *localWatch) note(h *master.Server) {
-	if !h.Public.Addr().IsLoopback() || w.addresses.Covers(h.Public.Addr()) {
+	if h.Node != "" || !h.Public.Addr().IsLoopback() || w.addresses.Covers(h.Public.Addr()) {
 		return
 	}
 	w.verdicts.Note(w.noting(h.Origin), h.Key.Source, h.Game, verdicts.OnlyHere)

@@ -36,10 +36,11 @@ func (d *Daemon) bannedServer(origin master.Origin, a netip.Addr) bool {
 	return d.bannedFrom(storage.ScopeLists, a)
 }
 
-// enforceBans removes banned servers from the list. Other nodes of a cluster remove
-// those that report to them.
+// enforceBans removes banned servers from the list, at once those that report to other
+// nodes too.
 func (d *Daemon) enforceBans() {
-	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return s.Node == "" && d.bannedServer(s.Origin, s.Key.Source.Addr()) })
+	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return d.bannedServer(s.Origin, s.Key.Source.Addr()) })
+	d.registry.RemoveRemoteFunc(func(s *master.Server) bool { return d.bannedServer(s.Origin, s.Key.Source.Addr()) })
 	for _, s := range gone {
 		d.servers.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Banned)
 	}

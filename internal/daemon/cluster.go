@@ -2,12 +2,20 @@ package daemon
 
 import (
 	"context"
+	"net/netip"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/replica"
 )
 
 // node is this daemon as a part of a cluster. Its methods do nothing on a lone one.
-type node struct{ bus *natsbus.Bus }
+type node struct {
+	bus  *natsbus.Bus
+	list *replica.Replica
+}
 
 // joinCluster connects to the other nodes, if there are any. They do not see this one
 // before it serves.
@@ -38,6 +46,30 @@ func (s *settings) node() string {
 	}
 	o, _ := s.Cluster.Options() // joinCluster reports the error; the name does not depend on it
 	return o.Node
+}
+
+// shareList shows the servers of all nodes in the list.
+func (d *Daemon) shareList(s *settings, sources map[master.Origin]*master.Source) {
+	if d.cluster == nil {
+		return
+	}
+	o := replica.Options{
+		Bus: d.cluster, Registry: d.registry, Sources: sources, Banned: d.bannedServer,
+		RestoreFor: func() time.Duration { return s.Master.RestoreFor },
+		Settled:    func(h *master.Server) { d.servers.Note(s.noting(h.Origin), h.Key.Source, h.Game, verdicts.TooManyHere) },
+		Log:        d.log.With().Str("service", "cluster").Logger(), Registerer: d.metrics,
+	}
+	if !s.Cluster.Local() {
+		o.Shown = func(a netip.AddrPort) netip.AddrPort { return d.addresses.Outside().Given(a) }
+	}
+	d.node.list = replica.New(o)
+}
+
+// run follows the lists of the other nodes until ctx ends.
+func (n *node) run(ctx context.Context) {
+	if n.list != nil {
+		n.list.Run(ctx)
+	}
 }
 
 // announce makes this node a live one for the others.

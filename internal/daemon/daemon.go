@@ -159,6 +159,7 @@ func (d *Daemon) makeList(s *settings) {
 			sources[o] = source
 		}
 	}
+	d.shareList(s, sources)
 	d.saved = &saved.List{
 		Registry: d.registry, Store: d.store, Games: d.catalogue.Catalog(), Verdicts: d.servers, Sources: sources,
 		Noting: s.noting, Banned: d.bannedServer, Log: d.log,
@@ -271,7 +272,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		func(ctx context.Context) {
 			d.saved.Run(ctx, func() time.Duration { return d.settings.Load().Master.SaveEvery })
 		},
-		d.sweepBans, d.sweepResets, d.writable.run, d.followPlayers,
+		d.node.run, d.sweepBans, d.sweepResets, d.writable.run, d.followPlayers,
 		func(ctx context.Context) { d.local.run(ctx, d.beyondLoopback()) },
 	} {
 		g.Go(func() error { watch(ctx); return nil })

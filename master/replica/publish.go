@@ -1,0 +1,145 @@
+package replica
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// job is a complete list that is being sent.
+type job struct {
+	number  uint64
+	sources []netip.AddrPort
+	items   uint64 // sent
+}
+
+// publish publishes what changed since the last call.
+func (r *Replica) publish() {
+	var ok bool
+	r.changes, r.serial, ok = r.opt.Registry.Changes("", r.serial, r.changes[:0])
+	w := batchWriter{r: r}
+	now := time.Now()
+	if ok {
+		for i := range r.changes {
+			w.server(r.changes[i].Key.Source, now)
+		}
+	} else { // too many changes at once
+		own := make(map[netip.AddrPort]bool)
+		for _, source := range r.opt.Registry.OwnSources(nil) {
+			own[source] = true
+			w.server(source, now)
+		}
+		for source := range r.published {
+			if !own[source] {
+				w.server(source, now)
+			}
+		}
+	}
+	w.flush()
+}
+
+// record returns what other nodes list for a server of this one.
+func (r *Replica) record(source netip.AddrPort) (s *master.Server, claim uint32, ok bool) {
+	s, claim, ok = r.opt.Registry.Claimed(source)
+	if !ok || r.opt.Shown == nil || !s.Public.Addr().IsLoopback() && !s.Key.Source.Addr().IsLoopback() {
+		return s, claim, ok
+	}
+	at := r.opt.Shown(s.Public)
+	if at.Addr().IsLoopback() {
+		return nil, 0, false
+	}
+	shown := *s
+	shown.Public, shown.Key.Source, shown.Local = at, at, nil
+	return &shown, claim, true
+}
+
+// batchWriter collects items and publishes them in batches.
+type batchWriter struct {
+	r *Replica
+	b []byte
+}
+
+// server writes the state of a server, if it changed since it was published.
+func (w *batchWriter) server(source netip.AddrPort, now time.Time) {
+	r := w.r
+	old, known := r.published[source]
+	s, claim, ok := r.record(source)
+	switch {
+	case !ok && !known, ok && known && s.Serial == old.serial && s.Key.Source == old.source:
+		return
+	case known && (!ok || s.Key.Source != old.source):
+		delete(r.published, source)
+		w.room()
+		w.b = appendRemoved(w.b, old.source)
+	}
+	if ok {
+		r.published[source] = publication{s.Serial, s.Key.Source}
+		w.room()
+		w.b = appendServer(w.b, s, claim, now, r.opt.Sources[s.Origin] != nil)
+	}
+	r.metrics.servers.WithLabelValues("out").Inc()
+	if len(w.b) >= partSize {
+		w.flush()
+	}
+}
+
+// room begins a batch if there is none.
+func (w *batchWriter) room() {
+	if len(w.b) == 0 {
+		w.r.number++
+		w.b = message{kindBatch, w.r.number}.append(w.b)
+	}
+}
+
+// flush publishes the batch. If it cannot be sent, the others notice that its number is
+// missing.
+func (w *batchWriter) flush() {
+	if len(w.b) == 0 {
+		return
+	}
+	w.r.metrics.batches.Inc()
+	_ = w.r.opt.Bus.Publish(subject, w.b)
+	w.b = w.b[:0]
+}
+
+// begin begins to send the complete list to a node. An earlier one to it is given up.
+func (r *Replica) begin(a ask) {
+	if r.opt.Bus.Incarnation(a.node) == 0 {
+		return
+	}
+	r.metrics.sent.Inc()
+	r.jobs[a.node] = &job{number: a.number, sources: r.opt.Registry.OwnSources(nil)}
+	_ = r.opt.Bus.Send(a.node, subject, message{kindBegin, a.number}.append(nil)) // without it the node asks again
+}
+
+// sendParts sends the next parts of all complete lists.
+func (r *Replica) sendParts() {
+	for node, j := range r.jobs {
+		for range partsAtOnce {
+			if !r.sendPart(node, j) {
+				delete(r.jobs, node)
+				break
+			}
+		}
+	}
+}
+
+// sendPart sends a part of a complete list, or its end; false: nothing is left.
+func (r *Replica) sendPart(node string, j *job) bool {
+	if len(j.sources) == 0 {
+		end := message{kindEnd, j.number}.append(nil)
+		_ = r.opt.Bus.Send(node, subject, binary.BigEndian.AppendUint64(end, j.items))
+		return false
+	}
+	b, now := message{kindPart, j.number}.append(make([]byte, 0, partSize+4096)), time.Now()
+	for len(b) < partSize && len(j.sources) > 0 {
+		if s, claim, ok := r.record(j.sources[0]); ok {
+			b = appendServer(b, s, claim, now, r.opt.Sources[s.Origin] != nil)
+			j.items++
+		}
+		j.sources = j.sources[1:]
+	}
+	return r.opt.Bus.Send(node, subject, b) == nil
+}
