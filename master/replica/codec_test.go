@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -109,7 +110,7 @@ func TestLargestItem(t *testing.T) {
 func TestMessageOfAnotherVersion(t *testing.T) {
 	b := message{kindBatch, 1}.append(nil)
 	b[0]++
-	if _, _, err := parseMessage(b); err != errVersion {
+	if _, _, err := parseMessage(b); !errors.Is(err, errVersion) {
 		t.Errorf("error %v, want %v", err, errVersion)
 	}
 }

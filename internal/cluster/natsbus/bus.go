@@ -116,7 +116,7 @@ func (b *Bus) connect(ctx context.Context) error {
 	target := b.opt.URL
 	if target == "" {
 		var err error
-		if b.server, err = startServer(&b.opt, b.incarnation, maxMessage+slack); err != nil {
+		if b.server, err = startServer(ctx, &b.opt, b.incarnation, maxMessage+slack); err != nil {
 			return err
 		}
 		options = append(options, nats.InProcessServer(b.server))

@@ -1,6 +1,7 @@
 package natsbus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -16,12 +17,12 @@ import (
 const slack = 4096
 
 // startServer starts the embedded server and connects it to the peers.
-func startServer(o *Options, incarnation uint64, payload int) (*server.Server, error) {
+func startServer(ctx context.Context, o *Options, incarnation uint64, payload int) (*server.Server, error) {
 	host, port, err := splitListen(o.Listen)
 	if err != nil {
 		return nil, err
 	}
-	if err := probeListen(o.Listen); err != nil {
+	if err := probeListen(ctx, o.Listen); err != nil {
 		return nil, fmt.Errorf("cluster.listen: %w", err)
 	}
 	s, err := server.NewServer(&server.Options{
@@ -73,8 +74,9 @@ func splitListen(listen string) (host string, port int, err error) {
 
 // probeListen opens and closes the address: its error is better than the server's,
 // which comes after seconds.
-func probeListen(listen string) error {
-	ln, err := net.Listen("tcp", listen)
+func probeListen(ctx context.Context, listen string) error {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", listen)
 	if err != nil {
 		return err
 	}
