@@ -332,3 +332,23 @@ func (r *Registry) appendOwn(g *gameIndex, out []Record) []Record {
 	}
 	return out
 }
+
+// GetAny is Get for the servers of all nodes.
+func (r *Registry) GetAny(k Key) (*Server, bool) {
+	s, ok := r.AtAny(k.Source)
+	if !ok || s.Key != k {
+		return nil, false
+	}
+	return s, true
+}
+
+// AtAny is At for the servers of all nodes.
+func (r *Registry) AtAny(source netip.AddrPort) (*Server, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.bySource[source]
+	if !ok {
+		return nil, false
+	}
+	return e.server, true
+}

@@ -44,7 +44,7 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 		p.note(t, c.game, verdicts.UnknownGame)
 		return
 	}
-	old, known := p.opt.Registry.At(t.addr)
+	old, known := p.opt.Registry.AtAny(t.addr)
 	if known && !replaceable(old, t, origin) {
 		p.metrics.refused(refusedElse)
 		p.setListed(t, "")
@@ -129,7 +129,7 @@ func (p *Prober) unlist(t *target, why verdicts.Verdict) {
 	if t.listed == "" {
 		return
 	}
-	if srv, listed := p.opt.Registry.Get(t.key()); listed && srv.Node != "" {
+	if srv, listed := p.opt.Registry.GetAny(t.key()); listed && srv.Node != "" {
 		p.setListed(t, "") // another node lists it now
 		return
 	}

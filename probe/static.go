@@ -144,7 +144,7 @@ func (s *Statics) here(n Named, at netip.AddrPort, watched bool, now time.Time) 
 		delete(s.absent, at)
 		return true
 	}
-	if old, listed := s.prober.opt.Registry.At(at); listed && old.Node != "" {
+	if old, listed := s.prober.opt.Registry.AtAny(at); listed && old.Node != "" {
 		delete(s.absent, at)
 		return false
 	}
@@ -278,7 +278,7 @@ func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	defer p.mu.Unlock()
 	t := p.table.targets[a]
 	if t == nil || t.protocol() == 0 {
-		if srv, listed := p.opt.Registry.At(a); listed && srv.Node != "" {
+		if srv, listed := p.opt.Registry.AtAny(a); listed && srv.Node != "" {
 			return true, ""
 		}
 	}

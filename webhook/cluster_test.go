@@ -51,8 +51,9 @@ func (n *nodes) report(owner string, l listing) {
 			l.node = ""
 		}
 		at := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), l.port)
-		if old, listed := f.registry.At(at); listed && (owner == "" || old.Node != l.node) {
+		if old, listed := f.registry.AtAny(at); listed && (owner == "" || old.Node != l.node) {
 			f.registry.Remove(master.Key{Source: at})
+			f.registry.RemoveRemote(old.Node, at)
 		}
 		if owner != "" {
 			f.put(l)

@@ -112,7 +112,7 @@ func (c *Courier) Run(ctx context.Context) {
 // SendToServer implements master.Messenger. A message to a server of another node is
 // under way when it returns, and what becomes of it is counted.
 func (c *Courier) SendToServer(k master.Key, payload []byte) error {
-	s, ok := c.opt.List.Get(k)
+	s, ok := c.opt.List.GetAny(k)
 	switch {
 	case !ok:
 		return master.ErrNotListed
@@ -185,7 +185,7 @@ func (c *Courier) deliver(s *master.Server, m message, data []byte) (result stri
 			return result
 		case <-time.After(pause):
 		}
-		next, ok := c.opt.List.Get(m.key)
+		next, ok := c.opt.List.GetAny(m.key)
 		if !ok {
 			return resultNotListed
 		}
@@ -220,7 +220,7 @@ func (c *Courier) takeMessage(_ context.Context, _ string, data []byte) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	s, ok := c.opt.List.Get(m.key)
+	s, ok := c.opt.List.GetAny(m.key)
 	if !ok || s.Node != "" {
 		return []byte{codeNotListed}, nil
 	}
@@ -230,7 +230,7 @@ func (c *Courier) takeMessage(_ context.Context, _ string, data []byte) ([]byte,
 // Met notes that players reached the server at an address by NAT negotiation, on the
 // node of the server.
 func (c *Courier) Met(a netip.AddrPort) {
-	s, ok := c.opt.List.At(a)
+	s, ok := c.opt.List.AtAny(a)
 	switch {
 	case !ok:
 	case s.Node == "":
