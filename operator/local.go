@@ -38,6 +38,8 @@ type Local struct {
 	// Unlisted returns servers that services know but do not list, each with
 	// the reason; nil: none.
 	Unlisted func() []Listed
+	// Nodes returns the nodes of the cluster, by name; nil: the daemon runs alone.
+	Nodes func() []ClusterNode
 
 	DataDir string
 	// StoreName is the name of the store in a backup.

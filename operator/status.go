@@ -18,6 +18,8 @@ type Status struct {
 	Servers  map[string]int    `json:"servers"`  // listed ones by game
 	Bans     int               `json:"bans"`
 	Sessions int               `json:"sessions"` // players who are signed in
+	// Cluster are the nodes of the cluster, by name; none: the daemon runs alone.
+	Cluster []ClusterNode `json:"cluster,omitempty"`
 }
 
 // Status implements Operator.
@@ -32,6 +34,9 @@ func (l *Local) Status(context.Context) (Status, error) {
 	}
 	if l.Sessions != nil {
 		s.Sessions = l.Sessions.Count()
+	}
+	if l.Nodes != nil {
+		s.Cluster = l.Nodes()
 	}
 	return s, nil
 }

@@ -194,10 +194,34 @@ func TestClusterListsAreComplete(t *testing.T) {
 		hosts = append(hosts, register(t, &n.running, "hostname", fmt.Sprint("Host ", i), "numplayers", "1"))
 	}
 	c.list("three hosts", hosts...)
+	settles(t, "cluster status", func() error {
+		out := c.nodes[1].cli("cluster", "status")
+		for _, want := range []string{"a     live", "b     this one", "c     live"} {
+			if !strings.Contains(out, want) {
+				return fmt.Errorf("no %q in\n%s", want, out)
+			}
+		}
+		return nil
+	})
+	if out := c.nodes[0].cli("cluster", "status", "--json"); strings.Count(out, "\n") != 3 || strings.Count(out, `"servers":1`) != 3 {
+		t.Errorf("as JSON:\n%s", out)
+	}
 	moved := hosts[0].moves(c.nodes[1])
 	c.list("one moved", moved, hosts[1], hosts[2])
 	hosts[2].heartbeat("2")
 	c.list("one left", moved, hosts[1])
+}
+
+func TestClusterStatusOfLoneDaemon(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	refused(t, exitFailure, d.cliEnv(), []string{"cluster", "status"}, "cluster.name")
+}
+
+func TestClusterConfigurationMistakes(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir(), variable("cluster.name", "test"), variable("cluster.peers", "192.0.2.1"))
+	refused(t, exitFailure, env, []string{"check"}, "cluster.name: a cluster needs a store", "storage.engine", "cluster.peers", "cluster.tls")
 }
 
 // The servers of a node that was killed stay in the lists of the others, and in its own

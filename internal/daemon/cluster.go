@@ -9,6 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/replica"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // node is this daemon as a part of a cluster. Its methods do nothing on a lone one.
@@ -63,6 +64,31 @@ func (d *Daemon) shareList(s *settings, sources map[master.Origin]*master.Source
 		o.Shown = func(a netip.AddrPort) netip.AddrPort { return d.addresses.Outside().Given(a) }
 	}
 	d.node.list = replica.New(o)
+}
+
+// clusterNodes is operator.Local.Nodes.
+func (d *Daemon) clusterNodes() (out []operator.ClusterNode) {
+	if d.node.bus == nil {
+		return nil
+	}
+	lists, servers := d.node.list.States(), d.registry.Len()
+	for _, l := range lists {
+		servers -= l.Servers
+	}
+	for _, p := range d.node.bus.Peers() {
+		one := operator.ClusterNode{
+			Name: p.Name, Self: p.Self, Live: p.Live, Version: p.Version, Started: p.Started.UTC().Format(time.RFC3339),
+			SeenMS: p.Heard.Milliseconds(), ClockMS: p.Clock.Milliseconds(), Servers: lists[p.Name].Servers, Complete: lists[p.Name].Complete,
+		}
+		if p.Ping > 0 {
+			one.PingMS = max(p.Ping.Milliseconds(), 1)
+		}
+		if p.Self {
+			one.Servers, one.Complete = servers, true
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // run follows the lists of the other nodes until ctx ends.

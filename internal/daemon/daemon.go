@@ -189,6 +189,7 @@ func (d *Daemon) makeOperator(s *settings) {
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
 		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
 		Unlisted:       d.keepers.unlisted,
+		Nodes:          d.clusterNodes,
 		BanFiles:       d.keepers.fileBans,
 		Listening:      d.listening,
 		OpenAccounts:   func(context.Context) (*accounts.Service, error) { return d.accounts, nil },
