@@ -14,8 +14,8 @@ import (
 	"github.com/respawnd/respawnd/internal/pgtest"
 )
 
-// clusterNode is a daemon that is part of a cluster.
-type clusterNode struct {
+// member is a daemon that is part of a cluster.
+type member struct {
 	*child
 	name string
 	dir  string
@@ -25,7 +25,7 @@ type clusterNode struct {
 // testCluster is a cluster of processes on this machine with one PostgreSQL.
 type testCluster struct {
 	t     testing.TB
-	nodes []*clusterNode // a, b, c ...
+	nodes []*member // a, b, c ...
 }
 
 // startCluster starts a cluster of n nodes and returns when all see each other. more
@@ -50,7 +50,7 @@ func startClusterOn(t testing.TB, database string, n int, more ...string) *testC
 	for i := range n {
 		name := string(rune('a' + i))
 		own := append(slices.Clone(vars), variable("cluster.node", name), variable("cluster.listen", ports[i]))
-		c.nodes = append(c.nodes, &clusterNode{name: name, dir: t.TempDir(), vars: own})
+		c.nodes = append(c.nodes, &member{name: name, dir: t.TempDir(), vars: own})
 		c.start(i) // one after the other: the first makes the key
 	}
 	c.together()
@@ -99,7 +99,7 @@ func (c *testCluster) together() {
 	}
 }
 
-func (n *clusterNode) runs() bool {
+func (n *member) runs() bool {
 	if n.child == nil {
 		return false
 	}
@@ -126,7 +126,7 @@ func settles(t testing.TB, what string, f func() error) {
 }
 
 // get returns a page of the admin address.
-func (n *clusterNode) get(path string) string {
+func (n *member) get(path string) string {
 	n.t.Helper()
 	r, err := http.NewRequestWithContext(wait(n.t), http.MethodGet, "http://"+n.address["admin"].String()+path, nil)
 	must(n.t, err)
@@ -139,7 +139,7 @@ func (n *clusterNode) get(path string) string {
 }
 
 // metric returns the value of a metric without labels.
-func (n *clusterNode) metric(name string) string {
+func (n *member) metric(name string) string {
 	n.t.Helper()
 	for line := range strings.Lines(n.get("/metrics")) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
@@ -150,7 +150,7 @@ func (n *clusterNode) metric(name string) string {
 }
 
 // lists waits until a node lists exactly some hosts.
-func (n *clusterNode) lists(what string, hosts ...*host) {
+func (n *member) lists(what string, hosts ...*host) {
 	n.t.Helper()
 	settles(n.t, what+": list of "+n.name, func() error {
 		got := list(n.t, &n.running, "", `\hostname`)
@@ -176,7 +176,7 @@ func (c *testCluster) list(what string, hosts ...*host) {
 }
 
 // moves makes a host report to another node.
-func (h *host) moves(to *clusterNode) *host {
+func (h *host) moves(to *member) *host {
 	h.t.Helper()
 	at := h.address()
 	must(h.t, h.Close())
