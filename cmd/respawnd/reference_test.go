@@ -19,6 +19,8 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/replica"
 	"github.com/respawnd/respawnd/storage/postgres"
 )
 
@@ -106,6 +108,7 @@ func describedMetrics(t *testing.T) map[string]described {
 		t.Fatal(err)
 	}
 	defer func() { _ = bus.Close() }()
+	replica.New(replica.Options{Bus: bus, Registry: master.NewRegistry(master.Limits{}), Registerer: d.Metrics()})
 	end, err := postgres.RegisterMetrics(d.Metrics())
 	if err != nil {
 		t.Fatal(err)
