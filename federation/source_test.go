@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,8 +168,8 @@ func TestMine(t *testing.T) {
 		b := newBench(t)
 		s := b.source(t, 0, "q3 a.org protocol=1")
 		script := &scripted{began: time.Now()}
-		owner := false
-		s.fetch, s.mine = script, func(name string) bool { return owner && name == "a.org" }
+		var owner atomic.Bool
+		s.fetch, s.mine = script, func(name string) bool { return owner.Load() && name == "a.org" }
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { s.run(ctx); close(ended) }()
@@ -177,7 +178,7 @@ func TestMine(t *testing.T) {
 		if st := s.now(0); st.State != operator.MasterElse || len(script.at) != 0 {
 			t.Errorf("another node's: %+v, read %d times", st, len(script.at))
 		}
-		owner = true
+		owner.Store(true)
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
 		if st := s.now(0); st.State != operator.MasterRead || st.Told != 1 {

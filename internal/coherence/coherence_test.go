@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,10 +264,12 @@ func TestManyChangesOfALargeTable(t *testing.T) {
 
 func TestTableThatIsBroken(t *testing.T) {
 	inWorld(t, false, func(t *testing.T, w *world) {
-		loads, broken := 0, true
+		var loads atomic.Int32
+		var broken atomic.Bool
+		broken.Store(true)
 		m := New(Options{Bus: w.net.Start("d"), Log: zerolog.Nop()})
 		m.Add("bans", func(context.Context) error {
-			if loads++; broken {
+			if loads.Add(1); broken.Load() {
 				return errors.New("broken")
 			}
 			return nil
@@ -275,13 +278,14 @@ func TestTableThatIsBroken(t *testing.T) {
 		synctest.Wait()
 		w.change("a", "bans", 2)
 		time.Sleep(10 * time.Minute)
-		if loads < 5 || loads > 20 {
-			t.Errorf("it was tried %d times in 10 minutes, want about one per minute", loads)
+		if n := loads.Load(); n < 5 || n > 20 {
+			t.Errorf("it was tried %d times in 10 minutes, want about one per minute", n)
 		}
-		broken, loads = false, 0
+		broken.Store(false)
+		loads.Store(0)
 		time.Sleep(2 * maxRetry)
-		if loads != 1 {
-			t.Errorf("once it is repaired it was loaded %d times, want once", loads)
+		if n := loads.Load(); n != 1 {
+			t.Errorf("once it is repaired it was loaded %d times, want once", n)
 		}
 	})
 }

@@ -103,6 +103,13 @@ func (w *world) start(name string) {
 	go h.Run(w.ctx)
 }
 
+// noted returns the addresses at which players met a server of the node.
+func (h *host) noted() []netip.AddrPort {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.met)
+}
+
 // report lists the server everywhere as one of a node.
 func (w *world) report(owner string) {
 	w.t.Helper()
@@ -247,7 +254,7 @@ func TestMetReachesTheNodeOfTheServer(t *testing.T) {
 		w.nodes["c"].Met(netip.MustParseAddrPort("203.0.113.99:1")) // no server
 		time.Sleep(time.Second)
 		for name, want := range map[string][]netip.AddrPort{"a": nil, "b": {source, source}, "c": nil} {
-			if got := w.nodes[name].met; !slices.Equal(got, want) {
+			if got := w.nodes[name].noted(); !slices.Equal(got, want) {
 				t.Errorf("node %s noted %v, want %v", name, got, want)
 			}
 		}

@@ -73,7 +73,7 @@ DO $$ DECLARE name text; BEGIN
 		END IF;
 	END LOOP;
 	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
-		EXECUTE format('INSERT INTO public.%1$I SELECT * FROM kept.%1$I', name);
+		EXECUTE format('INSERT INTO public.%1$I OVERRIDING SYSTEM VALUE SELECT * FROM kept.%1$I', name);
 	END LOOP;
 	FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'public' LOOP
 		EXECUTE format('ALTER SEQUENCE public.%I RESTART', name);

@@ -30,8 +30,8 @@ func (m *GrantModel) AddGrant(ctx context.Context, g storage.Grant, most int) er
 	defer m.mu.Unlock()
 	m.all = append(m.all, g)
 	n := 0
-	for i := len(m.all) - 1; i >= 0; i-- {
-		if o := m.all[i]; o.Profile == g.Profile && o.Kind == g.Kind {
+	for i, o := range slices.Backward(m.all) {
+		if o.Profile == g.Profile && o.Kind == g.Kind {
 			if n++; n > most {
 				m.all = slices.Delete(m.all, i, i+1)
 			}
