@@ -1,6 +1,32 @@
 package federation
 
-import "github.com/respawnd/respawnd/internal/service"
+import (
+	"context"
+	"net/http"
 
-// steps returns the steps of the self-test.
-func steps() []service.Step { return nil }
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/web/api"
+)
+
+// steps returns the step of the self-test that reads the list as another daemon does.
+func steps() []service.Step {
+	return []service.Step{{Name: "federation peer", Needs: []string{"qr2", "web"}, Order: service.OrderPages, Run: readOwn}}
+}
+
+// readOwn looks for the test server in the list that this daemon offers to others.
+func readOwn(ctx context.Context, t *service.Trial) error {
+	if t.Server == nil {
+		return service.ErrNotRegistered
+	}
+	ctx, cancel := context.WithTimeout(ctx, service.StepTimeout)
+	defer cancel()
+	c := &api.Client{HTTP: http.DefaultClient, Base: "http://" + t.Address("web"), Game: t.Game, Full: true}
+	found := false
+	_, err := c.List(ctx, func(r *api.Remote) {
+		found = found || r.Rules["hostname"] == t.Name && r.Address.Port() == t.Server.Port()
+	})
+	if err == nil && !found {
+		err = service.ErrNotInList
+	}
+	return err
+}

@@ -32,9 +32,18 @@ func (p *program) clusterStatus() *cobra.Command {
 				return operator.ErrNoCluster
 			}
 			return show(p, "node\tstate\tversion\tstarted\tseen\tclock\tping\tservers", status.Cluster, func(n operator.ClusterNode) []string {
-				return append([]string{n.Name, nodeState(&n), dash(n.Version), n.Started}, nodeTimes(&n)...)
+				return append([]string{n.Name, nodeState(&n), dash(n.Version), startedAt(&n)}, nodeTimes(&n)...)
 			})
 		})
+}
+
+// startedAt returns when a node started, in local time.
+func startedAt(n *operator.ClusterNode) string {
+	at, err := time.Parse(time.RFC3339, n.Started)
+	if err != nil {
+		return dash(n.Started)
+	}
+	return stamp(at)
 }
 
 // nodeState describes a node in a word or two.

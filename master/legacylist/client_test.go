@@ -49,3 +49,22 @@ func TestRequest_Ask(t *testing.T) {
 		t.Errorf("context ended: %v, want %v", err, os.ErrDeadlineExceeded)
 	}
 }
+
+// FuzzParsePlain writes what it has parsed and parses it again.
+func FuzzParsePlain(f *testing.F) {
+	f.Add([]byte(`\ip\192.0.2.1:7778\ip\[2001:db8::1]:1\final\`))
+	f.Add([]byte(`\ip\\ip\`))
+	f.Fuzz(func(t *testing.T, list []byte) {
+		servers, err := ParsePlain(list)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for _, a := range servers {
+			again = append(append(again, plainKey...), a.String()...)
+		}
+		if got, err := ParsePlain(again); err != nil || !slices.Equal(got, servers) {
+			t.Errorf("%q: %v, then %v, %v", list, servers, got, err)
+		}
+	})
+}

@@ -79,13 +79,14 @@ const (
 	flagRemoved = 1 << iota // only the source follows
 	flagNATNeg
 	flagRestored
+	flagVouched
 	flagText // the content is the report as it came, which its reader parses
 )
 
 // Limits of an item.
 const (
 	maxLocal = 64
-	maxWord  = 255     // bytes of a game, country or region
+	maxWord  = 255     // bytes of a game, country, region, protocol or name of a master
 	maxText  = 1 << 16 // bytes of a report
 	maxRows  = 256
 	// maxItem is the length of the longest item. A longer server is published without
@@ -112,6 +113,9 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 	if s.Restored {
 		flags |= flagRestored
 	}
+	if s.Vouched {
+		flags |= flagVouched
+	}
 	if unread {
 		flags |= flagText
 	}
@@ -124,7 +128,7 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 	b = binary.BigEndian.AppendUint64(b, uint64(s.First.UnixNano()))
 	age := min(max(now.Sub(s.Seen).Milliseconds(), 0), math.MaxUint32)
 	b = binary.BigEndian.AppendUint32(b, uint32(age)) // clocks may differ
-	for _, word := range []string{s.Game, s.Country, s.Region} {
+	for _, word := range []string{s.Game, s.Country, s.Region, s.Query, s.Told} {
 		word = word[:min(len(word), maxWord)]
 		b = append(append(b, byte(len(word))), word...)
 	}
@@ -263,12 +267,13 @@ func (d *decoder) item(b []byte, node string, now time.Time) (it item, err error
 		return it, r.err()
 	}
 	s.Node, s.NATNeg, s.Restored = node, flags&flagNATNeg != 0, flags&flagRestored != 0
+	s.Vouched = flags&flagVouched != 0
 	s.Public = r.addr()
 	s.Key.Instance, it.claim = r.uint32(), r.uint32()
 	s.Origin, s.Findings.Reached = master.Origin(r.uint8()), master.Reached(r.uint8())
 	s.First = time.Unix(0, int64(r.uint64()))
 	s.Seen = now.Add(-time.Duration(r.uint32()) * time.Millisecond)
-	s.Game, s.Country, s.Region = r.word(), r.word(), r.word()
+	s.Game, s.Country, s.Region, s.Query, s.Told = r.word(), r.word(), r.word(), r.word(), r.word()
 	local := int(r.uint8())
 	if local > maxLocal || s.Game == "" || int(s.Origin) >= master.Origins || s.Findings.Reached > master.ReachedDirect ||
 		!s.Public.IsValid() || s.Public.Port() == 0 || it.claim == math.MaxUint32 {

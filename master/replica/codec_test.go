@@ -26,7 +26,7 @@ func sample(d *decoder) master.Server {
 		Key: master.Key{Source: netip.MustParseAddrPort("192.0.2.1:6500"), Instance: 0x01020304}, Game: "gmtest",
 		Public: netip.MustParseAddrPort("192.0.2.1:7500"), Local: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.2:6500")},
 		Origin: master.FromQR1, NATNeg: true, Restored: true, Findings: master.Findings{Reached: master.ReachedDirect},
-		Country: "DE", Region: "3", First: time.Unix(1700000000, 5), Seen: time.Unix(1800000000, 0),
+		Country: "DE", Region: "3", Query: "gs1", Told: "friends", Vouched: true, First: time.Unix(1700000000, 5), Seen: time.Unix(1800000000, 0),
 	}
 	var r master.Report
 	r.Fill(d.registry, []string{"hostname", "map"}, []string{"A server", "dm1"},
@@ -38,7 +38,7 @@ func sample(d *decoder) master.Server {
 }
 
 func describe(s *master.Server) string {
-	text := fmt.Sprint(s.Key, s.Game, s.Public, s.Local, s.Node, s.Origin, s.NATNeg, s.Restored, s.Findings, s.Country, s.Region, s.First.UnixNano())
+	text := fmt.Sprint(s.Key, s.Game, s.Public, s.Local, s.Node, s.Origin, s.NATNeg, s.Restored, s.Findings, s.Country, s.Region, s.Query, s.Told, s.Vouched, s.First.UnixNano())
 	for name, value := range s.Rules.All() {
 		text += "|" + name + "=" + value
 	}
