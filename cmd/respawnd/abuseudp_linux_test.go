@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/mangler"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/valvemaster"
 )
@@ -68,6 +69,9 @@ func datagramServices(t testing.TB) []datagrams {
 	}, {
 		service: "cdkey", ping: cdKeyAuth("KEY", 461, 7), burst: 400, rate: 50,
 		packets: [][]byte{gamespyXOR(`\uoff\\skey\7`), gamespyXOR(`\ka\`), gamespyXOR(`\ison\\cd\` + cdkey.HashOf("KEY") + `\skey\7\pch\x`)},
+	}, {
+		service: "mangler", ping: mangler.NewRequest([2]byte{0x7f, 0}, 12345).AppendTo(nil), burst: 400, rate: 50,
+		packets: [][]byte{make([]byte, mangler.PacketLen), mangler.Packet{Command: mangler.Answer}.AppendTo(nil), []byte("\xF0\x0D")},
 	}, {
 		service: "dns", ping: name, burst: 200, rate: 50, packets: [][]byte{name[:len(name)-1], {0, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
 	}}

@@ -125,6 +125,7 @@ var ranks = map[string]int{
 	"lan":                 5,
 	"master/legacylist":   5,
 	"master/serverbrowse": 5,
+	"mangler":             5,
 	"natneg":              5,
 	"peerchat":            5,
 	"cdkey":               5,

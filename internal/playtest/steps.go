@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/quake3"
+	"github.com/respawnd/respawnd/mangler"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/natneg"
@@ -34,6 +36,7 @@ var steps = []step{
 	{"gpsp", "TCP", false, "the game finds and makes no accounts", search},
 	{"peerchat", "TCP", false, "the lobby does not open", chat},
 	{"natneg", "UDP", false, "games behind routers cannot be joined", seen},
+	{"mangler", "UDP", true, "matches between players behind some routers do not start", mangled},
 	{"gstats", "TCP", false, "statistics and ranks are not kept", count},
 	{"webservices", "TCP", false, "what the game loads over HTTP is missing", fetch},
 }
@@ -173,6 +176,20 @@ func seen(ctx context.Context, _ *Target, address string) (string, error) {
 		remark += fmt.Sprintf(" (port %d here: a router in between)", local.Port())
 	}
 	return remark, nil
+}
+
+// mangled asks the NAT helper for the port of this computer.
+func mangled(ctx context.Context, _ *Target, address string) (string, error) {
+	c, err := mangler.Dial(ctx, address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = c.Close() }()
+	at, err := c.Seen(time.Now().Add(stepTimeout))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("it sees this computer at %s (port %d here)", at, c.Local().Port()), nil
 }
 
 // count proves the key of the game.

@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/lan"
+	"github.com/respawnd/respawnd/mangler"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
@@ -78,6 +79,9 @@ type Config struct {
 	GStats gstats.Config `key:"gstats"`
 	// NAT negotiation brings two players behind routers together.
 	NATNeg natneg.Config `key:"natneg"`
+	// NAT helper of Command & Conquer: Generals and Zero Hour, which shows players how
+	// their router changes ports.
+	Mangler mangler.Config `key:"mangler"`
 	// Master server for Zandronum: game servers register, launchers and the game's
 	// browser get the list, servers get the ban list.
 	ZanMaster zanmaster.Config `key:"zanmaster"`

@@ -399,6 +399,8 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"gstats.keep_for":               {"59s", "1m", "87600h", "87601h"},
 		"cdkey.rate":                    {"0", "1", conns, "1000001"},
 		"cdkey.burst":                   {"0", "1", conns, "1000001"},
+		"mangler.rate":                  {"0", "1", conns, "1000001"},
+		"mangler.burst":                 {"0", "1", conns, "1000001"},
 		"peerchat.max_conns":            {"0", "1", conns, "1000001"},
 		"peerchat.max_per_addr":         {"0", "1", conns, "1000001"},
 		"peerchat.rate":                 {"0", "1", conns, "1000001"},

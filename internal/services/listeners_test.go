@@ -24,6 +24,7 @@ func TestListenersOfTheDefaults(t *testing.T) {
 		{Service: "cdkey", Key: "cdkey.listen", Network: "udp", Address: ":29910"},
 		{Service: "gstats", Key: "gstats.listen", Network: "tcp", Address: ":29920"},
 		{Service: "natneg", Key: "natneg.listen", Network: "udp", Address: ":27901"},
+		{Service: "mangler", Key: "mangler.listen", Network: "udp", Address: ":4321"},
 		{Service: "zanmaster", Key: "zanmaster.listen", Network: "udp", Address: ":15300"},
 		{Service: "web", Key: "web.listen", Network: "tcp", Address: ":8080"},
 		{Service: "admin", Key: "admin.listen", Network: "tcp", Address: "127.0.0.1:8081"},

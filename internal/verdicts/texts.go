@@ -405,4 +405,12 @@ var texts = [...]text{
 		Cause:  "a request of the game about a match was refused",
 		Advice: "A session ends some time after its last use. If the report is invalid each time, report the game to the makers of this program.",
 	}},
+	PortSame: {code: "port kept", message: "NAT helper: port kept", debug: true, Explanation: Explanation{
+		Cause: "the game asked how its port looks from outside, and the router of the player had not changed it",
+		Good:  true,
+	}},
+	PortChanged: {code: "port changed", message: "NAT helper: port changed", debug: true, Explanation: Explanation{
+		Cause:  "the game asked how its port looks from outside, and the router of the player had changed it",
+		Advice: "If matches do not start, forward the UDP ports of the game in the router, or play behind another one: the router may use another port for each partner.",
+	}},
 }

@@ -108,6 +108,8 @@ const (
 	RecordsLeftOut
 	BadCertificate
 	MatchRefused
+	PortSame
+	PortChanged
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same

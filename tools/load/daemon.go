@@ -31,7 +31,7 @@ const (
 // services are those of respawnd that are given a free port of the loopback
 // address.
 var services = []string{
-	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "web", "admin", "ssq",
+	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "mangler", "zanmaster", "web", "admin", "ssq",
 	"valvemaster", "q3master", "dns", "webservices",
 }
 

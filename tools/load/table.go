@@ -88,6 +88,7 @@ func rows() []row {
 		{"gstats player, one block", 16, openStatsGame, accounts(16), []part{{1, refConnect}, {3, refTCP}}},
 		{"gstats durable setpd", 64, openStatsWriter, accounts(64), []part{{1, refTCP}}},
 		{"cdkey check", 32, openKeyChecker, nil, []part{{1, refUDP}}},
+		{"mangler question", 32, openMangled, nil, []part{{1, refUDP}}},
 		{"zanmaster heartbeat, check", 32, several(16, openZanBeater), nil, []part{{1.5, refUDP}}},
 		{"zanmaster list of 1,000", 16, counting(openLauncher), populate(listed, openZanServer), []part{{4, refUDP}}},
 		{"ssq select, 50 of 1,000", 16, openTool, hosts, []part{{1.5, refUDP}}},

@@ -1,0 +1,36 @@
+package mangler
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{Title: "NAT helper of Generals and Zero Hour", Steps: steps()}
+}
+
+// Open opens the socket of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	metrics := env.Metrics(DropReasons()...)
+	s := New(Options{
+		Config: *c, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
+		Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
+	})
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
+		Serve: func(ctx context.Context) error {
+			return netserve.ServePackets(ctx, conn, s, netserve.PacketOptions{Log: env.Log, Metrics: metrics})
+		},
+		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
+		Close:  conn.Close,
+	}, nil
+}
