@@ -3,6 +3,8 @@ package natneg
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/meeting"
 )
 
 // endpoint is an IPv4 address and port in six bytes; a hundred thousand open
@@ -34,7 +36,7 @@ const socketsPerNode = 512
 // one. One number for both keeps negotiations small.
 func socketOf(node, socket uint16) uint16 { return node*socketsPerNode + socket%socketsPerNode }
 
-// node returns the number that the relay gave the node, 0 for this one.
+// node returns the number that nodes gave the node, 0 for this one.
 func (v via) node() uint16 { return v.socket / socketsPerNode }
 
 // shared is the address range of carrier NATs, RFC 6598.
@@ -48,35 +50,17 @@ func private(ip [4]byte) bool {
 
 func sameNet24(a, b [4]byte) bool { return [3]byte(a[:3]) == [3]byte(b[:3]) }
 
-// natKind is the port mapping of a client's NAT, reduced to the cases that
-// matter for a negotiation.
-type natKind uint8
-
-const (
-	natUnknown   natKind = iota
-	natOpen              // no NAT: the public address is the client's own
-	natCone              // one port for all destinations
-	natSymmetric         // another port for each partner
-
-	natKinds = 4
-)
-
-// String returns the word for logs and metrics.
-func (k natKind) String() string {
-	return [natKinds]string{"unknown", "open", "cone", "symmetric"}[k]
-}
-
 // kindOfReport translates the NAT type of a report.
-func kindOfReport(t byte) natKind {
+func kindOfReport(t byte) meeting.Kind {
 	switch t {
 	case reportOpen, reportFirewall:
-		return natOpen
+		return meeting.Open
 	case reportFullCone, reportRestricted, reportPortRestricted:
-		return natCone
+		return meeting.Cone
 	case reportSymmetric:
-		return natSymmetric
+		return meeting.Symmetric
 	default:
-		return natUnknown
+		return meeting.Unknown
 	}
 }
 
@@ -105,12 +89,12 @@ func (s *side) seen(into *[3]uint16) []uint16 {
 
 // nat returns the kind of the client's NAT according to the inits, or else to the
 // report.
-func (s *side) nat() natKind {
+func (s *side) nat() meeting.Kind {
 	if s.local.known() && s.local.ip == s.ip {
-		return natOpen
+		return meeting.Open
 	}
 	if s.scattered() {
-		return natSymmetric
+		return meeting.Symmetric
 	}
 	var buf [3]uint16
 	p := s.seen(&buf)
@@ -119,10 +103,10 @@ func (s *side) nat() natKind {
 	}
 	for _, port := range p[1:] {
 		if port != p[0] {
-			return natSymmetric
+			return meeting.Symmetric
 		}
 	}
-	return natCone
+	return meeting.Cone
 }
 
 // scattered reports whether the negotiation socket has several public addresses.

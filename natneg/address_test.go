@@ -3,6 +3,8 @@ package natneg
 import (
 	"net/netip"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/meeting"
 )
 
 func TestNextPort(t *testing.T) {
@@ -103,16 +105,16 @@ func TestRemoteAddress(t *testing.T) {
 
 func TestNATKind(t *testing.T) {
 	reported := someSide("203.0.113.1", "", 1, 0, 5000, 5000, 5000)
-	reported.reportedNAT = natSymmetric
+	reported.reportedNAT = meeting.Symmetric
 	tests := map[string]struct {
 		side side
-		want natKind
+		want meeting.Kind
 	}{
-		"its own address":             {someSide("203.0.113.1", "203.0.113.1:5000", 1, 0, 5000, 5000, 5000), natOpen},
-		"one port for three of us":    {someSide("203.0.113.1", "192.168.1.5:1", 3, 0, 5000, 5000, 5000), natCone},
-		"three ports for three of us": {someSide("203.0.113.1", "192.168.1.5:1", 3, 0, 5000, 5001, 9000), natSymmetric},
-		"one of us can't tell":        {someSide("203.0.113.1", "192.168.1.5:1", 1, 0, 5000, 5000, 5000), natUnknown},
-		"one of us, but it reports":   {reported, natSymmetric},
+		"its own address":             {someSide("203.0.113.1", "203.0.113.1:5000", 1, 0, 5000, 5000, 5000), meeting.Open},
+		"one port for three of us":    {someSide("203.0.113.1", "192.168.1.5:1", 3, 0, 5000, 5000, 5000), meeting.Cone},
+		"three ports for three of us": {someSide("203.0.113.1", "192.168.1.5:1", 3, 0, 5000, 5001, 9000), meeting.Symmetric},
+		"one of us can't tell":        {someSide("203.0.113.1", "192.168.1.5:1", 1, 0, 5000, 5000, 5000), meeting.Unknown},
+		"one of us, but it reports":   {reported, meeting.Symmetric},
 	}
 	for name, tc := range tests {
 		if got := tc.side.nat(); got != tc.want {

@@ -54,7 +54,7 @@ const WheelStep = wheelStep
 
 // Join runs what connects a Server to the other nodes of its cluster until ctx ends, as
 // Serve does.
-func (s *Server) Join(ctx context.Context) { s.relay.run(ctx) }
+func (s *Server) Join(ctx context.Context) { s.nodes.run(ctx) }
 
 // OwnerOf returns the node that a cookie belongs to.
-func (s *Server) OwnerOf(cookie uint32) string { return s.relay.owner(cookie) }
+func (s *Server) OwnerOf(cookie uint32) string { return s.nodes.owner(cookie) }

@@ -121,8 +121,8 @@ func (s *Server) init(r *request) drop {
 		return dropIndex
 	}
 	s.metrics.received.init.Inc()
-	if s.relay != nil {
-		if dropped, here := s.relay.init(r, &in); !here {
+	if s.nodes != nil {
+		if dropped, here := s.nodes.init(r, &in); !here {
 			return dropped
 		}
 	}
@@ -224,8 +224,8 @@ func (s *Server) connectAck(r *request) drop {
 	switch {
 	case s.takeReceipt(r, a.Index):
 		return notDropped
-	case s.relay != nil:
-		return s.relay.pass(r)
+	case s.nodes != nil:
+		return s.nodes.pass(r)
 	}
 	return dropUnexpected
 }
@@ -262,8 +262,8 @@ func (s *Server) report(r *request) drop {
 	switch {
 	case s.settle(r, &rep):
 		return notDropped
-	case s.relay != nil:
-		return s.relay.pass(r)
+	case s.nodes != nil:
+		return s.nodes.pass(r)
 	}
 	return dropUnexpected
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
@@ -20,6 +21,8 @@ type city struct {
 	net    *natnegtest.Memory
 	server *natneg.Server
 	at     [3]netip.AddrPort
+
+	meetings meeting.Recorder
 }
 
 // memoryWriter is a socket of the server.
@@ -34,7 +37,10 @@ func (w memoryWriter) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) 
 // stops when ctx ends.
 func newCity(t *testing.T, ctx context.Context, addresses int) *city {
 	t.Helper()
-	c := &city{t: t, net: &natnegtest.Memory{Delay: 20 * time.Millisecond}, server: natneg.New(natneg.DefaultOptions())}
+	c := &city{t: t, net: &natnegtest.Memory{Delay: 20 * time.Millisecond}}
+	opt := natneg.DefaultOptions()
+	opt.Meetings = &c.meetings
+	c.server = natneg.New(opt)
 	var writers []netserve.PacketWriter
 	for i := range addresses {
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i + 1)}), 27901)
@@ -160,6 +166,13 @@ func TestPlayersBehindNATsMeet(t *testing.T) {
 						if r.End != tc.want || !r.Confirmed {
 							t.Errorf("player %d, game socket %v: got %v, confirmed %v; want %v", i, game, r.End, r.Confirmed, tc.want)
 						}
+					}
+					way := meeting.Negotiated
+					if tc.want == natnegtest.PingTimeout {
+						way = meeting.Failed
+					}
+					if counts := c.meetings.Counts(); len(counts) != 1 || counts[0].Way != way || counts[0].Number != 1 {
+						t.Errorf("counted %+v, want one pair that is %v", counts, way)
 					}
 					stop()
 					synctest.Wait()

@@ -21,7 +21,7 @@ type metrics struct {
 		init, connectAck, report, natTest, addressCheck, queue prometheus.Counter
 	}
 	connects, evicted, writeErrors prometheus.Counter
-	relayed                        struct {
+	nodes                          struct {
 		forwarded, taken, ordered, sent, again, moved, refused, unread prometheus.Counter
 	}
 
@@ -45,15 +45,15 @@ func newMetrics(reg prometheus.Registerer, open func() int) *metrics {
 	m.received.natTest = received.WithLabelValues("nat_test")
 	m.received.addressCheck = received.WithLabelValues("address_check")
 	m.received.queue = received.WithLabelValues("queue")
-	relayed := in.Counters("respawnd_natneg_cluster_total", "Messages between the nodes of a cluster, by kind.", "kind")
-	m.relayed.forwarded = relayed.WithLabelValues("forwarded")
-	m.relayed.taken = relayed.WithLabelValues("taken")
-	m.relayed.ordered = relayed.WithLabelValues("ordered")
-	m.relayed.sent = relayed.WithLabelValues("sent")
-	m.relayed.again = relayed.WithLabelValues("forwarded_again")
-	m.relayed.moved = relayed.WithLabelValues("moved")
-	m.relayed.refused = relayed.WithLabelValues("refused")
-	m.relayed.unread = relayed.WithLabelValues("unreadable")
+	messages := in.Counters("respawnd_natneg_cluster_total", "Messages between the nodes of a cluster, by kind.", "kind")
+	m.nodes.forwarded = messages.WithLabelValues("forwarded")
+	m.nodes.taken = messages.WithLabelValues("taken")
+	m.nodes.ordered = messages.WithLabelValues("ordered")
+	m.nodes.sent = messages.WithLabelValues("sent")
+	m.nodes.again = messages.WithLabelValues("forwarded_again")
+	m.nodes.moved = messages.WithLabelValues("moved")
+	m.nodes.refused = messages.WithLabelValues("refused")
+	m.nodes.unread = messages.WithLabelValues("unreadable")
 	m.connects = in.Counter("respawnd_natneg_connects_total", "Connects sent, repeated ones and refusals included.")
 	m.evicted = in.Counter("respawnd_natneg_evicted_total", "Negotiations dropped to make room for new ones.")
 	m.writeErrors = in.Counter("respawnd_natneg_write_errors_total", "Packets that the system did not take.")

@@ -152,8 +152,8 @@ func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from n
 	case PortNN1:
 		return r.w, r.To
 	case PortNN2:
-		if s.relay != nil {
-			if w := s.relay.tester(); w != nil {
+		if s.nodes != nil {
+			if w := s.nodes.tester(); w != nil {
 				return w, netip.Addr{}
 			}
 		}

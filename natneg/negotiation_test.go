@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/meeting"
 )
 
 // trial is a negotiation that a test leads through its events.
@@ -119,7 +121,7 @@ func TestOldSocketShowsNothingOfTheNewOne(t *testing.T) {
 		tr.hear(0, p.t, p.from)
 	}
 	s := &tr.sides[0]
-	if s.complete() || s.nat() != natUnknown || s.expected().port != 7000 {
+	if s.complete() || s.nat() != meeting.Unknown || s.expected().port != 7000 {
 		t.Errorf("got complete %v, NAT %v, port %d; want not complete, unknown, 7000", s.complete(), s.nat(), s.expected().port)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -35,9 +36,28 @@ func (r result) label() string {
 type outcome struct {
 	game    string // name in the catalogue, or empty
 	result  result
-	nats    [2]natKind
+	nats    [2]meeting.Kind
 	clients [2]endpoint // as seen, the lower index first; zero: never came
+	near    bool        // both are in one network
 	took    time.Duration
+}
+
+// way returns how the two players of a pair reached each other. ok is false if there
+// was no pair.
+func (o *outcome) way() (w meeting.Way, ok bool) {
+	switch o.result {
+	case resultConnected:
+		if o.near || o.nats[0] == meeting.Open || o.nats[1] == meeting.Open {
+			return meeting.Direct, true
+		}
+		return meeting.Negotiated, true
+	case resultOneSided, resultGaveUp:
+		return meeting.Failed, true
+	case resultSilent, resultUnanswered:
+		return meeting.Unreported, true
+	case resultNoPartner, resultHalfWay:
+	}
+	return 0, false
 }
 
 // words returns a description of the outcome for the operator.
@@ -147,7 +167,8 @@ func (o *outcome) add(s *side, index int) {
 func (n *negotiation) note(now time.Duration, a, b *side, e *effects) {
 	e.ended = append(e.ended, outcome{
 		game: n.game, result: n.result(a, b), took: now - n.opened,
-		nats: [2]natKind{a.nat(), b.nat()}, clients: [2]endpoint{a.public(), b.public()},
+		nats: [2]meeting.Kind{a.nat(), b.nat()}, clients: [2]endpoint{a.public(), b.public()},
+		near: a.public().ip == b.public().ip,
 	})
 }
 
@@ -163,6 +184,11 @@ func (r result) verdict() verdicts.Verdict {
 
 // tell notes the outcome of a negotiation for the participating addresses.
 func (s *Server) tell(o *outcome) {
+	if way, ok := o.way(); ok {
+		s.opt.Meetings.Note(meeting.Outcome{
+			Game: o.game, KindA: o.nats[0], KindB: o.nats[1], Way: way, Server: o.clients[1].addrPort(),
+		})
+	}
 	for _, c := range o.clients {
 		if c.known() {
 			s.opt.Verdicts.NotePlayer(name, c.addrPort().Addr(), o.game, o.result.verdict())

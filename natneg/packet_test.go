@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/meeting"
 )
 
 // captured is a packet of an original client or of a server that it accepted.
@@ -236,18 +238,18 @@ func TestHeadersOfNoPacketAreRefused(t *testing.T) {
 }
 
 func TestReportsOfBothByteOrdersTellTheNAT(t *testing.T) {
-	tests := map[[4]byte]natKind{
-		{0, 0, 0, 0}:    natOpen,
-		{1, 0, 0, 0}:    natOpen,
-		{0, 0, 0, 2}:    natCone,
-		{3, 0, 0, 0}:    natCone,
-		{0, 0, 0, 4}:    natCone,
-		{5, 0, 0, 0}:    natSymmetric,
-		{0, 0, 0, 5}:    natSymmetric,
-		{6, 0, 0, 0}:    natUnknown,
-		{0, 0, 0, 6}:    natUnknown,
-		{0, 1, 0, 0}:    natUnknown,
-		{255, 9, 9, 99}: natUnknown,
+	tests := map[[4]byte]meeting.Kind{
+		{0, 0, 0, 0}:    meeting.Open,
+		{1, 0, 0, 0}:    meeting.Open,
+		{0, 0, 0, 2}:    meeting.Cone,
+		{3, 0, 0, 0}:    meeting.Cone,
+		{0, 0, 0, 4}:    meeting.Cone,
+		{5, 0, 0, 0}:    meeting.Symmetric,
+		{0, 0, 0, 5}:    meeting.Symmetric,
+		{6, 0, 0, 0}:    meeting.Unknown,
+		{0, 0, 0, 6}:    meeting.Unknown,
+		{0, 1, 0, 0}:    meeting.Unknown,
+		{255, 9, 9, 99}: meeting.Unknown,
 	}
 	for field, want := range tests {
 		r := Report{NATType: field}

@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
@@ -46,6 +47,9 @@ type Options struct {
 	// Met, if not nil, is called with the public address of each client that
 	// reached its partner, according to a report. It must not block.
 	Met func(netip.AddrPort)
+
+	// Meetings counts the outcomes of pairs; nil: none are counted.
+	Meetings *meeting.Recorder
 
 	// Cluster connects the nodes whose clients can negotiate with each other; nil:
 	// this server is alone.
@@ -88,7 +92,7 @@ type Server struct {
 	seed     maphash.Seed
 	start    time.Time // the times of the table count from here
 	scratch  sync.Pool // of *scratch
-	relay    *relay    // nil: this node is alone
+	nodes    *nodes    // nil: this node is alone
 
 	mu       sync.Mutex // guards the fields below
 	table    *table
@@ -112,7 +116,7 @@ func New(opt Options) *Server {
 	s.scratch.New = func() any { return &scratch{effects: effects{given: opt.Given}} }
 	s.metrics = newMetrics(opt.Registerer, s.open)
 	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
-	s.relay = newRelay(s, opt.Cluster)
+	s.nodes = newNodes(s, opt.Cluster)
 	s.Reload(&opt.Config)
 	return s
 }
@@ -155,8 +159,8 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, secondHandler{s}, s.opt.Packets) })
 	}
 	g.Go(func() error { s.turn(ctx); return nil })
-	if s.relay != nil {
-		g.Go(func() error { s.relay.run(ctx); return nil })
+	if s.nodes != nil {
+		g.Go(func() error { s.nodes.run(ctx); return nil })
 	}
 	return g.Wait()
 }
@@ -221,7 +225,7 @@ func (s *Server) dropMoved(mine func(cookie uint32) bool) {
 		next := n.place.newer
 		if n.phase == phaseWaiting && !mine(n.cookie) {
 			s.table.remove(n)
-			s.metrics.relayed.moved.Inc()
+			s.metrics.nodes.moved.Inc()
 		}
 		n = next
 	}
@@ -235,7 +239,7 @@ func (s *Server) carryOut(d *openSockets, e *effects, r *request) {
 		var w netserve.PacketWriter
 		switch {
 		case p.via.node() != 0:
-			w = s.relay.writer(p.via)
+			w = s.nodes.writer(p.via)
 		default:
 			w = d.writer(p.via.socket)
 			if w == nil && r != nil && r.node == 0 && r.socket == p.via.socket {

@@ -3,6 +3,8 @@ package natneg
 import (
 	"math/bits"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/meeting"
 )
 
 // maxIndexes is the maximum number of clients with one cookie; their indexes
@@ -50,7 +52,7 @@ type side struct {
 	telling   uint8   // the partner in its latest connect
 
 	report      uint8
-	reportedNAT natKind
+	reportedNAT meeting.Kind
 
 	first, last time.Duration // inits of this round
 	metAt       time.Duration // when it was last introduced

@@ -61,6 +61,7 @@ var ranks = map[string]int{
 	"internal/cluster":       1,
 	"internal/filterlog":     1,
 	"internal/mail":          1,
+	"internal/meeting":       1,
 	"internal/mail/mailtest": 1, // for tests
 	"internal/nettest":       1, // for tests
 	"internal/games":         1,

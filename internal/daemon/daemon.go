@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
@@ -66,6 +67,7 @@ type Daemon struct {
 	keepers  keepers
 	asker    lateAsker
 	chat     lateChat
+	meetings meeting.Recorder
 	masters  func() []operator.OtherMaster // nil: no service reads other masters
 	operator *operator.Local
 	webhooks *webhook.Dispatcher
@@ -364,7 +366,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 	env := &service.Env{
 		Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
-		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, FileBans: d.keepers.fileBans,
+		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, FileBans: d.keepers.fileBans,
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,
 		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },

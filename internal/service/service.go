@@ -25,6 +25,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -164,6 +165,8 @@ type Env struct {
 	// Met notes that players reached the server at an address, if there is one,
 	// by NAT negotiation.
 	Met func(netip.AddrPort)
+	// Meetings counts how players who negotiated reached each other, on this node.
+	Meetings *meeting.Recorder
 
 	// Host returns the host of the address of a service in the configuration. It is
 	// empty for a service that is off, and for one that listens on all addresses.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRelayMessages(t *testing.T) {
+func TestNodeMessages(t *testing.T) {
 	from := endpoint{[4]byte{203, 0, 113, 1}, 5000}
 	f := forwarded{again: true, from: from, ip: [4]byte{198, 51, 100, 1}, socket: 2, data: initPacket(77, 1, PortNN1)}
 	if got, err := parseForwarded(f.appendTo(nil)); err != nil || got.from != f.from || !got.again || got.ip != f.ip || got.socket != 2 || !bytes.Equal(got.data, f.data) {
@@ -17,14 +17,14 @@ func TestRelayMessages(t *testing.T) {
 	}
 }
 
-func TestRelayMessagesOfWrongForm(t *testing.T) {
+func TestNodeMessagesOfWrongForm(t *testing.T) {
 	f := forwarded{data: make([]byte, headerSize)}
 	o := order{data: make([]byte, headerSize)}
-	long := func(head, most int) []byte { return append([]byte{relayVersion}, make([]byte, head-1+most+1)...) }
+	long := func(head, most int) []byte { return append([]byte{nodeVersion}, make([]byte, head-1+most+1)...) }
 	version2 := func(p []byte) []byte { p[0] = 2; return p }
 	for name, p := range map[string][]byte{
 		"nothing": nil, "version 2": version2(f.appendTo(nil)), "short": f.appendTo(nil)[:forwardedHead+headerSize-1],
-		"long": long(forwardedHead, maxForwarded), "flag 2": append([]byte{relayVersion, 2}, make([]byte, 40)...),
+		"long": long(forwardedHead, maxForwarded), "flag 2": append([]byte{nodeVersion, 2}, make([]byte, 40)...),
 	} {
 		if _, err := parseForwarded(p); err == nil {
 			t.Errorf("parseForwarded of %s: no error", name)
@@ -43,7 +43,7 @@ func TestRelayMessagesOfWrongForm(t *testing.T) {
 	}
 }
 
-func FuzzRelay(f *testing.F) {
+func FuzzNodeMessages(f *testing.F) {
 	f.Add((&forwarded{data: initPacket(77, 1, PortNN1)}).appendTo(nil))
 	f.Add((&order{data: connectAckPacket(77, 1)}).appendTo(nil))
 	f.Fuzz(func(t *testing.T, p []byte) {

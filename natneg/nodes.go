@@ -21,10 +21,10 @@ const (
 	againPause  = 5 * time.Millisecond
 )
 
-// relay connects the nodes of a cluster. Each cookie belongs to one of them, which
+// nodes connects the nodes of a cluster. Each cookie belongs to one of them, which
 // holds its negotiation. The others check packets and forward them; answers leave from
 // the socket that the player knows. nil: this node is alone.
-type relay struct {
+type nodes struct {
 	bus     cluster.Bus
 	server  *Server
 	callers *callers
@@ -35,27 +35,27 @@ type relay struct {
 	names   []string          // of nodes, by number; that of 0, this node, is empty
 }
 
-func newRelay(s *Server, bus cluster.Bus) *relay {
+func newNodes(s *Server, bus cluster.Bus) *nodes {
 	if bus == nil {
 		return nil
 	}
-	return &relay{
+	return &nodes{
 		bus: bus, server: s, callers: newCallers(), ready: make(chan struct{}, 1),
 		numbers: make(map[string]uint16), names: []string{""},
 	}
 }
 
 // owner returns the node that a cookie belongs to.
-func (r *relay) owner(cookie uint32) string {
+func (r *nodes) owner(cookie uint32) string {
 	return r.bus.Owner("natneg/" + strconv.FormatUint(uint64(cookie), 16))
 }
 
 // mine reports whether a cookie belongs to this node.
-func (r *relay) mine(cookie uint32) bool { return r.owner(cookie) == r.bus.Self() }
+func (r *nodes) mine(cookie uint32) bool { return r.owner(cookie) == r.bus.Self() }
 
 // number returns the number of a node. ok is false if there are too many; numbers of
 // nodes that are gone are then given to others.
-func (r *relay) number(node string) (n uint16, ok bool) {
+func (r *nodes) number(node string) (n uint16, ok bool) {
 	r.mu.RLock()
 	n, ok = r.numbers[node]
 	r.mu.RUnlock()
@@ -87,7 +87,7 @@ func (r *relay) number(node string) (n uint16, ok bool) {
 }
 
 // name returns the name of a node.
-func (r *relay) name(number uint16) string {
+func (r *nodes) name(number uint16) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.names[number]
@@ -95,7 +95,7 @@ func (r *relay) name(number uint16) string {
 
 // outlet sends from a socket of another node. It implements netserve.PacketWriter.
 type outlet struct {
-	relay  *relay
+	nodes  *nodes
 	node   string
 	socket uint16
 }
@@ -107,28 +107,28 @@ func (o outlet) WritePacket(p []byte, from netip.Addr, to netip.AddrPort) error 
 		out.ip = from.As4()
 	}
 	var buf [orderHead + maxAnswer]byte
-	o.relay.server.metrics.relayed.ordered.Inc()
-	return o.relay.bus.Send(o.node, subjectSend, out.appendTo(buf[:0]))
+	o.nodes.server.metrics.nodes.ordered.Inc()
+	return o.nodes.bus.Send(o.node, subjectSend, out.appendTo(buf[:0]))
 }
 
 // writer returns the PacketWriter of a socket of another node.
-func (r *relay) writer(v via) netserve.PacketWriter {
+func (r *nodes) writer(v via) netserve.PacketWriter {
 	return outlet{r, r.name(v.node()), v.socket % socketsPerNode}
 }
 
 // forward passes a packet on to the node that its cookie belongs to.
-func (r *relay) forward(to string, f *forwarded) drop {
+func (r *nodes) forward(to string, f *forwarded) drop {
 	var buf [forwardedHead + maxForwarded]byte
 	if err := r.bus.Send(to, subjectPacket, f.appendTo(buf[:0])); err != nil {
 		return dropNotForwarded
 	}
-	r.server.metrics.relayed.forwarded.Inc()
+	r.server.metrics.nodes.forwarded.Inc()
 	return notDropped
 }
 
 // init takes an init that came to a socket of this node. here is true if the cookie
 // belongs to this node, which has to take it then.
-func (r *relay) init(q *request, in *Init) (dropped drop, here bool) {
+func (r *nodes) init(q *request, in *Init) (dropped drop, here bool) {
 	owner := r.owner(q.Cookie)
 	f := forwardedOf(q)
 	if !r.callers.heard(q.Cookie, &f, in, owner, r.server.live.Load().MaxOpen, q.now) {
@@ -141,7 +141,7 @@ func (r *relay) init(q *request, in *Init) (dropped drop, here bool) {
 }
 
 // pass passes on a receipt or a report that no negotiation here is for.
-func (r *relay) pass(q *request) drop {
+func (r *nodes) pass(q *request) drop {
 	owner := r.owner(q.Cookie)
 	if owner == r.bus.Self() {
 		return dropUnexpected
@@ -159,7 +159,7 @@ func forwardedOf(q *request) forwarded {
 
 // run takes messages of other nodes, and forwards again what belonged to a node that
 // left, until ctx ends.
-func (r *relay) run(ctx context.Context) {
+func (r *nodes) run(ctx context.Context) {
 	for _, cancel := range []func(){
 		r.bus.Subscribe(subjectPacket, r.packet), r.bus.Subscribe(subjectSend, r.send), r.bus.Subscribe(subjectTest, r.test),
 		r.bus.Subscribe(subjectReady, r.isReady),
@@ -167,7 +167,7 @@ func (r *relay) run(ctx context.Context) {
 		defer cancel()
 	}
 	// Others may have seen this node before it could take packets.
-	if err := r.bus.Publish(subjectReady, []byte{relayVersion}); err != nil {
+	if err := r.bus.Publish(subjectReady, []byte{nodeVersion}); err != nil {
 		r.server.opt.Log.Debug().Err(err).Msg("the other nodes were not informed")
 	}
 	for {
@@ -183,7 +183,7 @@ func (r *relay) run(ctx context.Context) {
 }
 
 // isReady forwards again what was forwarded to a node before it took packets.
-func (r *relay) isReady(from string, _ []byte) {
+func (r *nodes) isReady(from string, _ []byte) {
 	r.callers.unsend(from)
 	select {
 	case r.ready <- struct{}{}:
@@ -192,19 +192,19 @@ func (r *relay) isReady(from string, _ []byte) {
 }
 
 // packet takes a packet of a client of another node.
-func (r *relay) packet(from string, data []byte) {
+func (r *nodes) packet(from string, data []byte) {
 	s := r.server
 	f, err := parseForwarded(data)
 	if err != nil || from == r.bus.Self() {
-		s.metrics.relayed.unread.Inc()
+		s.metrics.nodes.unread.Inc()
 		return
 	}
 	node, ok := r.number(from)
 	if !ok {
-		s.metrics.relayed.refused.Inc()
+		s.metrics.nodes.refused.Inc()
 		return
 	}
-	s.metrics.relayed.taken.Inc()
+	s.metrics.nodes.taken.Inc()
 	if reason := r.take(&f, node, outlet{r, from, f.socket}); reason != notDropped {
 		s.opt.Metrics.Drop(reason.String())
 	}
@@ -212,7 +212,7 @@ func (r *relay) packet(from string, data []byte) {
 
 // take hands a packet of a client to its negotiation here. The node that it reached has
 // checked and counted it.
-func (r *relay) take(f *forwarded, node uint16, w netserve.PacketWriter) drop {
+func (r *nodes) take(f *forwarded, node uint16, w netserve.PacketWriter) drop {
 	s := r.server
 	h, body, err := ParseHeader(f.data)
 	switch from := f.from.addrPort(); {
@@ -254,11 +254,11 @@ func (r *relay) take(f *forwarded, node uint16, w netserve.PacketWriter) drop {
 // send sends a packet to a client of this node on behalf of the node that has its
 // negotiation: only to one that sent packets with the cookie, and not more than those
 // pay for.
-func (r *relay) send(_ string, data []byte) {
+func (r *nodes) send(_ string, data []byte) {
 	s := r.server
 	o, err := parseOrder(data)
 	if err != nil {
-		s.metrics.relayed.unread.Inc()
+		s.metrics.nodes.unread.Inc()
 		return
 	}
 	h, _, err := ParseHeader(o.data)
@@ -268,10 +268,10 @@ func (r *relay) send(_ string, data []byte) {
 	switch {
 	case err != nil || w == nil || h.Type != TypeInitAck && h.Type != TypeConnect,
 		!r.callers.pay(h.Cookie, o.to, time.Now()):
-		s.metrics.relayed.refused.Inc()
+		s.metrics.nodes.refused.Inc()
 		return
 	}
-	s.metrics.relayed.sent.Inc()
+	s.metrics.nodes.sent.Inc()
 	if h.Type == TypeConnect {
 		s.metrics.connects.Inc()
 	}
@@ -280,7 +280,7 @@ func (r *relay) send(_ string, data []byte) {
 
 // moved forwards the inits of negotiations whose node has changed to the new one, and
 // drops those that began here and are another node's now.
-func (r *relay) moved(ctx context.Context) {
+func (r *nodes) moved(ctx context.Context) {
 	r.server.dropMoved(r.mine)
 	inits := r.callers.moved(r.owner)
 	for i := range inits {
@@ -289,7 +289,7 @@ func (r *relay) moved(ctx context.Context) {
 		}
 		a := &inits[i]
 		a.again = true
-		r.server.metrics.relayed.again.Inc()
+		r.server.metrics.nodes.again.Inc()
 		if a.owner != r.bus.Self() {
 			r.forward(a.owner, &a.forwarded)
 		} else if reason := r.take(&a.forwarded, 0, nil); reason != notDropped {
@@ -311,7 +311,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // tester returns a writer for the answer to NAT test 2, which has to come from natneg3,
 // an address that the client never wrote to; nil unless this node is natneg1 and the
 // node of natneg3 is there.
-func (r *relay) tester() netserve.PacketWriter {
+func (r *nodes) tester() netserve.PacketWriter {
 	nodes := r.server.live.Load().Nodes
 	if len(nodes) < 3 || nodes[0] != r.bus.Self() || nodes[2] == nodes[0] || nodes[2] == nodes[1] {
 		return nil
@@ -327,7 +327,7 @@ func (r *relay) tester() netserve.PacketWriter {
 // testOutlet sends from the main socket of another node. It implements
 // netserve.PacketWriter.
 type testOutlet struct {
-	relay *relay
+	nodes *nodes
 	node  string
 }
 
@@ -335,16 +335,16 @@ type testOutlet struct {
 func (o testOutlet) WritePacket(p []byte, _ netip.Addr, to netip.AddrPort) error {
 	out := order{to: endpointOf(to), data: p}
 	var buf [orderHead + maxAnswer]byte
-	o.relay.server.metrics.relayed.ordered.Inc()
-	return o.relay.bus.Send(o.node, subjectTest, out.appendTo(buf[:0]))
+	o.nodes.server.metrics.nodes.ordered.Inc()
+	return o.nodes.bus.Send(o.node, subjectTest, out.appendTo(buf[:0]))
 }
 
 // test sends a NAT test for the node that has natneg1.
-func (r *relay) test(from string, data []byte) {
+func (r *nodes) test(from string, data []byte) {
 	s := r.server
 	o, err := parseOrder(data)
 	if err != nil {
-		s.metrics.relayed.unread.Inc()
+		s.metrics.nodes.unread.Inc()
 		return
 	}
 	h, body, err := ParseHeader(o.data)
@@ -358,9 +358,9 @@ func (r *relay) test(from string, data []byte) {
 	case err != nil, !ok, h.Type != TypeTest, h.Cookie != cookieNATTest, w == nil,
 		len(nodes) < 3 || nodes[0] != from || nodes[2] != r.bus.Self(), !usable(to), s.opt.Banned.Has(to.Addr()),
 		!s.live.Load().perAddr.Allow(to.Addr(), time.Now()) && !s.opt.Trusted.Has(to.Addr()):
-		s.metrics.relayed.refused.Inc()
+		s.metrics.nodes.refused.Inc()
 		return
 	}
-	s.metrics.relayed.sent.Inc()
+	s.metrics.nodes.sent.Inc()
 	s.send.Send(w, o.data, netip.Addr{}, to)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 )
 
-// nodes are the servers of a cluster.
-type nodes struct {
+// testNodes are the servers of a cluster.
+type testNodes struct {
 	t    *testing.T
 	net  *clustertest.Net
 	at   map[string]*station
@@ -22,11 +22,11 @@ type nodes struct {
 }
 
 // inCluster runs a test with a server on each node, at 198.51.100.1 and on.
-func inCluster(t *testing.T, change func(*Options), f func(n *nodes), names ...string) {
+func inCluster(t *testing.T, change func(*Options), f func(n *testNodes), names ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		n := &nodes{t, clustertest.New(t, names...), make(map[string]*station), make(map[string]*prometheus.Registry), ctx}
+		n := &testNodes{t, clustertest.New(t, names...), make(map[string]*station), make(map[string]*prometheus.Registry), ctx}
 		for i, name := range names {
 			n.start(name, i, change)
 		}
@@ -37,7 +37,7 @@ func inCluster(t *testing.T, change func(*Options), f func(n *nodes), names ...s
 	})
 }
 
-func (n *nodes) start(name string, i int, change func(*Options)) {
+func (n *testNodes) start(name string, i int, change func(*Options)) {
 	n.regs[name] = prometheus.NewRegistry()
 	st := newStation(n.t, options(func(o *Options) {
 		o.Cluster, o.Registerer = n.net.Bus(name), n.regs[name]
@@ -55,7 +55,7 @@ func (n *nodes) start(name string, i int, change func(*Options)) {
 }
 
 // cookieOf returns a cookie that belongs to a node.
-func (n *nodes) cookieOf(node string) uint32 {
+func (n *testNodes) cookieOf(node string) uint32 {
 	n.t.Helper()
 	for cookie := range uint32(1000) {
 		if n.net.Bus(node).Nodes() == nil {
@@ -70,7 +70,7 @@ func (n *nodes) cookieOf(node string) uint32 {
 }
 
 // client sends the inits of a client to a node.
-func (n *nodes) client(node string, cookie uint32, index byte, from string) {
+func (n *testNodes) client(node string, cookie uint32, index byte, from string) {
 	n.t.Helper()
 	if d := n.at[node].inits(cookie, index, from); d != notDropped {
 		n.t.Fatalf("inits at %s: dropped as %q", node, d)
@@ -79,7 +79,7 @@ func (n *nodes) client(node string, cookie uint32, index byte, from string) {
 }
 
 // expect checks how many packets of a type a node sent to an address.
-func (n *nodes) expect(node string, typ Type, to string, want int) []sent {
+func (n *testNodes) expect(node string, typ Type, to string, want int) []sent {
 	n.t.Helper()
 	got := n.at[node].of(typ, to)
 	if len(got) != want {
@@ -88,14 +88,14 @@ func (n *nodes) expect(node string, typ Type, to string, want int) []sent {
 	return got
 }
 
-func (n *nodes) count(node, kind string) float64 {
+func (n *testNodes) count(node, kind string) float64 {
 	n.t.Helper()
 	return gathered(n.t, n.regs[node], "respawnd_natneg_cluster_total")[kind]
 }
 
 func TestHalvesOfAPairOnDifferentNodes(t *testing.T) {
 	for _, owner := range []string{"a", "b", "c"} {
-		inCluster(t, nil, func(n *nodes) {
+		inCluster(t, nil, func(n *testNodes) {
 			cookie := n.cookieOf(owner)
 			n.client("a", cookie, 0, alice)
 			n.expect("a", TypeInitAck, alice, 3)
@@ -145,7 +145,7 @@ func TestHalvesOfAPairOnDifferentNodes(t *testing.T) {
 }
 
 func TestOneClientOverThreeNodes(t *testing.T) {
-	inCluster(t, nil, func(n *nodes) {
+	inCluster(t, nil, func(n *testNodes) {
 		cookie := n.cookieOf("c")
 		for index, ip := range []string{"203.0.113.1", "203.0.113.2"} {
 			for i, node := range []string{"a", "b", "c"} { // natneg1, natneg2, natneg3
@@ -169,7 +169,7 @@ func TestOneClientOverThreeNodes(t *testing.T) {
 }
 
 func TestNodeThatDiesWhileAClientWaits(t *testing.T) {
-	inCluster(t, nil, func(n *nodes) {
+	inCluster(t, nil, func(n *testNodes) {
 		cookie := n.cookieOf("c")
 		n.client("a", cookie, 0, alice)
 		n.expect("a", TypeInitAck, alice, 3)
@@ -183,7 +183,7 @@ func TestNodeThatDiesWhileAClientWaits(t *testing.T) {
 }
 
 func TestInitsAreNotConfirmedWhileTheirNodeIsDead(t *testing.T) {
-	inCluster(t, nil, func(n *nodes) {
+	inCluster(t, nil, func(n *testNodes) {
 		n.net.SetSilence(3 * time.Second)
 		cookie := n.cookieOf("c")
 		n.net.Kill("c")
@@ -199,7 +199,7 @@ func TestInitsAreNotConfirmedWhileTheirNodeIsDead(t *testing.T) {
 }
 
 func TestCookieOfANodeThatJoins(t *testing.T) {
-	inCluster(t, nil, func(n *nodes) {
+	inCluster(t, nil, func(n *testNodes) {
 		cookie := n.cookieOf("c")
 		n.net.Kill("c")
 		synctest.Wait()
@@ -224,7 +224,7 @@ func TestCookieOfANodeThatJoins(t *testing.T) {
 }
 
 func TestCutBetweenTheNodesOfAPair(t *testing.T) {
-	inCluster(t, nil, func(n *nodes) {
+	inCluster(t, nil, func(n *testNodes) {
 		cookie := n.cookieOf("c")
 		n.net.Isolate("a")
 		n.client("a", cookie, 0, alice) // a takes it alone
@@ -261,7 +261,7 @@ func TestOrdersOfOtherNodesAreBounded(t *testing.T) {
 		"a NAT test of this kind": {alice, Header{3, TypeTest, 7000}.AppendTo(nil), true, 0},
 	}
 	for name, tc := range tests {
-		inCluster(t, nil, func(n *nodes) {
+		inCluster(t, nil, func(n *testNodes) {
 			if tc.from {
 				n.client("a", 7000, 0, alice)
 			}
@@ -271,14 +271,14 @@ func TestOrdersOfOtherNodesAreBounded(t *testing.T) {
 				acks = 0
 			}
 			a := n.at["a"]
-			a.relay.callers.mu.Lock()
-			for _, c := range a.relay.callers.now {
+			a.nodes.callers.mu.Lock()
+			for _, c := range a.nodes.callers.now {
 				if c.sent > acks {
 					t.Errorf("%s: %d packets were paid before", name, c.sent)
 				}
 				c.sent = 0
 			}
-			a.relay.callers.mu.Unlock()
+			a.nodes.callers.mu.Unlock()
 			o := order{to: endpointOf(netip.MustParseAddrPort(tc.to)), data: tc.data}
 			for range 50 {
 				if err := n.net.Bus("b").Send("a", subjectSend, o.appendTo(nil)); err != nil {
@@ -297,7 +297,7 @@ func TestOrdersOfOtherNodesAreBounded(t *testing.T) {
 }
 
 func TestCallersAreBounded(t *testing.T) {
-	inCluster(t, func(o *Options) { o.MaxOpen, o.MaxPerAddr = 3, 3 }, func(n *nodes) {
+	inCluster(t, func(o *Options) { o.MaxOpen, o.MaxPerAddr = 3, 3 }, func(n *testNodes) {
 		cookie := n.cookieOf("b")
 		for i := range 3 {
 			if d := n.at["a"].deliver(0, addr(i), initPacket(cookie, 0, PortNN1)); d != notDropped {
@@ -315,7 +315,7 @@ func TestCallersAreBounded(t *testing.T) {
 }
 
 func TestUnreadableMessagesOfNodesAreCounted(t *testing.T) {
-	inCluster(t, nil, func(n *nodes) {
+	inCluster(t, nil, func(n *testNodes) {
 		for _, subject := range []string{subjectPacket, subjectSend, subjectTest} {
 			if err := n.net.Bus("b").Send("a", subject, []byte{9, 9, 9}); err != nil {
 				t.Fatal(err)
@@ -342,7 +342,7 @@ func TestNATTest2OverThreeNodes(t *testing.T) {
 		"natneg1 is another": {set("b", "a", "c"), false, 0},
 		"not configured":     {nil, false, 0},
 	} {
-		inCluster(t, tc.change, func(n *nodes) {
+		inCluster(t, tc.change, func(n *testNodes) {
 			if tc.kill {
 				n.net.Kill("c")
 			}
@@ -359,7 +359,7 @@ func TestNATTest2OverThreeNodes(t *testing.T) {
 func TestNumbersOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := clustertest.New(t, "a", "b")
-		r := newRelay(New(DefaultOptions()), net.Bus("a"))
+		r := newNodes(New(DefaultOptions()), net.Bus("a"))
 		b, _ := r.number("b")
 		for i := range maxNodes - 1 {
 			if _, ok := r.number(addr(i)); !ok {

@@ -13,8 +13,8 @@ const (
 	subjectReady  = "natneg.ready"  // the version, to all: this node takes packets from now on
 )
 
-// relayVersion is the first byte of every message.
-const relayVersion = 1
+// nodeVersion is the first byte of every message.
+const nodeVersion = 1
 
 // Sizes of messages in bytes.
 const (
@@ -26,8 +26,8 @@ const (
 
 // Reasons why a message between nodes is not read.
 var (
-	errRelayVersion = errors.New("message of another version")
-	errRelaySize    = errors.New("message of a wrong length")
+	errNodeVersion = errors.New("message of another version")
+	errNodeSize    = errors.New("message of a wrong length")
 )
 
 // forwarded is a packet of a client that reached another node.
@@ -51,11 +51,11 @@ type forwarded struct {
 // parseForwarded reads a message. data is part of p.
 func parseForwarded(p []byte) (f forwarded, err error) {
 	switch {
-	case len(p) < 1 || p[0] != relayVersion:
-		return f, errRelayVersion
+	case len(p) < 1 || p[0] != nodeVersion:
+		return f, errNodeVersion
 	case len(p) < forwardedHead+headerSize || len(p) > forwardedHead+maxForwarded || p[1] > 1,
 		binary.BigEndian.Uint16(p[12:]) >= socketsPerNode:
-		return f, errRelaySize
+		return f, errNodeSize
 	}
 	return forwarded{
 		again: p[1] == 1, from: readEndpoint(p[2:]), ip: [4]byte(p[8:]), socket: binary.BigEndian.Uint16(p[12:]),
@@ -65,7 +65,7 @@ func parseForwarded(p []byte) (f forwarded, err error) {
 
 // appendTo appends the message. Bytes of the packet beyond maxForwarded are left out.
 func (f *forwarded) appendTo(b []byte) []byte {
-	b = append(b, relayVersion, boolByte(f.again))
+	b = append(b, nodeVersion, boolByte(f.again))
 	b = appendEndpoint(b, f.from)
 	b = append(b, f.ip[:]...)
 	b = binary.BigEndian.AppendUint16(b, f.socket)
@@ -91,17 +91,17 @@ type order struct {
 // parseOrder reads a message. data is part of p.
 func parseOrder(p []byte) (o order, err error) {
 	switch {
-	case len(p) < 1 || p[0] != relayVersion:
-		return o, errRelayVersion
+	case len(p) < 1 || p[0] != nodeVersion:
+		return o, errNodeVersion
 	case len(p) < orderHead+headerSize || len(p) > orderHead+maxAnswer:
-		return o, errRelaySize
+		return o, errNodeSize
 	}
 	return order{ip: [4]byte(p[1:]), socket: binary.BigEndian.Uint16(p[5:]), to: readEndpoint(p[7:]), data: p[orderHead:]}, nil
 }
 
 // appendTo appends the message.
 func (o *order) appendTo(b []byte) []byte {
-	b = append(b, relayVersion)
+	b = append(b, nodeVersion)
 	b = append(b, o.ip[:]...)
 	b = binary.BigEndian.AppendUint16(b, o.socket)
 	b = appendEndpoint(b, o.to)

@@ -1,0 +1,111 @@
+// Package meeting describes how two players behind routers reached each other, and
+// counts that by the kinds of their routers.
+//
+// It negotiates nothing and keeps no addresses.
+package meeting
+
+import (
+	"net/netip"
+	"sync"
+)
+
+// Kind is how the router of a player maps ports, reduced to the cases that matter
+// for a negotiation.
+type Kind uint8
+
+// The kinds.
+const (
+	Unknown   Kind = iota
+	Open           // no NAT: the public address is the player's own
+	Cone           // one port for all destinations
+	Symmetric      // another port for each partner
+
+	Kinds = 4
+)
+
+// String returns the word for logs and metrics.
+func (k Kind) String() string {
+	return [Kinds]string{"unknown", "open", "cone", "symmetric"}[k]
+}
+
+// Way is how two players reached each other.
+type Way uint8
+
+// The ways.
+const (
+	Unreported Way = iota // they were introduced, and did not report how it went: usual before version 3
+	Direct                // one of them has no NAT, or both are in one network
+	Negotiated            // through the NATs of both
+	Relayed               // through a relay of ours
+	Failed                // not at all
+
+	Ways = 5
+)
+
+// String returns the word for pages and metrics.
+func (w Way) String() string {
+	return [Ways]string{"unreported", "direct", "negotiated", "relayed", "failed"}[w]
+}
+
+// Outcome is the end of a negotiation between two players.
+type Outcome struct {
+	Game         string // name in the catalogue, empty for others
+	KindA, KindB Kind   // of the player that joined, and of the host
+	Way          Way
+	Server       netip.AddrPort // where the host was seen from outside
+}
+
+// Count is the number of outcomes of a pair of kinds.
+type Count struct {
+	KindA, KindB Kind // the lower one first
+	Way          Way
+	Number       uint64
+}
+
+// Recorder counts outcomes. A nil Recorder counts nothing. It may be used
+// concurrently.
+type Recorder struct {
+	mu        sync.Mutex // guards the fields below
+	counts    [Kinds][Kinds][Ways]uint64
+	followers []func(Outcome)
+}
+
+// Note counts an outcome and passes it to the followers.
+func (r *Recorder) Note(o Outcome) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	r.counts[min(o.KindA, o.KindB)][max(o.KindA, o.KindB)][o.Way]++
+	followers := r.followers
+	r.mu.Unlock()
+	for _, f := range followers {
+		f(o)
+	}
+}
+
+// Follow calls f with each later outcome. f must not block.
+func (r *Recorder) Follow(f func(Outcome)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.followers = append(r.followers[:len(r.followers):len(r.followers)], f)
+}
+
+// Counts returns the numbers above 0, ordered by kinds and way.
+func (r *Recorder) Counts() (list []Count) {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for a := range r.counts {
+		for b := range r.counts[a] {
+			for w, n := range r.counts[a][b] {
+				if n > 0 {
+					list = append(list, Count{Kind(a), Kind(b), Way(w), n})
+				}
+			}
+		}
+	}
+	return list
+}
