@@ -13,7 +13,7 @@ import (
 // served are the services of a daemon on its defaults.
 func served(s games.Service) games.Served {
 	switch s {
-	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master":
+	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler":
 		return games.Running
 	}
 	return games.NotBuilt
@@ -42,7 +42,7 @@ func TestKnownGames(t *testing.T) {
 		"swat4":         {"works", 1, []uint16{10482}, 0, "swat4.available.gamespy.com swat4.master.gamespy.com swat4.ms15.gamespy.com", ""},
 		"bfield1942":    {"works", 1, nil, 14, "bfield1942.master.gamespy.com master.gamespy.com", ""},
 		"bfvietnam":     {"works", 1, []uint16{23000}, 0, "", ""},
-		"battlefield2":  {"works without web services", 12, []uint16{29900}, 0, "gpcm.gamespy.com battlefield2.available.gamespy.com", "eapusher.dice.se"},
+		"battlefield2":  {"works", 12, []uint16{29900}, 0, "gpcm.gamespy.com battlefield2.available.gamespy.com eapusher.dice.se", ""},
 		"stella":        {"not yet: needs EA's sign-in", 1, []uint16{29900}, 0, "", ""},
 		"ut":            {"works", 1, nil, 0, "master0.gamespy.com unreal.epicgames.com master.mplayer.com", ""},
 		"unreal":        {"works", 1, []uint16{7778}, 0, "unreal.epicgames.com", ""},
@@ -60,14 +60,14 @@ func TestKnownGames(t *testing.T) {
 		"capricorn":     {"works", 1, []uint16{64000}, 0, "", ""},
 		"flatout2pc":    {"works", 1, []uint16{23756}, 0, "", ""},
 		"civ4":          {"works", 17, nil, 0, "gmtest.master.gamespy.com", ""},
-		"civ4bts":       {"works", 17, nil, 0, "gmtest.master.gamespy.com", ""},
+		"civ4bts":       {"works", 17, nil, 0, "gmtest.master.gamespy.com gamespy.com motd.gamespy.com", ""},
 		"civ4btsjp":     {"works", 17, nil, 0, "gmtest.master.gamespy.com", ""},
 		"anno1701":      {"works", 1, nil, 0, "", ""},
-		"ccgenerals":    {"not yet: needs web services", 1, nil, 13, "", "servserv.generals.ea.com"},
-		"ccgenzh":       {"not yet: needs web services", 1, nil, 15, "", "servserv.generals.ea.com"},
+		"ccgenerals":    {"works", 1, nil, 13, "servserv.generals.ea.com launch.gamespyarcade.com www.gamespy.com", ""},
+		"ccgenzh":       {"works", 1, nil, 15, "servserv.generals.ea.com launch.gamespyarcade.com www.gamespy.com", ""},
 		"cc3tibwars":    {"not yet: needs EA's sign-in", 1, nil, 32, "", ""},
 		"redalert3pc":   {"not yet: needs EA's sign-in", 1, nil, 45, "", ""},
-		"lotrbme2r":     {"not yet: needs EA's sign-in and web services", 1, nil, 12, "", ""},
+		"lotrbme2r":     {"not yet: needs EA's sign-in", 1, nil, 12, "servserv.generals.ea.com", ""},
 		"aoe2":          {"not known", 1, nil, 0, "", ""},
 		"swbfrontpc":    {"works", 1, []uint16{3658}, 0, "", ""},
 		"swbfront2pc":   {"works", 1, []uint16{3658}, 0, "", ""},
@@ -81,11 +81,11 @@ func TestKnownGames(t *testing.T) {
 		"mariokartwii":  {"not yet: needs Nintendo's sign-in", 16, nil, 0, "gpcm.gs.nintendowifi.net mariokartwii.available.gs.nintendowifi.net mariokartwii.ms19.gs.nintendowifi.net", nintendo},
 		"mariokartds":   {"not yet: needs Nintendo's sign-in", 16, nil, 0, "mariokartds.master.gs.nintendowifi.net", nintendo},
 		"arma2pc":       {"works", 1, []uint16{2302}, 0, "", ""},
-		"stalkersc":     {"works without web services", 1, []uint16{5447}, 0, "stalkersc.available.gamegsc.com stalkersc.available.gamespy.com", ""},
-		"stalkercoppc":  {"not yet: needs web services", 1, nil, 0, "", ""},
-		"whamdowfr":     {"works without web services", 1, nil, 10, "", ""},
+		"stalkersc":     {"works", 1, []uint16{5447}, 0, "stalkersc.available.gamegsc.com stalkersc.available.gamespy.com", ""},
+		"stalkercoppc":  {"works", 1, nil, 0, "", ""},
+		"whamdowfr":     {"works", 1, nil, 10, "thq.vo.llnwd.net gamespyid.com nat.gamespy.com chat.gamespynetwork.com", ""},
 		"riseofnations": {"works", 1, []uint16{6501}, 20, "", ""},
-		"rof":           {"not yet: needs web services", 1, nil, 0, "", ""},
+		"rof":           {"works", 1, nil, 0, "", ""},
 		"vietcong":      {"works", 1, []uint16{15425}, 0, "", ""},
 		"vietcong2":     {"works", 1, []uint16{19967}, 0, "", ""},
 		"painkiller":    {"works", 1, nil, 0, "", ""},
@@ -101,8 +101,8 @@ func TestKnownGames(t *testing.T) {
 		"thps6pc":       {"works", 1, []uint16{5153}, 1, "", ""},
 		"dsiege2":       {"works", 1, nil, 46, "", ""},
 		"titanquest":    {"works", 1, nil, 0, "", ""},
-		"aarts":         {"not yet: needs web services", 1, nil, 2, "", ""},
-		"srow2pc":       {"not yet: needs web services", 1, nil, 0, "", ""},
+		"aarts":         {"not yet: needs its list of official maps", 1, nil, 2, "", ""},
+		"srow2pc":       {"works", 1, nil, 0, "", ""},
 		"zandronum":     {"works", 1, nil, 0, "", ""},
 	} {
 		t.Run(game, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/competition"
+	"github.com/respawnd/respawnd/webservices/gamefiles"
 	"github.com/respawnd/respawnd/webservices/motd"
 	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
@@ -56,6 +57,7 @@ type Config struct {
 	sakefiles.FileConfig
 	competition.MatchConfig
 	motd.NewsConfig
+	gamefiles.FilesConfig
 }
 
 // The modes of Config.RSAMode.

@@ -37,7 +37,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	found, label, ok := s.router.find(q.Host, q.Path)
 	if !ok {
-		s.unknown(w, r, q)
+		s.serveFile(w, r, q)
 		return
 	}
 	if q.Label = label; label != "" {
@@ -86,6 +86,21 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, q *soap.Request
 	s.opt.Verdicts.NoteDetail(name, q.From.Addr(), "", verdicts.UnknownRequest, what)
 	s.opt.Log.Debug().Stringer("peer", q.From).Str("request", what).Msg("unknown request")
 	s.refuse(w, http.StatusNotFound, droppedUnknown)
+}
+
+// serveFile answers a request that no room has with a file that the catalogue knows.
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, q *soap.Request) {
+	for i := range s.rooms {
+		if s.rooms[i].find == nil {
+			continue
+		}
+		if page, game, ok := s.rooms[i].find(q.Host, q.Path); ok {
+			q.Game = game
+			s.servePage(w, r, q, page)
+			return
+		}
+	}
+	s.unknown(w, r, q)
 }
 
 // servePage answers a request for a page.

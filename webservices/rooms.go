@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/commerce"
 	"github.com/respawnd/respawnd/webservices/competition"
+	"github.com/respawnd/respawnd/webservices/gamefiles"
 	"github.com/respawnd/respawnd/webservices/motd"
 	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
@@ -22,6 +23,10 @@ type room struct {
 	pages    []soap.Page
 	run      func(context.Context) // what the room does besides answering, until the context ends; nil: nothing
 	reload   func(*Config)         // applies the live keys; nil: there are none
+	// find returns the page of a path that no room has; nil: there are none. names are
+	// those of such pages.
+	find  func(host, path string) (page *soap.Page, game string, ok bool)
+	names []string
 }
 
 // rooms returns the rooms, made from the options of the server.
@@ -44,7 +49,20 @@ func rooms(o *Options) ([]room, error) {
 	if o.News != nil {
 		all = append(all, newsRoom(o))
 	}
-	return all, nil
+	return append(all, gameFileRoom(o)), nil
+}
+
+// gameFileRoom makes the room for what games load, as the catalogue has it.
+func gameFileRoom(o *Options) room {
+	motd := func(string) string { return o.Config.Motd }
+	if o.News != nil {
+		motd = o.News.Motd
+	}
+	served := func(s games.Service) bool { return o.Served != nil && o.Served(s) == games.Running }
+	f := gamefiles.New(gamefiles.Options{
+		Config: o.Config.FilesConfig, Games: o.Games, Motd: motd, Mangler: served("mangler"), QuickMatch: served("quickmatch"),
+	})
+	return room{find: f.Find, names: gamefiles.Names(), reload: func(c *Config) { f.Reload(c.FilesConfig) }}
 }
 
 // newMatches makes the room for matches, whose players v verifies.
@@ -116,6 +134,7 @@ func requestNames(rooms []room) (names []string) {
 		for _, p := range room.pages {
 			names = append(names, p.Name)
 		}
+		names = append(names, room.names...)
 	}
 	return names
 }

@@ -63,6 +63,8 @@ type Options struct {
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 	Cluster  cluster.Bus // other nodes; nil: none
+	// Served returns whether games can use a service here; nil: they cannot.
+	Served func(games.Service) games.Served
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts refusals; nil: not counted

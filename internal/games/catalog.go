@@ -24,6 +24,8 @@ type index struct {
 	base   map[string]*Game // by alias: the game that it is a name of
 	hidden []HiddenRoom
 	quake3 Quake3Index
+	files  []fileOf
+	bots   map[uint32]bool // profiles of QuickMatch
 }
 
 type roomAt struct {
@@ -244,6 +246,7 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 		byName: make(map[string]*Game, len(list)),
 		byRoom: make(map[uint32]roomAt),
 		base:   make(map[string]*Game),
+		bots:   make(map[uint32]bool),
 	}
 	slices.SortFunc(list, func(a, b Game) int { return strings.Compare(a.Name, b.Name) })
 	for i := range list {
@@ -258,6 +261,12 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 	idx.addRooms(probs, whose, false)
 	idx.addAliases(probs)
 	idx.quake3.add(list)
+	idx.addFiles()
+	for i := range list {
+		if q := &list[i].QuickMatch; !q.IsZero() {
+			idx.bots[q.Profile] = true
+		}
+	}
 	return idx
 }
 

@@ -49,6 +49,10 @@ type Facts struct {
 	Keys []Key
 	// Quake3 are the names of the game in Quake III's protocol, at most MaxQuake3.
 	Quake3 []Quake3
+	// Files are what the game loads over HTTP, at most MaxFiles.
+	Files []File
+	// QuickMatch is the automatic match; see there.
+	QuickMatch QuickMatch
 }
 
 // Host is a name that clients resolve although it is under no domain of the game.
@@ -138,6 +142,8 @@ func (f Facts) check(name string, bad func(string, ...any)) {
 		bad("lan_ports must be 1 to 65535")
 	}
 	checkQuake3(f.Quake3, bad)
+	checkFiles(f.Files, bad)
+	f.QuickMatch.check(bad)
 	f.checkServices(bad)
 	f.checkAliases(name, bad)
 	if reason := textProblem(f.Via, MaxTextLen); reason != "" {
@@ -236,6 +242,10 @@ func (f Facts) overlay(top Facts, given Fields) Facts {
 	overlayValue(&f.SharedList, top.SharedList, given&FieldSharedList != 0)
 	overlayList(&f.Keys, top.Keys, given&FieldKeys != 0)
 	overlayList(&f.Quake3, top.Quake3, given&FieldQuake3 != 0)
+	overlayList(&f.Files, top.Files, given&FieldFiles != 0)
+	if !top.QuickMatch.IsZero() || given&FieldQuickMatch != 0 {
+		f.QuickMatch = top.QuickMatch
+	}
 	overlayValue(&f.Namespace, top.Namespace, given&FieldNamespace != 0)
 	overlayValue(&f.Partner, top.Partner, given&FieldPartner != 0)
 	overlayValue(&f.Via, top.Via, given&FieldVia != 0)
@@ -273,6 +283,8 @@ func (f Facts) nonZero() (all Fields) {
 		{FieldSharedList, f.SharedList},
 		{FieldKeys, len(f.Keys) > 0},
 		{FieldQuake3, len(f.Quake3) > 0},
+		{FieldFiles, len(f.Files) > 0},
+		{FieldQuickMatch, !f.QuickMatch.IsZero()},
 		{FieldNamespace, f.Namespace != 0},
 		{FieldPartner, f.Partner != 0},
 		{FieldVia, f.Via != ""},
@@ -296,6 +308,8 @@ func (f Facts) clone() Facts {
 	f.Aliases = slices.Clone(f.Aliases)
 	f.Keys = slices.Clone(f.Keys)
 	f.Quake3 = slices.Clone(f.Quake3)
+	f.Files = slices.Clone(f.Files)
+	f.QuickMatch.Maps = slices.Clone(f.QuickMatch.Maps)
 	for i := range f.Quake3 {
 		f.Quake3[i].Protocols = slices.Clone(f.Quake3[i].Protocols)
 	}

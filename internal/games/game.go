@@ -104,6 +104,8 @@ const (
 	FieldColours
 	FieldQuake3
 	FieldJoin
+	FieldFiles
+	FieldQuickMatch
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.

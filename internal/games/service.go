@@ -33,7 +33,9 @@ var services = []struct {
 	{"utmaster", "Epic's master"},
 	{"nwmaster", "BioWare's account check"},
 	{"mangler", "EA's NAT helper"},
+	{"quickmatch", "quick matches"},
 	{"fesl", "EA's sign-in"},
+	{"maplist", "its list of official maps"},
 	{"nas", "Nintendo's sign-in"},
 	{"race", "race service of Nintendo"},
 }

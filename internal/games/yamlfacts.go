@@ -48,6 +48,10 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 		f.Keys, field = y.keys(k, v), FieldKeys
 	case "q3":
 		f.Quake3, field = y.quake3(k, v), FieldQuake3
+	case "files":
+		f.Files, field = y.files(k, v), FieldFiles
+	case "quickmatch":
+		f.QuickMatch, field = y.quickMatch(v), FieldQuickMatch
 	default:
 		return 0, false
 	}
@@ -145,6 +149,12 @@ func appendFacts(b []byte, g Game) []byte {
 	list("keys", FieldKeys, len(f.Keys), func(i int) string { return f.Keys[i].String() })
 	if g.states(FieldQuake3, len(f.Quake3) > 0) {
 		b = append(appendQuake3(append(b, ", q3: ["...), f.Quake3), ']')
+	}
+	if g.states(FieldFiles, len(f.Files) > 0) {
+		b = append(appendFiles(append(b, ", files: ["...), f.Files), ']')
+	}
+	if g.states(FieldQuickMatch, !f.QuickMatch.IsZero()) {
+		b = appendQuickMatch(append(b, ", quickmatch: "...), f.QuickMatch)
 	}
 	return b
 }

@@ -171,6 +171,10 @@ func change(t *testing.T, name string) string {
 		return "Welcome"
 	case "web.links":
 		return `[{title: Rules, url: "https://example.org/rules"}]`
+	case "webservices.manglers", "webservices.ping_servers":
+		return "mangler1.example.org"
+	case "webservices.ladders":
+		return "<Ladders>"
 	case "webservices.patches":
 		return `[{product: 1, version: "1.0", name: "1.1"}]`
 	case "webhooks":
