@@ -93,6 +93,7 @@ type Server struct {
 // Findings are facts about the server from other sources than its reports.
 type Findings struct {
 	Reached Reached
+	Relayed bool // players reached it through a relay
 }
 
 // Reached is how players can reach a server, if known.

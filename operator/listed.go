@@ -44,7 +44,7 @@ func summary(h master.Record) Listed {
 	return Listed{
 		Game: h.Game, Origin: h.Origin.String(), Via: h.Told, Vouched: h.Vouched, Address: h.Public, Source: h.Key.Source,
 		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
-		Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg, Restored: h.Restored,
+		Reachable: h.Direct(), Reached: h.Findings.Reached.String(), Joinable: h.Joinable().String(), NATNeg: h.NATNeg, Restored: h.Restored,
 		First: h.First.UTC(), Last: h.LastSeen.UTC(), Node: h.Node,
 	}
 }
@@ -92,6 +92,7 @@ type Listed struct {
 	MaxPlayers string         `json:"max_players"`
 	Reachable  bool           `json:"reachable"` // players are to join it directly
 	Reached    string         `json:"reached"`   // direct, perhaps, negotiated, no or unknown
+	Joinable   string         `json:"joinable"`  // direct, negotiated, relayed, no or unknown
 	NATNeg     bool           `json:"nat_negotiation"`
 	Restored   bool           `json:"restored"`
 	Hidden     string         `json:"hidden,omitempty"` // why only the operator sees it; empty: it is in the list

@@ -220,7 +220,7 @@ func (s *Server) probeReply(p netserve.Packet, at netip.Addr) bool {
 // still learn more.
 func (s *Server) foundNear(k master.Key) {
 	if srv, ok := s.own(k); ok && srv.Findings.Reached < master.ReachedPerhaps {
-		s.list.Report(k, master.Findings{Reached: master.ReachedPerhaps})
+		s.list.Report(k, master.Findings{Reached: master.ReachedPerhaps, Relayed: srv.Findings.Relayed})
 	}
 }
 
@@ -232,7 +232,7 @@ func (s *Server) found(k master.Key, reached master.Reached) {
 		return
 	}
 	if reached == master.ReachedDirect || srv.Findings.Reached != master.ReachedNegotiated {
-		s.list.Report(k, master.Findings{Reached: reached})
+		s.list.Report(k, master.Findings{Reached: reached, Relayed: srv.Findings.Relayed})
 	}
 	if reached == master.ReachedNo {
 		s.metrics.probes.silent.Inc()
@@ -264,4 +264,15 @@ func (s *Server) Negotiated(a netip.AddrPort) {
 	}
 	s.list.Report(srv.Key, master.Findings{Reached: master.ReachedNegotiated})
 	s.note(srv.Key.Source, srv.Game, verdicts.Negotiated)
+}
+
+// Relayed records that players reached the host at an address through a relay, after a
+// NAT negotiation. Like Negotiated it replaces nothing better.
+func (s *Server) Relayed(a netip.AddrPort) {
+	srv, ok := s.list.At(a)
+	if !ok || srv.Origin != master.FromQR2 || !srv.NATNeg || srv.Findings.Relayed || srv.Findings.Reached >= master.ReachedNegotiated {
+		return
+	}
+	s.list.Report(srv.Key, master.Findings{Reached: srv.Findings.Reached, Relayed: true})
+	s.note(srv.Key.Source, srv.Game, verdicts.ReachedByRelay)
 }

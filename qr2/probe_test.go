@@ -162,6 +162,35 @@ func TestNegotiatedHost(t *testing.T) {
 	})
 }
 
+func TestRelayedHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h, plain := in.host("192.0.2.1:6500"), in.host("192.0.2.2:6500")
+		h.register()
+		plainBeat := plain.packet(KindHeartbeat, "natneg\x000\x00gamename\x00gmtest\x00\x00")
+		_ = plain.send(plain.answer(plain.challenged(plainBeat)))
+		in.w.Take()
+		joinable := func(h *host) master.Joinable { srv, _ := in.list.Get(h.key()); return srv.Joinable() }
+		for _, a := range []*host{h, plain, in.host("192.0.2.3:6500")} {
+			in.Relayed(a.addr)
+		}
+		if got := joinable(h); got != master.JoinRelayed || in.verdict(h.addr) != "reached through the relay" {
+			t.Errorf("after a relayed pair: %v, verdict %q", got, in.verdict(h.addr))
+		}
+		if got := joinable(plain); got != master.JoinUnknown {
+			t.Errorf("a server without NAT negotiation: %v", got)
+		}
+		in.pass(10 * time.Second) // the probe was not answered
+		if got := joinable(h); got != master.JoinRelayed {
+			t.Errorf("after a probe that was not answered: %v, want relayed", got)
+		}
+		in.Negotiated(h.addr)
+		if in.Relayed(h.addr); joinable(h) != master.JoinNegotiated {
+			t.Errorf("a relayed pair took a negotiation away: %v", joinable(h))
+		}
+	})
+}
+
 func TestAnswersThatProveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)

@@ -123,6 +123,7 @@ type pageParams struct {
 	country     string // ISO 3166 alpha-2; empty: all
 	peopled     bool   // only servers with players
 	open        bool   // only servers without password
+	joinable    master.JoinableSet
 	order       tableOrder
 	page        int // from 1
 	asker       advertise.Asker
@@ -152,6 +153,7 @@ func parsePageParams(query string) pageParams {
 	out.order, _ = parseTableOrder(p["sort"])
 	out.peopled, _ = p.Flag("peopled")
 	out.open, _ = p.Flag("open")
+	out.joinable, _ = p.Joinable()
 	return out
 }
 
@@ -159,11 +161,11 @@ func parsePageParams(query string) pageParams {
 func (p pageParams) narrow() bool { return p.game != "" || p.query != "" || p.sifts() }
 
 // sifts reports whether wants is false for some rows.
-func (p pageParams) sifts() bool { return p.country != "" || p.peopled || p.open }
+func (p pageParams) sifts() bool { return p.country != "" || p.peopled || p.open || p.joinable != 0 }
 
 // wants reports whether a row passes the switches.
 func (p pageParams) wants(r *api.Row) bool {
-	return (!p.peopled || r.Count > 0) && (!p.open || !r.Password) && (p.country == "" || r.Country == p.country)
+	return (!p.peopled || r.Count > 0) && (!p.open || !r.Password) && p.joinable.Has(r.Joinable()) && (p.country == "" || r.Country == p.country)
 }
 
 // choosePage returns the rows of all pages, in order. The slice may be the
@@ -211,8 +213,9 @@ type listView struct {
 	Countries          []countryView // none if no country is known
 	Country            string        // name of the one that is shown; empty: all
 	Sorts              []sortView
-	GameTitle, GameURL string // of the game; empty if there is no filter by game
-	Previous, Next     string // links; empty if there is nothing
+	Ways               []sortView // of joining, to choose from
+	GameTitle, GameURL string     // of the game; empty if there is no filter by game
+	Previous, Next     string     // links; empty if there is nothing
 }
 
 // populationText returns two numbers with their nouns: "2 servers, 1 player".
@@ -246,31 +249,6 @@ type gameView struct {
 	Focus            bool   // it is a game of this community
 }
 
-// reachView describes how players reach a server.
-type reachView struct {
-	Word string // one or two words
-	Text string // a sentence
-	Good bool
-}
-
-func reached(s *master.Server) reachView {
-	switch {
-	case s.Restored:
-		return reachView{Word: "no report yet", Text: "It was listed before the last restart of this site and has not reported since."}
-	case s.Findings.Reached == master.ReachedDirect:
-		return reachView{Word: "direct", Text: "Players can connect to it: it answers addresses that it never contacted.", Good: true}
-	case s.Findings.Reached == master.ReachedNegotiated:
-		return reachView{Word: "with help", Text: "Players connected to it through NAT negotiation.", Good: true}
-	case s.NATNeg:
-		return reachView{Word: "with help", Text: "It may be behind a router; players connect to it through NAT negotiation.", Good: true}
-	case s.Findings.Reached == master.ReachedPerhaps:
-		return reachView{Word: "uncertain", Text: "It answers this site. Whether it answers addresses that it never contacted is not known.", Good: true}
-	case s.Findings.Reached == master.ReachedNo:
-		return reachView{Word: "not reached", Text: "Players may not be able to connect: it did not answer a port that it never contacted, and it has no NAT negotiation."}
-	}
-	return reachView{Word: "not confirmed", Text: "Whether players can connect to it is not known."}
-}
-
 // listPage writes the page.
 func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
 	rows := choosePage(list, p)
@@ -281,7 +259,7 @@ func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
 	v := listView{
 		Frame: s.site.LiveFrame("Servers", page.Servers, p.game), Games: s.gameViews(list, p),
 		Servers: len(list.Rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
-		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order),
+		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order), Ways: ways(p.joinable),
 	}
 	if p.country != "" {
 		v.Country = countryName(p.country)
@@ -354,6 +332,7 @@ func (s *Server) listURL(to pageParams, page int) string {
 	set("country", to.country, to.country != "")
 	set("peopled", "1", to.peopled)
 	set("open", "1", to.open)
+	set("joinable", strings.Join(to.joinable.Names(), ","), to.joinable != 0)
 	set("sort", to.order.String(), to.order != (tableOrder{}))
 	set("page", strconv.Itoa(page), page > 1)
 	if len(v) == 0 {

@@ -603,7 +603,7 @@ func TestReached(t *testing.T) {
 	}{
 		{master.ReachedDirect, true, false, "direct"},
 		{master.ReachedPerhaps, true, false, "with help"},
-		{master.ReachedPerhaps, false, false, "uncertain"},
+		{master.ReachedPerhaps, false, false, "direct"},
 		{master.ReachedNegotiated, true, false, "with help"},
 		{master.ReachedNo, true, false, "with help"},
 		{master.ReachedNo, false, false, "not reached"},
@@ -614,6 +614,9 @@ func TestReached(t *testing.T) {
 		if got := reached(s); got.Word != tt.want || got.Text == "" {
 			t.Errorf("%v, negotiation %t, restored %t: got %+v, want %q", tt.reached, tt.natneg, tt.restored, got, tt.want)
 		}
+	}
+	if got := reached(&master.Server{NATNeg: true, Findings: master.Findings{Relayed: true}}); got.Word != "relayed" || !got.Good {
+		t.Errorf("a relayed server: %+v", got)
 	}
 }
 

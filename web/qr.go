@@ -11,8 +11,10 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
+// svgType is the content type of pictures.
+const svgType = "image/svg+xml"
+
 const (
-	qrType  = "image/svg+xml"
 	qrQuiet = 4 // light modules around a code
 	// maxQR is the maximum number of bytes in a code. It bounds the work for one.
 	maxQR = 300
@@ -27,7 +29,7 @@ func (s *Server) replyQR(w http.ResponseWriter, r *http.Request, text string) {
 		s.Fail(w, r, http.StatusNotFound, "there is no QR code of that")
 		return
 	}
-	s.Reply(w, r, qrType, &s.api.Snapshot().Answers, qrQuestion{text}, func() []byte { return drawQR(text) })
+	s.Reply(w, r, svgType, &s.api.Snapshot().Answers, qrQuestion{text}, func() []byte { return drawQR(text) })
 }
 
 // drawQR draws a code as SVG: one path, a rectangle for each run of dark modules. It

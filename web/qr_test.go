@@ -61,7 +61,7 @@ func TestServerQR(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Rules: []string{"hostname", "<b>", "hostport", "7777"}})
 	w := f.Get(serverPath + "/qr.svg")
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != qrType || w.Body.String() != string(drawQR("192.0.2.1:7777")) {
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != svgType || w.Body.String() != string(drawQR("192.0.2.1:7777")) {
 		t.Errorf("the code of a server: %d %s", w.Code, w.Header())
 	}
 	if w := f.Get("/servers/qr2-192.0.2.2-1/qr.svg"); w.Code != http.StatusNotFound {

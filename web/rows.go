@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"html/template"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +53,7 @@ func (s *Server) rowView(r *api.Row, now time.Time, asker advertise.Asker) rowVi
 		Parts: r.NameParts(maxNameText),
 		Name:  clean.Line(r.Name, maxNameText), Game: clean.Line(r.Title, maxGameText), Map: clean.Line(r.Map, maxAreaText),
 		Country: clean.Line(r.Country, maxAreaText), Flag: flag(r.Country), Address: given.String(),
-		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game), Join: s.joinLink(r, given),
+		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game), Join: string(r.AppendJoin(nil, given)),
 		Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
 		Password: r.Password, Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),
 		Told: clean.Line(r.Told, maxNameText),
@@ -67,29 +66,6 @@ func (s *Server) rowViews(rows []*api.Row, now time.Time, asker advertise.Asker)
 		out = append(out, s.rowView(r, now, asker))
 	}
 	return out
-}
-
-// joinLink returns the link with which a player who has the game joins a server at
-// the address that a visitor is given; "" if there is none, or the port is not known
-// that players connect to.
-func (s *Server) joinLink(r *api.Row, given netip.AddrPort) string {
-	g, ok := s.opt.Games.Lookup(r.Game)
-	if !ok || g.Join == "" {
-		return ""
-	}
-	switch {
-	case r.GamePort != 0:
-		given = netip.AddrPortFrom(given.Addr(), r.GamePort)
-	case !isGamePort(r.QueryProtocol()):
-		return "" // this is the port for questions
-	}
-	return g.JoinLink(given)
-}
-
-// isGamePort reports whether players join a server on the port on which it answers
-// queries in a protocol.
-func isGamePort(protocol string) bool {
-	return protocol == "zandronum" || protocol == "a2s" || protocol == "quake3"
 }
 
 // table returns a table of servers. head makes the head of a column that the list

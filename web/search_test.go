@@ -131,6 +131,36 @@ func TestJoinLinks(t *testing.T) {
 	}
 }
 
+func TestJoinableFilter(t *testing.T) {
+	f := newFixture(t)
+	put := func(addr, name string, found master.Findings, natneg bool) {
+		f.Put(webtest.Listed{Addr: addr, Rules: []string{"hostname", name}, Change: func(s *master.Server) { s.NATNeg, s.Findings = natneg, found }})
+	}
+	put("192.0.2.1:6500", "Server-d", master.Findings{Reached: master.ReachedDirect}, false)
+	put("192.0.2.2:6500", "Server-n", master.Findings{}, true)
+	put("192.0.2.3:6500", "Server-r", master.Findings{Relayed: true}, true)
+	put("192.0.2.4:6500", "Server-x", master.Findings{Reached: master.ReachedNo}, false)
+	put("192.0.2.5:6500", "Server-u", master.Findings{}, false)
+	for query, want := range map[string]string{
+		"": "dnrxu", "?joinable=": "dnrxu", "?joinable=direct": "d", "?joinable=negotiated,relayed": "nr", "?joinable=no": "x",
+		"?joinable=unknown": "u", "?joinable=direct,negotiated,relayed": "dnr", "?joinable=damaged": "dnrxu",
+	} {
+		page := f.Page("/servers" + query)
+		var got []rune
+		for _, letter := range "dnrxu" {
+			if strings.Contains(page, "Server-"+string(letter)) {
+				got = append(got, letter)
+			}
+		}
+		if string(got) != want {
+			t.Errorf("/servers%s: servers %q, want %q", query, string(got), want)
+		}
+	}
+	webtest.WantParts(t, "a link with two ways", f.Page("/servers?joinable=relayed,negotiated"), `value="negotiated,relayed" selected>negotiated or relayed</option>`)
+	webtest.WantParts(t, "all that get in", f.Page("/servers?joinable=direct,negotiated,relayed"), `<option value="direct,negotiated,relayed" selected>joinable</option>`)
+	webtest.WantParts(t, "the sorted list", f.Page("/servers?joinable=no"), `joinable=no&amp;sort=name`)
+}
+
 func TestPlayersPage(t *testing.T) {
 	f := newFixture(t)
 	webtest.WantParts(t, "an empty list", f.Page("/players"), "No player is online at the moment.")

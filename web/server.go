@@ -52,6 +52,7 @@ type serverPage struct {
 	JSON        string
 	Connect     string // address to which players connect
 	Code        string // link to its QR code
+	Badge       string // address of its badge
 	JoinURL     template.URL
 	CountryName string
 	Charts      []template.HTML
@@ -85,6 +86,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	}
 	v.Count = found.Count
 	v.Connect, v.Code = gameAddressOf(found.GamePort, asker.Given(found.Public)), v.Link+"/qr.svg"
+	v.Badge = s.site.Origin() + v.Link + "/badge.svg"
 	v.JoinURL = template.URL(v.Join) //nolint:gosec // the catalogue checks its form
 	v.CountryName = countryName(v.Country)
 	if v.Title = v.Name; v.Title == "" {

@@ -72,6 +72,7 @@ type Server struct {
 	accounts  *account.Pages
 	own       *ownAddress
 	charts    *charts
+	badges    badges
 	handler   http.Handler
 }
 
@@ -85,7 +86,7 @@ func New(opt Options) *Server {
 		opt.History = history.NewBook()
 	}
 	public := opt.Config.PublicURL
-	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup)}
+	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges()}
 	s.templates = s.site.Parse(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts")
 	s.Front = front.New(front.Options{
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
@@ -123,6 +124,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/servers", Serve: s.serveList},
 		{Pattern: "/servers/{id}", Serve: s.serveServer},
 		{Pattern: "/servers/{id}/qr.svg", Serve: s.serveServerQR},
+		{Pattern: "/servers/{id}/badge.svg", Serve: s.serveBadge},
 		{Pattern: "/players", Serve: s.servePlayers},
 		{Pattern: "/connect", Serve: s.serveConnect},
 		{Pattern: "/connect/qr.svg", Serve: s.serveSiteQR},

@@ -140,8 +140,8 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 		verdict, word string
 		flag          serverbrowse.Flag
 	}{
-		"one address":   {false, "perhaps reachable", "natneg", serverbrowse.FlagNATNeg},
-		"two addresses": {true, "reachable", "directly", serverbrowse.FlagReachable},
+		"one address":   {false, "perhaps reachable", "negotiated", serverbrowse.FlagNATNeg},
+		"two addresses": {true, "reachable", "direct", serverbrowse.FlagReachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,22 +23,31 @@ func (p *program) serverCommand() *cobra.Command {
 }
 
 func (p *program) serverList() *cobra.Command {
-	var game string
+	var game, joinable string
 	var kept bool
 	cmd := p.listCommand("list", "Show the listed and the hidden servers", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			if kept {
 				return p.keptServers(ctx, op)
 			}
+			ways, bad, ok := master.ParseJoinables(joinable)
+			if !ok {
+				return usageError{fmt.Errorf("--joinable: %q is not one of: %s", bad, strings.Join(master.JoinableNames(), ", "))}
+			}
 			servers, err := op.Servers(ctx, game)
 			if err != nil {
 				return err
 			}
-			return showNodes(p, "game…\taddress\tname…\tplayers…\treached…\theard\tfrom…", servers, func(s operator.Listed) ([]string, string) {
+			servers = slices.DeleteFunc(servers, func(s operator.Listed) bool {
+				one, _, _ := master.ParseJoinables(s.Joinable)
+				return ways != 0 && ways&one == 0
+			})
+			return showNodes(p, "game…\taddress\tname…\tplayers…\tjoinable…\theard\tfrom…", servers, func(s operator.Listed) ([]string, string) {
 				return []string{s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last), cmp.Or(printable(s.Via), "here")}, s.Node
 			})
 		})
 	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")
+	cmd.Flags().StringVar(&joinable, "joinable", "", "only servers that players join in these ways: "+strings.Join(master.JoinableNames(), ", "))
 	cmd.Flags().BoolVar(&kept, "kept", false, "show the servers that were added or hidden instead, listed or not")
 	return cmd
 }
@@ -48,16 +59,8 @@ func how(s operator.Listed) string {
 		return printable(s.Hidden)
 	case s.Restored:
 		return "restored"
-	case s.Reached == master.ReachedDirect.String():
-		return "directly"
-	case s.NATNeg:
-		return "natneg"
-	case s.Reached == master.ReachedPerhaps.String():
-		return "perhaps"
-	case s.Reached == master.ReachedNo.String():
-		return "not reached"
 	default:
-		return "not confirmed"
+		return s.Joinable
 	}
 }
 

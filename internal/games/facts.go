@@ -184,10 +184,20 @@ func validJoin(link string) bool {
 // JoinLink returns the link with which a player joins the server at an address, "" if
 // the game has none.
 func (f Facts) JoinLink(address netip.AddrPort) string {
-	if !validJoin(f.Join) || !address.Addr().Is4() {
+	head, tail, ok := f.JoinParts()
+	if !ok || !address.Addr().Is4() {
 		return ""
 	}
-	return strings.Replace(f.Join, JoinAddress, address.String(), 1)
+	return head + address.String() + tail
+}
+
+// JoinParts returns what stands before and behind the address in links of JoinLink;
+// ok is false if the game has none.
+func (f Facts) JoinParts() (head, tail string, ok bool) {
+	if !validJoin(f.Join) {
+		return "", "", false
+	}
+	return strings.Cut(f.Join, JoinAddress)
 }
 
 const domainRule = "must be a host name of two labels or more, each of 1 to 63 letters, digits and hyphens, without wildcards"

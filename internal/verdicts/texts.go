@@ -207,6 +207,11 @@ var texts = [...]text{
 		Cause: "players reached the server by NAT negotiation",
 		Good:  true,
 	}},
+	ReachedByRelay: {code: "reached through the relay", message: "server reached through the relay", Explanation: Explanation{
+		Cause:  "the routers of the server and of a player do not let them meet, and they play through the relay of this master",
+		Advice: "Players reach it. To be reached directly, forward the server's UDP port in its router.",
+		Good:   true,
+	}},
 
 	SpeaksQR2: {code: "wrong port: speaks GameSpy's protocol", message: "server not listed: speaks GameSpy's protocol to another port", home: "qr2", Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "heartbeats of GameSpy's protocol (QR2)",

@@ -55,6 +55,7 @@ const (
 	AskedTooSoon
 	PerhapsReachable
 	Negotiated
+	ReachedByRelay
 
 	// Verdicts on packets that a service drops.
 	SpeaksQR2
@@ -125,7 +126,7 @@ func (v Verdict) Outdates(earlier Verdict) bool {
 		return true
 	}
 	switch v {
-	case Heard, ChallengeSent, Asked, Listed, Reachable, PerhapsReachable, Unreachable, Negotiated:
+	case Heard, ChallengeSent, Asked, Listed, Reachable, PerhapsReachable, Unreachable, Negotiated, ReachedByRelay:
 		return false
 	default:
 		return true

@@ -81,6 +81,7 @@ const (
 	flagRestored
 	flagVouched
 	flagText // the content is the report as it came, which its reader parses
+	flagRelayed
 )
 
 // Limits of an item.
@@ -118,6 +119,9 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 	}
 	if unread {
 		flags |= flagText
+	}
+	if s.Findings.Relayed {
+		flags |= flagRelayed
 	}
 	b = append(b, 0, 0, 0, 0, flags)
 	b = appendAddr(b, s.Key.Source)
@@ -267,7 +271,7 @@ func (d *decoder) item(b []byte, node string, now time.Time) (it item, err error
 		return it, r.err()
 	}
 	s.Node, s.NATNeg, s.Restored = node, flags&flagNATNeg != 0, flags&flagRestored != 0
-	s.Vouched = flags&flagVouched != 0
+	s.Vouched, s.Findings.Relayed = flags&flagVouched != 0, flags&flagRelayed != 0
 	s.Public = r.addr()
 	s.Key.Instance, it.claim = r.uint32(), r.uint32()
 	s.Origin, s.Findings.Reached = master.Origin(r.uint8()), master.Reached(r.uint8())

@@ -25,7 +25,7 @@ func sample(d *decoder) master.Server {
 	s := master.Server{
 		Key: master.Key{Source: netip.MustParseAddrPort("192.0.2.1:6500"), Instance: 0x01020304}, Game: "gmtest",
 		Public: netip.MustParseAddrPort("192.0.2.1:7500"), Local: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.2:6500")},
-		Origin: master.FromQR1, NATNeg: true, Restored: true, Findings: master.Findings{Reached: master.ReachedDirect},
+		Origin: master.FromQR1, NATNeg: true, Restored: true, Findings: master.Findings{Reached: master.ReachedDirect, Relayed: true},
 		Country: "DE", Region: "3", Query: "gs1", Told: "friends", Vouched: true, First: time.Unix(1700000000, 5), Seen: time.Unix(1800000000, 0),
 	}
 	var r master.Report

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/webtest"
 )
@@ -37,18 +38,23 @@ func TestEventsAddressByVisitor(t *testing.T) {
 func TestBatchTextFor(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.List) })
 	f.believeProxy()
-	f.Put(webtest.Listed{Addr: "127.0.0.1:1", Rules: []string{"hostname", "One"}})
+	if err := f.Catalog.Replace([]games.Game{{Name: "gmtest", Facts: games.Facts{Join: "game://{address}"}}, {Name: "gmother"}}); err != nil {
+		t.Fatal(err)
+	}
+	f.Put(webtest.Listed{Addr: "127.0.0.1:1", Rules: []string{"hostname", "One", "hostport", "7"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Game: "gmother"})
 	f.Registry.Remove(f.Put(webtest.Listed{Addr: "127.0.0.1:2"}))
 	f.Put(webtest.Listed{Addr: "127.0.0.1:3"})
 	events := f.api.feed.write(0, f.Registry.LastSerial())
 	whole := string(events.textFor("", nil, advertise.Asker{}))
+	webtest.WantParts(t, "the events", whole, `"join":"game://127.0.0.1:7"`)
 	if want := string(events.text); whole != want {
 		t.Errorf("for an unknown asker:\n%s\nwant\n%s", whole, want)
 	}
 	for visitor, host := range webtest.Visitors() {
 		asker := f.api.opt.Addresses.Browser(netip.MustParseAddr(visitor), netip.Addr{})
 		want := strings.ReplaceAll(strings.ReplaceAll(whole, `"address":"127.0.0.1`, `"address":"`+host), `"host":"127.0.0.1`, `"host":"`+host)
+		want = strings.ReplaceAll(want, `"join":"game://127.0.0.1:7"`, `"join":"game://`+host+`:7"`)
 		if got := string(events.textFor("", nil, asker)); got != want {
 			t.Errorf("for %s:\n%s\nwant\n%s", visitor, got, want)
 		}

@@ -46,7 +46,7 @@ func TestServerJSON(t *testing.T) {
 		want := webtest.ServerJSON{
 			ID: "qr2-192.0.2.1-6500", Game: "gmtest", Title: "Test <game>", Origin: "qr2", Query: "gs3", Name: `The "Inn" \ <b>`,
 			Address: "192.0.2.1:6500", Host: "192.0.2.1", Port: 6500, GamePort: &port, Map: "DM-Deck", Type: "dm",
-			Players: 3, MaxPlayers: 16, Password: true, Country: "NZ", Region: "7", Reachable: true, Reached: "direct", NATNeg: true,
+			Players: 3, MaxPlayers: 16, Password: true, Country: "NZ", Region: "7", Reachable: true, Reached: "direct", Joinable: "direct", NATNeg: true,
 			First: start.Format(time.RFC3339), Last: start.Add(20 * time.Second).Format(time.RFC3339),
 			Rules: map[string]string{
 				"natneg": "1", "hostname": `The "Inn" \ <b>`, "hostport": "7777", "mapname": "DM-Deck", "gametype": "dm",

@@ -70,7 +70,7 @@ func (e *encoder) appendServer(r *Row, full bool) {
 	e.buf = append(e.buf, t.json[:t.from]...)
 	e.at = len(e.buf)
 	if given := e.asker.Given(r.Public); given != r.Public {
-		e.buf = appendAddress(e.buf, given)
+		e.buf = r.appendAddress(e.buf, given)
 	} else {
 		e.buf = append(e.buf, t.json[t.from:t.to]...)
 	}
@@ -89,7 +89,7 @@ func (e *encoder) appendServer(r *Row, full bool) {
 func (e *encoder) write(r *Row) (t written) {
 	b := append(e.work[:0], '{')
 	for f := range fieldPlayerList {
-		if f == fieldHost || f == fieldPort || r.lacks(f) { // the first two are written with the address
+		if f == fieldHost || f == fieldPort || f == fieldJoin || r.lacks(f) { // the first three are written with the address
 			continue
 		}
 		if f > 0 {
@@ -98,7 +98,7 @@ func (e *encoder) write(r *Row) (t written) {
 		switch f {
 		case fieldAddress:
 			t.from = len(b)
-			b = appendAddress(b, r.Public)
+			b = r.appendAddress(b, r.Public)
 			t.to = len(b)
 		case fieldLastSeen:
 			b = append(b, `"last_seen":"`...)

@@ -295,7 +295,7 @@ func (f *feed) encode(b *batch, changes []master.Change) {
 			b.mark(from, to, c.public, appendHostPort)
 		case listed:
 			e.appendServer(r, false)
-			b.mark(e.at, e.until, c.public, appendAddress)
+			b.mark(e.at, e.until, c.public, r.appendAddress)
 		default:
 			e.buf = e.buf[:start]
 			continue

@@ -25,6 +25,7 @@ const (
 	fieldAddress                     // host and query port, as the asker is given them
 	fieldHost                        // the first part of the address
 	fieldPort                        // the second
+	fieldJoin                        // link that starts the game and joins it; left out if there is none
 	fieldGamePort                    // its rule hostport, left out if it is no port
 	fieldMap                         // its rule mapname
 	fieldType                        // its rule gametype
@@ -35,6 +36,7 @@ const (
 	fieldRegion                      // of its address; "" if unknown
 	fieldReachable                   // whether players are to query and join it directly
 	fieldReached                     // how players get to it: direct, perhaps, negotiated, no, unknown
+	fieldJoinable                    // how players join it: direct, negotiated, relayed, no, unknown
 	fieldNATNegotiation              // whether it can be reached through NAT negotiation
 	fieldFirstSeen                   // when it came into the list, RFC 3339, UTC
 	fieldLastSeen                    // when it was heard last
@@ -47,8 +49,8 @@ const (
 // String returns the name of the member.
 func (f field) String() string {
 	return [fields]string{
-		"id", "game", "title", "origin", "via", "vouched", "query", "name", "address", "host", "port", "game_port", "map", "type", "players", "max_players",
-		"password", "country", "region", "reachable", "reached", "nat_negotiation", "first_seen", "last_seen", "rules",
+		"id", "game", "title", "origin", "via", "vouched", "query", "name", "address", "host", "port", "join", "game_port", "map", "type", "players", "max_players",
+		"password", "country", "region", "reachable", "reached", "joinable", "nat_negotiation", "first_seen", "last_seen", "rules",
 		"player_list", "team_list",
 	}[f]
 }
@@ -107,6 +109,8 @@ func (r *reading) lacks(f field) bool {
 	switch f {
 	case fieldGamePort:
 		return r.GamePort == 0
+	case fieldJoin:
+		return !r.joins(r.Public)
 	case fieldVia, fieldVouched:
 		return r.Origin != master.Federated
 	case fieldQuery:
@@ -179,8 +183,12 @@ func appendWord(b []byte, f field, r *Row, at netip.AddrPort) []byte {
 		return at.Addr().AppendTo(b)
 	case fieldQuery:
 		return append(b, r.QueryProtocol()...)
+	case fieldJoin:
+		return r.AppendJoin(b, at)
 	case fieldReached:
 		return append(b, r.Findings.Reached.String()...)
+	case fieldJoinable:
+		return append(b, r.Joinable().String()...)
 	case fieldFirstSeen:
 		return r.First.UTC().AppendFormat(b, time.RFC3339)
 	default:

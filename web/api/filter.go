@@ -6,28 +6,31 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/master"
 )
 
 // filter narrows a list. The zero filter passes all servers.
 type filter struct {
-	players int        // at least
-	open    bool       // without password
-	country string     // ISO 3166 alpha-2, in upper case; empty: any
-	host    netip.Addr // as the asker is given it; zero: any
-	port    uint16     // of queries or of the game; 0: any
-	player  string     // a part of a player's name, in lower case; empty: any
+	players  int  // at least
+	open     bool // without password
+	joinable master.JoinableSet
+	country  string     // ISO 3166 alpha-2, in upper case; empty: any
+	host     netip.Addr // as the asker is given it; zero: any
+	port     uint16     // of queries or of the game; 0: any
+	player   string     // a part of a player's name, in lower case; empty: any
 }
 
 // filter reads the parameters that narrow a list.
 func (p Params) filter() (f filter, err error) {
-	var errs [5]error
+	var errs [6]error
 	var peopled bool
 	f.players, errs[0] = p.between("players", 0, 0, master.MaxPopulation)
 	peopled, errs[1] = p.Flag("peopled")
 	f.open, errs[2] = p.Flag("open")
 	f.player, errs[3] = p.text("player")
 	f.country, errs[4] = p.country()
+	f.joinable, errs[5] = p.Joinable()
 	if err := errors.Join(errs[:]...); err != nil {
 		return f, err
 	}
@@ -36,6 +39,15 @@ func (p Params) filter() (f filter, err error) {
 	}
 	f.host, f.port, err = p.address()
 	return f, err
+}
+
+// Joinable reads the ways of joining, separated by commas; missing or empty means all.
+func (p Params) Joinable() (master.JoinableSet, error) {
+	set, bad, ok := master.ParseJoinables(p["joinable"])
+	if !ok {
+		return 0, badParam("joinable", "%q is not a way of joining; known are: %s", clean.Line(bad, 40), strings.Join(master.JoinableNames(), ","))
+	}
+	return set, nil
 }
 
 // country reads the code of a country, in upper case; missing or empty means any.
@@ -69,7 +81,7 @@ func (p Params) address() (host netip.Addr, port uint16, err error) {
 func (f *filter) passes(r *Row, asker advertise.Asker, fixed bool) bool {
 	b := &r.brief
 	switch {
-	case int(b.players) < f.players, f.open && !b.open, f.country != "" && string(b.country[:]) != f.country:
+	case int(b.players) < f.players, f.open && !b.open, !f.joinable.Has(b.joinable), f.country != "" && string(b.country[:]) != f.country:
 		return false
 	case f.host.IsValid() && !f.isAt(r, asker, fixed):
 		return false

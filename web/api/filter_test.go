@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/webtest"
 )
@@ -69,6 +70,8 @@ func TestFilterErrors(t *testing.T) {
 		"players=10000":          "players: must be a number from 0 to 9999",
 		"players=":               "players: must be a number from 0 to 9999",
 		"peopled=yes":            "peopled: must be 0 or 1",
+		"joinable=yes":           `joinable: "yes" is not a way of joining; known are: direct,negotiated,relayed,no,unknown`,
+		"joinable=direct,":       `joinable: "" is not a way of joining; known are: direct,negotiated,relayed,no,unknown`,
 		"open=2":                 "open: must be 0 or 1",
 		"country=NZL":            "country: must be the two letters of a country, such as NZ",
 		"country=N%C3%84":        "country: must be the two letters of a country, such as NZ",
@@ -88,6 +91,44 @@ func TestFilterErrors(t *testing.T) {
 		if got := webtest.ErrorText(t, w); w.Code != http.StatusBadRequest || got != want {
 			t.Errorf("GET ?%s: got %d %q, want 400 %q", query, w.Code, got, want)
 		}
+	}
+}
+
+func TestJoinable(t *testing.T) {
+	f := newFixture(t)
+	if err := f.Catalog.Replace([]games.Game{{Name: "gmtest", Facts: games.Facts{Join: "game://{address}/x"}}, {Name: "gmother"}}); err != nil {
+		t.Fatal(err)
+	}
+	put := func(addr string, found master.Findings, natneg bool, rules ...string) {
+		f.Put(webtest.Listed{Addr: addr, Rules: rules, Change: func(s *master.Server) { s.NATNeg, s.Findings = natneg, found }})
+	}
+	put("192.0.2.1:6500", master.Findings{Reached: master.ReachedPerhaps}, false, "hostport", "7777")
+	put("192.0.2.2:6500", master.Findings{Reached: master.ReachedNo, Relayed: true}, true)
+	put("192.0.2.3:6500", master.Findings{Reached: master.ReachedNo}, false)
+	for query, want := range map[string]string{
+		"fields=host,joinable,join":                  `{"host":"192.0.2.1","join":"game://192.0.2.1:7777/x","joinable":"direct"},{"host":"192.0.2.2","joinable":"relayed"},{"host":"192.0.2.3","joinable":"no"}`,
+		"fields=host&joinable=no":                    `{"host":"192.0.2.3"}`,
+		"fields=host&joinable=":                      `{"host":"192.0.2.1"},{"host":"192.0.2.2"},{"host":"192.0.2.3"}`,
+		"fields=host&joinable=direct,relayed,direct": `{"host":"192.0.2.1"},{"host":"192.0.2.2"}`,
+		"fields=host&joinable=negotiated":            "",
+	} {
+		if got := f.Get("/api/v1/servers?" + query).Body.String(); !strings.HasSuffix(got, `"servers":[`+want+"]}\n") {
+			t.Errorf("GET ?%s: got %s, want %s", query, got, want)
+		}
+	}
+	whole := f.List("/api/v1/servers?joinable=direct").Servers[0]
+	if whole.Join == nil || *whole.Join != "game://192.0.2.1:7777/x" || whole.Joinable != "direct" {
+		t.Errorf("a whole server: %+v", whole)
+	}
+	if other := f.List("/api/v1/servers?joinable=no").Servers[0]; other.Join != nil {
+		t.Errorf("a server without a port for players has the link %q", *other.Join)
+	}
+	if err := f.Catalog.Replace([]games.Game{{Name: "gmtest", Facts: games.Facts{Join: "other://{address}"}}}); err != nil {
+		t.Fatal(err)
+	}
+	f.Put(webtest.Listed{Addr: "192.0.2.9:6500", Game: "gmother"})
+	if link := f.List("/api/v1/servers?joinable=direct").Servers[0].Join; link == nil || *link != "other://192.0.2.1:7777" {
+		t.Errorf("after a change of the catalogue: link %v", link)
 	}
 }
 

@@ -97,6 +97,15 @@ func described(t *testing.T) *fixture {
 		Players: [][]string{{"player_"}, {"a"}}, Teams: [][]string{{"team_t"}, {"Red"}},
 		Change: func(s *master.Server) { s.Country = "NZ" },
 	}
+	known := f.Catalog.All()
+	for i := range known {
+		if known[i].Name == "gmtest" {
+			known[i].Join = "game://{address}"
+		}
+	}
+	if err := f.Catalog.Replace(known); err != nil {
+		t.Fatal(err)
+	}
 	f.Put(rich)
 	f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Game: "gmother", Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
 	now := time.Now()

@@ -158,7 +158,7 @@ func (p Params) between(name string, none, least, most int) (int, error) {
 
 // listParamNames are the parameters of /api/v1/servers.
 func listParamNames() []string {
-	return []string{"game", "q", "players", "player", "country", "address", "peopled", "open", "sort", "limit", "cursor", "full", "fields"}
+	return []string{"game", "q", "players", "player", "country", "address", "joinable", "peopled", "open", "sort", "limit", "cursor", "full", "fields"}
 }
 
 // parseListParams reads the parameters of /api/v1/servers.

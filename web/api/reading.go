@@ -25,6 +25,7 @@ type reading struct {
 	MaxPlayers int
 	GamePort   uint16 // that players connect to; 0: it names none
 	Password   bool   // it reports that it requires one
+	join       joinForm
 	Rank       uint64 // see rankOf
 
 	found               found
@@ -52,6 +53,7 @@ type reader struct {
 	titles   map[string]string        // by game
 	played   map[*master.Names][2]int // columns of tables of players: names, scores
 	families map[string]colour.Family // the same
+	joins    map[string]joinForm      // the same
 }
 
 // slots are the indexes of the rules that have a meaning here, for all servers
@@ -61,7 +63,7 @@ type slots struct {
 }
 
 func newReader(l *lister) *reader {
-	return &reader{lister: l, slots: make(map[*master.Names]slots), played: make(map[*master.Names][2]int), titles: make(map[string]string), families: make(map[string]colour.Family)}
+	return &reader{lister: l, slots: make(map[*master.Names]slots), played: make(map[*master.Names][2]int), titles: make(map[string]string), families: make(map[string]colour.Family), joins: make(map[string]joinForm)}
 }
 
 // read returns the reading of a server.
@@ -80,6 +82,9 @@ func (rd *reader) read(s *master.Server) *reading {
 	}
 	r.nameSlot, r.scoreSlot = rd.slotsOfPlayers(s.Players.Names())
 	r.index()
+	if r.GamePort != 0 || isGamePort(s.QueryProtocol()) {
+		r.join = rd.join(s.Game)
+	}
 	r.MaxPlayers, _ = master.ParsePopulation(rule(at.max))
 	r.Rank = rankOf(r.Count, s.Public)
 	return r

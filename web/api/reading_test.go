@@ -42,6 +42,7 @@ type model struct {
 	Region    string            `json:"region"`
 	Reachable bool              `json:"reachable"`
 	Reached   string            `json:"reached"`
+	Joinable  string            `json:"joinable"`
 	NATNeg    bool              `json:"nat_negotiation"`
 	First     string            `json:"first_seen"`
 	Last      string            `json:"last_seen"`
@@ -102,7 +103,7 @@ func modelOf(t testing.TB, h master.Record, title string) model {
 		ID: h.ID(), Game: clean.Text(h.Game), Title: clean.Text(title), Origin: h.Origin.String(), Name: clean.Text(rule("hostname")),
 		Address: h.Public.String(), Host: h.Public.Addr().String(), Port: h.Public.Port(), GamePort: parsePort(rule("hostport")),
 		Map: clean.Text(rule("mapname")), Type: clean.Text(rule("gametype")), Players: h.Population(), Password: master.IsYes(rule("password")),
-		Country: clean.Text(h.Country), Region: clean.Text(h.Region), Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg,
+		Country: clean.Text(h.Country), Region: clean.Text(h.Region), Reachable: h.Direct(), Reached: h.Findings.Reached.String(), Joinable: h.Joinable().String(), NATNeg: h.NATNeg,
 		First: h.First.UTC().Format(time.RFC3339), Last: h.LastSeen.UTC().Format(time.RFC3339),
 		Rules: ordered(t, h.Rules.All()), List: objects(t, h.Players), Teams: objects(t, h.Teams),
 	}

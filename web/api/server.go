@@ -108,6 +108,12 @@ func (s *API) Snapshot() *Snapshot { return s.lister.now() }
 // Title returns the display name of a game.
 func (s *API) Title(game string) string { return s.lister.title(game) }
 
+// Server returns the listed server with an id, without reading the list. The address
+// in the id may be the one that the asker was given.
+func (s *API) Server(id string, asker advertise.Asker) (*master.Server, bool) {
+	return s.findServer(id, asker)
+}
+
 // Find returns the listed server with an id, and the list that has it. The address
 // in the id may be the one that the asker was given.
 func (s *API) Find(id string, asker advertise.Asker) (*Row, *Snapshot, bool) {

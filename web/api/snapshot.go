@@ -22,7 +22,7 @@ import (
 type Snapshot struct {
 	Master  string    // identity of this daemon; may be empty
 	Begun   time.Time // when reading the registry began
-	titles  uint64    // changes when the title or the colour codes of a listed game do
+	titles  uint64    // changes when the title, the colour codes or the join links of a listed game do
 	Rows    []*Row    // by game, players (most first), address
 	Games   []ListedGame
 	Players int // in all
@@ -44,6 +44,7 @@ type ListedGame struct {
 	Name, Title string
 	Players     int
 	Colours     colour.Family
+	join        joinForm
 	from, to    int // its rows
 }
 
@@ -63,17 +64,18 @@ type Row struct {
 // because rows lie side by side in memory: most servers are left out without a
 // look at their readings.
 type brief struct {
-	rank    uint64 // see rankOf
-	players int16
-	country [2]byte
-	open    bool // without password
-	private bool // its address depends on the asker
+	rank     uint64 // see rankOf
+	players  int16
+	country  [2]byte
+	open     bool // without password
+	private  bool // its address depends on the asker
+	joinable master.Joinable
 }
 
 // newRow returns a row of a reading.
 func newRow(r *reading, last time.Time) Row {
 	row := Row{reading: r, Last: last}
-	row.brief = brief{rank: r.Rank, players: int16(r.Count), open: !r.Password, private: master.IsPrivate(r.Public.Addr())}
+	row.brief = brief{rank: r.Rank, players: int16(r.Count), open: !r.Password, private: master.IsPrivate(r.Public.Addr()), joinable: r.Joinable()}
 	copy(row.brief.country[:], r.Country)
 	return row
 }
@@ -194,7 +196,7 @@ func (m *matches) found(p int, r *Row, h *master.Record) {
 // if its rows cannot be used.
 func (s *Snapshot) readOf(game string, rd *reader) []*Row {
 	at, ok := s.spans[game]
-	if g := s.game(game); !ok || rd.title(game) != g.Title || rd.colours(game) != g.Colours {
+	if g := s.game(game); !ok || rd.title(game) != g.Title || rd.colours(game) != g.Colours || rd.join(game) != g.join {
 		return nil
 	}
 	return s.read[at[0]:at[1]]
@@ -230,7 +232,7 @@ func (l *lister) group(s *Snapshot) {
 	var titles maphash.Hash
 	titles.SetSeed(l.seed)
 	for from := 0; from < len(s.Rows); {
-		g := ListedGame{Name: s.Rows[from].Game, Title: s.Rows[from].Title, Colours: colour.OfGame(l.catalog, s.Rows[from].Game), from: from}
+		g := ListedGame{Name: s.Rows[from].Game, Title: s.Rows[from].Title, Colours: colour.OfGame(l.catalog, s.Rows[from].Game), join: joinOf(l.catalog, s.Rows[from].Game), from: from}
 		to := from
 		for ; to < len(s.Rows) && s.Rows[to].Game == g.Name; to++ {
 			g.Players += s.Rows[to].Count
@@ -238,7 +240,7 @@ func (l *lister) group(s *Snapshot) {
 		g.to, from = to, to
 		s.Players += g.Players
 		s.Games = append(s.Games, g)
-		maphash.WriteComparable(&titles, [3]string{g.Name, g.Title, g.Colours.String()})
+		maphash.WriteComparable(&titles, [5]string{g.Name, g.Title, g.Colours.String(), g.join.head, g.join.tail})
 	}
 	s.titles = titles.Sum64()
 }

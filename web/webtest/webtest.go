@@ -195,6 +195,7 @@ type ServerJSON struct {
 	Address    string              `json:"address"`
 	Host       string              `json:"host"`
 	Port       int                 `json:"port"`
+	Join       *string             `json:"join"`
 	GamePort   *int                `json:"game_port"`
 	Map        string              `json:"map"`
 	Type       string              `json:"type"`
@@ -205,6 +206,7 @@ type ServerJSON struct {
 	Region     string              `json:"region"`
 	Reachable  bool                `json:"reachable"`
 	Reached    string              `json:"reached"`
+	Joinable   string              `json:"joinable"`
 	NATNeg     bool                `json:"nat_negotiation"`
 	First      string              `json:"first_seen"`
 	Last       string              `json:"last_seen"`
