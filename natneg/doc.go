@@ -25,6 +25,7 @@
 //	0x08  -       backup test     never used; ignored, as is its receipt 0x09
 //	0x0A  client  address check   port type(1), 60 bytes
 //	0x0B  us      address reply   3 bytes of the check, address(4) port(2) as we see them
+//	                              after a check with our mark also the tests that we can answer (Abilities)
 //	0x0C  client  NAT test wanted port type(1), 60 bytes
 //	0x0D  client  report          port type(1) index(1) result(1) NAT type(4) mapping(4) game name(50)
 //	0x0E  us      report receipt  9 bytes of the report, the result cleared

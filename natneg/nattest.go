@@ -141,34 +141,40 @@ func (s *Server) natTest(r *request) drop {
 // tester returns the socket and the address that a NAT test is answered from; w is
 // nil if there is none.
 func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from netip.Addr) {
-	s.mu.Lock()
-	d, machine, natneg2 := s.sockets, s.machine, s.testedAt
-	if t == PortNN3 {
-		s.testedAt = r.To
-	}
-	s.mu.Unlock()
-
 	switch t {
 	case PortNN1:
 		return r.w, r.To
 	case PortNN2:
-		if s.nodes != nil {
-			if w := s.nodes.tester(); w != nil {
-				return w, netip.Addr{}
-			}
-		}
-		if w, from = d.otherAddress(r.To); w != nil {
-			return w, from
-		}
-		if from, ok := otherOf(machine, r.To, natneg2, r.From.Addr()); ok {
-			return r.w, from
-		}
-		if s.live.Load().AssumeUnrestricted {
+		if w, from = s.farTester(r); w == nil && s.live.Load().AssumeUnrestricted {
 			return r.w, r.To
 		}
+		return w, from
 	case PortNN3:
-		return d.otherPort(r.To)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.testedAt = r.To
+		return s.sockets.otherPort(r.To)
 	case PortGame:
+	}
+	return nil, netip.Addr{}
+}
+
+// farTester returns the socket and an address that the client has not written to, for
+// NAT test 2; w is nil if there is none.
+func (s *Server) farTester(r *request) (w netserve.PacketWriter, from netip.Addr) {
+	s.mu.Lock()
+	d, machine, natneg2 := s.sockets, s.machine, s.testedAt
+	s.mu.Unlock()
+	if s.nodes != nil {
+		if w := s.nodes.tester(); w != nil {
+			return w, netip.Addr{}
+		}
+	}
+	if w, from = d.otherAddress(r.To); w != nil {
+		return w, from
+	}
+	if from, ok := otherOf(machine, r.To, natneg2, r.From.Addr()); ok {
+		return r.w, from
 	}
 	return nil, netip.Addr{}
 }
@@ -184,6 +190,10 @@ func (s *Server) addressCheck(r *request) drop {
 	}
 	s.metrics.received.addressCheck.Inc()
 	reply := AddressReply{c.PortType, c.Data[0], c.Data[1], r.From}
-	s.answer(r, reply.AppendTo(r.reply(TypeAddressReply)))
+	b := reply.AppendTo(r.reply(TypeAddressReply))
+	if isMarked(r.body) {
+		b = s.abilities(r).AppendTo(b)
+	}
+	s.answer(r, b)
 	return notDropped
 }

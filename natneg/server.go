@@ -279,11 +279,18 @@ func (h socketHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	h.s.serve(h.socket, w, p)
 }
 
-// secondHandler handles the packets of the second socket, where none should
-// arrive.
+// secondHandler handles the packets of the second socket: address checks, which show
+// whether a client is seen at the same port there. Nothing else should arrive.
 type secondHandler struct{ s *Server }
 
+// secondSocket is the number of the second socket in requests.
+const secondSocket = socketsPerNode - 1
+
 // ServePacket implements netserve.PacketHandler.
-func (h secondHandler) ServePacket(netserve.PacketWriter, netserve.Packet) {
-	h.s.opt.Metrics.Drop(dropUnexpected.String())
+func (h secondHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	if head, _, err := ParseHeader(p.Data); err != nil || head.Type != TypeAddressCheck {
+		h.s.opt.Metrics.Drop(dropUnexpected.String())
+		return
+	}
+	h.s.serve(secondSocket, w, p)
 }
