@@ -43,6 +43,11 @@ func (s *Server) Deliver(socket uint16, w netserve.PacketWriter, p netserve.Pack
 	return s.handle(socket, w, p)
 }
 
+// DeliverSecond hands a packet to a Server as its second socket does.
+func (s *Server) DeliverSecond(w netserve.PacketWriter, p netserve.Packet) {
+	secondHandler{s}.ServePacket(w, p)
+}
+
 // Tick lets a Server do what is due.
 func (s *Server) Tick() { s.advance(time.Now(), &effects{given: s.opt.Given}) }
 

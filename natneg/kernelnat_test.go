@@ -171,6 +171,8 @@ func TestKernelChild(t *testing.T) {
 		t.Skip("it is part of TestPlayersBehindKernelNATsMeet")
 	case "server":
 		kernelServer(t)
+	case "check":
+		kernelCheck(t)
 	default:
 		kernelPlayer(t, role[0]-'0')
 	}

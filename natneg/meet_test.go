@@ -63,10 +63,14 @@ func newCity(t *testing.T, ctx context.Context, addresses int) *city {
 	if addresses == 2 {
 		c.at[2] = c.at[0] // natneg3 is natneg1
 	}
-	second, err := c.net.Open(netip.MustParseAddrPort("198.51.100.1:40000"), func([]byte, netip.AddrPort) {})
+	var secondWriter memoryWriter
+	second, err := c.net.Open(netip.MustParseAddrPort("198.51.100.1:40000"), func(data []byte, from netip.AddrPort) {
+		c.server.DeliverSecond(secondWriter, netserve.Packet{Data: data, From: from, To: c.at[0].Addr()})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	secondWriter = memoryWriter{second}
 	c.server.Attach(writers, c.at[:addresses], memoryWriter{second}, second.Addr())
 	go func() {
 		tick := time.NewTicker(natneg.WheelStep)

@@ -145,6 +145,7 @@ var ranks = map[string]int{
 
 	"federation":        6,
 	"internal/daemon":   6,
+	"internal/natcheck": 6,
 	"internal/playtest": 6,
 	"internal/selftest": 6,
 
