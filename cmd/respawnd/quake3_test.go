@@ -3,14 +3,10 @@ package main
 import (
 	"encoding/json"
 	"net/netip"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/quake3"
@@ -94,58 +90,5 @@ func TestQuake3Master(t *testing.T) {
 		t.Errorf("list after a restart %v", got)
 	}
 	d.waitFor("the restored server answered", 0, verdictOn(h.Local(), "listed"))
-	d.stop()
-}
-
-// debian returns the path of a program of a Debian package. Where CI is set it must be there.
-func debian(t *testing.T, name, pack string) string {
-	t.Helper()
-	for _, dir := range []string{"", "/usr/games"} {
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("CI is set and %s is missing: install Debian's package %s", name, pack)
-	}
-	t.Skipf("%s is not installed; Debian's package is %s", name, pack)
-	return ""
-}
-
-// TestOpenArena lets a real server register and a real browser list it.
-func TestOpenArena(t *testing.T) {
-	server, browser := debian(t, "openarena-server", "openarena-server"), qstat(t)
-	t.Parallel()
-	d := start(t, t.TempDir())
-	cmd := exec.CommandContext(t.Context(), server, "+set", "fs_homepath", t.TempDir(), "+set", "dedicated", "2",
-		"+set", "net_enabled", "1", "+set", "net_ip", home.String(), "+set", "sv_master1", d.address["q3master"].String(),
-		"+set", "sv_master2", "", "+set", "sv_master3", "", "+set", "sv_master4", "", "+set", "sv_master5", "",
-		"+set", "sv_hostname", "^1The ^7Inn", "+map", "oa_dm1")
-	out := new(screen)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	}()
-	d.waitFor("the server is listed", 0, func(e entry) bool {
-		return e.text("service") == "q3master" && e.text("verdict") == "listed"
-	})
-	list := quake3Servers(t, d, quake3.Request{Protocol: 71, Empty: true})
-	if len(list) != 1 {
-		t.Fatalf("list %v\n%s", list, out)
-	}
-	got := listedJSON(t, d, "openarena")
-	if len(got) != 1 || got[0].Map != "oa_dm1" || got[0].Address != list[0].String() {
-		t.Errorf("JSON %+v", got)
-	}
-	text, err := exec.CommandContext(t.Context(), browser, "-q3m,71,empty,full", d.address["q3master"].String()).CombinedOutput()
-	if err != nil || !strings.Contains(string(text), "1 servers") || !strings.Contains(string(text), "The Inn") {
-		t.Errorf("quakestat: %v\n%s", err, text)
-	}
 	d.stop()
 }

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/quake3"
+)
+
+// debian returns the path of a program of a Debian package. Where CI is set it must be there.
+func debian(t *testing.T, name, pack string) string {
+	t.Helper()
+	for _, dir := range []string{"", "/usr/games"} {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("CI is set and %s is missing: install Debian's package %s", name, pack)
+	}
+	t.Skipf("%s is not installed; Debian's package is %s", name, pack)
+	return ""
+}
+
+// background runs a program until the test ends and returns what it prints.
+func background(t *testing.T, program string, args ...string) *screen {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	out := new(screen)
+	cmd.Stdout, cmd.Stderr = out, out
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	return out
+}
+
+// TestOpenArena lets a real server register and a real browser list it.
+func TestOpenArena(t *testing.T) {
+	server, browser := debian(t, "openarena-server", "openarena-server"), qstat(t)
+	t.Parallel()
+	d := start(t, t.TempDir())
+	out := background(t, server, "+set", "fs_homepath", t.TempDir(), "+set", "dedicated", "2",
+		"+set", "net_enabled", "1", "+set", "net_ip", home.String(), "+set", "sv_master1", d.address["q3master"].String(),
+		"+set", "sv_master2", "", "+set", "sv_master3", "", "+set", "sv_master4", "", "+set", "sv_master5", "",
+		"+set", "sv_hostname", "^1The ^7Inn", "+map", "oa_dm1")
+	listsEngine(t, d, out, quake3.Request{Protocol: 71, Empty: true}, "openarena", "oa_dm1")
+	browses(t, browser, "-q3m,71,empty,full", d)
+	d.stop()
+}
+
+// TestDarkPlaces does the same with the engine of Xonotic, whose heartbeat and list
+// name the game. Its data are the test's own: a map without a room and a game without
+// a rule.
+func TestDarkPlaces(t *testing.T) {
+	server, compiler, browser := debian(t, "darkplaces-server", "darkplaces-server"), debian(t, "fteqcc", "fteqcc"), qstat(t)
+	t.Parallel()
+	base := t.TempDir()
+	data := filepath.Join(base, "data")
+	must(t, os.MkdirAll(filepath.Join(data, "maps"), 0o700))
+	must(t, os.WriteFile(filepath.Join(data, "maps", "void.bsp"), emptyMap(), 0o600))
+	source, err := os.ReadFile(filepath.Join("testdata", "darkplaces", "game.qc"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(data, "game.qc"), source, 0o600))
+	must(t, os.WriteFile(filepath.Join(data, "progs.src"), []byte("progs.dat\ngame.qc\n"), 0o600))
+	compile := exec.CommandContext(t.Context(), compiler)
+	compile.Dir = data
+	if text, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	d := start(t, t.TempDir())
+	out := background(t, server, "-xonotic", "-basedir", base, "-userdir", t.TempDir(), "-ip", home.String(),
+		"+sv_public", "1", "+hostname", "The Inn", "+sv_master1", d.address["q3master"].String(), "+map", "void")
+	listsEngine(t, d, out, quake3.Request{Game: []byte("Xonotic"), Protocol: 3, Empty: true}, "xonotic", "void")
+	browses(t, browser, "-xonoticm", d)
+	d.stop()
+}
+
+// listsEngine waits until a server is listed and checks the list that players get.
+func listsEngine(t *testing.T, d *running, out *screen, r quake3.Request, game, level string) {
+	t.Helper()
+	d.waitFor("the server is listed", 0, func(e entry) bool {
+		return e.text("service") == "q3master" && e.text("verdict") == "listed"
+	})
+	list := quake3Servers(t, d, r)
+	if len(list) != 1 {
+		t.Fatalf("list %v\n%s", list, out)
+	}
+	got := listedJSON(t, d, game)
+	if len(got) != 1 || got[0].Map != level || got[0].Address != list[0].String() {
+		t.Errorf("JSON %+v", got)
+	}
+}
+
+// browses lets quakestat list the server.
+func browses(t *testing.T, browser, mode string, d *running) {
+	t.Helper()
+	text, err := exec.CommandContext(t.Context(), browser, "-retry", "1", "-interval", "1", mode, d.address["q3master"].String()).CombinedOutput()
+	if err != nil || !strings.Contains(string(text), "1 servers") || !strings.Contains(string(text), "The Inn") {
+		t.Errorf("quakestat: %v\n%s", err, text)
+	}
+}
+
+// emptyMap returns a map of Quake's format 29: one plane, with a leaf on one side and
+// nothing on the other.
+func emptyMap() []byte {
+	const (
+		version = 29
+		half    = 64 // of the edge of the world
+		empty   = -1
+		solid   = -2
+	)
+	le := binary.LittleEndian
+	box := []int16{-half, -half, -half, half, half, half}
+	pack := func(values ...any) (b []byte) {
+		for _, v := range values {
+			var err error
+			if b, err = binary.Append(b, le, v); err != nil {
+				panic(err) // a type of no fixed size
+			}
+		}
+		return b
+	}
+	leaf := func(content int32) []byte {
+		return pack(content, int32(-1), box, [2]uint16{}, [4]byte{})
+	}
+	lumps := [15][]byte{
+		0:  []byte("{\n\"classname\" \"worldspawn\"\n}\n\x00"),
+		1:  pack([]float32{1, 0, 0, 0}, int32(0)),
+		2:  pack(int32(0)), // no texture
+		5:  pack(int32(0), []int16{-1, -2}, box, [2]uint16{}),
+		9:  pack(int32(0), []int16{-1, -1}),
+		10: slices.Concat(leaf(solid), leaf(empty)),
+		14: pack([]float32{-half, -half, -half, half, half, half, 0, 0, 0}, [4]int32{}, []int32{1, 0, 0}),
+	}
+	header, body := pack(int32(version)), []byte(nil)
+	at := len(header) + 8*len(lumps)
+	for _, lump := range lumps {
+		header = append(header, pack(int32(at+len(body)), int32(len(lump)))...)
+		body = append(body, lump...)
+		body = append(body, make([]byte, -len(lump)&3)...)
+	}
+	return append(header, body...)
+}
