@@ -11,7 +11,7 @@ import (
 func (s *Server) request(w netserve.PacketWriter, p netserve.Packet, rest []byte, ext bool, now time.Time) drop {
 	r, err := quake3.ParseRequest(rest, ext)
 	if err != nil {
-		return dropMalformed
+		return dropRequest
 	}
 	a := p.From.Addr()
 	if s.opt.Banned.Has(a) {

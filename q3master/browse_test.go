@@ -84,8 +84,11 @@ func TestLists(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"getservers", "getservers x", "getserversExt 68"} {
-		if got := q.list(asker, bad); got != "malformed" {
+		if got := q.list(asker, bad); got != "malformed_request" {
 			t.Errorf("%q: %q", bad, got)
+		}
+		if got := q.verdict(asker); !strings.HasPrefix(got, "malformed request") {
+			t.Errorf("%q: verdict %q", bad, got)
 		}
 	}
 }

@@ -13,6 +13,7 @@ const (
 	dropForeign
 	dropUnknown
 	dropMalformed
+	dropRequest
 	dropBanned
 	dropLimited
 	dropTag
@@ -29,7 +30,8 @@ const (
 // dropNames are the reasons as the metrics show them.
 var dropNames = [...]string{
 	dropOversized: "oversized", dropForeign: "foreign", dropUnknown: "unknown_kind", dropMalformed: "malformed",
-	dropBanned: "banned", dropLimited: "limited", dropTag: "unknown_tag", dropGame: "unknown_game",
+	dropRequest: "malformed_request",
+	dropBanned:  "banned", dropLimited: "limited", dropTag: "unknown_tag", dropGame: "unknown_game",
 	dropPending: "pending_full", dropUnexpected: "unexpected", dropWrong: "wrong_response",
 	dropElsewhere: "listed_elsewhere", dropTooMany: "too_many_here", dropFull: "list_full", dropNoBudget: "no_budget",
 }
@@ -49,6 +51,8 @@ func (d drop) verdict() (v verdicts.Verdict, ok bool) {
 		return verdicts.UnknownGame, true
 	case dropMalformed:
 		return verdicts.Malformed, true
+	case dropRequest:
+		return verdicts.MalformedRequest, true
 	case dropWrong:
 		return verdicts.WrongResponse, true
 	case dropTooMany:
