@@ -225,6 +225,10 @@ func (c *client) Masters(ctx context.Context) ([]operator.OtherMaster, error) {
 	return getMasters.call(ctx, c, none{})
 }
 
+func (c *client) Relayed(ctx context.Context) ([]operator.RelayedPair, error) {
+	return getRelayed.call(ctx, c, none{})
+}
+
 func (c *client) SignedIn(ctx context.Context, q operator.SessionQuery) (operator.SessionPage, error) {
 	return getSessions.call(ctx, c, q)
 }

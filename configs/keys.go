@@ -242,6 +242,8 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 		return erase(parseSender)
 	case "domain":
 		return erase(parseDomain)
+	case "ports":
+		return erase(parsePorts)
 	default:
 		panic(fmt.Sprintf("configs: no way to read a text as %q", as))
 	}

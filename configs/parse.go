@@ -204,6 +204,21 @@ func parseListen(text string) (string, error) {
 	return text, nil
 }
 
+// lowestRangePort is the lowest port of a range: those below belong to services of the
+// system.
+const lowestRangePort = 1024
+
+// parsePorts checks a range of at least two ports and returns it as LOW-HIGH.
+func parsePorts(text string) (string, error) {
+	low, high, ok := strings.Cut(text, "-")
+	first, errLow := parseNumber(low, lowestRangePort, 65535)
+	last, errHigh := parseNumber(high, lowestRangePort, 65535)
+	if !ok || errLow != nil || errHigh != nil || first >= last {
+		return "", fmt.Errorf("is not a range of ports: write LOW-HIGH, such as 40000-40999, from %d to 65535", lowestRangePort)
+	}
+	return fmt.Sprintf("%d-%d", first, last), nil
+}
+
 func parseExtraListen(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", errors.New("has an empty entry")

@@ -49,7 +49,7 @@ func (s *Server) DeliverSecond(w netserve.PacketWriter, p netserve.Packet) {
 }
 
 // Tick lets a Server do what is due.
-func (s *Server) Tick() { s.advance(time.Now(), &effects{given: s.opt.Given}) }
+func (s *Server) Tick() { e := s.newEffects(); s.advance(time.Now(), &e) }
 
 // Open returns the number of open cookies.
 func (s *Server) Open() int { return s.open() }
@@ -63,3 +63,6 @@ func (s *Server) Join(ctx context.Context) { s.nodes.run(ctx) }
 
 // OwnerOf returns the node that a cookie belongs to.
 func (s *Server) OwnerOf(cookie uint32) string { return s.nodes.owner(cookie) }
+
+// OpenRelays opens relays for pairs until ctx ends, as Serve does.
+func (s *Server) OpenRelays(ctx context.Context) { s.openRelays(ctx) }

@@ -23,6 +23,7 @@ type city struct {
 	at     [3]netip.AddrPort
 
 	meetings meeting.Recorder
+	relay    *cityRelay
 }
 
 // memoryWriter is a socket of the server.
@@ -39,8 +40,10 @@ func newCity(t *testing.T, ctx context.Context, addresses int) *city {
 	t.Helper()
 	c := &city{t: t, net: &natnegtest.Memory{Delay: 20 * time.Millisecond}}
 	opt := natneg.DefaultOptions()
-	opt.Meetings = &c.meetings
+	c.relay = &cityRelay{net: c.net}
+	opt.Meetings, opt.Relay = &c.meetings, c.relay
 	c.server = natneg.New(opt)
+	go c.server.OpenRelays(ctx)
 	var writers []netserve.PacketWriter
 	for i := range addresses {
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i + 1)}), 27901)

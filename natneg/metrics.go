@@ -20,8 +20,8 @@ type metrics struct {
 	received struct {
 		init, connectAck, report, natTest, addressCheck, queue prometheus.Counter
 	}
-	connects, evicted, writeErrors prometheus.Counter
-	nodes                          struct {
+	connects, evicted, writeErrors, relayBusy prometheus.Counter
+	nodes                                     struct {
 		forwarded, taken, ordered, sent, again, moved, refused, unread prometheus.Counter
 	}
 
@@ -56,6 +56,7 @@ func newMetrics(reg prometheus.Registerer, open func() int) *metrics {
 	m.nodes.unread = messages.WithLabelValues("unreadable")
 	m.connects = in.Counter("respawnd_natneg_connects_total", "Connects sent, repeated ones and refusals included.")
 	m.evicted = in.Counter("respawnd_natneg_evicted_total", "Negotiations dropped to make room for new ones.")
+	m.relayBusy = in.Counter("respawnd_natneg_relay_busy_total", "Pairs that were introduced without the relay because too many waited for it.")
 	m.writeErrors = in.Counter("respawnd_natneg_write_errors_total", "Packets that the system did not take.")
 	return m
 }

@@ -65,6 +65,7 @@ type negotiation struct {
 	game     string // of the first client, as the catalogue has it; empty if it is not there
 	sides    [2]side
 	more     *[maxIndexes - 2]side // of the indexes from 2 on; nil: none has come
+	relays   []relayed
 	rivals   []rival
 	phase    phase
 	refusals uint8         // copies sent
@@ -101,6 +102,14 @@ func (n *negotiation) seat(i int) *side {
 type effects struct {
 	sends []send
 	ended []outcome
+	// wishes are pairs that wait for the relay, learnt what is to be remembered of
+	// pairs.
+	wishes []wish
+	learnt []learnt
+
+	// relay reports whether two clients are to be relayed; nil: none are. reset keeps
+	// it.
+	relay func(now time.Duration, game string, a, b *side) bool
 	given func(player, partner netip.Addr) netip.Addr // Options.Given; reset keeps it
 }
 
@@ -108,9 +117,9 @@ type effects struct {
 func (e *effects) reset() {
 	const little = 1024
 	if cap(e.sends) > little || cap(e.ended) > little {
-		*e = effects{given: e.given}
+		*e = effects{given: e.given, relay: e.relay}
 	}
-	e.sends, e.ended = e.sends[:0], e.ended[:0]
+	e.sends, e.ended, e.wishes, e.learnt = e.sends[:0], e.ended[:0], e.wishes[:0], e.learnt[:0]
 }
 
 // send is a packet that is to be sent.
@@ -195,6 +204,7 @@ func (n *negotiation) newRound(now time.Duration, i int, e *effects) {
 		switch p := n.side(k); {
 		case k == i:
 		case n.phase == phaseRefused, p.met == 1<<i && p.confirmed.has(i):
+			n.forgetRelays(k)
 			p.again()
 		case !p.confirmed.has(i):
 			p.met.drop(i)
@@ -202,6 +212,7 @@ func (n *negotiation) newRound(now time.Duration, i int, e *effects) {
 		met = met || (k != i && n.side(k).met != 0)
 	}
 	n.dismiss(i)
+	n.forgetRelays(i)
 	s.again()
 	if !met {
 		n.phase, n.refusals, n.opened = phaseWaiting, 0, now
@@ -261,7 +272,7 @@ func (n *negotiation) advance(now time.Duration, e *effects) {
 	case phaseWaiting:
 		n.wait(now, e)
 	case phasePaired:
-		n.introduce(now)
+		n.introduce(now, e)
 		n.connects(now, e)
 		if now >= n.last+lingering {
 			n.end(now, e)
@@ -281,7 +292,7 @@ func (n *negotiation) advance(now time.Duration, e *effects) {
 // wait looks whether two can be introduced, or whether to give up.
 func (n *negotiation) wait(now time.Duration, e *effects) {
 	switch {
-	case n.introduce(now):
+	case n.introduce(now, e):
 		n.phase, n.last = phasePaired, now
 		n.connects(now, e)
 	case now >= n.giveUpAt():
@@ -291,16 +302,19 @@ func (n *negotiation) wait(now time.Duration, e *effects) {
 	}
 }
 
-// introduce makes partners of all ready clients. It reports whether there are
-// others.
-func (n *negotiation) introduce(now time.Duration) (any bool) {
+// introduce makes partners of all ready clients, but those that wait for the relay.
+// It reports whether there are others.
+func (n *negotiation) introduce(now time.Duration, e *effects) (any bool) {
 	for i := range n.size() {
 		s := n.side(i)
 		if !s.ready(now) {
 			continue
 		}
 		for k := range i {
-			if p := n.side(k); p.ready(now) && !p.met.has(i) && !s.met.has(k) {
+			if p := n.side(k); p.ready(now) && !p.met.has(i) && !s.met.has(k) && !n.awaitsRelay(now, k, i, e) {
+				if !n.isRelayed(k, i) {
+					e.learnt = append(e.learnt, learnt{pairOf(p, s), lessonTried})
+				}
 				s.meet(now, k)
 				p.meet(now, i)
 				n.dismiss(i)
@@ -369,7 +383,11 @@ func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 	}
 	partner := (s.met &^ s.confirmed).after(int(s.telling))
 	s.telling = uint8(partner)
-	n.sendConnect(s, Connect{e.remote(s, n.side(partner), i < partner).addrPort(), gotData, FinishedOK}, e)
+	remote := e.remote(s, n.side(partner), i < partner)
+	if n.isRelayed(i, partner) {
+		remote = n.relayOf(i, partner).at[boolByte(i > partner)]
+	}
+	n.sendConnect(s, Connect{remote.addrPort(), gotData, FinishedOK}, e)
 	s.next = never
 	if int(s.tries) <= len(connectGaps) {
 		s.next = now + connectGaps[s.tries-1]

@@ -3,6 +3,7 @@ package natneg
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -162,7 +163,7 @@ func forwardedOf(q *request) forwarded {
 func (r *nodes) run(ctx context.Context) {
 	for _, cancel := range []func(){
 		r.bus.Subscribe(subjectPacket, r.packet), r.bus.Subscribe(subjectSend, r.send), r.bus.Subscribe(subjectTest, r.test),
-		r.bus.Subscribe(subjectReady, r.isReady),
+		r.bus.Subscribe(subjectReady, r.isReady), r.bus.Subscribe(subjectPairs, r.pairs),
 	} {
 		defer cancel()
 	}
@@ -180,6 +181,29 @@ func (r *nodes) run(ctx context.Context) {
 		case <-r.ready:
 		}
 	}
+}
+
+// teach informs the other nodes of lessons: the next negotiation of the players may be
+// on another node. nil: there are none.
+func (r *nodes) teach(list []learnt) {
+	if r == nil {
+		return
+	}
+	for chunk := range slices.Chunk(list, maxLessons) {
+		if err := r.bus.Publish(subjectPairs, appendLessons(nil, chunk)); err != nil {
+			r.server.opt.Log.Debug().Err(err).Msg("the other nodes were not informed")
+		}
+	}
+}
+
+// pairs takes lessons of another node.
+func (r *nodes) pairs(_ string, data []byte) {
+	list, err := parseLessons(data)
+	if err != nil {
+		r.server.metrics.nodes.unread.Inc()
+		return
+	}
+	r.server.learn(list)
 }
 
 // isReady forwards again what was forwarded to a node before it took packets.

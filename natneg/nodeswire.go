@@ -10,6 +10,7 @@ const (
 	subjectPacket = "natneg.packet" // forwarded, to the node that the cookie belongs to
 	subjectSend   = "natneg.send"   // order, to the node whose socket the player knows
 	subjectTest   = "natneg.test"   // order, to the node that has natneg3
+	subjectPairs  = "natneg.pairs"  // lessons, to all
 	subjectReady  = "natneg.ready"  // the version, to all: this node takes packets from now on
 )
 
@@ -106,6 +107,53 @@ func (o *order) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, o.socket)
 	b = appendEndpoint(b, o.to)
 	return append(b, o.data...)
+}
+
+// maxLessons is the number of lessons in a message.
+const maxLessons = 256
+
+const lessonSize = 17
+
+// appendLessons appends a message with what was learnt of pairs, at most maxLessons.
+//
+//	offset size
+//	     0    1  1: version
+//	     1    1  0: the players met, or tried again; 1: they were introduced; 2: they could not
+//	             meet; 3: they met through the relay
+//	     2    4  public address of a player
+//	     6    4  its local address; 0: unknown
+//	    10    8  the same of the other player
+//	    18    -  further lessons, from offset 1 on
+func appendLessons(b []byte, list []learnt) []byte {
+	b = append(b, nodeVersion)
+	for _, l := range list[:min(len(list), maxLessons)] {
+		b = append(b, byte(l.lesson))
+		for _, p := range l.id {
+			b = append(append(b, p.public[:]...), p.local[:]...)
+		}
+	}
+	return b
+}
+
+// parseLessons reads a message.
+func parseLessons(p []byte) (list []learnt, err error) {
+	switch {
+	case len(p) < 1 || p[0] != nodeVersion:
+		return nil, errNodeVersion
+	case (len(p)-1)%lessonSize != 0 || len(p) > 1+maxLessons*lessonSize:
+		return nil, errNodeSize
+	}
+	for p = p[1:]; len(p) > 0; p = p[lessonSize:] {
+		l := learnt{lesson: lesson(p[0])}
+		if l.lesson >= lessons {
+			return nil, errNodeSize
+		}
+		for i := range l.id {
+			l.id[i] = playerID{[4]byte(p[1+8*i:]), [4]byte(p[5+8*i:])}
+		}
+		list = append(list, l)
+	}
+	return list, nil
 }
 
 // readEndpoint reads six bytes.

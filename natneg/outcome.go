@@ -39,6 +39,7 @@ type outcome struct {
 	nats    [2]meeting.Kind
 	clients [2]endpoint // as seen, the lower index first; zero: never came
 	near    bool        // both are in one network
+	relayed bool
 	took    time.Duration
 }
 
@@ -47,6 +48,9 @@ type outcome struct {
 func (o *outcome) way() (w meeting.Way, ok bool) {
 	switch o.result {
 	case resultConnected:
+		if o.relayed {
+			return meeting.Relayed, true
+		}
 		if o.near || o.nats[0] == meeting.Open || o.nats[1] == meeting.Open {
 			return meeting.Direct, true
 		}
@@ -64,6 +68,9 @@ func (o *outcome) way() (w meeting.Way, ok bool) {
 func (o *outcome) words() string {
 	switch o.result {
 	case resultConnected:
+		if o.relayed {
+			return "connected through the relay"
+		}
 		return "connected"
 	case resultOneSided:
 		return "connected on one side only: " + o.pair()
@@ -117,7 +124,7 @@ func (n *negotiation) end(now time.Duration, e *effects) {
 		s := n.side(i)
 		for k := range i {
 			if p := n.side(k); p.met.has(i) && s.met.has(k) {
-				n.note(now, p, s, e)
+				n.note(now, k, i, e)
 			}
 		}
 		if s.present() && s.met == 0 {
@@ -133,11 +140,7 @@ func (n *negotiation) endOf(now time.Duration, i int, e *effects) {
 	s := n.side(i)
 	for k := range n.size() {
 		if p := n.side(k); p.met.has(i) && s.met.has(k) {
-			if k < i {
-				n.note(now, p, s, e)
-			} else {
-				n.note(now, s, p, e)
-			}
+			n.note(now, min(i, k), max(i, k), e)
 		}
 	}
 }
@@ -163,10 +166,20 @@ func (o *outcome) add(s *side, index int) {
 	}
 }
 
-// note adds the outcome of a pair.
-func (n *negotiation) note(now time.Duration, a, b *side, e *effects) {
+// note adds the outcome of a pair, and what is to be remembered of it.
+func (n *negotiation) note(now time.Duration, low, high int, e *effects) {
+	a, b := n.side(low), n.side(high)
+	result, relayed := n.result(a, b), n.isRelayed(low, high)
+	switch {
+	case result == resultConnected && relayed:
+		e.learnt = append(e.learnt, learnt{pairOf(a, b), lessonRelayed})
+	case result == resultConnected, result == resultGaveUp && relayed: // what did not help is not tried again
+		e.learnt = append(e.learnt, learnt{pairOf(a, b), lessonNone})
+	case result == resultGaveUp:
+		e.learnt = append(e.learnt, learnt{pairOf(a, b), lessonFailed})
+	}
 	e.ended = append(e.ended, outcome{
-		game: n.game, result: n.result(a, b), took: now - n.opened,
+		game: n.game, result: result, relayed: relayed, took: now - n.opened,
 		nats: [2]meeting.Kind{a.nat(), b.nat()}, clients: [2]endpoint{a.public(), b.public()},
 		near: a.public().ip == b.public().ip,
 	})

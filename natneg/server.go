@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -47,6 +48,9 @@ type Options struct {
 	// Met, if not nil, is called with the public address of each client that
 	// reached its partner, according to a report. It must not block.
 	Met func(netip.AddrPort)
+
+	// Relay relays players who cannot meet; nil: there is none.
+	Relay service.Relay
 
 	// Meetings counts the outcomes of pairs; nil: none are counted.
 	Meetings *meeting.Recorder
@@ -93,9 +97,11 @@ type Server struct {
 	start    time.Time // the times of the table count from here
 	scratch  sync.Pool // of *scratch
 	nodes    *nodes    // nil: this node is alone
+	wishes   chan wish
 
 	mu       sync.Mutex // guards the fields below
 	table    *table
+	memory   memory
 	sockets  *openSockets
 	machine  []netip.Addr // of this machine, if the main socket is on all
 	testedAt netip.Addr   // where the latest NAT test 3 came to: natneg2
@@ -111,9 +117,11 @@ func New(opt Options) *Server {
 		seed:     maphash.MakeSeed(),
 		start:    time.Now(),
 		table:    newTable(),
+		memory:   newMemory(),
+		wishes:   make(chan wish, maxWishes),
 		sockets:  &openSockets{},
 	}
-	s.scratch.New = func() any { return &scratch{effects: effects{given: opt.Given}} }
+	s.scratch.New = func() any { return &scratch{effects: s.newEffects()} }
 	s.metrics = newMetrics(opt.Registerer, s.open)
 	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.nodes = newNodes(s, opt.Cluster)
@@ -162,6 +170,9 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 	if s.nodes != nil {
 		g.Go(func() error { s.nodes.run(ctx); return nil })
 	}
+	if s.opt.Relay != nil {
+		g.Go(func() error { s.openRelays(ctx); return nil })
+	}
 	return g.Wait()
 }
 
@@ -182,12 +193,15 @@ func (s *Server) lookAtAddresses() {
 	s.mu.Unlock()
 }
 
+// newEffects returns empty effects.
+func (s *Server) newEffects() effects { return effects{given: s.opt.Given, relay: s.wantsRelay} }
+
 // turn lets time pass for the table, and follows the addresses of this machine.
 func (s *Server) turn(ctx context.Context) {
 	t, addresses := time.NewTicker(wheelStep), time.NewTicker(addressesEvery)
 	defer t.Stop()
 	defer addresses.Stop()
-	e := effects{given: s.opt.Given}
+	e := s.newEffects()
 	for {
 		select {
 		case <-ctx.Done():
@@ -252,6 +266,13 @@ func (s *Server) carryOut(d *openSockets, e *effects, r *request) {
 	}
 	if len(e.sends) > 0 {
 		s.metrics.connects.Add(float64(len(e.sends)))
+	}
+	if len(e.learnt) > 0 {
+		s.learn(e.learnt)
+		s.nodes.teach(e.learnt)
+	}
+	for i := range e.wishes {
+		s.askRelay(&e.wishes[i])
 	}
 	for i := range e.ended {
 		s.metrics.note(&e.ended[i])

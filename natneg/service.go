@@ -52,7 +52,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Config: *c, Met: env.Met, Meetings: env.Meetings, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted, Verdicts: env.Players,
+		Config: *c, Met: env.Met, Meetings: env.Meetings, Relay: env.Relay, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted, Verdicts: env.Players,
 		Addresses: hostnet.Physical, Given: given(env), Cluster: env.Cluster,
 		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})

@@ -71,6 +71,8 @@ type Local struct {
 	// OtherMasters returns the state of the other masters that are read; nil where no
 	// daemon runs.
 	OtherMasters func() []OtherMaster
+	// RelayedPairs returns the pairs that are relayed; nil where no daemon runs.
+	RelayedPairs func() []RelayedPair
 	// ServersChanged applies the added and hidden servers of the store; nil where
 	// no daemon runs.
 	ServersChanged func(context.Context) error

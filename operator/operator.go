@@ -66,6 +66,9 @@ type Operator interface {
 	// configuration.
 	Masters(ctx context.Context) ([]OtherMaster, error)
 
+	// Relayed returns the pairs of players that this node relays, the oldest first.
+	Relayed(ctx context.Context) ([]RelayedPair, error)
+
 	// SignedIn returns a page of the signed-in players.
 	SignedIn(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// Kick ends the sessions of a profile and returns how many there were.

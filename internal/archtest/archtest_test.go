@@ -135,6 +135,7 @@ var ranks = map[string]int{
 	"probe":               5,
 	"probe/probetest":     5, // for tests
 	"qr2":                 5,
+	"relay":               5,
 	"ssq":                 5,
 	"q3master":            5,
 	"valvemaster":         5,

@@ -67,6 +67,7 @@ type Daemon struct {
 	keepers  keepers
 	asker    lateAsker
 	chat     lateChat
+	relay    lateRelay
 	meetings meeting.Recorder
 	masters  func() []operator.OtherMaster // nil: no service reads other masters
 	operator *operator.Local
@@ -86,7 +87,7 @@ type Daemon struct {
 // Open gets everything ready and opens every socket. After an error nothing is
 // open.
 func Open(ctx context.Context, opt Options) (*Daemon, error) {
-	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), master: strings.ToLower(rand.Text()[:16]), notify: notifier{opt.Notify}, chat: lateChat{service.NoChat{}}}
+	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), master: strings.ToLower(rand.Text()[:16]), notify: notifier{opt.Notify}, chat: lateChat{service.NoChat{}}, relay: lateRelay{service.NoRelay{}}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -200,6 +201,7 @@ func (d *Daemon) makeOperator(s *settings) {
 		AskedServers:   d.asker.named,
 		CheckAdded:     d.asker.check,
 		OtherMasters:   d.otherMasters,
+		RelayedPairs:   func() []operator.RelayedPair { return nil },
 		ServersChanged: d.listings.take,
 	}
 }
@@ -374,6 +376,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Operator:  d.operator, Ready: d.ready, Trouble: d.node.trouble, Tail: d.opt.Tail, Gatherer: d.metrics,
 		Mail:    func() mail.Config { return d.settings.Load().Mail },
 		Private: func() bool { return d.settings.Load().private() },
+		Relay:   &d.relay,
 		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp, Keys: d.keys, Files: d.files, News: d.news, Stats: d.stats,
 		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned:  d.bannedFrom,

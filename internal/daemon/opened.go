@@ -50,6 +50,10 @@ func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 		if run.Chat != nil {
 			d.chat.Chat = run.Chat
 		}
+		if run.Relay != nil {
+			d.relay.Relay = run.Relay
+			d.operator.RelayedPairs = run.RelayedPairs
+		}
 		if run.Masters != nil {
 			d.masters = run.Masters
 		}
@@ -111,6 +115,10 @@ type lateAsker struct {
 // lateChat is the Chat of a service that is opened after others. It is set before the
 // daemon serves.
 type lateChat struct{ service.Chat }
+
+// lateRelay is the Relay of a service that is opened after others. It is set before the
+// daemon serves.
+type lateRelay struct{ service.Relay }
 
 // open returns the chat, nil while it is off.
 func (l *lateChat) open() operator.Chat {

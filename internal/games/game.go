@@ -155,6 +155,8 @@ type Policy struct {
 	// A2S: On is for games whose servers speak Valve's protocol, in which nothing
 	// proves a secret: those servers are listed in the game itself.
 	A2S Switch
+	// NoRelay: On never relays the players of the game. Inherit is Off.
+	NoRelay Switch
 }
 
 // SecondLogin is the effect of a second sign-in of a player.
@@ -306,6 +308,7 @@ func (p Policy) overlay(top Policy) Policy {
 		SymmetricDelete:      p.SymmetricDelete.overlay(top.SymmetricDelete),
 		NoUserID:             p.NoUserID.overlay(top.NoUserID),
 		A2S:                  p.A2S.overlay(top.A2S),
+		NoRelay:              p.NoRelay.overlay(top.NoRelay),
 	}
 }
 

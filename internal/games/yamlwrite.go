@@ -140,6 +140,7 @@ func appendPolicy(b []byte, p Policy) []byte {
 		{"symmetric_delete", p.SymmetricDelete},
 		{"no_user_id", p.NoUserID},
 		{"a2s", p.A2S},
+		{"no_relay", p.NoRelay},
 	} {
 		if s.position == Inherit {
 			continue

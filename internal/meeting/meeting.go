@@ -6,6 +6,7 @@ package meeting
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -88,7 +89,7 @@ func (r *Recorder) Note(o Outcome) {
 func (r *Recorder) Follow(f func(Outcome)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.followers = append(r.followers[:len(r.followers):len(r.followers)], f)
+	r.followers = append(slices.Clip(r.followers), f)
 }
 
 // Counts returns the numbers above 0, ordered by kinds and way.

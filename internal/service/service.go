@@ -70,6 +70,9 @@ type Running struct {
 	Chat Chat
 	// Masters is set by the service that reads other masters: their states.
 	Masters func() []operator.OtherMaster
+	// Relay is set by the service that relays players, and RelayedPairs with it.
+	Relay        Relay
+	RelayedPairs func() []operator.RelayedPair
 	// Keeper is set by a service that lists game servers.
 	Keeper *Keeper
 }
@@ -222,6 +225,9 @@ type Env struct {
 	// Chat is the chat, one without rooms if it is off. It works once the daemon
 	// serves.
 	Chat Chat
+	// Relay relays players; NoRelay if no service does. It works once the daemon
+	// serves.
+	Relay Relay
 
 	// ChatSaid and ChatUp report a line of a player, and a channel that got its first
 	// member. They never wait.

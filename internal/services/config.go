@@ -31,6 +31,7 @@ import (
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/relay"
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
@@ -82,6 +83,9 @@ type Config struct {
 	// NAT helper of Command & Conquer: Generals and Zero Hour, which shows players how
 	// their router changes ports.
 	Mangler mangler.Config `key:"mangler"`
+	// Relays players whose routers do not let them meet, after NAT negotiation has
+	// failed between them: their packets pass through this machine.
+	Relay relay.Config `key:"relay"`
 	// Master server for Zandronum: game servers register, launchers and the game's
 	// browser get the list, servers get the ban list.
 	ZanMaster zanmaster.Config `key:"zanmaster"`

@@ -1,0 +1,185 @@
+package natneg
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// relayed is a pair of a negotiation that is relayed, or for which that was wanted.
+type relayed struct {
+	low, high int           // indexes
+	asked     time.Duration // when the relay was asked; tells attempts apart
+	state     relayState
+	at        [2]endpoint // that each is to send to, the lower index first
+}
+
+type relayState uint8
+
+const (
+	relayAsked   relayState = iota // the answer has not come
+	relayReady                     // the players are sent to the relay
+	relayRefused                   // the players are sent to each other
+)
+
+// relayWait is how long the introduction of a pair waits for the relay.
+const relayWait = time.Second
+
+// wish asks for a relay for a pair of a negotiation.
+type wish struct {
+	n         *negotiation
+	low, high int
+	asked     time.Duration
+	game      string
+	players   [2]service.RelayPlayer
+}
+
+// relayOf returns the entry of a pair, nil if there is none.
+func (n *negotiation) relayOf(i, k int) *relayed {
+	low, high := min(i, k), max(i, k)
+	for j := range n.relays {
+		if r := &n.relays[j]; r.low == low && r.high == high {
+			return r
+		}
+	}
+	return nil
+}
+
+// isRelayed reports whether a pair is relayed.
+func (n *negotiation) isRelayed(i, k int) bool {
+	r := n.relayOf(i, k)
+	return r != nil && r.state == relayReady
+}
+
+// awaitsRelay reports whether the introduction of two ready clients has to wait for
+// the relay. It asks for the relay if the two cannot meet otherwise.
+func (n *negotiation) awaitsRelay(now time.Duration, low, high int, e *effects) bool {
+	if r := n.relayOf(low, high); r != nil {
+		if r.state == relayAsked && now >= r.asked+relayWait {
+			r.state = relayRefused
+		}
+		return r.state == relayAsked
+	}
+	a, b := n.side(low), n.side(high)
+	if e.relay == nil || !e.relay(now, n.game, a, b) {
+		return false
+	}
+	n.relays = append(n.relays, relayed{low: low, high: high, asked: now})
+	e.wishes = append(e.wishes, wish{
+		n: n, low: low, high: high, asked: now, game: n.game, players: [2]service.RelayPlayer{a.relayPlayer(), b.relayPlayer()},
+	})
+	return true
+}
+
+// answer takes the answer to a wish. It returns false if nothing waits for it.
+func (n *negotiation) answer(now time.Duration, w *wish, at [2]netip.AddrPort, ok bool, e *effects) bool {
+	r := n.relayOf(w.low, w.high)
+	if r == nil || r.asked != w.asked || r.state != relayAsked {
+		return false
+	}
+	r.state = relayRefused
+	if ok {
+		r.state, r.at = relayReady, [2]endpoint{endpointOf(at[0]), endpointOf(at[1])}
+	}
+	n.advance(now, e)
+	return true
+}
+
+// forgetRelays forgets those of a client, whose sockets are others now.
+func (n *negotiation) forgetRelays(index int) {
+	n.relays = slices.DeleteFunc(n.relays, func(r relayed) bool { return r.low == index || r.high == index })
+}
+
+// relayPlayer describes the client to the relay.
+func (s *side) relayPlayer() (p service.RelayPlayer) {
+	for _, a := range append([]endpoint{s.public()}, s.at[:]...) {
+		if ip := netip.AddrFrom4(a.ip); a.known() && !slices.Contains(p.Seen, ip) {
+			p.Seen = append(p.Seen, ip)
+		}
+	}
+	if v := s.via[PortNN1]; v.node() == 0 {
+		p.Reached = localAddr(v.ip)
+	}
+	return p
+}
+
+// cannotMeet reports whether the routers of two clients give each partner a port that
+// the other cannot know.
+func cannotMeet(a, b *side) bool {
+	return a.public().ip != b.public().ip && a.unpredictable() && b.unpredictable()
+}
+
+// unpredictable reports whether the client will be on a port that cannot be foretold.
+func (s *side) unpredictable() bool {
+	return s.nat() == meeting.Symmetric && s.expected() == s.public()
+}
+
+// wantsRelay reports whether two clients are to be relayed. s.mu is held.
+func (s *Server) wantsRelay(now time.Duration, game string, a, b *side) bool {
+	return (cannotMeet(a, b) || s.memory.failed(now, pairOf(a, b))) && s.opt.Relay != nil && s.opt.Relay.On(game)
+}
+
+// maxWishes bounds the pairs that wait for the relay. Further ones are introduced
+// without it.
+const maxWishes = 64
+
+// askRelay hands a wish to openRelays.
+func (s *Server) askRelay(w *wish) {
+	select {
+	case s.wishes <- *w:
+	default:
+		s.metrics.relayBusy.Inc()
+		s.answerWish(w, [2]netip.AddrPort{}, false)
+	}
+}
+
+// openRelays opens relays for pairs until ctx ends: that takes system calls, for which
+// packets must not wait.
+func (s *Server) openRelays(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case w := <-s.wishes:
+			at, err := s.opt.Relay.Open(w.game, w.players)
+			if err != nil {
+				s.opt.Log.Debug().Err(err).Stringer("client", w.players[0].Seen[0]).Stringer("host", w.players[1].Seen[0]).Msg("pair not relayed")
+			}
+			s.answerWish(&w, at, err == nil)
+		}
+	}
+}
+
+// answerWish has a negotiation continue that waits for the relay.
+func (s *Server) answerWish(w *wish, at [2]netip.AddrPort, ok bool) {
+	e := s.newEffects()
+	if ours, waits := s.takeAnswer(w, at, ok, &e); waits {
+		s.carryOut(ours, &e, nil)
+	}
+}
+
+func (s *Server) takeAnswer(w *wish, at [2]netip.AddrPort, ok bool, e *effects) (ours *openSockets, waits bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := s.table.byCookie[w.n.cookie]; n != nil; n = n.place.same {
+		if n == w.n && n.answer(time.Since(s.start), w, at, ok, e) {
+			s.table.changed(n)
+			return s.sockets, true
+		}
+	}
+	return nil, false
+}
+
+// learn notes lessons, of this node or another one.
+func (s *Server) learn(list []learnt) {
+	now := time.Since(s.start)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range list {
+		s.memory.note(now, l.id, l.lesson)
+	}
+}

@@ -1,0 +1,37 @@
+// Package relay passes packets between two players whose routers do not let them
+// reach each other.
+//
+// It negotiates nothing: package natneg finds out that two players cannot meet, opens a
+// pair here, and tells each of them a port of ours in place of the other's address. It
+// does not read what it passes on either.
+//
+// # A pair
+//
+// A pair has two ports of Config.Ports, one for each player:
+//
+//	player A --> port A | port B --> player B
+//	player A <-- port A | port B <-- player B
+//
+// What comes to port A from player A leaves from port B to player B, unchanged, and the
+// other way round. The ports are chosen at random.
+//
+// A player's packets come from one of the addresses that it negotiated from. The port
+// is not known in advance, because a router may use another one for each destination:
+// the first packet from such an address fixes it. Everything else that comes to the port
+// is dropped and never answered, so that a scan finds nothing.
+//
+// A pair ends when nothing was passed on for Config.Idle, when its players have not both
+// come within 20 seconds, after Config.MaxTime, when an address is banned, or when the
+// relay is switched off.
+//
+// # What strangers can do
+//
+// Nothing leaves that did not come: a packet causes at most one, of the same length. With
+// a forged address a stranger would have to negotiate twice with both addresses, and
+// guess the port that we told the forged one. A packet that seems to come from one of
+// our own ports does not fix a player, so that two pairs cannot feed each other.
+//
+// The bytes of a pair, of an address and of all pairs are bounded per second, and the
+// pairs of an address, of its network of 256 and in all are bounded too. What exceeds that
+// is dropped or refused, and counted.
+package relay

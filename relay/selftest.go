@@ -1,0 +1,5 @@
+package relay
+
+import "github.com/respawnd/respawnd/internal/service"
+
+func steps() []service.Step { return nil }

@@ -1,0 +1,428 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
+)
+
+// Reasons for which Open refuses a pair.
+var (
+	errOff       = errors.New("the relay is switched off")
+	errFull      = errors.New("all pairs are in use")
+	errPerAddr   = errors.New("an address has too many pairs")
+	errPerNet    = errors.New("a network has too many pairs")
+	errNoAddress = errors.New("no address of this machine that the player can reach is known")
+	errBanned    = errors.New("an address is banned")
+)
+
+// Options configure a Server. All but Config is optional.
+type Options struct {
+	Config // its live keys are replaced by Reload
+
+	Games   *games.Catalog
+	Banned  netserve.AddrSet
+	Trusted netserve.AddrSet // the limits per address do not bind them
+	// Given returns the address that a player gets for an address of this machine;
+	// nil: that address.
+	Given func(player, own netip.Addr) netip.Addr
+	// Here returns the address of this machine that a player most likely reaches, zero
+	// if there is none; nil: it is known from RelayPlayer.Reached alone.
+	Here func(player netip.Addr) netip.Addr
+	// Own reports whether a UDP service of this daemon listens on an address.
+	Own func(netip.AddrPort) bool
+	// Machine returns the addresses of this machine.
+	Machine func() []netip.Addr
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Server relays pairs of players. It implements service.Relay.
+type Server struct {
+	opt     Options
+	live    atomic.Pointer[Config] // never nil
+	metrics *metrics
+	start   time.Time // the times of pairs count from here
+	spent   budget    // bytes of all pairs
+	lines   *rate.Limiter
+	warned  atomic.Bool // that no address is known
+
+	opening sync.Mutex // one pair is opened at a time
+
+	mu      sync.Mutex // guards the fields below
+	ctx     context.Context
+	running sync.WaitGroup // of the pairs
+	pairs   map[*pair]struct{}
+	sources map[netip.Addr]*source
+	nets    map[netip.Prefix]int // pairs by network
+	taken   map[uint16]int       // open ports: of how many addresses
+	told    map[netip.Addr]bool  // addresses that players were told, at most maxTold
+}
+
+// maxTold bounds the addresses that count as ours because players were told them.
+const maxTold = 256
+
+// New returns a Server. It relays nothing until Serve is called.
+func New(opt Options) *Server {
+	s := &Server{
+		opt: opt, start: time.Now(), lines: rate.NewLimiter(logRate, logBurst),
+		pairs: make(map[*pair]struct{}), sources: make(map[netip.Addr]*source), nets: make(map[netip.Prefix]int),
+		taken: make(map[uint16]int), told: make(map[netip.Addr]bool),
+	}
+	s.metrics = newMetrics(opt.Registerer, s.count)
+	s.live.Store(&opt.Config)
+	return s
+}
+
+// Reload applies the live keys. Pairs that are open keep their ports.
+func (s *Server) Reload(c *Config) {
+	s.live.Store(c)
+	if !c.Enabled {
+		s.sweep()
+	}
+}
+
+// count returns the number of pairs.
+func (s *Server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pairs)
+}
+
+// sweepEvery is how often pairs are checked for their end.
+const sweepEvery = time.Second
+
+// Serve relays until ctx ends; it then ends all pairs and returns nil. It may be called
+// once.
+func (s *Server) Serve(ctx context.Context) error {
+	s.mu.Lock()
+	s.ctx = ctx
+	s.mu.Unlock()
+	t := time.NewTicker(sweepEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.stop()
+			return nil
+		case <-t.C:
+			s.sweep()
+		}
+	}
+}
+
+// stop ends all pairs and waits for them.
+func (s *Server) stop() {
+	s.opening.Lock() // none is being opened
+	defer s.opening.Unlock()
+	s.endAll(func(*pair) (end, bool) { return endStopped, true })
+	s.running.Wait()
+}
+
+// sweep ends the pairs that are due.
+func (s *Server) sweep() {
+	live, now := s.live.Load(), time.Since(s.start)
+	s.endAll(func(p *pair) (end, bool) { return p.ending(now, live) })
+}
+
+// endAll ends the pairs for which why returns a reason.
+func (s *Server) endAll(why func(*pair) (end, bool)) {
+	s.mu.Lock()
+	all := make([]*pair, 0, len(s.pairs))
+	for p := range s.pairs {
+		all = append(all, p)
+	}
+	s.mu.Unlock()
+	for _, p := range all {
+		if reason, ok := why(p); ok {
+			s.end(p, reason)
+		}
+	}
+}
+
+// On implements service.Relay.
+func (s *Server) On(game string) bool {
+	if !s.live.Load().Enabled {
+		return false
+	}
+	if s.opt.Games == nil || game == "" {
+		return true
+	}
+	g, ok := s.opt.Games.Lookup(game)
+	return !ok || !g.Policy.NoRelay.Or(false)
+}
+
+// Open implements service.Relay.
+func (s *Server) Open(game string, players [2]service.RelayPlayer) (at [2]netip.AddrPort, err error) {
+	p, err := s.open(game, players)
+	if err != nil {
+		for known, c := range s.metrics.refused {
+			if errors.Is(err, known) {
+				c.Inc()
+			}
+		}
+		return at, err
+	}
+	s.metrics.opened.Inc()
+	s.opt.Log.Debug().Str("game", game).Stringer("client", p.legs[0].seen[0]).Stringer("host", p.legs[1].seen[0]).
+		Uint16("client_port", p.legs[0].at.Port()).Uint16("host_port", p.legs[1].at.Port()).Msg("pair relayed")
+	return [2]netip.AddrPort{p.legs[0].at, p.legs[1].at}, nil
+}
+
+// open opens a pair.
+func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	live := s.live.Load()
+	s.mu.Lock()
+	ctx := s.ctx
+	err := s.room(live, players)
+	s.mu.Unlock()
+	switch {
+	case ctx == nil || ctx.Err() != nil || !s.On(game):
+		return nil, errOff
+	case err != nil:
+		return nil, err
+	}
+	p := &pair{server: s, game: game, opened: time.Since(s.start)}
+	for i := range players {
+		if err := s.openLeg(&p.legs[i], &players[i], live); err != nil {
+			if i == 1 {
+				_ = p.legs[0].conn.Close()
+				s.release(p.legs[0].at.Port())
+			}
+			return nil, err
+		}
+	}
+	s.add(p)
+	for i := range p.legs {
+		s.running.Go(func() { s.pass(ctx, p, i) })
+	}
+	return p, nil
+}
+
+// room returns an error if the limits do not allow a pair of these players. s.mu is held.
+func (s *Server) room(live *Config, players [2]service.RelayPlayer) error {
+	if len(s.pairs) >= live.MaxPairs {
+		return errFull
+	}
+	for _, p := range players {
+		if slices.ContainsFunc(p.Seen, s.opt.Banned.Has) {
+			return errBanned
+		}
+		a := p.Seen[0]
+		if s.opt.Trusted.Has(a) {
+			continue
+		}
+		if one := s.sources[a]; one != nil && one.pairs >= live.MaxPerAddr {
+			return errPerAddr
+		}
+		if s.nets[netOf(a)] >= live.MaxPerNet {
+			return errPerNet
+		}
+	}
+	return nil
+}
+
+// netOf returns the network of 256 addresses of an address.
+func netOf(a netip.Addr) netip.Prefix {
+	p, _ := a.Prefix(24) // an IPv4 address has one
+	return p
+}
+
+// openLeg opens the port of a player.
+func (s *Server) openLeg(l *leg, p *service.RelayPlayer, live *Config) error {
+	bind, told, err := s.addressFor(p)
+	if err != nil {
+		return err
+	}
+	conn, err := parsePorts(live.Ports).listen(bind, s.isTaken)
+	if err != nil {
+		return err
+	}
+	l.conn, l.seen, l.at = conn, p.Seen, netip.AddrPortFrom(told, conn.LocalAddr().Port())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken[l.at.Port()]++
+	if len(s.told) < maxTold {
+		s.told[told] = true
+	}
+	return nil
+}
+
+// addressFor returns the address of ours to bind for a player, and the one to tell it.
+func (s *Server) addressFor(p *service.RelayPlayer) (bind, told netip.Addr, err error) {
+	player := p.Seen[0]
+	bind = p.Reached
+	if !bind.IsValid() && s.opt.Here != nil {
+		bind = s.opt.Here(player)
+	}
+	if bind.IsValid() {
+		told = bind
+		if s.opt.Given != nil {
+			told = s.opt.Given(player, bind)
+		}
+	}
+	if !told.Is4() || master.IsPrivate(told) && !master.IsPrivate(player) || told.IsLoopback() && !player.IsLoopback() {
+		if s.warned.CompareAndSwap(false, true) {
+			s.opt.Log.Warn().Stringer("player", player).Stringer("address", told).
+				Str("remedy", "set net.advertise_as to the public address of this machine, or relay.enabled to false").
+				Msg("players cannot be relayed: " + errNoAddress.Error())
+		}
+		return bind, told, errNoAddress
+	}
+	return bind, told, nil
+}
+
+// isTaken reports whether a port is in use by this relay.
+func (s *Server) isTaken(port uint16) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken[port] > 0
+}
+
+// release notes that a port was closed.
+func (s *Server) release(port uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free(port)
+}
+
+// free is release with s.mu held.
+func (s *Server) free(port uint16) {
+	if s.taken[port]--; s.taken[port] <= 0 {
+		delete(s.taken, port)
+	}
+}
+
+// ours reports whether an address is a port of this daemon.
+func (s *Server) ours(a netip.AddrPort) bool {
+	if s.opt.Own != nil && s.opt.Own(a) {
+		return true
+	}
+	s.mu.Lock()
+	taken, told := s.taken[a.Port()] > 0, s.told[a.Addr()]
+	s.mu.Unlock()
+	return taken && (told || a.Addr().IsLoopback() || s.opt.Machine != nil && slices.Contains(s.opt.Machine(), a.Addr()))
+}
+
+// add adds a pair whose ports are open.
+func (s *Server) add(p *pair) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pairs[p] = struct{}{}
+	for i := range p.legs {
+		l := &p.legs[i]
+		one := s.sources[l.seen[0]]
+		if one == nil {
+			one = &source{trusted: s.opt.Trusted.Has(l.seen[0])}
+			s.sources[l.seen[0]] = one
+		}
+		one.pairs++
+		s.nets[netOf(l.seen[0])]++
+		l.source = one
+	}
+}
+
+// remove removes a pair. It returns false if it was removed before.
+func (s *Server) remove(p *pair) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, open := s.pairs[p]; !open {
+		return false
+	}
+	delete(s.pairs, p)
+	for i := range p.legs {
+		l := &p.legs[i]
+		s.free(l.at.Port())
+		if l.source.pairs--; l.source.pairs == 0 {
+			delete(s.sources, l.seen[0])
+		}
+		net := netOf(l.seen[0])
+		if s.nets[net]--; s.nets[net] == 0 {
+			delete(s.nets, net)
+		}
+	}
+	return true
+}
+
+// pass passes on the packets of one player until the pair ends.
+func (s *Server) pass(ctx context.Context, p *pair, from int) {
+	err := netserve.ForwardPackets(ctx, p.legs[from].conn, p.legs[1-from].conn, direction{p, from},
+		netserve.ForwardOptions{Log: s.opt.Log, Metrics: s.opt.Metrics})
+	if err != nil && !p.over.Load() {
+		s.opt.Log.Warn().Err(err).Msg("a relayed pair has failed")
+		s.end(p, endBroken)
+	}
+}
+
+// Pairs that are logged at level info when they end: players must not fill the log.
+// Others are logged at level debug, and all are in the metrics.
+const (
+	logRate  = 10 // lines per second
+	logBurst = 100
+)
+
+// end ends a pair, once.
+func (s *Server) end(p *pair, why end) {
+	if !s.remove(p) {
+		return
+	}
+	p.close()
+	s.metrics.ended[why].Inc()
+	level := zerolog.DebugLevel
+	if why != endUnused && s.lines.Allow() {
+		level = zerolog.InfoLevel
+	}
+	line := s.opt.Log.WithLevel(level).Str("reason", why.String())
+	if p.game != "" {
+		line = line.Str("game", p.game)
+	}
+	line.Stringer("client", p.legs[0].shown()).Stringer("host", p.legs[1].shown()).
+		Stringer("took", (time.Since(s.start)-p.opened).Round(time.Second)).
+		Uint64("packets", p.legs[0].packets.Load()+p.legs[1].packets.Load()).
+		Uint64("bytes", p.legs[0].bytes.Load()+p.legs[1].bytes.Load()).Msg("relayed pair ended")
+}
+
+// Pairs returns the pairs that are relayed, the oldest first.
+func (s *Server) Pairs() []operator.RelayedPair {
+	s.mu.Lock()
+	list := make([]operator.RelayedPair, 0, len(s.pairs))
+	for p := range s.pairs {
+		list = append(list, p.state())
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b operator.RelayedPair) int { return a.Since.Compare(b.Since) })
+	return list
+}
+
+// state describes a pair to operators.
+func (p *pair) state() operator.RelayedPair {
+	out := operator.RelayedPair{Game: p.game, Since: p.server.start.Add(p.opened)}
+	if last := time.Duration(p.last.Load()); last != 0 {
+		out.Last = p.server.start.Add(last)
+	}
+	for i, side := range []*operator.RelayedPlayer{&out.Client, &out.Host} {
+		l := &p.legs[i]
+		*side = operator.RelayedPlayer{
+			Address: l.shown(), Come: l.player.Load() != nil, Port: l.at.Port(), Packets: l.packets.Load(), Bytes: l.bytes.Load(),
+		}
+	}
+	return out
+}

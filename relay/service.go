@@ -1,0 +1,67 @@
+package relay
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service. The service is always opened, so that a reload can
+// switch it on; it has no socket until players need one.
+func (*Config) Describe() service.Descriptor {
+	return service.Descriptor{Title: "Relay for players who cannot meet", Switch: "relay.enabled", Steps: steps()}
+}
+
+// Open implements service.Service. It opens no socket: each pair has its own.
+func (c *Config) Open(_ context.Context, env *service.Env) (*service.Running, error) {
+	s := New(Options{
+		Config: *c, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted,
+		Given: given(env), Here: here, Own: env.Own, Machine: hostnet.Own,
+		Log: env.Log, Metrics: env.Metrics(dropReasons...), Registerer: env.Registerer,
+	})
+	return &service.Running{
+		Address: s.words(), Serve: s.Serve, Relay: s, RelayedPairs: s.Pairs,
+		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
+		Close:  func() error { return nil },
+	}, nil
+}
+
+// given returns Options.Given by the addresses that servers are listed under.
+func given(env *service.Env) func(player, own netip.Addr) netip.Addr {
+	return func(player, own netip.Addr) netip.Addr {
+		return env.Addresses.Browser(player, netip.Addr{}).Given(netip.AddrPortFrom(own, 0)).Addr()
+	}
+}
+
+// here is Options.Here: the address on the player's network, else the one that other
+// machines most likely reach.
+func here(player netip.Addr) netip.Addr {
+	all, err := hostnet.Addresses()
+	if err != nil {
+		return netip.Addr{}
+	}
+	if on := hostnet.For(player, all); on.IsValid() {
+		return on
+	}
+	for _, a := range hostnet.Reachable(all, hostnet.Route()) {
+		return a.Addr()
+	}
+	return netip.Addr{}
+}
+
+// words is what the service works on, in words.
+type words struct{ server *Server }
+
+func (s *Server) words() words { return words{s} }
+
+// String implements fmt.Stringer.
+func (w words) String() string {
+	live := w.server.live.Load()
+	if !live.Enabled {
+		return ""
+	}
+	return "ports " + live.Ports
+}
