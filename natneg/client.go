@@ -51,8 +51,13 @@ func (p *Peer) Partner(ctx context.Context) (netip.AddrPort, error) {
 }
 
 // Report reports that the two players have met and waits for the confirmation.
-func (p *Peer) Report(ctx context.Context) error {
-	if err := p.send(Report{Index: p.Index, Result: 1}.AppendTo(p.header(TypeReport))); err != nil {
+func (p *Peer) Report(ctx context.Context) error { return p.report(ctx, true) }
+
+// Fail reports that the two players could not meet and waits for the confirmation.
+func (p *Peer) Fail(ctx context.Context) error { return p.report(ctx, false) }
+
+func (p *Peer) report(ctx context.Context, met bool) error {
+	if err := p.send(Report{Index: p.Index, Result: boolByte(met)}.AppendTo(p.header(TypeReport))); err != nil {
 		return err
 	}
 	_, err := p.await(ctx, TypeReportAck)

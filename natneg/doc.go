@@ -91,6 +91,18 @@
 // the same public address are given their local addresses where these look like
 // one network; where that is not sure, only the joining client is.
 //
+// # Players who cannot meet
+//
+// The players of a pair are sent to the relay, if there is one (service.Relay), in place of
+// each other's addresses: if both have NATs with ports that cannot be foretold, if both
+// reported failure before, or if they are introduced again within a minute without a report
+// of success. The relay opens sockets, so the introduction waits for it, at most a second;
+// without an answer, or if it has no room, they are sent to each other.
+//
+// What is remembered of a pair is known by their public and local addresses, because the
+// cookie and the ports are others the next time. Pairs are bounded, and the oldest is
+// forgotten.
+//
 // # NAT tests
 //
 // A client asks for three tests at natneg1 (port types 1, 2) and natneg2
@@ -124,6 +136,9 @@
 // Nodes are different addresses of ours: inits that reach three of them show the steps
 // of a NAT. With Config.Nodes, natneg1 has the answer to NAT test 2 sent by natneg3
 // (natneg.test).
+//
+// All nodes are informed of what is to be remembered of a pair (natneg.pairs). A pair is
+// relayed by the node that holds its negotiation.
 //
 // # What strangers can do
 //

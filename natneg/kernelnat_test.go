@@ -32,21 +32,9 @@ const childFile = "NATNEG_TEST_FILE"
 // The addresses of the server; it routes between the two NATs too.
 var kernelServers = [3]string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}
 
-// wall drops what comes unasked, as routers do. Without it the kernel remembers a
-// packet that came too early, and gives the answer to it another port.
-const wall = `
-	chain wall { type filter hook input priority 0; iifname "ext" ct state new drop; }`
-
-// kernelNATs are nft rules by kind. A masquerade keeps the port where it can,
-// which makes it port restricted.
+// kernelNATs are nft rules by kind.
 var kernelNATs = map[natnegtest.Kind]string{
-	natnegtest.PortRestricted: wall + `
-	chain out { type nat hook postrouting priority 100; oifname "ext" masquerade; }`,
-	natnegtest.Symmetric: wall + `
-	chain out { type nat hook postrouting priority 100; oifname "ext" masquerade fully-random; }`,
-	natnegtest.FullCone: `
-	chain out { type nat hook postrouting priority 100; oifname "ext" masquerade; }
-	chain back { type nat hook prerouting priority -100; iifname "ext" dnat to 192.168.1.5; }`,
+	natnegtest.PortRestricted: nettest.PortRestrictedRouter, natnegtest.Symmetric: nettest.SymmetricRouter, natnegtest.FullCone: nettest.FullConeRouter,
 }
 
 func TestPlayersBehindKernelNATsMeet(t *testing.T) {
@@ -93,20 +81,7 @@ func newKernelWorld(t *testing.T, kinds ...natnegtest.Kind) *kernelWorld {
 	}
 	w.In("server", "sysctl", "-qw", "net.ipv4.ip_forward=1")
 	for i, kind := range kinds {
-		nat, home := fmt.Sprint("nat", i), fmt.Sprint("home", i)
-		w.Add(nat)
-		w.Add(home)
-		up, out := fmt.Sprintf("203.0.113.%d", 4*i+1), fmt.Sprintf("203.0.113.%d", 4*i+2)
-		w.Link("server", fmt.Sprint("down", i), nat, "ext")
-		w.Link(nat, "int", home, "eth")
-		w.Address("server", fmt.Sprint("down", i), up+"/30")
-		w.Address(nat, "ext", out+"/30")
-		w.Address(nat, "int", "192.168.1.1/24")
-		w.Address(home, "eth", "192.168.1.5/24")
-		w.In(nat, "ip", "route", "add", "default", "via", up)
-		w.In(home, "ip", "route", "add", "default", "via", "192.168.1.1")
-		w.In(nat, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-		w.In(nat, "nft", "table ip world {\n"+kernelNATs[kind]+"\n}")
+		w.Household("server", i, kernelNATs[kind])
 	}
 	w.serve()
 	return w
@@ -208,7 +183,7 @@ func kernelServer(t *testing.T) {
 }
 
 func kernelPlayer(t *testing.T, index byte) {
-	home := netip.MustParseAddr("192.168.1.5")
+	home := netip.MustParseAddr(nettest.HomeAddr)
 	p := &natnegtest.Player{
 		Net: natnegtest.System{}, Local: netip.AddrPortFrom(home, 5000), Game: netip.AddrPortFrom(home, 6500),
 		Cookie: 0x12345678, Index: index, Name: "gmtest", Linger: time.Second,

@@ -189,10 +189,13 @@ func (n *negotiation) note(now time.Duration, low, high int, e *effects) {
 const name = "natneg"
 
 // verdict returns the verdict on the two addresses, for operators.
-func (r result) verdict() verdicts.Verdict {
+func (o *outcome) verdict() verdicts.Verdict {
+	if o.relayed && o.result == resultConnected {
+		return verdicts.Relayed
+	}
 	return [results]verdicts.Verdict{
 		verdicts.Met, verdicts.NotMet, verdicts.NotMet, verdicts.Introduced, verdicts.Unconfirmed, verdicts.NoPartner, verdicts.HalfWay,
-	}[r]
+	}[o.result]
 }
 
 // tell notes the outcome of a negotiation for the participating addresses.
@@ -204,7 +207,7 @@ func (s *Server) tell(o *outcome) {
 	}
 	for _, c := range o.clients {
 		if c.known() {
-			s.opt.Verdicts.NotePlayer(name, c.addrPort().Addr(), o.game, o.result.verdict())
+			s.opt.Verdicts.NotePlayer(name, c.addrPort().Addr(), o.game, o.verdict())
 			if s.opt.Met != nil && o.result == resultConnected {
 				s.opt.Met(c.addrPort())
 			}

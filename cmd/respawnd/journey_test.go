@@ -130,6 +130,10 @@ var journeys = map[string][]step{
 		{line: `curl -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/routes"`, want: []string{"/api/v1/bans"}},
 		{line: `curl -N -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/log/stream?level=warn"`, want: []string{"\n"}},
 	},
+	"docs/protocols/relay.md": {
+		{line: `respawnd relay`, before: (*journey).serve, want: []string{"LAST PACKET"}},
+		{line: `respawnd relay --json`},
+	},
 	"docs/protocols/federation.md": {
 		{line: `respawnd federation status`, before: (*journey).serve, want: []string{"PROTOCOL"}},
 		{line: `respawnd federation status --json`},

@@ -98,6 +98,9 @@ func newTrial(cfg *services.Config) (*svc.Trial, error) {
 			}
 		}
 	}
+	if cfg.Relay.Enabled {
+		addresses["relay"] = cfg.Relay.Ports // it has no address until players need it
+	}
 	return &svc.Trial{
 		Game: selftest.Game, Secret: g.Secret(), Name: selftest.Name(), Domain: cfg.Games.Domains[0],
 		DataDir: cfg.DataDir,

@@ -197,6 +197,12 @@ func change(t *testing.T, name string) string {
 		return "47h"
 	case "webservices.tls_listen":
 		return "127.0.0.1:443"
+	case "relay.ports":
+		return "50000-50009"
+	case "relay.pair_rate", "relay.addr_rate", "relay.total_rate":
+		return "33KiB"
+	case "relay.max_time":
+		return "99s"
 	case "natneg.extra_listen":
 		return "127.0.0.1:4000"
 	}
@@ -403,6 +409,14 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"gstats.keep_for":               {"59s", "1m", "87600h", "87601h"},
 		"cdkey.rate":                    {"0", "1", conns, "1000001"},
 		"cdkey.burst":                   {"0", "1", conns, "1000001"},
+		"relay.max_pairs":               {"0", "1", "30000", "30001"},
+		"relay.max_per_addr":            {"0", "1", "30000", "30001"},
+		"relay.max_per_net":             {"0", "1", "30000", "30001"},
+		"relay.pair_rate":               {"4095", "4KiB", "1GiB", "1073741825"},
+		"relay.addr_rate":               {"4095", "4KiB", "1GiB", "1073741825"},
+		"relay.total_rate":              {"4095", "4KiB", "1GiB", "1073741825"},
+		"relay.idle":                    {"9.999s", "10s", "1h", "1h0m0.001s"},
+		"relay.max_time":                {"59.999s", "1m", "168h", "168h0m0.001s"},
 		"mangler.rate":                  {"0", "1", conns, "1000001"},
 		"mangler.burst":                 {"0", "1", conns, "1000001"},
 		"peerchat.max_conns":            {"0", "1", conns, "1000001"},

@@ -304,7 +304,11 @@ var texts = [...]text{
 	}},
 	NotMet: {code: "did not reach the other player", message: "players did not reach each other", Explanation: Explanation{
 		Cause:  "two players were introduced, and one or both could not reach the other",
-		Advice: "Their routers prevent it: one of the two has to forward the game's UDP port. The log has the kinds of routers.",
+		Advice: "Their routers prevent it. If they try again within 15 minutes they are relayed; if that fails too, check that relay.ports are open. The log has the kinds of routers.",
+	}},
+	Relayed: {code: "reached the other player through the relay", message: "players reached each other through the relay", Explanation: Explanation{
+		Cause: "two players whose routers do not let them meet were relayed",
+		Good:  true,
 	}},
 	Introduced: {code: "introduced, no report came", message: "players introduced, no report came", Explanation: Explanation{
 		Cause: "two players were introduced and did not report the result; old games never do",

@@ -83,6 +83,7 @@ const (
 	AccountRefused
 	Met
 	NotMet
+	Relayed
 	Introduced
 	Unconfirmed
 	NoPartner

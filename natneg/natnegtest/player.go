@@ -18,6 +18,8 @@ const (
 	pingSends   = 9
 	reportEvery = 500 * time.Millisecond
 	reportSends = 6
+	sayEvery    = 200 * time.Millisecond // not the original's
+	saySends    = 15
 )
 
 // Player is a client that negotiates once, as the original one of version 4
@@ -33,6 +35,9 @@ type Player struct {
 	Version byte   // 1 to 4; 0: 4
 	// Linger is how long it continues to answer its partner when it is done.
 	Linger time.Duration
+	// Says is what it sends to its partner once connected, as a game would, several
+	// times within three seconds; empty: nothing.
+	Says string
 }
 
 // End is how a negotiation ended for a player.
@@ -59,6 +64,7 @@ type Result struct {
 	Remote    netip.AddrPort // where its partner really is, if connected
 	Connects  int            // that came
 	Confirmed bool           // its report was
+	Heard     string         // what its partner said, from Remote
 }
 
 // datagram is a datagram received by a player.
@@ -162,6 +168,17 @@ func (n *negotiator) run(ctx context.Context, in <-chan datagram) {
 			return false
 		})
 	}
+	if n.met() && n.Says != "" {
+		tries = 0
+		n.until(ctx, in, sayEvery, func() bool {
+			if tries == saySends {
+				return true
+			}
+			tries++
+			n.gameSock.Send([]byte(n.Says), n.result.Remote)
+			return false
+		})
+	}
 	if n.Linger > 0 {
 		lingered := false
 		n.until(ctx, in, n.Linger, func() bool {
@@ -203,6 +220,9 @@ func (n *negotiator) until(ctx context.Context, in <-chan datagram, pause time.D
 // take handles a datagram. It returns whether a stage has ended by it.
 func (n *negotiator) take(d datagram) bool {
 	h, body, err := natneg.ParseHeader(d.data)
+	if err != nil && d.game == n.Game.IsValid() && d.from == n.result.Remote {
+		n.result.Heard = string(d.data)
+	}
 	if err != nil || h.Cookie != n.Cookie {
 		return false
 	}
