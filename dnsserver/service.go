@@ -14,10 +14,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// listenTries is the number of attempts to find a port that is free for UDP and
-// TCP.
-const listenTries = 20
-
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
@@ -30,7 +26,7 @@ func (c *Config) Describe() service.Descriptor {
 // Open opens the socket and the listener of the service. It implements
 // service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	conn, ln, err := listenBoth(ctx, c.Listen)
+	conn, ln, err := service.ListenBoth(ctx, c.Listen)
 	if err != nil {
 		return nil, explain(err, c.Listen)
 	}

@@ -1,38 +1,17 @@
 package dnsserver
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/netip"
 	"runtime"
 	"strings"
 	"syscall"
 
 	"github.com/respawnd/respawnd/internal/hostnet"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 )
-
-// listenBoth opens an address for UDP and TCP.
-func listenBoth(ctx context.Context, address string) (*netserve.PacketConn, net.Listener, error) {
-	for try := 1; ; try++ {
-		conn, err := netserve.ListenPackets(ctx, "udp4", address, netserve.ListenOptions{})
-		if err != nil {
-			return nil, nil, err
-		}
-		ln, err := service.ListenTCP(ctx, "tcp4", conn.LocalAddr().String())
-		if err == nil {
-			return conn, ln, nil
-		}
-		err = errors.Join(err, conn.Close())
-		if _, port, _ := net.SplitHostPort(address); port != "0" || try == listenTries {
-			return nil, nil, err
-		}
-	}
-}
 
 // explain adds to an error the program that may have the port, and the remedy.
 func explain(err error, address string) error {

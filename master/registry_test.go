@@ -336,12 +336,12 @@ func TestFieldsThatOnlyTheMasterSays(t *testing.T) {
 }
 
 func TestOriginsHaveNames(t *testing.T) {
-	for o := FromQR2; o <= Federated; o++ {
+	for o := FromQR2; int(o) < Origins; o++ {
 		if got, ok := ParseOrigin(o.String()); !ok || got != o {
 			t.Errorf("ParseOrigin(%q): got %v %v, want %v", o.String(), got, ok, o)
 		}
 	}
-	if got := (Federated + 1).String(); got != "unknown" {
+	if got := Origin(Origins).String(); got != "unknown" {
 		t.Errorf("String of no origin: got %q", got)
 	}
 	if _, ok := ParseOrigin("unknown"); ok {

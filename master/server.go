@@ -30,9 +30,11 @@ const (
 	// Federated servers are known from another master. Their records give way to all
 	// others.
 	Federated
+	// FromEpic servers report to a master in the form of Epic's.
+	FromEpic
 )
 
-var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3", "federated"}
+var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3", "federated", "epic"}
 
 // Origins is the number of origins: all are below it.
 const Origins = len(originNames)
@@ -157,6 +159,19 @@ const (
 	RuleServerType = "servertype" // dedicated, listen or proxy
 )
 
+// RuleGameSpyPort is the port on which a server of Epic's answers GameSpy's queries.
+const RuleGameSpyPort = "gsqueryport"
+
+// SpeaksGameSpy reports whether a browser of GameSpy's may get the server: whether it
+// could answer its queries.
+func (s *Server) SpeaksGameSpy() bool {
+	if s.Origin == FromEpic {
+		_, answers := s.Rules.Get(RuleGameSpyPort)
+		return answers
+	}
+	return !s.SpeaksA2S()
+}
+
 // SpeaksA2S reports whether the server answers A2S queries and not those of
 // GameSpy's browsers.
 func (s *Server) SpeaksA2S() bool {
@@ -186,6 +201,11 @@ func (s *Server) QueryProtocol() string {
 		return "a2s"
 	case FromQuake3:
 		return "quake3"
+	case FromEpic:
+		if s.SpeaksGameSpy() {
+			return "gs1"
+		}
+		return ""
 	default:
 		return s.Query
 	}

@@ -105,6 +105,11 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 	switch srv.Origin {
 	case master.FromQR1:
 		return newTalk(GS1, true), GS1
+	case master.FromEpic:
+		if srv.QueryProtocol() == "" {
+			return nil, 0
+		}
+		return newTalk(GS1, true), GS1
 	case master.FromQR2:
 		if g, _ := p.opt.Games.Lookup(srv.Game); g.QueryChallenge() {
 			return newGameSpyTalk(query.BinaryChallenged), GS3

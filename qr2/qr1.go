@@ -166,8 +166,8 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop 
 	}
 	if srv, ok := t.s.list.At(key.Source); ok && !srv.Restored {
 		switch {
-		case srv.Origin == master.FromQR2:
-			return dropUnexpected // it also uses the newer protocol, which reports more
+		case srv.Origin == master.FromQR2, srv.Origin == master.FromEpic:
+			return dropUnexpected // it also uses another protocol, which reports more
 		case srv.Origin == master.FromQR1 && srv.Key == key:
 			// Another game on this address is believed once the listed one is
 			// silent: this packet may be forged.

@@ -152,6 +152,8 @@ func originText(s *master.Server) string {
 		return "It registered with the Valve-style master server."
 	case master.FromQuake3:
 		return "It registered with the Quake 3 master server; its address is verified."
+	case master.FromEpic:
+		return "It registered with the Unreal Tournament master server; its address is verified."
 	case master.FromLAN:
 		return "It was found on the local network."
 	case master.Static:

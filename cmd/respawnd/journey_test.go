@@ -138,6 +138,10 @@ var journeys = map[string][]step{
 		{line: `respawnd federation status`, before: (*journey).serve, want: []string{"PROTOCOL"}},
 		{line: `respawnd federation status --json`},
 	},
+	"docs/protocols/utmaster.md": {
+		{line: `respawnd motd set ut2004 "Welcome"`, before: (*journey).serve, want: []string{"ut2004"}},
+		{line: `quakestat -ut2004m,cdkey=AAAAA-BBBBB-CCCCC-DDDDD 203.0.113.7:28902`, with: []string{"203.0.113.7:28902", "ADDRESS:utmaster"}, want: []string{"UT2004M"}},
+	},
 	"docs/protocols/webservices.md": {
 		{line: `respawnd patch add "1.1 patch" --product 10001 --version 1.0 --url http://example.org/patch.exe`, before: (*journey).serve, want: []string{"10001"}},
 		{line: `respawnd patch list`, want: []string{"10001", "1.1 patch"}},

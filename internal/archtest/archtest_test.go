@@ -138,6 +138,7 @@ var ranks = map[string]int{
 	"relay":               5,
 	"ssq":                 5,
 	"q3master":            5,
+	"utmaster":            5,
 	"valvemaster":         5,
 	"web":                 5,
 	"webhook":             5,

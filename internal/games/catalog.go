@@ -26,6 +26,7 @@ type index struct {
 	quake3 Quake3Index
 	files  []fileOf
 	bots   map[uint32]bool // profiles of QuickMatch
+	epic   epicIndex
 }
 
 type roomAt struct {
@@ -267,6 +268,7 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 			idx.bots[q.Profile] = true
 		}
 	}
+	idx.epic = newEpicIndex(list)
 	return idx
 }
 

@@ -62,7 +62,7 @@ func (g Game) fields() []field {
 		valueField("via", FieldVia, g.Via), valueField("join", FieldJoin, g.Join), listField("aliases", FieldAliases, g.Aliases),
 		valueField("shared_list", FieldSharedList, g.SharedList), valueField("colours", FieldColours, g.Colours), valueField("note", FieldNote, g.Note),
 		listField("keys", FieldKeys, g.Keys), listField("boards", FieldBoards, g.Boards),
-		listField("q3", FieldQuake3, g.Quake3), listField("files", FieldFiles, g.Files),
+		listField("q3", FieldQuake3, g.Quake3), listField("epic", FieldEpic, g.Epic), listField("files", FieldFiles, g.Files),
 		valueField("quickmatch", FieldQuickMatch, g.QuickMatch.String()), policy,
 	}
 }

@@ -53,6 +53,9 @@ type Facts struct {
 	Files []File
 	// QuickMatch is the automatic match; see there.
 	QuickMatch QuickMatch
+	// Epic are the ways in which the game signs in to a master in the form of Epic's, at
+	// most MaxEpic.
+	Epic []Epic
 }
 
 // Host is a name that clients resolve although it is under no domain of the game.
@@ -144,6 +147,7 @@ func (f Facts) check(name string, bad func(string, ...any)) {
 	checkQuake3(f.Quake3, bad)
 	checkFiles(f.Files, bad)
 	f.QuickMatch.check(bad)
+	checkEpic(f.Epic, bad)
 	f.checkServices(bad)
 	f.checkAliases(name, bad)
 	if reason := textProblem(f.Via, MaxTextLen); reason != "" {
@@ -256,6 +260,7 @@ func (f Facts) overlay(top Facts, given Fields) Facts {
 	if !top.QuickMatch.IsZero() || given&FieldQuickMatch != 0 {
 		f.QuickMatch = top.QuickMatch
 	}
+	overlayList(&f.Epic, top.Epic, given&FieldEpic != 0)
 	overlayValue(&f.Namespace, top.Namespace, given&FieldNamespace != 0)
 	overlayValue(&f.Partner, top.Partner, given&FieldPartner != 0)
 	overlayValue(&f.Via, top.Via, given&FieldVia != 0)
@@ -295,6 +300,7 @@ func (f Facts) nonZero() (all Fields) {
 		{FieldQuake3, len(f.Quake3) > 0},
 		{FieldFiles, len(f.Files) > 0},
 		{FieldQuickMatch, !f.QuickMatch.IsZero()},
+		{FieldEpic, len(f.Epic) > 0},
 		{FieldNamespace, f.Namespace != 0},
 		{FieldPartner, f.Partner != 0},
 		{FieldVia, f.Via != ""},
@@ -317,6 +323,7 @@ func (f Facts) clone() Facts {
 	f.Uses = slices.Clone(f.Uses)
 	f.Aliases = slices.Clone(f.Aliases)
 	f.Keys = slices.Clone(f.Keys)
+	f.Epic = slices.Clone(f.Epic)
 	f.Quake3 = slices.Clone(f.Quake3)
 	f.Files = slices.Clone(f.Files)
 	f.QuickMatch.Maps = slices.Clone(f.QuickMatch.Maps)

@@ -103,6 +103,7 @@ const (
 	FieldTables
 	FieldColours
 	FieldQuake3
+	FieldEpic
 	FieldJoin
 	FieldFiles
 	FieldQuickMatch

@@ -52,6 +52,8 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 		f.Files, field = y.files(k, v), FieldFiles
 	case "quickmatch":
 		f.QuickMatch, field = y.quickMatch(v), FieldQuickMatch
+	case "epic":
+		f.Epic, field = y.epic(k, v), FieldEpic
 	default:
 		return 0, false
 	}
@@ -155,6 +157,9 @@ func appendFacts(b []byte, g Game) []byte {
 	}
 	if g.states(FieldQuickMatch, !f.QuickMatch.IsZero()) {
 		b = appendQuickMatch(append(b, ", quickmatch: "...), f.QuickMatch)
+	}
+	if g.states(FieldEpic, len(f.Epic) > 0) {
+		b = append(appendEpic(append(b, ", epic: ["...), f.Epic), ']')
 	}
 	return b
 }

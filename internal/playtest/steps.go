@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/peerchat"
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
 )
 
@@ -31,6 +32,7 @@ var steps = []step{
 	{"serverbrowse", "TCP", false, "the server browser of the game stays empty", browse},
 	{"legacylist", "TCP", false, "the server browser of the game stays empty", browseOld},
 	{"q3master", "UDP", true, "the server browser of the game stays empty", browseQuake},
+	{"utmaster", "TCP", true, "the server browser of the game stays empty", browseEpic},
 	{"valvemaster", "UDP", true, "the server browser of the game stays empty", browseValve},
 	{"gpcm", "TCP", false, "you cannot sign in", greet},
 	{"gpsp", "TCP", false, "the game finds and makes no accounts", search},
@@ -123,6 +125,18 @@ func browseValve(ctx context.Context, t *Target, address string) (string, error)
 	defer func() { _ = p.Close() }()
 	first, err := (&valvemaster.Browser{Packets: p}).Page(ctx, `\gamedir\`+t.Game.Name, valvemaster.Start)
 	return fmt.Sprintf("%s on the first page", listed(len(first.Servers))), err
+}
+
+// browseEpic requests the list as the newest version of the game does.
+func browseEpic(ctx context.Context, t *Target, address string) (string, error) {
+	if len(t.Game.Epic) == 0 {
+		return "", errors.New("the catalogue does not have the version of the game")
+	}
+	return onTCP(ctx, address, func(conn net.Conn) (string, error) {
+		b := utmaster.Browser{Version: int32(t.Game.Epic[0].Most), Word: t.Game.Epic[0].Word}
+		servers, err := b.List(ctx, conn)
+		return listed(len(servers)), err
+	})
 }
 
 // greet waits for the greeting of the presence service.

@@ -21,6 +21,27 @@ func ListenTCP(ctx context.Context, network, address string) (net.Listener, erro
 	return lc.Listen(ctx, network, address)
 }
 
+// listenTries is the number of attempts to find a port that is free for UDP and TCP.
+const listenTries = 20
+
+// ListenBoth opens an address for UDP and TCP. With port 0 both get the same port.
+func ListenBoth(ctx context.Context, address string) (*netserve.PacketConn, net.Listener, error) {
+	for try := 1; ; try++ {
+		conn, err := netserve.ListenPackets(ctx, "udp4", address, netserve.ListenOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		ln, err := ListenTCP(ctx, "tcp4", conn.LocalAddr().String())
+		if err == nil {
+			return conn, ln, nil
+		}
+		err = errors.Join(err, conn.Close())
+		if _, port, _ := net.SplitHostPort(address); port != "0" || try == listenTries {
+			return nil, nil, err
+		}
+	}
+}
+
 // ErrLeftOut is matched by an error of Open after which the daemon starts without
 // the service. It is logged as a warning, which says what to do.
 var ErrLeftOut = errors.New("started without this service")

@@ -33,6 +33,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/relay"
 	"github.com/respawnd/respawnd/ssq"
+	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/webservices"
@@ -152,6 +153,10 @@ type Config struct {
 	// games: servers send heartbeats and are asked for their info, browsers get the
 	// list of a game and protocol.
 	Q3Master q3master.Config `key:"q3master"`
+	// Master server in the form of Epic's: Unreal Tournament 2003 and 2004 and Unreal 2
+	// XMP. Servers report over one connection each and are probed over UDP, browsers get
+	// the list and the message of the day of `respawnd motd`.
+	UTMaster utmaster.Config `key:"utmaster"`
 	// Answers for the names that games look up, so that players need only set
 	// their DNS server: the names under games.domains, those that are fixed in
 	// games, and master.zandronum.com while zanmaster runs. Each client gets

@@ -185,7 +185,11 @@ func change(t *testing.T, name string) string {
 		return "allow"
 	case "zanmaster.timeout", "zanmaster.query_every", "q3master.query_every", "gpcm.ticket_renewal", "gstats.keep_for":
 		return "99s"
-	case "valvemaster.timeout", "q3master.timeout":
+	case "utmaster.probe_wait":
+		return "7s"
+	case "utmaster.list_pause":
+		return "700ms"
+	case "utmaster.timeout", "valvemaster.timeout", "q3master.timeout":
 		return "7m"
 	case "qr2.read_buffer", "zanmaster.read_buffer", "valvemaster.read_buffer", "q3master.read_buffer":
 		return "512KiB"
@@ -524,6 +528,15 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"q3master.lists_per_net":     {"-1", "0", many, "10000001"},
 		"q3master.lists_total":       {"-1", "0", many, "10000001"},
 		"q3master.query_every":       {"59s", "1m", "1h", "61m"},
+		"utmaster.max_conns":         {"0", "1", conns, "1000001"},
+		"utmaster.max_per_addr":      {"0", "1", conns, "1000001"},
+		"utmaster.rate":              {"0", "1", conns, "1000001"},
+		"utmaster.burst":             {"0", "1", conns, "1000001"},
+		"utmaster.servers_per_addr":  {"-1", "0", "65535", "65536"},
+		"utmaster.request_time":      {"999ms", "1s", "1m", "61s"},
+		"utmaster.timeout":           {"119s", "2m", "1h", "61m"},
+		"utmaster.list_pause":        {"-1s", "0s", "1s", "1001ms"},
+		"utmaster.probe_wait":        {"99ms", "100ms", "30s", "31s"},
 		"dns.rate":                   {"0", "1", conns, "1000001"},
 		"dns.burst":                  {"0", "1", conns, "1000001"},
 		"dns.max_forwards":           {"0", "1", "10000", "10001"},

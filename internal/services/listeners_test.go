@@ -31,6 +31,7 @@ func TestListenersOfTheDefaults(t *testing.T) {
 		{Service: "ssq", Key: "ssq.listen", Network: "udp", Address: ":26999"},
 		{Service: "valvemaster", Key: "valvemaster.listen", Network: "udp", Address: ":27010"},
 		{Service: "q3master", Key: "q3master.listen", Network: "udp", Address: ":27950"},
+		{Service: "utmaster", Key: "utmaster.listen", Network: "udp+tcp", Address: ":28902"},
 		{Service: "webservices", Key: "webservices.listen", Network: "tcp", Address: ":80"},
 	}
 	if diff := cmp.Diff(want, load(t, configs.Options{}).Listeners()); diff != "" {

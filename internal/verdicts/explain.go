@@ -80,8 +80,11 @@ var speakers = map[string]speaker{
 	"webservices":  {what: "request of a game", player: true, texts: signInTexts},
 	"serverbrowse": {what: "request for a list", player: true, texts: listTexts},
 	"legacylist":   {what: "request for a list", player: true, texts: listTexts},
-	"ssq":          {what: "query", player: true, texts: tableTexts},
-	"dns":          {what: "DNS question", player: true, texts: nameTexts},
+	"utmaster":     {what: "connection of a game server", texts: epicTexts},
+	// Browsers of the same service, of which verdicts are about players.
+	"utmaster list": {what: "request for a list", player: true, texts: listTexts},
+	"ssq":           {what: "query", player: true, texts: tableTexts},
+	"dns":           {what: "DNS question", player: true, texts: nameTexts},
 }
 
 // OfPlayer reports whether the verdicts of a service are about players and not
@@ -134,6 +137,31 @@ var queryTexts = map[Verdict]Explanation{
 		What:   "nothing",
 		Cause:  "an operator added the server, and it is not queried: its address is one that is never queried, such as one of respawnd's own",
 		Advice: "The operator can add it under another address, or remove it: respawnd server remove HOST:PORT, servers.static.",
+	},
+}
+
+// epicTexts are for game servers that keep a connection and are probed.
+var epicTexts = map[Verdict]Explanation{
+	UnknownGame: {
+		Cause:  "no game of the catalogue has the version and the word of the role with which the server signs in",
+		Advice: "The operator finds both in the log at level debug, and can add them: key epic of a games file.",
+	},
+	NoAnswer: {
+		Cause:  "the server is connected, but none of its ports answered: they are filtered or rewritten",
+		Advice: "Forward the game's UDP port, the next one and the tenth after it to the server, and allow them in its firewall. It is asked again with each report. The operator can list such servers: utmaster.list_unproved.",
+	},
+	TooManyHere: {Advice: removeServers + "The operator can raise utmaster.servers_per_addr, master.max_per_addr and master.max_per_net."},
+	Malformed: {
+		Cause:  "a message of the server cannot be read, so that its connection was closed",
+		Advice: "The log at level debug has its first bytes. Shorten long names of the server; it connects again.",
+	},
+	TooLong:   {Cause: "a message of the server is longer than is read, so that its connection was closed"},
+	Left:      {Cause: "the connection of the server ended"},
+	Expired:   {Cause: "the server sent nothing on its connection for too long, and was removed from the list", Advice: "Check that it still runs. It connects again."},
+	Restarted: {Cause: "the server has a new connection, which took the place of this one"},
+	KeyBanned: {
+		Cause:  "the server signs in with a CD key that is banned",
+		Advice: "Ask the operator, who finds the key with: respawnd cdkey list.",
 	},
 }
 

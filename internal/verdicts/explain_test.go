@@ -9,7 +9,7 @@ import (
 )
 
 // services are those that note verdicts.
-var services = []string{"qr2", "qr1", "zanmaster", "lan", "probe", "valvemaster", "q3master", "gpcm", "gpsp", "natneg", "serverbrowse", "legacylist", "cdkey", "ssq", "dns"}
+var services = []string{"qr2", "qr1", "zanmaster", "lan", "probe", "valvemaster", "q3master", "utmaster", "utmaster list", "gpcm", "gpsp", "natneg", "serverbrowse", "legacylist", "cdkey", "ssq", "dns"}
 
 func TestExplain(t *testing.T) {
 	for _, service := range services {

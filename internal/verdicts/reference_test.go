@@ -43,6 +43,7 @@ func reference() string {
 	}{
 		{"qr1", textProtocolTexts},
 		{"zanmaster", zandronumTexts},
+		{"utmaster", epicTexts},
 		{"lan", lanTexts},
 		{"probe", queryTexts},
 		{"gpcm, gpsp, webservices", signInTexts},
@@ -50,7 +51,7 @@ func reference() string {
 		{"peerchat", chatTexts},
 		{"cdkey", keyTexts},
 		{"gstats", statsTexts},
-		{"serverbrowse, legacylist", listTexts},
+		{"serverbrowse, legacylist, utmaster list", listTexts},
 		{"ssq", tableTexts},
 		{"dns", nameTexts},
 	} {

@@ -45,7 +45,7 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 	}
 	for _, s := range servers {
 		given := key.asker.Given(s.Public)
-		if !listable(given) || s.SpeaksA2S() {
+		if !listable(given) || !s.SpeaksGameSpy() {
 			continue
 		}
 		if !f.Trivial() {

@@ -116,7 +116,7 @@ func (f *feed) judge(to *follow) {
 	for _, a := range r.order {
 		o := outcome{address: a}
 		s, ok := f.reg.Find(unpack(a))
-		matches := ok && !s.SpeaksA2S() && s.IsOf(to.asked.key.game, to.sharing) && r.matches(to.asked.filter, s, &budget)
+		matches := ok && s.SpeaksGameSpy() && s.IsOf(to.asked.key.game, to.sharing) && r.matches(to.asked.filter, s, &budget)
 		if budget.Exhausted() {
 			break
 		}

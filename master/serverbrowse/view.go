@@ -113,7 +113,7 @@ func unpack(p uint64) netip.AddrPort {
 
 // shown reports whether lists include a server: its address is listable, and
 // browsers can query it.
-func shown(s *master.Server) bool { return listable(s.Public) && !s.SpeaksA2S() }
+func shown(s *master.Server) bool { return listable(s.Public) && s.SpeaksGameSpy() }
 
 // listable reports whether a list can hold an address: it must be IPv4 and not
 // the one that ends the list.

@@ -129,6 +129,8 @@ func counting(open opener) opener {
 			u.want = listed
 		case *launcher:
 			u.want = listed
+		case *epicBrowser:
+			u.want = listed
 		case *quake3Browser:
 			u.want = listed
 		}

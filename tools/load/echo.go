@@ -33,6 +33,7 @@ const (
 	echoRequest = 1000
 	echoAnswer  = 7
 	echoList    = 94_500
+	echoEpic    = 67_000    // 1,000 servers of Unreal Tournament
 	echoHTML    = 54_000    // a page of 100 servers
 	echoJSON    = 1_086_000 // 1,000 servers
 )

@@ -36,6 +36,8 @@ const (
 	groupValveBrowsers
 	groupQuake3
 	groupQuake3Browsers
+	groupEpic
+	groupEpicBrowsers
 	groupWeb
 	groupDNS
 	groupEcho

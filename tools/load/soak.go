@@ -39,6 +39,8 @@ func soakers() []crowd {
 		{"valvemaster list", openValveBrowser, 30, 20, 100},
 		{"q3master heartbeat", openQuake3Server, 100, 10, 30},
 		{"q3master list", openQuake3Browser, 30, 20, 100},
+		{"utmaster state", openEpicServer, 60, 10, 30},
+		{"utmaster list", openEpicBrowser, 30, 20, 0},
 		{"web pages", openReader, 20, 8, 100},
 		{"web events", openListener, 20, 4, 60},
 		{"dns answer", openResolver, 20, 20, 100},

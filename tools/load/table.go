@@ -39,6 +39,7 @@ const (
 	refTCP     = "tcp"          // a request and an answer on a held connection
 	refConnect = "connect"      // the same with a connection of its own
 	refList    = "list"         // a connection and 94.5 KB
+	refEpic    = "epic"         // a connection, two messages and 67 KB
 	refHTML    = "html"         // 54 KB with net/http on a held connection
 	refJSON    = "json"         // 1,086 KB in the same way
 	refFan     = "fan"          // a line in and the same out to 200 held connections
@@ -55,6 +56,7 @@ func references() []row {
 		{name: refTCP, users: 64, open: streamEchoes(echoAnswer, true)},
 		{name: refConnect, users: 64, open: streamEchoes(echoAnswer, false)},
 		{name: refList, users: 4, open: streamEchoes(echoList, false)},
+		{name: refEpic, users: 16, open: openEpicEcho},
 		{name: refPost, users: 16, open: openPoster},
 		{name: refSigned, users: 16, open: openSigned},
 		{name: refFan, users: 1, open: openBareHall},
@@ -96,6 +98,7 @@ func rows() []row {
 		{"valvemaster page of 1,000", 16, openFirstPage, settled(populate(listed, openValveServer)), []part{{1, refUDP}}},
 		{"q3master heartbeat", 16, several(8, openQuake3Server), nil, []part{{1.5, refUDP}}},
 		{"q3master list of 1,000", 16, counting(openQuake3Browser), populate(listed, openQuake3Server), []part{{3.5, refUDP}}},
+		{"utmaster list of 1,000", 16, counting(openEpicBrowser), populate(listed, openEpicServer), []part{{1.3, refEpic}}},
 		{"web JSON of 1,000", 8, readers("/api/v1/servers?game=" + game), hosts, []part{{1, refJSON}}},
 		{"web page, 100 of 1,000", 8, readers("/servers?game=" + game), hosts, []part{{1, refHTML}}},
 		{"dns answer", 32, openResolver, nil, []part{{1, refUDP}}},

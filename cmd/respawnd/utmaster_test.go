@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/utmaster"
+)
+
+// ut2004 is the version and word of Unreal Tournament 2004.
+const (
+	utVersion = 3369
+	utWord    = "UT2K4"
+)
+
+// epicHost opens a game server that reports to the daemon, with GameSpy's port if
+// spied.
+func epicHost(t *testing.T, d *running, spied bool) *utmaster.Host {
+	t.Helper()
+	to := d.address["utmaster"]
+	conn, err := netclient.DialTCP(wait(t), to.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &utmaster.Host{Version: utVersion, Word: utWord, Mode: utmaster.Mode{GameSpy: spied}}
+	for i := range h.Sockets {
+		if i != utmaster.GameSpySocket || spied {
+			h.Sockets[i] = packetsAt(t, netip.AddrPortFrom(home, 0), to)
+		}
+	}
+	if err := h.Open(wait(t), conn); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// epicList requests the list of Unreal Tournament 2004.
+func epicList(t *testing.T, d *running, filters ...utmaster.Filter) []utmaster.Entry {
+	t.Helper()
+	conn, err := netclient.DialTCP(wait(t), d.address["utmaster"].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	b := utmaster.Browser{Version: utVersion, Word: utWord}
+	list, err := b.List(wait(t), conn, filters...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestUTMaster lists a server through the whole daemon, and finds it in the list, on
+// the pages and in JSON, until its connection ends.
+func TestUTMaster(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	h := epicHost(t, d, true)
+	ports, err := h.Ports(wait(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	game, spy := h.Sockets[utmaster.GameSocket].Local(), h.Sockets[utmaster.GameSpySocket].Local()
+	if want := (utmaster.Ports{Query: h.Sockets[utmaster.QuerySocket].Local().Port(), Game: game.Port(), GameSpy: spy.Port()}); ports != want {
+		t.Errorf("ports %+v, want %+v", ports, want)
+	}
+	if err := h.Report(&utmaster.State{
+		Port: int32(game.Port()), Name: "The Inn", Map: "DM-Rankin", GameType: "xDeathMatch", Players: 1, Max: 16,
+		List: []utmaster.Player{{ID: 1, Name: "Ann", Ping: 40, Score: 12}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d.waitFor("the server is listed", 0, verdictOn(spy, "listed"))
+	list := epicList(t, d, utmaster.Filter{Key: "gametype", Value: "xDeathMatch"})
+	if len(list) != 1 || list[0].Addr != home || list[0].GamePort != game.Port() || list[0].QueryPort != ports.Query || list[0].Name != "The Inn" {
+		t.Errorf("list %+v", list)
+	}
+	if list := epicList(t, d, utmaster.Filter{Key: "gametype", Value: "xCTFGame"}); len(list) != 0 {
+		t.Errorf("list of another type %+v", list)
+	}
+	b, err := netclient.Get(t.Context(), d.address["web"].String(), "/api/v1/servers?game=ut2004")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown struct {
+		Servers []struct {
+			Name, Address, Map, Origin, Query, Join string
+			Players                                 int
+			GamePort                                int `json:"game_port"`
+		}
+	}
+	if err := json.Unmarshal(b, &shown); err != nil {
+		t.Fatal(err)
+	}
+	if len(shown.Servers) != 1 {
+		t.Fatalf("JSON %s", b)
+	}
+	if s := shown.Servers[0]; s.Name != "The Inn" || s.Address != spy.String() || s.Origin != "epic" || s.Query != "gs1" || s.Players != 1 ||
+		s.GamePort != int(game.Port()) || s.Map != "DM-Rankin" {
+		t.Errorf("JSON %+v", s)
+	}
+	page, err := netclient.Get(t.Context(), d.address["web"].String(), "/servers?game=ut2004")
+	if err != nil || !strings.Contains(string(page), "The Inn") {
+		t.Errorf("page: %v", err)
+	}
+	d.cli("motd", "set", "ut2004", "Welcome")
+	conn, err := netclient.DialTCP(wait(t), d.address["utmaster"].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	browser := utmaster.Browser{Version: utVersion, Word: utWord}
+	if text, err := browser.MOTD(wait(t), conn); text != "Welcome" || err != nil {
+		t.Errorf("message of the day %q, %v", text, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	d.waitFor("the server left", 0, verdictOn(spy, "left"))
+	if list := epicList(t, d); len(list) != 0 {
+		t.Errorf("list %+v", list)
+	}
+	d.stop()
+}
+
+// TestUTMasterQstat lets a server browser of the time list a server.
+func TestUTMasterQstat(t *testing.T) {
+	browser := qstat(t)
+	t.Parallel()
+	d := start(t, t.TempDir())
+	h := epicHost(t, d, false)
+	if _, err := h.Ports(wait(t)); err != nil {
+		t.Fatal(err)
+	}
+	game := h.Sockets[utmaster.GameSocket].Local()
+	if err := h.Report(&utmaster.State{Port: int32(game.Port()), Name: "The Inn", Map: "DM-Rankin", GameType: "xDeathMatch", Max: 16}); err != nil {
+		t.Fatal(err)
+	}
+	d.waitFor("the server is listed", 0, verdictOn(h.Sockets[utmaster.QuerySocket].Local(), "listed"))
+	for query, want := range map[string]string{"": "1 servers", ",gametype=xDeathMatch": "1 servers", ",gametype=xCTFGame": "0 servers"} {
+		text, err := exec.CommandContext(t.Context(), browser, "-ut2004m,cdkey="+utmaster.DefaultKey+query, d.address["utmaster"].String()).CombinedOutput()
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("quakestat %s: %v, want %s\n%s", query, err, want, text)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	d.stop()
+}

@@ -1,0 +1,168 @@
+package utmaster
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/foreign"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
+)
+
+// Names under which verdicts on game servers and on browsers are noted.
+const (
+	serviceName = "utmaster"
+	browserName = "utmaster list"
+)
+
+// longestWait is the idle time of connections; sessions end them earlier.
+const longestWait = 2 * time.Hour
+
+// Options configure a Server. Registry and Games are required.
+type Options struct {
+	Config // its live keys are replaced by Reload
+
+	Registry  *master.Registry
+	Games     *games.Catalog
+	Addresses *advertise.Table                          // which addresses browsers are given; nil: those of the list
+	MOTD      func(game string) string                  // message of the day; nil: none
+	KeyBanned func(product int, hash string) bool       // whether a CD key is banned; nil: none is
+	Banned    netserve.AddrSet                          // neither served nor listed
+	Trusted   netserve.AddrSet                          // not bound per address
+	Own       func(netip.AddrPort) bool                 // addresses of this daemon, which are never queried; nil: none
+	Locate    func(netip.Addr) (country, region string) // nil: unknown
+	Servers   *verdicts.Log                             // verdicts on game servers; nil: none
+	Players   *verdicts.Log                             // verdicts on browsers; nil: none
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Server is the master. It implements netserve.ConnHandler and netserve.PacketHandler.
+type Server struct {
+	opt     Options
+	live    atomic.Pointer[Config]
+	gate    *netserve.Gate
+	metrics *metrics
+	views   *views.Cache[viewKey, view, *view]
+	foreign *foreign.Notes
+	out     netserve.Sender
+	packets netserve.PacketWriter // set by Serve, before anything else
+
+	mu    sync.Mutex // guards table; held while the list of servers is changed
+	table table
+}
+
+// New returns a server. It starts nothing.
+func New(opt Options) *Server {
+	s := &Server{opt: opt, table: newTable(), foreign: foreign.NewNotes(opt.Servers, serviceName)}
+	s.metrics = newMetrics(opt.Registerer, s.countServers)
+	s.views = newViews(s.metrics)
+	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
+	s.live.Store(&s.opt.Config)
+	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	return s
+}
+
+// countServers returns the number of listed game servers, hidden ones included.
+func (s *Server) countServers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.table.hosts)
+}
+
+// limits returns the limits of connections.
+func (s *Server) limits(c *Config) netserve.ConnOptions {
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
+	}
+}
+
+// Reload applies the live keys at once. Open connections stay; those of game servers
+// keep how they were probed.
+func (s *Server) Reload(c *Config) {
+	s.live.Store(c)
+	s.gate.SetLimits(s.limits(c))
+}
+
+// Serve serves the connections of ln and the datagrams of conn until ctx ends. It
+// closes ln; conn belongs to the caller.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Listener) error {
+	s.packets = conn
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return netserve.ServePackets(ctx, conn, s, netserve.PacketOptions{Log: s.opt.Log, Metrics: s.opt.Metrics})
+	})
+	g.Go(func() error { return s.serveConns(ctx, ln) })
+	return g.Wait()
+}
+
+func (s *Server) serveConns(ctx context.Context, ln net.Listener) error {
+	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
+		Gate: s.gate, Idle: longestWait, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
+	})
+}
+
+// refused notes that a connection is refused. It sends nothing: the peer would take it
+// for the challenge.
+func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
+	if why.OfAddress() {
+		s.opt.Players.NotePlayer(browserName, peer.Addr(), "", verdicts.Limited)
+	}
+	return nil
+}
+
+// ServePacket handles a datagram of a game server. It touches memory only.
+func (s *Server) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
+	if why := s.packet(p); why != 0 {
+		s.opt.Metrics.Drop(why.Error())
+	}
+}
+
+// packet passes a datagram to the connection that waits for it and returns why it was
+// dropped, if it was.
+func (s *Server) packet(p netserve.Packet) ended {
+	version, answer, isProbe := parseProbeReply(p.Data)
+	var x *session
+	s.mu.Lock()
+	if isProbe {
+		x = s.table.codes[answer.Code]
+	} else if isStatus(p.Data) {
+		x = s.table.asked[p.From]
+		delete(s.table.asked, p.From)
+	}
+	s.mu.Unlock()
+	switch {
+	case x == nil && !isProbe && !isStatus(p.Data):
+		s.foreign.Foreign(p.From, p.Data)
+		return droppedPacket
+	case x == nil || x.conn.Peer().Addr() != p.From.Addr():
+		return droppedUnasked
+	}
+	e := event{port: p.From.Port(), socket: answer.Socket, probe: isProbe}
+	if isProbe {
+		x.log.Debug().Int32("version", version).Uint8("socket", answer.Socket).Stringer("from", p.From).Msg("answer to a probe")
+	} else {
+		x.log.Debug().Uint8("version", p.Data[0]).Stringer("from", p.From).Msg("answer to a question for the status")
+	}
+	select {
+	case x.events <- e:
+		return 0
+	default:
+		return droppedBurst
+	}
+}

@@ -1,0 +1,40 @@
+package utmaster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (*Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Unreal Tournament server lists", Shows: true, Origins: []master.Origin{master.FromEpic}, Steps: steps(),
+	}
+}
+
+// Open opens the listener and the socket of the service. It implements
+// service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, ln, err := service.ListenBoth(ctx, c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	s := New(Options{
+		Config: *c, Registry: env.List, Games: env.Games, Addresses: env.Addresses, MOTD: env.News.Motd, KeyBanned: env.Keys.Banned,
+		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Own: env.Own, Locate: env.Locate,
+		Servers: env.Servers, Players: env.Players,
+		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+	})
+	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })
+	r.Address, r.UDP = conn.LocalAddr(), []netip.AddrPort{conn.LocalAddr()}
+	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
+	closeListener := r.Close
+	r.Close = func() error { return errors.Join(conn.Close(), closeListener()) }
+	return r, nil
+}
