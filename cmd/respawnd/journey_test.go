@@ -54,8 +54,8 @@ var journeys = map[string][]step{
 		{line: `sudo respawnd point ut --to 192.168.1.5`, before: func(j *journey) { j.file("hosts", ""); j.serve() }, with: []string{"sudo respawnd point", "respawnd point --yes --file hosts"}, want: []string{"ut leads to 192.168.1.5"}},
 		{line: `respawnd point --status`, with: []string{"--status", "--status --file hosts"}, want: []string{"ut", "192.168.1.5"}},
 		{line: `sudo respawnd point --undo ut`, with: []string{"sudo respawnd point", "respawnd point --file hosts"}, want: []string{"removed the lines of ut"}},
-		{line: `respawnd check-nat 192.168.1.5`, with: []string{"192.168.1.5", "127.0.0.1"}, want: []string{"public address", "hosting", "joining"}},
 		{line: `respawnd point test ut --to 192.168.1.5`, with: []string{"192.168.1.5", "127.0.0.1 --no-names"}, want: []string{"legacylist: old server lists", "ok: 0 servers"}},
+		{line: `respawnd check-nat 192.168.1.5`, with: []string{"192.168.1.5", "ADDRESS:natneg"}, want: []string{"public address", "hosting", "joining"}},
 	},
 	"docs/operators/install.md": {
 		{line: `go build -o respawnd ./cmd/respawnd`},
