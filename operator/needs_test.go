@@ -13,7 +13,7 @@ import (
 // served are the services of a daemon on its defaults.
 func served(s games.Service) games.Served {
 	switch s {
-	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler":
+	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch":
 		return games.Running
 	}
 	return games.NotBuilt

@@ -77,7 +77,7 @@ func (x *session) joinOne(name, key string) {
 // isModerator reports whether the client is an operator of a channel whenever it is
 // in it.
 func (x *session) isModerator(channel string) bool {
-	return x.server.opt.Rules != nil && x.server.opt.Rules.Moderates(x.profile, channel)
+	return x.program || x.server.opt.Rules != nil && x.server.opt.Rules.Moderates(x.profile, channel)
 }
 
 // mayJoin returns why a client may not join a channel, 0 if it may. c is nil for a

@@ -225,6 +225,8 @@ func (x *session) setUser(_ context.Context, m *message) error {
 	}
 	if ip, pid, ok := decodeUser(field); ok && x.profile != 0 && pid != uint32(x.profile) {
 		field = encodeUser(ip, uint32(x.profile)) // not as another player
+	} else if ok && !x.program && x.server.opt.Games.QuickMatchProfile(pid) {
+		field = encodeUser(ip, 0) // not as the program that brings players together
 	}
 	x.wanted.userField, x.wanted.realName = field, cut(m.params[3], maxRealName)
 	return x.signOn()
@@ -294,6 +296,10 @@ func (x *session) mayTake(nick string) bool {
 		return false
 	}
 	holder := x.server.hall.nicks[foldNick(nick)]
+	if !x.program && x.server.opt.Games.QuickMatchNick(nick) {
+		x.answer(numNickInUse, "Nickname is already in use", nick)
+		return false
+	}
 	if x.denied != "" && x.denied == foldNick(nick) {
 		x.answer(numNickInUse, "Nickname is already in use", nick)
 		return false

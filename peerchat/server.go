@@ -75,6 +75,7 @@ type Server struct {
 	buffers  sync.Pool            // of *[]byte, in which lines are written
 	maskKey  [16]byte             // of the addresses that strangers see; never changed
 	hall     *hall
+	programs *programs
 	started  time.Time
 }
 
@@ -98,7 +99,7 @@ func newLive(c *Config) *live {
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	h := newHall()
-	s := &Server{opt: opt, commands: commandTable(), hall: h, metrics: newMetrics(opt.Registerer, h), started: time.Now()}
+	s := &Server{opt: opt, commands: commandTable(), hall: h, programs: newPrograms(), metrics: newMetrics(opt.Registerer, h), started: time.Now()}
 	_, _ = rand.Read(s.maskKey[:]) // never fails
 	if opt.Cluster != nil {
 		copy(s.maskKey[:], opt.Accounts.Derive("respawnd masks of addresses in chat")) // as on the other nodes
@@ -119,6 +120,10 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		defer cancel()
 		links.Go(func() { l.serve(linked) })
 	}
+	var programs sync.WaitGroup
+	defer programs.Wait()
+	programs.Go(func() { s.servePrograms(ctx) })
+	defer func() { _ = s.programs.Close() }() // also if ln broke
 	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
 		Gate: s.gate, FirstByte: 2 * s.opt.LoginTime, Idle: forever, // the session's own deadlines come first
 		Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
@@ -156,7 +161,7 @@ func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 // sanctioned returns the restriction of a client in a channel; the empty name
 // stands for all of chat.
 func (s *Server) sanctioned(x *session, channel string) (banned, muted bool) {
-	if s.opt.Rules == nil {
+	if s.opt.Rules == nil || x.program {
 		return false, false
 	}
 	return s.opt.Rules.Check(chatrules.Who{Profile: x.profile, Addr: x.peer.Addr()}, channel)

@@ -47,7 +47,10 @@ type session struct {
 	began  time.Time
 	in     inbox
 	lines  int // before the sign-on
-	pace   *rate.Limiter
+
+	program bool // of this daemon: without limits, and an operator of each channel
+
+	pace *rate.Limiter
 
 	secure    bool   // after CRYPT
 	outCipher cipher // of the writer, before the sign-on of the session's goroutine
@@ -115,9 +118,12 @@ func (x *session) wake() { _ = x.conn.SetReadDeadline(time.Now()) }
 
 // ServeConn implements netserve.ConnHandler. It returns when the client has
 // disconnected or is disconnected, or ctx ends.
-func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
+func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) { s.serve(ctx, c, false) }
+
+// serve is ServeConn, also for a program of this daemon.
+func (s *Server) serve(ctx context.Context, c *netserve.Conn, program bool) {
 	now := time.Now()
-	x := &session{server: s, conn: c, peer: c.Peer(), out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
+	x := &session{server: s, conn: c, peer: c.Peer(), program: program, out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
 	if l := s.hall.links; l != nil {
 		x.serial = l.serial.Add(1)
 	}
@@ -153,7 +159,7 @@ func (x *session) run(ctx context.Context) error {
 }
 
 // banned reports whether the client is no longer served.
-func (x *session) banned() bool { return x.server.opt.Banned.Has(x.peer.Addr()) }
+func (x *session) banned() bool { return !x.program && x.server.opt.Banned.Has(x.peer.Addr()) }
 
 // next returns the next line, which is valid until the next call.
 func (x *session) next() ([]byte, error) {
@@ -467,7 +473,7 @@ func closingText(err error) string {
 // slowDown makes a client wait that spends too much on commands. Beyond the
 // allowances of its address and profile its connection ends.
 func (x *session) slowDown(weight int) error {
-	if weight == 0 || x.server.opt.Trusted.Has(x.peer.Addr()) {
+	if weight == 0 || x.program || x.server.opt.Trusted.Has(x.peer.Addr()) {
 		return nil
 	}
 	c, now := x.server.live.Load(), time.Now()

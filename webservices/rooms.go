@@ -60,7 +60,7 @@ func gameFileRoom(o *Options) room {
 	}
 	served := func(s games.Service) bool { return o.Served != nil && o.Served(s) == games.Running }
 	f := gamefiles.New(gamefiles.Options{
-		Config: o.Config.FilesConfig, Games: o.Games, Motd: motd, Mangler: served("mangler"), QuickMatch: served("quickmatch"),
+		Config: o.Config.FilesConfig, Games: o.Games, Motd: motd, Mangler: served("mangler"), QuickMatch: served("quickmatch") && served("peerchat"),
 	})
 	return room{find: f.Find, names: gamefiles.Names(), reload: func(c *Config) { f.Reload(c.FilesConfig) }}
 }

@@ -136,6 +136,7 @@ var ranks = map[string]int{
 	"probe/probetest":     5, // for tests
 	"qr2":                 5,
 	"relay":               5,
+	"quickmatch":          5,
 	"ssq":                 5,
 	"q3master":            5,
 	"utmaster":            5,

@@ -25,8 +25,11 @@ type index struct {
 	hidden []HiddenRoom
 	quake3 Quake3Index
 	files  []fileOf
-	bots   map[uint32]bool // profiles of QuickMatch
 	epic   epicIndex
+
+	quick    []int           // into games: those with a QuickMatch
+	bots     map[uint32]bool // their profiles
+	botNicks map[string]bool // their nicks in lower case
 }
 
 type roomAt struct {
@@ -247,7 +250,6 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 		byName: make(map[string]*Game, len(list)),
 		byRoom: make(map[uint32]roomAt),
 		base:   make(map[string]*Game),
-		bots:   make(map[uint32]bool),
 	}
 	slices.SortFunc(list, func(a, b Game) int { return strings.Compare(a.Name, b.Name) })
 	for i := range list {
@@ -263,11 +265,7 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 	idx.addAliases(probs)
 	idx.quake3.add(list)
 	idx.addFiles()
-	for i := range list {
-		if q := &list[i].QuickMatch; !q.IsZero() {
-			idx.bots[q.Profile] = true
-		}
-	}
+	idx.addQuickMatches(probs)
 	idx.epic = newEpicIndex(list)
 	return idx
 }

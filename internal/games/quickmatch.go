@@ -63,6 +63,42 @@ func (c *Catalog) QuickMatchProfile(id uint32) bool {
 	return idx != nil && idx.bots[id]
 }
 
+// QuickMatchNick reports whether a nick, in whatever case, is that of a program.
+func (c *Catalog) QuickMatchNick(nick string) bool {
+	idx := c.current.Load()
+	return idx != nil && len(nick) <= MaxBotNick && idx.botNicks[ascii.ToLower(nick)]
+}
+
+// QuickMatches returns the games with an automatic match.
+func (c *Catalog) QuickMatches() (list []Game) {
+	idx := c.current.Load()
+	if idx == nil {
+		return nil
+	}
+	for _, i := range idx.quick {
+		list = append(list, idx.games[i])
+	}
+	return list
+}
+
+// addQuickMatches collects the games with an automatic match. Two programs cannot
+// have one nick.
+func (idx *index) addQuickMatches(probs *problems) {
+	idx.bots, idx.botNicks = make(map[uint32]bool), make(map[string]bool)
+	for i := range idx.games {
+		g := &idx.games[i]
+		q, nick := &g.QuickMatch, ascii.ToLower(g.QuickMatch.Nick)
+		switch {
+		case q.IsZero():
+		case idx.botNicks[nick]:
+			probs.add(g.Source, g.Name, "quickmatch: another game has the nick %s", q.Nick)
+		default:
+			idx.bots[q.Profile], idx.botNicks[nick] = true, true
+			idx.quick = append(idx.quick, i)
+		}
+	}
+}
+
 // quickMatch reads the automatic match of a game.
 func (y *yamlReader) quickMatch(n *yaml.Node) (q QuickMatch) {
 	y.eachKey(n, func(key string, k, v *yaml.Node) {

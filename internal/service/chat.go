@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"net"
 
 	"github.com/respawnd/respawnd/operator"
 )
@@ -20,6 +21,14 @@ type Chat interface {
 	// Recheck looks at all members again: bans of addresses or rules of chat have
 	// changed.
 	Recheck()
+	// Dial connects a program of this daemon that is a client of chat. It signs on in
+	// clear text as other clients do, but no limits apply to it, it can have the nick
+	// and the profile of a games.QuickMatch, and it is an operator of each channel.
+	// It must always read, and waits until chat serves.
+	Dial(context.Context) (net.Conn, error)
+	// Owns reports whether a program for a channel belongs on this node, see Dial. In a
+	// cluster that is the node that the channel belongs to.
+	Owns(channel string) bool
 }
 
 // NoChat is the Chat of a daemon without chat.
@@ -50,3 +59,9 @@ func (NoChat) Said(string) ([]operator.ChatLine, error) { return nil, operator.E
 
 // Recheck implements Chat.
 func (NoChat) Recheck() {}
+
+// Dial implements Chat.
+func (NoChat) Dial(context.Context) (net.Conn, error) { return nil, operator.ErrNoChat }
+
+// Owns implements Chat.
+func (NoChat) Owns(string) bool { return false }

@@ -32,6 +32,7 @@ import (
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/relay"
+	"github.com/respawnd/respawnd/quickmatch"
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
@@ -74,6 +75,9 @@ type Config struct {
 	// Chat: the lobbies of games, with group rooms and staging rooms. IRC programs
 	// can join them.
 	Peerchat peerchat.Config `key:"peerchat"`
+	// Quick matches of Command & Conquer: Generals and Zero Hour: a program in their chat
+	// brings players together.
+	QuickMatch quickmatch.Config `key:"quickmatch"`
 	// CD key checks: game servers ask whether the key of a player is good.
 	CDKey cdkey.Config `key:"cdkey"`
 	// Statistics: games keep data of their players here, and game servers report

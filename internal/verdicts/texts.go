@@ -414,6 +414,18 @@ var texts = [...]text{
 		Cause:  "a request of the game about a match was refused",
 		Advice: "A session ends some time after its last use. If the report is invalid each time, report the game to the makers of this program.",
 	}},
+	QuickWaiting: {code: "waits for a match", message: "player waits for a quick match", Explanation: Explanation{
+		Cause: "the game searches for a quick match, and no waiting player fits yet",
+		Good:  true,
+	}},
+	QuickMatched: {code: "quick match", message: "player got a quick match", Explanation: Explanation{
+		Cause: "the game was sent a quick match; the players now connect to each other",
+		Good:  true,
+	}},
+	QuickRefused: {code: "search refused", message: "search for a quick match refused", Explanation: Explanation{
+		Cause:  "the game searched for a quick match in words that cannot be read",
+		Advice: "The log at level debug has them: report them to the makers of this program.",
+	}},
 	PortSame: {code: "port kept", message: "NAT helper: port kept", debug: true, Explanation: Explanation{
 		Cause: "the game asked how its port looks from outside, and the router of the player had not changed it",
 		Good:  true,

@@ -112,6 +112,9 @@ const (
 	MatchRefused
 	PortSame
 	PortChanged
+	QuickWaiting
+	QuickMatched
+	QuickRefused
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same

@@ -1,0 +1,175 @@
+package quickmatch
+
+import (
+	"context"
+	"crypto/rand"
+	"math/big"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/operator"
+)
+
+// name is that of the service in the log of verdicts.
+const name = "quickmatch"
+
+// lookEvery is the interval at which the service looks for games that need a program
+// here: the catalogue or the cluster may have changed, or a program ended.
+const lookEvery = 2 * time.Second
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	d := service.Descriptor{Title: "Quick matches", Stage: service.StageViews}
+	if c.Enabled {
+		d.Switch = "quickmatch.enabled"
+	}
+	return d
+}
+
+// Open implements service.Service. It opens no socket.
+func (c *Config) Open(_ context.Context, env *service.Env) (*service.Running, error) {
+	s := newServer(env.Chat, env.Games, env.Log, env.Registerer, env.Players)
+	s.live.Store(c)
+	return &service.Running{
+		Address: count{s}, Serve: s.serve, Close: func() error { return nil },
+		Reload: func(to service.Service) { s.live.Store(to.(*Config)) },
+	}, nil
+}
+
+// server keeps a program in the room of each game.
+type server struct {
+	chat    service.Chat
+	games   *games.Catalog
+	log     zerolog.Logger
+	metrics *metrics
+	players *verdicts.Log
+	live    atomic.Pointer[Config] // never nil
+
+	mu   sync.Mutex // guards the fields below
+	bots map[string]*running
+}
+
+// running is a program that runs, for what the catalogue said of its game then.
+type running struct {
+	key    string
+	cancel context.CancelFunc
+}
+
+// metrics are the counters of this package.
+type metrics struct {
+	waiting  *prometheus.GaugeVec // game
+	outcomes map[outcomeKind]prometheus.Counter
+}
+
+func newServer(chat service.Chat, catalog *games.Catalog, log zerolog.Logger, reg prometheus.Registerer, players *verdicts.Log) *server {
+	f := metric.With(reg)
+	m := &metrics{outcomes: make(map[outcomeKind]prometheus.Counter)}
+	m.waiting = f.NewGaugeVec(prometheus.GaugeOpts{Name: "respawnd_quickmatch_waiting", Help: "Players who wait for a quick match, by game."}, []string{"game"})
+	var kinds []string
+	for _, k := range outcomes() {
+		kinds = append(kinds, string(k))
+	}
+	events := f.Counters("respawnd_quickmatch_events_total", "What became of players' messages and searches.", "event", kinds...)
+	for _, k := range outcomes() {
+		m.outcomes[k] = events.WithLabelValues(string(k))
+	}
+	return &server{chat: chat, games: catalog, log: log, metrics: m, players: players, bots: make(map[string]*running)}
+}
+
+// serve keeps the programs until ctx ends.
+func (s *server) serve(ctx context.Context) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		s.look(ctx, &all)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// look starts the programs that belong here, and ends those that do not.
+func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wanted := make(map[string]bool)
+	for _, g := range s.games.QuickMatches() {
+		room, ok := g.QuickRoom()
+		if !ok || !s.chat.Owns(operator.GroupChannel(room.ID)) {
+			continue
+		}
+		key := strconv.FormatUint(uint64(room.ID), 10) + " " + g.QuickMatch.String()
+		if r := s.bots[g.Name]; r != nil {
+			if wanted[g.Name] = true; r.key != key {
+				r.cancel() // it begins again at the next look
+			}
+			continue
+		}
+		wanted[g.Name] = true
+		botCtx, cancel := context.WithCancel(ctx)
+		s.bots[g.Name] = &running{key, cancel}
+		all.Go(func() { s.play(botCtx, g, room) })
+	}
+	for game, r := range s.bots {
+		if !wanted[game] {
+			r.cancel()
+		}
+	}
+}
+
+// play plays the program of a game until ctx or the program ends.
+func (s *server) play(ctx context.Context, g games.Game, room games.Room) {
+	defer func() {
+		s.metrics.waiting.DeleteLabelValues(g.Name)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bots[g.Name].cancel()
+		delete(s.bots, g.Name)
+	}()
+	conn, err := s.chat.Dial(ctx)
+	if err != nil {
+		s.log.Debug().Str("game", g.Name).Err(err).Msg("chat is not there for quick matches")
+		return
+	}
+	b := newBot(g, room, conn)
+	b.log, b.metrics, b.players, b.live = s.log, s.metrics, s.players, s.live.Load
+	c := s.live.Load()
+	b.machine = newMachine(limits{c.Announce, c.MaxPlayers}, randomBelow)
+	if err := b.run(ctx); ctx.Err() == nil {
+		s.log.Warn().Str("game", g.Name).Err(err).Msg("the program of quick matches left chat and comes again")
+	}
+}
+
+// randomBelow returns a random number from 0 to n-1.
+func randomBelow(n int) int {
+	v, _ := rand.Int(rand.Reader, big.NewInt(int64(n))) // never fails
+	return int(v.Int64())
+}
+
+// count says on how many games a server works.
+type count struct{ s *server }
+
+// String implements fmt.Stringer.
+func (c count) String() string {
+	n := len(c.s.games.QuickMatches())
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 game"
+	}
+	return strconv.Itoa(n) + " games"
+}
