@@ -52,6 +52,7 @@ func (x *session) joinOne(name, key string) {
 		x.answer(n, text, name)
 		return
 	}
+	first := !x.program && x.server.onlyPrograms(c)
 	m := h.join(u, name, time.Now())
 	m.op = m.op || moderator
 	m.owner = m.owner || moderator
@@ -69,7 +70,7 @@ func (x *session) joinOne(name, key string) {
 			h.links.tellModes(m.channel, nil, u, changes)
 		}
 	}
-	if c == nil && x.server.opt.Up != nil {
+	if first && x.server.opt.Up != nil {
 		x.server.opt.Up(name)
 	}
 }

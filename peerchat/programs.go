@@ -75,6 +75,20 @@ type programHandler struct{ *Server }
 // ServeConn implements netserve.ConnHandler.
 func (h programHandler) ServeConn(ctx context.Context, c *netserve.Conn) { h.serve(ctx, c, true) }
 
+// onlyPrograms reports whether no player is in a channel, of whatever node; nil: it has
+// no members. The lock of the hall is held.
+func (s *Server) onlyPrograms(c *channel) bool {
+	if c == nil {
+		return true
+	}
+	for _, m := range c.members {
+		if !s.opt.Games.QuickMatchNick(m.user.nick) {
+			return false
+		}
+	}
+	return true
+}
+
 // Owns implements service.Chat.
 func (s *Server) Owns(channel string) bool {
 	h := s.hall

@@ -73,6 +73,8 @@ func TestProgram(t *testing.T) {
 		o.Banned = func(a netip.Addr) bool { return a == programAddr.AddrPort().Addr().Next() }
 	})
 	p := dialProgram(t, f.server)
+	var up []string // of calls under the lock of the hall
+	f.server.opt.Up = func(channel string) { up = append(up, channel) }
 	p.send("USER X1lsaFvqsX|17461195 127.0.0.1 peerchat.gamespy.com :bot", "NICK Bot")
 	p.until(" 001 Bot :")
 	p.send("JOIN #GPG!12")
@@ -107,6 +109,11 @@ func TestProgram(t *testing.T) {
 		p.send(fmt.Sprint("PRIVMSG Ann :", i))
 	}
 	player.until("PRIVMSG Ann :199")
+	p.send("JOIN #GPG!12") // again
+	p.until(" 366 ")
+	if len(up) != 1 || up[0] != "#GPG!12" {
+		t.Errorf("rooms with a first player: %q, want that of Ann", up)
+	}
 	if !f.server.Owns("#GPG!12") {
 		t.Error("a lone node does not own its rooms")
 	}
