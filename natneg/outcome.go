@@ -205,8 +205,9 @@ func (s *Server) tell(o *outcome) {
 			Game: o.game, KindA: o.nats[0], KindB: o.nats[1], Way: way, Server: o.clients[1].addrPort(),
 		})
 	}
-	for _, c := range o.clients {
+	for i, c := range o.clients {
 		if c.known() {
+			s.opt.Meetings.Saw(c.addrPort().Addr(), o.nats[i])
 			s.opt.Verdicts.NotePlayer(name, c.addrPort().Addr(), o.game, o.verdict())
 			if s.opt.Met != nil && o.result == resultConnected {
 				s.opt.Met(c.addrPort())

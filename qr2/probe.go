@@ -149,6 +149,20 @@ func (s *Server) queueAll(now time.Time) {
 	}
 }
 
+// Recheck queues a host to be probed at once. It returns false if hosts are not probed,
+// or the host does not report to this node.
+func (s *Server) Recheck(srv *master.Server) bool {
+	if !s.opt.Probe || srv.Origin != master.FromQR2 || srv.Restored || srv.Node != "" {
+		return false
+	}
+	g, _ := s.opt.Games.Lookup(srv.Game)
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.probes.add(srv.Key, srv.Via, g.QueryChallenge(), now)
+	return true
+}
+
 // ask sends the query "all keys", or the address check for hosts that answer no
 // query without it, from each address that it has not answered.
 func (s *Server) ask(w netserve.PacketWriter, vantages []vantage, j *probeJob) {

@@ -191,6 +191,31 @@ func TestRelayedHost(t *testing.T) {
 	})
 }
 
+func TestRecheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.host("192.0.2.1:6500")
+		h.register()
+		in.pass(10 * time.Second) // the probe was not answered
+		in.probe.Take()
+		srv, _ := in.list.Get(h.key())
+		if srv.Findings.Reached != master.ReachedNo || !in.Recheck(srv) || !in.Recheck(srv) { // the second adds nothing
+			t.Fatalf("reached %v, or not tested", srv.Findings.Reached)
+		}
+		q := h.probed(t)
+		if !h.tell(h, reply(KindQuery, number(q), "hostname\x00x\x00\x00")) || !h.reachable() {
+			t.Error("the host is not reachable after its answer")
+		}
+		for name, other := range map[string]master.Server{
+			"of another origin": {Origin: master.FromValve}, "of before a restart": {Restored: true}, "of another node": {Node: "b"},
+		} {
+			if in.Recheck(&other) {
+				t.Errorf("a server %s was tested", name)
+			}
+		}
+	})
+}
+
 func TestAnswersThatProveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)

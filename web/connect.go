@@ -18,6 +18,7 @@ type connectView struct {
 	Services []Service
 	Choices  []choiceView // of games that look up names; none if nothing answers to those, or there are too many
 	SiteURL  string       // of this site, for others; empty if unknown
+	You      *youView
 }
 
 // choiceView is a game to be chosen.
@@ -25,10 +26,15 @@ type choiceView struct{ Name, Title string }
 
 // serveConnect answers /connect.
 func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store") // it is about the visitor
 	v := connectView{Frame: s.site.CopyFrame("How to connect", page.Connect), Services: s.services(), SiteURL: s.siteURL(r)}
 	v.Preview = s.site.Preview(s.site.Base()+"/connect", "How games and game servers find this site.")
 	if a := s.gameAddress(r); a.IsValid() {
 		v.Address = a.String()
+	}
+	v.You = s.you(r)
+	if v.You.Asked {
+		w.Header().Set("Refresh", checkTime+"; url="+s.site.Base()+"/connect#you")
 	}
 	v.Running = runningOf(v.Services)
 	if v.Running.GameSpy {

@@ -626,7 +626,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		Rules: []string{"hostname", "One"}, Players: [][]string{{"player_"}, {"Ann"}}, Teams: [][]string{{"team_t"}, {"Red"}},
 	})
 	f.sample(time.Now())
-	for _, target := range []string{"/", "/servers", "/servers?q=x", serverPath, "/charts", "/games", "/games/gmtest", "/games/gmtest?ip=x", "/why", "/nothing"} {
+	for _, target := range []string{"/", "/servers", "/servers?q=x", serverPath, "/connect", "/charts", "/games", "/games/gmtest", "/games/gmtest?ip=x", "/why", "/nothing"} {
 		t.Run(target, func(t *testing.T) { webtest.CheckFit(t, f.Get(target).Body.String()) })
 	}
 }

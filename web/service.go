@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,13 +53,14 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 			History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
 			Chat: chatOf(env), Rooms: env.Rooms, Stats: env.Store,
 			Served: env.Served, Started: env.Started, Version: env.Version, Master: env.Master,
+			Verdicts: env.Servers, Players: env.Players, Meetings: env.Meetings, Relays: func() bool { return relays(env) },
 		},
 		Focus: env.Focus, Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
-		Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env, a) },
+		Recheck: env.Recheck, Banned: func(a netip.Addr) []string { return banWords(env, a) },
 		Accounts: account.Options{
 			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private, Mail: env.Mail,
 		},
@@ -72,6 +74,14 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	})
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	return r, nil
+}
+
+// relayService is the service that relays players whose routers do not let them meet.
+const relayService = "relay"
+
+// relays reports whether players are relayed.
+func relays(env *service.Env) bool {
+	return slices.ContainsFunc(env.Opened(), func(s service.Opened) bool { return s.Name == relayService })
 }
 
 // chatOf returns the chat of a daemon, nil if games cannot use it.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/account"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/docs"
@@ -40,8 +40,8 @@ type Options struct {
 	Focus []string
 	// Prober asks the server of a page about itself; nil: no server is asked.
 	Prober Prober
-	// Verdicts are the verdicts on game servers; nil: none are known.
-	Verdicts *verdicts.Log
+	// Recheck has servers tested for whether they let in strangers; nil: none are.
+	Recheck func(*master.Server) bool
 	// Banned describes the ban of an address; nil: none is banned.
 	Banned func(netip.Addr) []string
 	// Trusted returns whether the bounds per address do not apply to a visitor; nil:
@@ -73,6 +73,7 @@ type Server struct {
 	own       *ownAddress
 	charts    *charts
 	badges    badges
+	doctor    *doctor
 	handler   http.Handler
 }
 
@@ -86,10 +87,10 @@ func New(opt Options) *Server {
 		opt.History = history.NewBook()
 	}
 	public := opt.Config.PublicURL
-	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges()}
+	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges(), doctor: newDoctor(public)}
 	s.templates = s.site.Parse(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts")
 	s.Front = front.New(front.Options{
-		Trusted: opt.Trusted, TakesForms: func(path string) bool { return s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
+		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
 	})
 	s.charts = newCharts(opt.History)
@@ -114,7 +115,7 @@ func (s *Server) Reload(c *Config) {
 // DropReasons returns the reasons under which the service counts refusals, for
 // netserve.NewMetrics.
 func DropReasons() []string {
-	return slices.Concat(front.DropReasons(), api.DropReasons(), account.DropReasons())
+	return slices.Concat(front.DropReasons(), api.DropReasons(), account.DropReasons(), []string{dropCheck})
 }
 
 // routes returns every path that is served.
@@ -127,6 +128,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/servers/{id}/badge.svg", Serve: s.serveBadge},
 		{Pattern: "/players", Serve: s.servePlayers},
 		{Pattern: "/connect", Serve: s.serveConnect},
+		{Pattern: checkPath, Serve: s.serveCheck},
 		{Pattern: "/connect/qr.svg", Serve: s.serveSiteQR},
 		{Pattern: "/games", Serve: s.serveGames},
 		{Pattern: "/games/{name}", Serve: s.serveGame},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/natcheck"
+	"github.com/respawnd/respawnd/internal/services"
 )
 
 const checkNATHelp = `Finds out what stands between this computer and the internet, with the help of a
@@ -21,9 +22,9 @@ in, whether it keeps port numbers and leads its own public address back. Then it
 who can join a server on this computer, which servers can be joined from here, and what
 to change.
 
-ADDRESS is the server, HOST or HOST:PORT. With the addresses of its natneg2 and natneg3
-the answers are surer; those of a name are found by themselves, as natneg1.NAME and so
-on. Nothing is registered. It fails if the server does not answer.`
+ADDRESS is the server, HOST or HOST:PORT; the port is that of the configuration, else
+27901. With the addresses of its natneg2 and natneg3 the answers are surer; those of a
+name are found by themselves, as natneg1.NAME and so on. Nothing is registered. It fails if the server does not answer.`
 
 // natnegPort is where games expect NAT negotiation.
 const natnegPort = 27901
@@ -40,7 +41,11 @@ func (p *program) checkNATCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), checkNATTime)
 			defer cancel()
-			servers, err := natServers(ctx, net.DefaultResolver.LookupNetIP, args)
+			cfg, _, err := p.load()
+			if err != nil {
+				return p.listMistakes(err)
+			}
+			servers, err := natServers(ctx, net.DefaultResolver.LookupNetIP, args, natPort(cfg))
 			if err != nil {
 				return err
 			}
@@ -57,14 +62,23 @@ func (p *program) checkNATCommand() *cobra.Command {
 	return p.jsonFlag(cmd)
 }
 
+// natPort returns the port of NAT negotiation in the configuration, else the usual one.
+func natPort(cfg *services.Config) uint16 {
+	_, digits, err := net.SplitHostPort(cfg.NATNeg.Listen)
+	if n, bad := strconv.ParseUint(digits, 10, 16); err == nil && bad == nil && n != 0 {
+		return uint16(n)
+	}
+	return natnegPort
+}
+
 // lookupFunc resolves a name.
 type lookupFunc func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 // natServers returns the addresses that were named, natneg1 first, or those of one
 // name.
-func natServers(ctx context.Context, lookup lookupFunc, args []string) (servers []netip.AddrPort, err error) {
+func natServers(ctx context.Context, lookup lookupFunc, args []string, usual uint16) (servers []netip.AddrPort, err error) {
 	for _, arg := range args {
-		host, port, err := splitPort(arg, natnegPort)
+		host, port, err := splitPort(arg, usual)
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ func TestNATServers(t *testing.T) {
 		"named.test":            "192.0.2.1:27901 192.0.2.2:27901 192.0.2.3:27901",
 		"partly.test":           "192.0.2.9:27901",
 	} {
-		got, err := natServers(t.Context(), lookup, strings.Fields(args))
+		got, err := natServers(t.Context(), lookup, strings.Fields(args), natnegPort)
 		var words []string
 		for _, s := range got {
 			words = append(words, s.String())
@@ -81,7 +81,7 @@ func TestNATServers(t *testing.T) {
 		}
 	}
 	for _, args := range []string{"none.test", "one.test none.test", "192.0.2.1:0", "192.0.2.1:65536", ":5", "2001:db8::1", "[2001:db8::1]:5"} {
-		if got, err := natServers(t.Context(), lookup, strings.Fields(args)); err == nil {
+		if got, err := natServers(t.Context(), lookup, strings.Fields(args), natnegPort); err == nil {
 			t.Errorf("%s: %v, want an error", args, got)
 		}
 	}

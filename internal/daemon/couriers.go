@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -17,7 +18,7 @@ func (d *Daemon) makeCourier() {
 		return
 	}
 	d.courier = courier.New(courier.Options{
-		Bus: d.cluster, List: d.registry, Messenger: lateMessenger{&d.keepers}, Met: d.keepers.met,
+		Bus: d.cluster, List: d.registry, Messenger: lateMessenger{&d.keepers}, Met: d.keepers.met, Relayed: d.keepers.relayed,
 		Ask:    func(ctx context.Context, a netip.AddrPort) (query.Status, error) { return d.asker.Asker.Status(ctx, a) },
 		Remove: d.removeServers, Log: d.log.With().Str("service", "cluster").Logger(), Registerer: d.metrics,
 	})
@@ -49,6 +50,17 @@ func (d *Daemon) met(a netip.AddrPort) {
 		return
 	}
 	d.keepers.met(a)
+}
+
+// relayed notes the server of a pair of players that play through a relay.
+func (d *Daemon) relayed(o meeting.Outcome) {
+	switch {
+	case o.Way != meeting.Relayed:
+	case d.courier != nil:
+		d.courier.Relayed(o.Server)
+	default:
+		d.keepers.relayed(o.Server)
+	}
 }
 
 // lateMessenger is the Messenger of services that are opened later.

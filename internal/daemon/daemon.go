@@ -122,6 +122,7 @@ func (d *Daemon) open(ctx context.Context) error {
 	d.makeShared(s, d.log)
 	d.measure()
 	d.keepers.verdicts = d.servers
+	d.meetings.Follow(d.relayed)
 	d.registry.SetLimits(d.limits(s))
 	d.makeList(s)
 	if err := d.load(ctx, s); err != nil {
@@ -368,7 +369,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 	env := &service.Env{
 		Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
-		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, FileBans: d.keepers.fileBans,
+		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, Recheck: d.keepers.recheck, FileBans: d.keepers.fileBans,
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,
 		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },

@@ -73,6 +73,21 @@ func (k *keepers) met(a netip.AddrPort) {
 	}
 }
 
+// relayed notes that players reached the server at an address through a relay.
+func (k *keepers) relayed(a netip.AddrPort) {
+	for _, one := range k.all {
+		if one.Relayed != nil {
+			one.Relayed(a)
+		}
+	}
+}
+
+// recheck is service.Env.Recheck.
+func (k *keepers) recheck(s *master.Server) bool {
+	test := k.of(s.Origin).Recheck
+	return test != nil && test(s)
+}
+
 // exempt reports whether the list's limits per address do not apply to an
 // address.
 func (k *keepers) exempt(a netip.Addr) bool {

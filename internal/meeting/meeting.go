@@ -1,13 +1,15 @@
 // Package meeting describes how two players behind routers reached each other, and
 // counts that by the kinds of their routers.
 //
-// It negotiates nothing and keeps no addresses.
+// It negotiates nothing. The counts have no addresses; what is kept of an address is the
+// kind of its router, for an hour.
 package meeting
 
 import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Kind is how the router of a player maps ports, reduced to the cases that matter
@@ -66,9 +68,26 @@ type Count struct {
 // Recorder counts outcomes. A nil Recorder counts nothing. It may be used
 // concurrently.
 type Recorder struct {
+	Sightings
+
 	mu        sync.Mutex // guards the fields below
 	counts    [Kinds][Kinds][Ways]uint64
 	followers []func(Outcome)
+}
+
+// Saw keeps the kind of router of a player's address.
+func (r *Recorder) Saw(a netip.Addr, k Kind) {
+	if r != nil {
+		r.See(a, k, time.Now())
+	}
+}
+
+// Of returns what was seen of the router of an address within an hour.
+func (r *Recorder) Of(a netip.Addr, now time.Time) (Sighting, bool) {
+	if r == nil {
+		return Sighting{}, false
+	}
+	return r.Sightings.Of(a, now)
 }
 
 // Note counts an outcome and passes it to the followers.

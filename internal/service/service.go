@@ -82,9 +82,12 @@ type Running struct {
 type Keeper struct {
 	Origin master.Origin // of its servers
 
-	Expired  func(*master.Server)  // a server was silent for too long and has left the list
-	Replaced func(*master.Server)  // a server was removed from the list for a new one
-	Met      func(netip.AddrPort)  // players reached the server at an address by NAT negotiation
+	Expired  func(*master.Server) // a server was silent for too long and has left the list
+	Replaced func(*master.Server) // a server was removed from the list for a new one
+	Met      func(netip.AddrPort) // players reached the server at an address by NAT negotiation
+	Relayed  func(netip.AddrPort) // players reached the server at an address through a relay
+	// Recheck tests at once whether the server lets in strangers; false: it cannot.
+	Recheck  func(*master.Server) bool
 	Exempt   func(netip.Addr) bool // reports whether the list's limits per address do not apply
 	Unlisted func() []Unlisted     // servers that it knows but does not list
 	// FileBans returns the lines of its ban files that cover an address, all of them
@@ -168,6 +171,9 @@ type Env struct {
 	// Met notes that players reached the server at an address, if there is one,
 	// by NAT negotiation.
 	Met func(netip.AddrPort)
+	// Recheck has a listed server tested at once for whether it lets in strangers. It
+	// returns false if nothing tests servers of its origin.
+	Recheck func(*master.Server) bool
 	// Meetings counts how players who negotiated reached each other, on this node.
 	Meetings *meeting.Recorder
 

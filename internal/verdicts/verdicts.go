@@ -117,6 +117,16 @@ const (
 	QuickRefused
 )
 
+// OnReach reports whether v says how a listed server is reached.
+func (v Verdict) OnReach() bool {
+	switch v {
+	case Reachable, PerhapsReachable, Unreachable, Negotiated, ReachedByRelay:
+		return true
+	default:
+		return false
+	}
+}
+
 // Outdates reports whether v makes the advice of an earlier verdict of the same
 // service on the same server useless. OnlyHere stays valid while the server is
 // listed, because it depends on the address only. A server whose reports cannot be

@@ -49,6 +49,8 @@ type Options struct {
 	Messenger master.Messenger
 	// Met notes that players reached the server at an address; nil: ignored.
 	Met func(netip.AddrPort)
+	// Relayed notes that they reached it through a relay; nil: ignored.
+	Relayed func(netip.AddrPort)
 	// Ask queries the server under a public address; nil: not possible.
 	Ask func(context.Context, netip.AddrPort) (query.Status, error)
 	// Remove takes the servers under a public address off the list and returns how
@@ -96,7 +98,8 @@ const (
 // Run answers other nodes until ctx ends.
 func (c *Courier) Run(ctx context.Context) {
 	for _, cancel := range []func(){
-		c.opt.Bus.Handle(subjectMessage, c.takeMessage), c.opt.Bus.Subscribe(subjectMet, c.takeMet),
+		c.opt.Bus.Handle(subjectMessage, c.takeMessage), c.opt.Bus.Subscribe(subjectMet, c.takeNote(c.opt.Met)),
+		c.opt.Bus.Subscribe(subjectRelayed, c.takeNote(c.opt.Relayed)),
 		c.opt.Bus.Handle(subjectAsk, c.takeAsk), c.opt.Bus.Handle(subjectRemove, c.takeRemove),
 	} {
 		defer cancel()
@@ -229,30 +232,37 @@ func (c *Courier) takeMessage(_ context.Context, _ string, data []byte) ([]byte,
 
 // Met notes that players reached the server at an address by NAT negotiation, on the
 // node of the server.
-func (c *Courier) Met(a netip.AddrPort) {
+func (c *Courier) Met(a netip.AddrPort) { c.note(a, subjectMet, c.opt.Met) }
+
+// Relayed notes that players reached the server at an address through a relay, on the
+// node of the server.
+func (c *Courier) Relayed(a netip.AddrPort) { c.note(a, subjectRelayed, c.opt.Relayed) }
+
+// note calls here if the server reports to this node, and else informs its node.
+func (c *Courier) note(a netip.AddrPort, subject string, here func(netip.AddrPort)) {
 	s, ok := c.opt.List.AtAny(a)
 	switch {
 	case !ok:
 	case s.Node == "":
-		c.met(a)
+		if here != nil {
+			here(a)
+		}
 	default:
-		if err := c.opt.Bus.Send(s.Node, subjectMet, appendAddress(nil, a)); err != nil {
+		if err := c.opt.Bus.Send(s.Node, subject, appendAddress(nil, a)); err != nil {
 			c.opt.Log.Debug().Err(err).Str("node", s.Node).Msg("a node was not informed that players reached its server")
 		}
 	}
 }
 
-func (c *Courier) met(a netip.AddrPort) {
-	if c.opt.Met != nil {
-		c.opt.Met(a)
-	}
-}
-
-// takeMet notes what another node learned.
-func (c *Courier) takeMet(_ string, data []byte) {
-	if a, err := parseAddress(data); err == nil {
+// takeNote returns a function that notes what another node learned.
+func (c *Courier) takeNote(here func(netip.AddrPort)) func(string, []byte) {
+	return func(_ string, data []byte) {
+		a, err := parseAddress(data)
+		if err != nil || here == nil {
+			return
+		}
 		if s, ok := c.opt.List.At(a); ok && s.Node == "" {
-			c.met(a)
+			here(a)
 		}
 	}
 }

@@ -90,6 +90,11 @@ func (w *world) start(name string) {
 			defer h.mu.Unlock()
 			h.met = append(h.met, a)
 		},
+		Relayed: func(a netip.AddrPort) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.met = append(h.met, netip.AddrPortFrom(a.Addr(), a.Port()+1))
+		},
 		Ask: func(_ context.Context, a netip.AddrPort) (query.Status, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -254,6 +259,22 @@ func TestMetReachesTheNodeOfTheServer(t *testing.T) {
 		w.nodes["c"].Met(netip.MustParseAddrPort("203.0.113.99:1")) // no server
 		time.Sleep(time.Second)
 		for name, want := range map[string][]netip.AddrPort{"a": nil, "b": {source, source}, "c": nil} {
+			if got := w.nodes[name].noted(); !slices.Equal(got, want) {
+				t.Errorf("node %s noted %v, want %v", name, got, want)
+			}
+		}
+	})
+}
+
+func TestRelayedReachesTheNodeOfTheServer(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.report("b")
+		w.nodes["a"].Relayed(source)
+		w.nodes["b"].Relayed(source)
+		w.nodes["c"].Relayed(netip.MustParseAddrPort("203.0.113.99:1")) // no server
+		time.Sleep(time.Second)
+		other := netip.AddrPortFrom(source.Addr(), source.Port()+1)
+		for name, want := range map[string][]netip.AddrPort{"a": nil, "b": {other, other}, "c": nil} {
 			if got := w.nodes[name].noted(); !slices.Equal(got, want) {
 				t.Errorf("node %s noted %v, want %v", name, got, want)
 			}

@@ -12,6 +12,7 @@ import (
 const (
 	subjectMessage = "servers.message" // request: a message; answer: a code
 	subjectMet     = "servers.met"     // an address
+	subjectRelayed = "servers.relayed" // an address
 	subjectAsk     = "servers.ask"     // request: an address; answer: query.Status as JSON
 	subjectRemove  = "servers.remove"  // request: an address; answer: the number of servers, at most 255
 )

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,8 +15,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/webtest"
@@ -91,7 +95,14 @@ func (d *document) stream(path string, response webtest.Object, text string) {
 
 // described is a service with one of everything.
 func described(t *testing.T) *fixture {
-	f := newFixture(t, func(o *Options) { o.Domains, o.Stats = []string{"gamespy.com", "example.org"}, webtest.NewStats() })
+	f := newFixture(t, func(o *Options) {
+		o.Domains, o.Stats = []string{"gamespy.com", "example.org"}, webtest.NewStats()
+		o.Verdicts, o.Players, o.Meetings = verdicts.NewLog(zerolog.Nop(), 0), verdicts.NewLog(zerolog.Nop(), 0), new(meeting.Recorder)
+	})
+	here := netip.MustParseAddrPort("192.0.2.1:6500") // the address of the requests
+	f.api.opt.Verdicts.Note("qr2", here, "gmtest", verdicts.Unreachable)
+	f.api.opt.Players.NotePlayer("natneg", here.Addr(), "gmtest", verdicts.NotMet)
+	f.api.opt.Meetings.Saw(here.Addr(), meeting.Symmetric)
 	rich := webtest.Listed{
 		Rules:   []string{"hostname", "h", "hostport", "7777", "mapname", "m", "numplayers", "2", "maxplayers", "8"},
 		Players: [][]string{{"player_"}, {"a"}}, Teams: [][]string{{"team_t"}, {"Red"}},
@@ -257,6 +268,10 @@ func TestOpenAPIAnswers(t *testing.T) {
 	f.api.lister.master = "abcdef"
 	d.answer("/servers", f.Get("/api/v1/servers"))
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/qr2-192.0.2.3-1/history"))
+	for port := range maxServersHere {
+		f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.1:%d", 7000+port)})
+	}
+	d.answer("/connection", f.Get("/api/v1/connection"))
 	d.nothingUnseen()
 }
 

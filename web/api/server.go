@@ -10,7 +10,9 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
 )
@@ -38,7 +40,14 @@ type Options struct {
 	// Rooms returns the group rooms of a game that are not in the catalogue; nil: none.
 	Rooms func(game string) []games.Room
 	// Stats are the scores and data of players; nil: there are none.
-	Stats   Stats
+	Stats Stats
+	// Verdicts are those on game servers, Players those on players; nil: none are known.
+	Verdicts *verdicts.Log
+	Players  *verdicts.Log
+	// Meetings has the kinds of routers of players; nil: none are known.
+	Meetings *meeting.Recorder
+	// Relays returns whether players are relayed; nil: they are not.
+	Relays  func() bool
 	Started time.Time // of the daemon
 	Version string    // of the program; may be empty
 }
@@ -90,6 +99,7 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/api/v1/servers.jsonl", Serve: s.serveLines},
 		{Pattern: "/api/v1/servers/{id}", Serve: s.serveServer},
 		{Pattern: "/api/v1/servers/{id}/history", Serve: s.serveHistory},
+		{Pattern: "/api/v1/connection", Serve: s.serveConnection},
 		{Pattern: "/api/v1/games", Serve: s.serveGames},
 		{Pattern: "/api/v1/games/{name}", Serve: s.serveGame},
 		{Pattern: "/api/v1/games/{name}/ranking", Serve: s.serveRanking},
