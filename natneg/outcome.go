@@ -209,7 +209,7 @@ func (s *Server) tell(o *outcome) {
 		if c.known() {
 			s.opt.Meetings.Saw(c.addrPort().Addr(), o.nats[i])
 			s.opt.Verdicts.NotePlayer(name, c.addrPort().Addr(), o.game, o.verdict())
-			if s.opt.Met != nil && o.result == resultConnected {
+			if s.opt.Met != nil && o.result == resultConnected && !o.relayed {
 				s.opt.Met(c.addrPort())
 			}
 		}
