@@ -2,6 +2,7 @@ package gpcm
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/cluster"
@@ -28,21 +29,42 @@ type knownRelation struct {
 }
 
 // relation returns the relation of the client to another profile. A cached one
-// is used unless a session has changed buddies or blocks since.
+// is used unless a session has changed buddies or blocks since, and in any case while the
+// database is away: those who were talking continue, and relations do not change.
 func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.Time) (storage.Relation, error) {
 	version := x.server.relations.Load()
-	for i := range x.known.entries {
-		if e := &x.known.entries[i]; e.to == to && e.version == version && now.Sub(e.read) < knownLife {
-			return e.relation, nil
-		}
+	if e := x.known.of(to); e != nil && e.version == version && now.Sub(e.read) < knownLife {
+		return e.relation, nil
 	}
 	relation, err := x.server.opt.Store.Relation(ctx, x.profile, to)
 	if err != nil {
+		if e := x.known.of(to); e != nil && errors.Is(err, storage.ErrUnavailable) {
+			return e.relation, nil
+		}
 		return relation, err
 	}
-	x.known.entries[x.known.next] = knownRelation{to, relation, version, now}
-	x.known.next = (x.known.next + 1) % maxKnown
+	x.known.put(knownRelation{to, relation, version, now})
 	return relation, nil
+}
+
+// of returns the relation to a profile as it was read last; nil: it is not cached.
+func (k *knownRelations) of(to storage.ProfileID) *knownRelation {
+	for i := range k.entries {
+		if e := &k.entries[i]; e.to == to {
+			return e
+		}
+	}
+	return nil
+}
+
+// put replaces the relation to the same profile, or the oldest one.
+func (k *knownRelations) put(r knownRelation) {
+	if e := k.of(r.to); e != nil {
+		*e = r
+		return
+	}
+	k.entries[k.next] = r
+	k.next = (k.next + 1) % maxKnown
 }
 
 // relationsChanged makes sessions read relations again, on all nodes.
