@@ -47,6 +47,9 @@ func (w *World) Add(space string) {
 	w.In(space, "ip", "link", "set", "lo", "up")
 }
 
+// Name returns the name that the system has for a namespace.
+func (w *World) Name(space string) string { return w.prefix + space }
+
 // Link joins two namespaces with a cable between two new devices, which have no
 // addresses yet.
 func (w *World) Link(a, deviceA, b, deviceB string) {

@@ -16,6 +16,7 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ import (
 const adminTimeout = time.Minute
 
 // shared starts the server of Database and Prepared.
-var shared = sync.OnceValues(func() (*Server, error) { return newServer() })
+var shared = sync.OnceValues(func() (*Server, error) { return newServer(netip.AddrFrom4([4]byte{127, 0, 0, 1})) })
 
 // Database creates an empty database on the server that all tests of the binary share
 // and returns its URL, which names the Unix socket. The database is dropped with the end
@@ -62,8 +63,15 @@ func sharedServer(tb testing.TB) *Server {
 // with the end of the test.
 func New(tb testing.TB) *Server {
 	tb.Helper()
+	return NewAt(tb, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+}
+
+// NewAt is New on another address of this machine than the loopback one. Everyone who
+// reaches the address has all rights: it should be one of a network namespace.
+func NewAt(tb testing.TB, at netip.Addr) *Server {
+	tb.Helper()
 	find(tb)
-	s, err := newServer()
+	s, err := newServer(at)
 	if err != nil {
 		tb.Fatalf("PostgreSQL for tests: %v", err)
 	}
@@ -74,6 +82,7 @@ func New(tb testing.TB) *Server {
 // Server is a PostgreSQL server.
 type Server struct {
 	dir  string // the socket, the log and folder data
+	at   netip.Addr
 	port int
 	end  func() // stops it and removes the folder
 
@@ -86,7 +95,7 @@ type Server struct {
 // Dir returns the folder of the Unix socket.
 func (s *Server) Dir() string { return s.dir }
 
-// Port returns the TCP port on the loopback address. It stays the same after Stop and
+// Port returns the TCP port. It stays the same after Stop and
 // Start.
 func (s *Server) Port() int { return s.port }
 
@@ -104,7 +113,7 @@ func (s *Server) TCP(socket string) string {
 	if err != nil {
 		panic(err)
 	}
-	return fmt.Sprintf("postgres://%s:unused@127.0.0.1:%d%s?sslmode=disable", superuser, s.port, u.Path)
+	return fmt.Sprintf("postgres://%s:unused@%v:%d%s?sslmode=disable", superuser, s.at, s.port, u.Path)
 }
 
 // Database creates an empty database and returns its URL. It is dropped with the end of
@@ -189,7 +198,7 @@ func (s *Server) Start(tb testing.TB) {
 // settings are those of the server's command line, in the words of postgresql.conf.
 func (s *Server) settings() string {
 	all := []string{
-		"listen_addresses=127.0.0.1",
+		"listen_addresses=" + s.at.String(),
 		fmt.Sprintf("port=%d", s.port),
 		"unix_socket_directories=" + s.dir,
 		"fsync=off",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,13 +77,13 @@ func find(tb testing.TB) {
 }
 
 // newServer creates a server in a new temporary folder and starts it.
-func newServer() (*Server, error) {
+func newServer(at netip.Addr) (*Server, error) {
 	// The path of a socket is short: at most 107 characters.
 	dir, err := os.MkdirTemp("", "pgtest")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, prepared: make(map[string]string)}
+	s := &Server{dir: dir, at: at, prepared: make(map[string]string)}
 	if err := own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -93,18 +94,35 @@ func newServer() (*Server, error) {
 		s.close()
 		return nil, err
 	}
-	if err := s.firstStart(); err != nil {
+	err = s.open()
+	if err == nil {
+		err = s.firstStart()
+	}
+	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
+// open admits clients of other addresses than the loopback one, if the server has one.
+func (s *Server) open() error {
+	if s.at.IsLoopback() {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(s.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("host all all all trust\n")
+	return errors.Join(err, f.Close())
+}
+
 // firstStart starts the server on a port that is free now. Another process may take it
 // before the server does, so it tries more than one.
 func (s *Server) firstStart() error {
 	for try := 1; ; try++ {
-		port, err := freePort()
+		port, err := freePort(s.at)
 		if err != nil {
 			return err
 		}
@@ -115,9 +133,9 @@ func (s *Server) firstStart() error {
 	}
 }
 
-func freePort() (int, error) {
+func freePort(at netip.Addr) (int, error) {
 	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	l, err := config.Listen(context.Background(), "tcp4", netip.AddrPortFrom(at, 0).String())
 	if err != nil {
 		return 0, err
 	}
