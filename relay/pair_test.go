@@ -79,25 +79,19 @@ func TestCarrierAddress(t *testing.T) {
 	}
 }
 
+// Two pairs cannot feed each other: a port of ours is no player.
 func TestPortsOfThisRelayAreNoPlayers(t *testing.T) {
-	o, _ := defaults(func(o *Options) {
-		o.Machine = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("203.0.113.9")} }
-	})
+	o, _ := defaults(nil)
 	for name, tc := range map[string]struct {
-		change func(*Server)
-		want   string
+		own  string
+		want string
 	}{
-		"free port": {func(*Server) {}, dropNoPartner},
-		"our port":  {func(s *Server) { s.taken[2000] = 1 }, dropLoop},
-		"our port, advertised": {func(s *Server) {
-			s.taken[2000] = 1
-			s.opt.Machine = nil
-			s.told[netip.MustParseAddr("203.0.113.9")] = true
-		}, dropLoop},
-		"elsewhere": {func(s *Server) { s.taken[2000] = 1; s.opt.Machine = nil }, dropNoPartner},
+		"another port":    {"203.0.113.9:2001", dropNoPartner},
+		"another address": {"203.0.113.8:2000", dropNoPartner},
+		"our port":        {bob, dropLoop},
 	} {
 		p := pairOf(o)
-		tc.change(p.server)
+		p.server.own[netip.MustParseAddrPort(tc.own)] = 1
 		if _, dropped := p.come(1, bob, 1, time.Second); dropped != tc.want {
 			t.Errorf("%s: dropped as %q, want %q", name, dropped, tc.want)
 		}

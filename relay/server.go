@@ -45,8 +45,6 @@ type Options struct {
 	Here func(player netip.Addr) netip.Addr
 	// Own reports whether a UDP service of this daemon listens on an address.
 	Own func(netip.AddrPort) bool
-	// Machine returns the addresses of this machine.
-	Machine func() []netip.Addr
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics
@@ -70,20 +68,17 @@ type Server struct {
 	running sync.WaitGroup // of the pairs
 	pairs   map[*pair]struct{}
 	sources map[netip.Addr]*source
-	nets    map[netip.Prefix]int // pairs by network
-	taken   map[uint16]int       // open ports: of how many addresses
-	told    map[netip.Addr]bool  // addresses that players were told, at most maxTold
+	nets    map[netip.Prefix]int   // pairs by network
+	taken   map[uint16]int         // open ports: on how many addresses
+	own     map[netip.AddrPort]int // these ports, as they are bound and as players know them
 }
-
-// maxTold bounds the addresses that count as ours because players were told them.
-const maxTold = 256
 
 // New returns a Server. It relays nothing until Serve is called.
 func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, start: time.Now(), lines: rate.NewLimiter(logRate, logBurst),
 		pairs: make(map[*pair]struct{}), sources: make(map[netip.Addr]*source), nets: make(map[netip.Prefix]int),
-		taken: make(map[uint16]int), told: make(map[netip.Addr]bool),
+		taken: make(map[uint16]int), own: make(map[netip.AddrPort]int),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.count)
 	s.live.Store(&opt.Config)
@@ -205,7 +200,9 @@ func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error
 		if err := s.openLeg(&p.legs[i], &players[i], live); err != nil {
 			if i == 1 {
 				_ = p.legs[0].conn.Close()
-				s.release(p.legs[0].at.Port())
+				s.mu.Lock()
+				s.free(&p.legs[0])
+				s.mu.Unlock()
 			}
 			return nil, err
 		}
@@ -260,9 +257,8 @@ func (s *Server) openLeg(l *leg, p *service.RelayPlayer, live *Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken[l.at.Port()]++
-	if len(s.told) < maxTold {
-		s.told[told] = true
-	}
+	s.own[l.at]++
+	s.own[conn.LocalAddr()]++
 	return nil
 }
 
@@ -297,29 +293,25 @@ func (s *Server) isTaken(port uint16) bool {
 	return s.taken[port] > 0
 }
 
-// release notes that a port was closed.
-func (s *Server) release(port uint16) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free(port)
-}
-
-// free is release with s.mu held.
-func (s *Server) free(port uint16) {
-	if s.taken[port]--; s.taken[port] <= 0 {
-		delete(s.taken, port)
+// free forgets the port of a leg, which is closed. s.mu is held.
+func (s *Server) free(l *leg) {
+	if s.taken[l.at.Port()]--; s.taken[l.at.Port()] <= 0 {
+		delete(s.taken, l.at.Port())
+	}
+	for _, a := range []netip.AddrPort{l.at, l.conn.LocalAddr()} {
+		if s.own[a]--; s.own[a] <= 0 {
+			delete(s.own, a)
+		}
 	}
 }
 
-// ours reports whether an address is a port of this daemon.
+// ours reports whether an address is a socket of this daemon, or one under which players
+// know a port of the relay.
 func (s *Server) ours(a netip.AddrPort) bool {
-	if s.opt.Own != nil && s.opt.Own(a) {
-		return true
-	}
 	s.mu.Lock()
-	taken, told := s.taken[a.Port()] > 0, s.told[a.Addr()]
+	own := s.own[a] > 0
 	s.mu.Unlock()
-	return taken && (told || a.Addr().IsLoopback() || s.opt.Machine != nil && slices.Contains(s.opt.Machine(), a.Addr()))
+	return own || s.opt.Own != nil && s.opt.Own(a)
 }
 
 // add adds a pair whose ports are open.
@@ -350,7 +342,7 @@ func (s *Server) remove(p *pair) bool {
 	delete(s.pairs, p)
 	for i := range p.legs {
 		l := &p.legs[i]
-		s.free(l.at.Port())
+		s.free(l)
 		if l.source.pairs--; l.source.pairs == 0 {
 			delete(s.sources, l.seen[0])
 		}

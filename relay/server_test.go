@@ -137,7 +137,7 @@ func TestRefusedPairs(t *testing.T) {
 				t.Errorf("%v pairs in the metrics, want %d", got, len(s.Pairs()))
 			}
 			stop()
-			if len(s.sources)+len(s.nets)+len(s.taken)+len(s.pairs) != 0 {
+			if len(s.sources)+len(s.nets)+len(s.taken)+len(s.own)+len(s.pairs) != 0 {
 				t.Errorf("left after the end: %v, %v, %v, %v", s.sources, s.nets, s.taken, s.pairs)
 			}
 		})
@@ -177,8 +177,8 @@ func TestPortsInUse(t *testing.T) {
 	if _, err := s.Open("", neighbours); !errors.Is(err, errNoPort) {
 		t.Errorf("Open without a free port = %v, want %v", err, errNoPort)
 	}
-	if len(s.taken) != 2 || len(s.Pairs()) != 1 {
-		t.Errorf("%v are taken by %d pairs, want two by one", s.taken, len(s.Pairs()))
+	if len(s.taken) != 2 || len(s.own) != 2 || len(s.Pairs()) != 1 {
+		t.Errorf("%v are taken, %v ours in %d pairs, want two in one", s.taken, s.own, len(s.Pairs()))
 	}
 }
 
@@ -187,4 +187,37 @@ func TestOpenBeforeServe(t *testing.T) {
 	if _, err := New(o).Open("", neighbours); !errors.Is(err, errOff) {
 		t.Errorf("Open = %v, want %v", err, errOff)
 	}
+}
+
+// A port of one pair that sends to a port of another one, because the packets of a player
+// were forged, is not passed on.
+func TestPairsDoNotFeedEachOther(t *testing.T) {
+	o, reg := defaults(nil)
+	s, stop := serve(t, o)
+	first, err := s.Open("", neighbours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Open("", neighbours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := dial(t, second[0]), dial(t, second[1])
+	a.send("I am here")
+	for !s.Pairs()[1].Client.Come {
+		time.Sleep(time.Millisecond)
+	}
+	for p := range s.pairs { // what the first pair would send to a player with the second one's port
+		if p.legs[0].at == first[0] {
+			if err := p.legs[1].conn.WritePacket([]byte("round and round"), local, second[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for value(t, reg, "respawnd_dropped_total", dropLoop) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	b.send("I am here too")
+	a.expect("I am here too")
+	stop()
 }

@@ -19,7 +19,7 @@ func (*Config) Describe() service.Descriptor {
 func (c *Config) Open(_ context.Context, env *service.Env) (*service.Running, error) {
 	s := New(Options{
 		Config: *c, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted,
-		Given: given(env), Here: here, Own: env.Own, Machine: hostnet.Own,
+		Given: given(env), Here: here, Own: env.Own,
 		Log: env.Log, Metrics: env.Metrics(dropReasons...), Registerer: env.Registerer,
 	})
 	return &service.Running{

@@ -44,6 +44,7 @@ const (
 	groupChat
 	groupStats
 	groupJoiners
+	groupRelayed
 )
 
 // host is a game server that reports in QR2's binary form.

@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: load soak|table [flags]; -h after either lists them")
+var errUsage = errors.New("usage: load soak|table|relay [flags]; -h after each lists them")
 
 // run does what the arguments say.
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -70,6 +70,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return withProgram(ctx, *program, func(path string) error {
 			opt.program = path
 			return table(ctx, out, opt)
+		})
+	case "relay":
+		opt := relayOptions{}
+		flags.DurationVar(&opt.length, "for", 10*time.Second, "how long each part runs")
+		flags.IntVar(&opt.pairs, "pairs", 500, "relayed pairs")
+		flags.IntVar(&opt.rate, "rate", 60, "packets per second of each player")
+		flags.IntVar(&opt.hosts, "hosts", 50, "game servers with ten heartbeats per second each")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return relayed(ctx, out, opt)
 		})
 	default:
 		return errUsage
