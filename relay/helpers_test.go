@@ -31,7 +31,7 @@ func defaults(change func(*Options)) (o Options, reg *prometheus.Registry) {
 // serve runs a Server; stop ends it and waits for it.
 func serve(t testing.TB, o Options) (s *Server, stop func()) {
 	t.Helper()
-	s = New(o)
+	s = newServer(t, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
@@ -42,16 +42,28 @@ func serve(t testing.TB, o Options) (s *Server, stop func()) {
 		}
 	})
 	t.Cleanup(stop)
-	for s.running0() == nil {
-		time.Sleep(time.Millisecond) // until Serve has begun
+	for !s.begun() {
+		time.Sleep(time.Millisecond)
 	}
 	return s, stop
 }
 
-func (s *Server) running0() context.Context {
+// newServer returns a Server that is closed with the test.
+func newServer(t testing.TB, o Options) *Server {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// begun reports whether Serve has begun.
+func (s *Server) begun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ctx
+	return s.serving
 }
 
 // player is a RelayPlayer that is seen at addresses and reached 127.0.0.1.

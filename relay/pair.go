@@ -22,7 +22,7 @@ type pair struct {
 
 // leg is the side of a pair of one player.
 type leg struct {
-	conn   *netserve.PacketConn
+	port   *netserve.ForwardPort
 	at     netip.AddrPort // that the player was told
 	seen   []netip.Addr   // addresses that it may come from
 	source *source
@@ -138,7 +138,7 @@ func (p *pair) ending(now time.Duration, live *Config) (why end, ok bool) {
 func (p *pair) close() {
 	p.over.Store(true)
 	for i := range p.legs {
-		_ = p.legs[i].conn.Close()
+		_ = p.legs[i].port.Close()
 	}
 }
 

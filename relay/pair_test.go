@@ -17,9 +17,10 @@ const (
 )
 
 // pairOf returns a pair of Alice and Bob without ports.
-func pairOf(o Options) *pair {
+func pairOf(t testing.TB, o Options) *pair {
+	t.Helper()
 	o.Registerer = nil
-	p := &pair{server: New(o), opened: time.Second}
+	p := &pair{server: newServer(t, o), opened: time.Second}
 	p.legs[0].seen = []netip.Addr{netip.MustParseAddr("203.0.113.1"), netip.MustParseAddr("203.0.113.2")}
 	p.legs[1].seen = []netip.Addr{netip.MustParseAddr("203.0.113.9")}
 	p.legs[0].source, p.legs[1].source = &source{}, &source{}
@@ -36,7 +37,7 @@ func TestRoute(t *testing.T) {
 	o, _ := defaults(func(o *Options) {
 		o.Own = func(a netip.AddrPort) bool { return a.Port() == 27901 }
 	})
-	p := pairOf(o)
+	p := pairOf(t, o)
 	for i, step := range []struct {
 		leg     int
 		from    string
@@ -72,7 +73,7 @@ func TestRoute(t *testing.T) {
 
 func TestCarrierAddress(t *testing.T) {
 	o, _ := defaults(nil)
-	p := pairOf(o)
+	p := pairOf(t, o)
 	p.come(1, bob, 1, time.Second)
 	if to, dropped := p.come(0, aliceToo, 1, time.Second); dropped != "" || to.String() != bob {
 		t.Errorf("from the second address: to %v, dropped %q", to, dropped)
@@ -90,7 +91,7 @@ func TestPortsOfThisRelayAreNoPlayers(t *testing.T) {
 		"another address": {"203.0.113.8:2000", dropNoPartner},
 		"our port":        {bob, dropLoop},
 	} {
-		p := pairOf(o)
+		p := pairOf(t, o)
 		p.server.own[netip.MustParseAddrPort(tc.own)] = 1
 		if _, dropped := p.come(1, bob, 1, time.Second); dropped != tc.want {
 			t.Errorf("%s: dropped as %q, want %q", name, dropped, tc.want)
@@ -110,7 +111,7 @@ func TestRates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _ := defaults(tc.change)
-			p := pairOf(o)
+			p := pairOf(t, o)
 			p.come(0, alice, 0, second)
 			p.come(1, bob, 0, second)
 			for i := range 10 {
@@ -131,7 +132,7 @@ func TestRates(t *testing.T) {
 		})
 	}
 	o, _ := defaults(func(o *Options) { o.AddrRate = size })
-	p := pairOf(o)
+	p := pairOf(t, o)
 	p.legs[0].source.trusted = true
 	p.come(1, bob, 0, second)
 	for range 3 {
@@ -166,7 +167,7 @@ func TestEnding(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&o, &live)
 		}
-		p := pairOf(o)
+		p := pairOf(t, o)
 		p.last.Store(int64(tc.last))
 		if why, over := p.ending(tc.now, &live); over != tc.over || over && why != tc.want {
 			t.Errorf("%s: ended %v by %v, want %v by %v", name, over, why, tc.over, tc.want)
@@ -181,7 +182,7 @@ func FuzzRoute(f *testing.F) {
 	f.Add([]byte{0, 0x13, 1, 0x10, 0x12})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		o, _ := defaults(func(o *Options) { o.Metrics = nil; o.PairRate = 4096 })
-		p := pairOf(o)
+		p := pairOf(t, o)
 		var first [2]string
 		came, passed := 0, 0
 		for _, b := range steps {

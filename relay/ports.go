@@ -37,9 +37,9 @@ var errNoPort = errors.New("no free port")
 // second of a pair.
 const bufferSize = 256 << 10
 
-// listen opens a random port of the range that is not in use, on an address. taken
+// open opens a random port of the range that is not in use, on an address. taken
 // reports whether a port is in use by this relay.
-func (p ports) listen(at netip.Addr, taken func(uint16) bool) (*netserve.PacketConn, error) {
+func (p ports) open(f *netserve.Forwarding, at netip.Addr, taken func(uint16) bool) (*netserve.ForwardPort, error) {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never returns an error
 	first := int(binary.BigEndian.Uint32(random[:]) % uint32(p.count()))
@@ -53,7 +53,7 @@ func (p ports) listen(at netip.Addr, taken func(uint16) bool) (*netserve.PacketC
 		if binds++; binds > maxBinds {
 			break
 		}
-		c, err := netserve.ListenPackets(context.Background(), "udp4", netip.AddrPortFrom(at, port).String(),
+		c, err := f.Port(context.Background(), netip.AddrPortFrom(at, port).String(),
 			netserve.ListenOptions{ReadBuffer: bufferSize, WriteBuffer: bufferSize})
 		if err == nil {
 			return c, nil

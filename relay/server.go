@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/games"
@@ -63,9 +64,10 @@ type Server struct {
 
 	opening sync.Mutex // one pair is opened at a time
 
+	forwarding *netserve.Forwarding
+
 	mu      sync.Mutex // guards the fields below
-	ctx     context.Context
-	running sync.WaitGroup // of the pairs
+	serving bool
 	pairs   map[*pair]struct{}
 	sources map[netip.Addr]*source
 	nets    map[netip.Prefix]int   // pairs by network
@@ -73,8 +75,8 @@ type Server struct {
 	own     map[netip.AddrPort]int // these ports, as they are bound and as players know them
 }
 
-// New returns a Server. It relays nothing until Serve is called.
-func New(opt Options) *Server {
+// New returns a Server. It relays nothing until Serve is called; Close releases it.
+func New(opt Options) (*Server, error) {
 	s := &Server{
 		opt: opt, start: time.Now(), lines: rate.NewLimiter(logRate, logBurst),
 		pairs: make(map[*pair]struct{}), sources: make(map[netip.Addr]*source), nets: make(map[netip.Prefix]int),
@@ -82,8 +84,13 @@ func New(opt Options) *Server {
 	}
 	s.metrics = newMetrics(opt.Registerer, s.count)
 	s.live.Store(&opt.Config)
-	return s
+	var err error
+	s.forwarding, err = netserve.NewForwarding(netserve.ForwardOptions{Log: opt.Log, Metrics: opt.Metrics})
+	return s, err
 }
+
+// Close releases what the Server holds. Serve has returned, or was not called.
+func (s *Server) Close() error { return s.forwarding.Close() }
 
 // Reload applies the live keys. Pairs that are open keep their ports.
 func (s *Server) Reload(c *Config) {
@@ -106,28 +113,38 @@ const sweepEvery = time.Second
 // Serve relays until ctx ends; it then ends all pairs and returns nil. It may be called
 // once.
 func (s *Server) Serve(ctx context.Context) error {
-	s.mu.Lock()
-	s.ctx = ctx
-	s.mu.Unlock()
-	t := time.NewTicker(sweepEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			s.stop()
-			return nil
-		case <-t.C:
-			s.sweep()
+	s.serve(true)
+	defer s.stop()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.forwarding.Serve(ctx) })
+	g.Go(func() error {
+		t := time.NewTicker(sweepEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-t.C:
+				s.sweep()
+			}
 		}
-	}
+	})
+	return g.Wait()
 }
 
-// stop ends all pairs and waits for them.
+// serve notes whether pairs may be opened.
+func (s *Server) serve(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serving = on
+}
+
+// stop ends all pairs.
 func (s *Server) stop() {
 	s.opening.Lock() // none is being opened
 	defer s.opening.Unlock()
+	s.serve(false)
 	s.endAll(func(*pair) (end, bool) { return endStopped, true })
-	s.running.Wait()
 }
 
 // sweep ends the pairs that are due.
@@ -186,11 +203,10 @@ func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error
 	defer s.opening.Unlock()
 	live := s.live.Load()
 	s.mu.Lock()
-	ctx := s.ctx
-	err := s.room(live, players)
+	serving, err := s.serving, s.room(live, players)
 	s.mu.Unlock()
 	switch {
-	case ctx == nil || ctx.Err() != nil || !s.On(game):
+	case !serving || !s.On(game):
 		return nil, errOff
 	case err != nil:
 		return nil, err
@@ -199,7 +215,7 @@ func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error
 	for i := range players {
 		if err := s.openLeg(&p.legs[i], &players[i], live); err != nil {
 			if i == 1 {
-				_ = p.legs[0].conn.Close()
+				_ = p.legs[0].port.Close()
 				s.mu.Lock()
 				s.free(&p.legs[0])
 				s.mu.Unlock()
@@ -209,7 +225,10 @@ func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error
 	}
 	s.add(p)
 	for i := range p.legs {
-		s.running.Go(func() { s.pass(ctx, p, i) })
+		if err := p.legs[i].port.Connect(p.legs[1-i].port, direction{p, i}); err != nil {
+			s.end(p, endBroken)
+			return nil, err
+		}
 	}
 	return p, nil
 }
@@ -249,16 +268,16 @@ func (s *Server) openLeg(l *leg, p *service.RelayPlayer, live *Config) error {
 	if err != nil {
 		return err
 	}
-	conn, err := parsePorts(live.Ports).listen(bind, s.isTaken)
+	port, err := parsePorts(live.Ports).open(s.forwarding, bind, s.isTaken)
 	if err != nil {
 		return err
 	}
-	l.conn, l.seen, l.at = conn, p.Seen, netip.AddrPortFrom(told, conn.LocalAddr().Port())
+	l.port, l.seen, l.at = port, p.Seen, netip.AddrPortFrom(told, port.LocalAddr().Port())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken[l.at.Port()]++
 	s.own[l.at]++
-	s.own[conn.LocalAddr()]++
+	s.own[port.LocalAddr()]++
 	return nil
 }
 
@@ -298,7 +317,7 @@ func (s *Server) free(l *leg) {
 	if s.taken[l.at.Port()]--; s.taken[l.at.Port()] <= 0 {
 		delete(s.taken, l.at.Port())
 	}
-	for _, a := range []netip.AddrPort{l.at, l.conn.LocalAddr()} {
+	for _, a := range []netip.AddrPort{l.at, l.port.LocalAddr()} {
 		if s.own[a]--; s.own[a] <= 0 {
 			delete(s.own, a)
 		}
@@ -352,16 +371,6 @@ func (s *Server) remove(p *pair) bool {
 		}
 	}
 	return true
-}
-
-// pass passes on the packets of one player until the pair ends.
-func (s *Server) pass(ctx context.Context, p *pair, from int) {
-	err := netserve.ForwardPackets(ctx, p.legs[from].conn, p.legs[1-from].conn, direction{p, from},
-		netserve.ForwardOptions{Log: s.opt.Log, Metrics: s.opt.Metrics})
-	if err != nil && !p.over.Load() {
-		s.opt.Log.Warn().Err(err).Msg("a relayed pair has failed")
-		s.end(p, endBroken)
-	}
 }
 
 // Pairs that are logged at level info when they end: players must not fill the log.

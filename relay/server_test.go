@@ -184,7 +184,7 @@ func TestPortsInUse(t *testing.T) {
 
 func TestOpenBeforeServe(t *testing.T) {
 	o, _ := defaults(nil)
-	if _, err := New(o).Open("", neighbours); !errors.Is(err, errOff) {
+	if _, err := newServer(t, o).Open("", neighbours); !errors.Is(err, errOff) {
 		t.Errorf("Open = %v, want %v", err, errOff)
 	}
 }
@@ -207,13 +207,15 @@ func TestPairsDoNotFeedEachOther(t *testing.T) {
 	for !s.Pairs()[1].Client.Come {
 		time.Sleep(time.Millisecond)
 	}
-	for p := range s.pairs { // what the first pair would send to a player with the second one's port
+	c := dial(t, first[0]) // of the first pair, which takes the second one's port for a player
+	at := c.LocalAddr().(*net.UDPAddr).AddrPort()
+	for p := range s.pairs {
 		if p.legs[0].at == first[0] {
-			if err := p.legs[1].conn.WritePacket([]byte("round and round"), local, second[1]); err != nil {
-				t.Fatal(err)
-			}
+			p.legs[0].player.Store(&at)
+			p.legs[1].player.Store(&second[1])
 		}
 	}
+	c.send("round and round")
 	for value(t, reg, "respawnd_dropped_total", dropLoop) == 0 {
 		time.Sleep(time.Millisecond)
 	}

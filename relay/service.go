@@ -17,15 +17,18 @@ func (*Config) Describe() service.Descriptor {
 
 // Open implements service.Service. It opens no socket: each pair has its own.
 func (c *Config) Open(_ context.Context, env *service.Env) (*service.Running, error) {
-	s := New(Options{
+	s, err := New(Options{
 		Config: *c, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted,
 		Given: given(env), Here: here, Own: env.Own,
 		Log: env.Log, Metrics: env.Metrics(dropReasons...), Registerer: env.Registerer,
 	})
+	if err != nil {
+		return nil, err
+	}
 	return &service.Running{
 		Address: s.words(), Serve: s.Serve, Relay: s, RelayedPairs: s.Pairs,
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:  func() error { return nil },
+		Close:  s.Close,
 	}, nil
 }
 

@@ -2,87 +2,103 @@ package netserve
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/rs/zerolog"
 )
 
-// MaxForward is the length in bytes of the longest datagram that ForwardPackets sends
-// on: more than any network of players carries in one piece.
+// MaxForward is the length in bytes of the longest datagram that a Forwarding sends on:
+// more than any network of players carries in one piece.
 const MaxForward = 2048
 
-// Reasons for which ForwardPackets drops datagrams, see Metrics.Drop.
+// Reasons for which a Forwarding drops datagrams, see Metrics.Drop.
 const (
 	dropTooLong = "too_long" // more than MaxForward
 	dropFull    = "send_full"
 )
 
-// ForwardReasons returns the reasons for which ForwardPackets drops datagrams, for
+// ForwardReasons returns the reasons for which a Forwarding drops datagrams, for
 // NewMetrics.
 func ForwardReasons() []string {
 	return []string{dropReadError, dropWriteError, dropTooLong, dropFull}
 }
 
-// Router decides what happens to the datagrams of ForwardPackets.
+// Router decides what happens to the datagrams of a ForwardPort.
 type Router interface {
 	// Route returns where p is sent on; ok is false for one that is dropped, which
 	// the Router counts. It must not keep p.Data and must not block.
 	Route(p Packet) (to netip.AddrPort, ok bool)
 }
 
-// safeRouter is a Router a panic in which only loses that packet.
-type safeRouter struct {
-	Router
-	panics *panicLog
-}
-
-// Route implements Router.
-func (r safeRouter) Route(p Packet) (to netip.AddrPort, ok bool) {
-	defer r.panics.contain("packet")
-	return r.Router.Route(p)
-}
-
-// ForwardOptions control ForwardPackets.
+// ForwardOptions control a Forwarding.
 type ForwardOptions struct {
 	Log     zerolog.Logger
 	Metrics *Metrics // nil: nothing is counted
 }
 
-// ForwardPackets sends the datagrams that come to in on from out, unchanged and in
-// their order, to where r says, until ctx ends; it then returns nil. Unlike
-// ServePackets it holds no memory while nothing comes, so that there can be many. A
-// datagram that out cannot send at once is dropped. Errors of single datagrams are
-// counted; an error of in itself ends it and is returned. Both stay open and belong to
-// the caller.
-func ForwardPackets(ctx context.Context, in, out *PacketConn, r Router, opt ForwardOptions) error {
-	f, err := newForwarder(in.sockets[0], out.sockets[0], safeRouter{r, newPanicLog(opt.Log, opt.Metrics)}, opt.Metrics)
-	if err == nil {
-		err = in.setReadDeadline(time.Time{})
-	}
+// Forwarding sends the datagrams of many sockets on from others, unchanged and in their
+// order. A quiet socket costs no goroutine and no buffer where the system can wait for
+// many sockets at once (Linux). A datagram that cannot be sent at once is dropped.
+// Errors of single datagrams, and panics of a Router, are counted and cost nothing else.
+type Forwarding struct {
+	opt    ForwardOptions
+	panics *panicLog
+	system forwarding
+}
+
+// NewForwarding returns a Forwarding, which works while Serve runs. Close releases what it
+// holds.
+func NewForwarding(opt ForwardOptions) (*Forwarding, error) {
+	f := &Forwarding{opt: opt, panics: newPanicLog(opt.Log, opt.Metrics)}
+	return f, f.open()
+}
+
+// Serve forwards until ctx ends; it then returns nil. It may be called once.
+func (f *Forwarding) Serve(ctx context.Context) error { return f.serve(ctx) }
+
+// Close ends a Forwarding whose Serve has returned or was not called.
+func (f *Forwarding) Close() error { return f.system.close() }
+
+// Port opens a UDP socket on an IPv4 address for a Forwarding. Nothing is forwarded
+// until Connect.
+func (f *Forwarding) Port(ctx context.Context, address string, opt ListenOptions) (*ForwardPort, error) {
+	conn, err := ListenPackets(ctx, "udp4", address, opt)
 	if err != nil {
-		return fmt.Errorf("forward packets of %s: %w", in.local, err)
+		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = in.setReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	pause := backoff{free: readErrorsFree, first: readPauseFirst, most: readPauseMost}
-	trouble := throttledLog{log: opt.Log}
-	for {
-		err := f.step()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err == nil:
-			pause.reset()
-			continue
-		case !isTransient(err):
-			return fmt.Errorf("forward packets of %s: %w", in.local, err)
-		}
-		opt.Metrics.Drop(dropReadError)
-		trouble.warn(time.Now(), err, "reading packets has trouble")
-		if !pause.wait(ctx) {
-			return nil
-		}
+	conn.metrics.Store(f.opt.Metrics)
+	p := &ForwardPort{group: f, local: conn.LocalAddr()}
+	if err := p.take(conn); err != nil {
+		_ = conn.Close()
+		return nil, err
 	}
+	return p, nil
+}
+
+// ForwardPort is a socket of a Forwarding. Its methods may be called concurrently.
+type ForwardPort struct {
+	group  *Forwarding
+	local  netip.AddrPort
+	out    *ForwardPort // set by Connect
+	router Router
+	system forwardPort
+}
+
+// LocalAddr returns the address that the port is bound to.
+func (p *ForwardPort) LocalAddr() netip.AddrPort { return p.local }
+
+// Connect forwards what comes to p from out, to where r says, until p is closed. It is
+// called once.
+func (p *ForwardPort) Connect(out *ForwardPort, r Router) error {
+	p.out, p.router = out, r
+	return p.begin()
+}
+
+// Close closes the port. Nothing is routed after it has returned.
+func (p *ForwardPort) Close() error { return p.close() }
+
+// route asks the Router; a panic in it only loses the datagram.
+func (p *ForwardPort) route(packet Packet) (to netip.AddrPort, ok bool) {
+	defer p.group.panics.contain("packet")
+	return p.router.Route(packet)
 }

@@ -1,160 +1,245 @@
 package netserve
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// forwardStride is the distance between the buffers of a passage, see bufferStride.
+// The sockets of a Forwarding are in an epoll instance of its own, and only that
+// instance is known to Go's network poller: one wake-up serves all sockets for which
+// something came, where a goroutine for each would take a wake-up for each datagram.
+
+// forwardStride is the distance between the buffers of a Forwarding, see bufferStride.
 const forwardStride = MaxForward + 64
 
-// passage is the memory in which datagrams are forwarded, those of one system call.
-// They are sent from where they were read to.
-type passage struct {
+// maxReady is how many sockets one system call reports.
+const maxReady = 256
+
+// forwarding is the part of a Forwarding that depends on the system. All but ports
+// belongs to the goroutine of Serve.
+type forwarding struct {
+	epoll *os.File
+	raw   syscall.RawConn
+	err   error
+	ready [maxReady]unix.EpollEvent
+
 	in     [batchPackets]mmsghdr
 	from   [batchPackets]slot
-	out    [batchPackets]mmsghdr
+	out    [batchPackets]mmsghdr // of datagrams of in, where they were read to
 	to     [batchPackets]sockaddr
 	sizes  [batchPackets]int // of out
 	buffer [batchPackets * forwardStride]byte
+
+	mu    sync.Mutex // guards the fields below
+	ports map[int32]*ForwardPort
+	next  int32
 }
 
-// passages are those that no forwarder uses: one needs one only while datagrams come.
-var passages = sync.Pool{New: func() any {
-	p := new(passage)
-	for i := range p.in {
-		p.from[i].bind(&p.in[i], p.buffer[i*forwardStride:][:MaxForward])
-		p.out[i].hdr.Iov = &p.from[i].iov
-		p.out[i].hdr.SetIovlen(1)
-		p.out[i].hdr.Name = &p.to[i][0]
-	}
-	return p
-}}
-
-// forwarder forwards the datagrams of one socket. It belongs to one goroutine.
-type forwarder struct {
-	in, out *socket
-	ipv6    bool // the address family of out
-	router  safeRouter
-	metrics *Metrics
-
-	rawIn, rawOut syscall.RawConn
-	read, write   func(fd uintptr) bool // receive and transmit, bound once
-	err           error                 // of receive
-	now           *passage              // in use
-	waiting, done int                   // datagrams of now.out, and those that were sent or dropped
+// forwardPort is the part of a ForwardPort that depends on the system.
+type forwardPort struct {
+	mu sync.RWMutex // held for reading while fd is used
+	fd int          // -1: closed
+	id int32        // in forwarding.ports
 }
 
-func newForwarder(in, out *socket, r safeRouter, m *Metrics) (*forwarder, error) {
-	f := &forwarder{in: in, out: out, router: r, metrics: m}
-	f.read, f.write = f.receive, f.transmit
-	var err error
-	if f.rawIn, err = in.udp.SyscallConn(); err != nil {
-		return nil, err
+// open makes the epoll instance.
+func (f *Forwarding) open() error {
+	s := &f.system
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err == nil {
+		err = unix.SetNonblock(fd, true) // for Go's poller
 	}
-	if f.rawOut, err = out.udp.SyscallConn(); err != nil {
-		return nil, err
+	if err != nil {
+		return fmt.Errorf("epoll: %w", err)
 	}
-	return f, controlFD(f.rawOut, func(fd uintptr) error {
-		family, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DOMAIN)
-		f.ipv6 = family == unix.AF_INET6
-		return err
-	})
+	s.epoll = os.NewFile(uintptr(fd), "epoll")
+	if s.raw, err = s.epoll.SyscallConn(); err != nil {
+		return errors.Join(fmt.Errorf("epoll: %w", err), s.epoll.Close())
+	}
+	s.ports = make(map[int32]*ForwardPort)
+	for i := range s.in {
+		s.from[i].bind(&s.in[i], s.buffer[i*forwardStride:][:MaxForward])
+		s.out[i].hdr.SetIovlen(1)
+		s.out[i].hdr.Name = &s.to[i][0]
+	}
+	return nil
 }
 
-// step forwards datagrams until there are so many that it is time to look for the end,
-// or an error.
-func (f *forwarder) step() error {
-	f.err = nil
-	if err := f.rawIn.Read(f.read); err != nil {
-		return err
+func (f *forwarding) close() error { return f.epoll.Close() }
+
+// serve waits for sockets with datagrams and forwards these.
+func (f *Forwarding) serve(ctx context.Context) error {
+	s := &f.system
+	stop := context.AfterFunc(ctx, func() { _ = s.epoll.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	for {
+		err := s.raw.Read(f.round)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			err = s.err
+		}
+		if err != nil {
+			return fmt.Errorf("forward packets: %w", err)
+		}
 	}
-	return f.err
 }
 
-// receive forwards what there is. It returns false to wait for more: fewer datagrams
-// than there is room for are all that there were, which saves the call that would
-// report so.
-func (f *forwarder) receive(fd uintptr) bool {
-	p := passages.Get().(*passage)
-	defer passages.Put(p)
-	for i := range p.in {
-		p.in[i].hdr.Namelen = uint32(len(sockaddr{}))
-		p.from[i].iov.SetLen(MaxForward)
-	}
-	n, errno := mmsg(unix.SYS_RECVMMSG, fd, p.in[:])
-	switch errno {
-	case 0:
-		f.forward(p, n)
-		return n == len(p.in)
-	case unix.EAGAIN:
-		return false
-	default:
-		f.err = errno
+// round forwards what has come. It returns false to wait for more.
+func (f *Forwarding) round(fd uintptr) bool {
+	s := &f.system
+	n, err := unix.EpollWait(int(fd), s.ready[:], 0)
+	switch {
+	case errors.Is(err, unix.EINTR):
 		return true
+	case err != nil:
+		s.err = err
+		return true
+	case n == 0:
+		return false
 	}
-}
-
-// forward sends n datagrams on.
-func (f *forwarder) forward(p *passage, n int) {
-	size := 0
-	f.now, f.waiting, f.done = p, 0, 0
-	for i := range n {
-		h := &p.in[i]
-		size += int(h.len)
-		if h.hdr.Flags&unix.MSG_TRUNC != 0 {
-			f.metrics.Drop(dropTooLong)
-			continue
-		}
-		data := p.buffer[i*forwardStride:][:h.len]
-		to, ok := f.router.Route(Packet{Data: data, From: p.from[i].name.addrPort(), To: f.in.conn.local.Addr()})
-		if !ok {
-			continue
-		}
-		p.from[i].iov.SetLen(len(data))
-		k := f.waiting
-		p.out[k].hdr.Iov = &p.from[i].iov
-		p.out[k].hdr.Namelen = p.to[k].set(to, f.ipv6)
-		p.sizes[k] = len(data)
-		f.waiting++
-	}
-	f.metrics.received(n, size)
-	if f.waiting == 0 {
-		return
-	}
-	if err := f.rawOut.Write(f.write); err != nil {
-		f.drop(dropWriteError)
-	}
-}
-
-// transmit sends what is waiting. It never waits: a datagram of a game that comes late
-// is worth nothing.
-func (f *forwarder) transmit(fd uintptr) bool {
-	for f.done < f.waiting {
-		n, errno := mmsg(unix.SYS_SENDMMSG, fd, f.now.out[f.done:f.waiting])
-		switch errno {
-		case 0:
-			size := 0
-			for _, s := range f.now.sizes[f.done : f.done+n] {
-				size += s
-			}
-			f.metrics.sent(n, size)
-			f.done += n
-		case unix.EAGAIN:
-			f.drop(dropFull)
-		default: // the error is of the first datagram
-			f.metrics.Drop(dropWriteError)
-			f.done++
+	for _, e := range s.ready[:n] {
+		s.mu.Lock()
+		p := s.ports[e.Fd] // it holds our number, not a file descriptor
+		s.mu.Unlock()
+		if p != nil {
+			f.forward(p)
 		}
 	}
 	return true
 }
 
-// drop drops the rest of what is waiting.
-func (f *forwarder) drop(why string) {
-	for ; f.done < f.waiting; f.done++ {
-		f.metrics.Drop(why)
+// take makes the socket of a PacketConn that of p: Go's poller forgets it.
+func (p *ForwardPort) take(conn *PacketConn) error {
+	raw, err := conn.sockets[0].udp.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if err := controlFD(raw, func(fd uintptr) (err error) {
+		p.system.fd, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+		return err
+	}); err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// begin adds the socket to the epoll instance.
+func (p *ForwardPort) begin() error {
+	s := &p.group.system
+	s.mu.Lock()
+	for p.system.id = s.next + 1; s.ports[p.system.id] != nil; p.system.id++ {
+	}
+	s.next = p.system.id
+	s.ports[p.system.id] = p
+	s.mu.Unlock()
+	p.system.mu.RLock()
+	defer p.system.mu.RUnlock()
+	if p.system.fd < 0 {
+		return net.ErrClosed
+	}
+	return controlFD(s.raw, func(epoll uintptr) error {
+		return unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, p.system.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: p.system.id})
+	})
+}
+
+// close closes the socket, which leaves the epoll instance by that.
+func (p *ForwardPort) close() error {
+	s := &p.group.system
+	s.mu.Lock()
+	delete(s.ports, p.system.id)
+	s.mu.Unlock()
+	p.system.mu.Lock()
+	defer p.system.mu.Unlock()
+	if p.system.fd < 0 {
+		return net.ErrClosed
+	}
+	err := unix.Close(p.system.fd)
+	p.system.fd = -1
+	return err
+}
+
+// forward sends on what has come to a socket, at most a batch: the others have their
+// turn, and it is reported again.
+func (f *Forwarding) forward(p *ForwardPort) {
+	s, m := &f.system, f.opt.Metrics
+	p.system.mu.RLock()
+	defer p.system.mu.RUnlock()
+	if p.system.fd < 0 {
+		return
+	}
+	for i := range s.in {
+		s.in[i].hdr.Namelen = uint32(len(sockaddr{}))
+		s.from[i].iov.SetLen(MaxForward)
+	}
+	n, errno := mmsg(unix.SYS_RECVMMSG, uintptr(p.system.fd), s.in[:])
+	if errno != 0 {
+		if errno != unix.EAGAIN {
+			m.Drop(dropReadError) // of a single datagram; such a socket has no lasting ones
+		}
+		return
+	}
+	size, waiting := 0, 0
+	for i := range n {
+		h := &s.in[i]
+		size += int(h.len)
+		if h.hdr.Flags&unix.MSG_TRUNC != 0 {
+			m.Drop(dropTooLong)
+			continue
+		}
+		data := s.buffer[i*forwardStride:][:h.len]
+		to, ok := p.route(Packet{Data: data, From: s.from[i].name.addrPort(), To: p.local.Addr()})
+		if !ok {
+			continue
+		}
+		s.from[i].iov.SetLen(len(data))
+		s.out[waiting].hdr.Iov = &s.from[i].iov
+		s.out[waiting].hdr.Namelen = s.to[waiting].set(to, false)
+		s.sizes[waiting] = len(data)
+		waiting++
+	}
+	m.received(n, size)
+	p.out.send(waiting)
+}
+
+// send sends the first datagrams of forwarding.out from p. It never waits: a datagram of
+// a game that comes late is worth nothing.
+func (p *ForwardPort) send(count int) {
+	s, m := &p.group.system, p.group.opt.Metrics
+	if count == 0 {
+		return
+	}
+	p.system.mu.RLock()
+	defer p.system.mu.RUnlock()
+	for done := 0; done < count; {
+		if p.system.fd < 0 {
+			return
+		}
+		n, errno := mmsg(unix.SYS_SENDMMSG, uintptr(p.system.fd), s.out[done:count])
+		switch errno {
+		case 0:
+			size := 0
+			for _, one := range s.sizes[done : done+n] {
+				size += one
+			}
+			m.sent(n, size)
+			done += n
+		case unix.EAGAIN:
+			for ; done < count; done++ {
+				m.Drop(dropFull)
+			}
+		default: // the error is of the first datagram
+			m.Drop(dropWriteError)
+			done++
+		}
 	}
 }

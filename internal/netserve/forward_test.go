@@ -19,29 +19,56 @@ type routeFunc func(p Packet) (netip.AddrPort, bool)
 
 func (f routeFunc) Route(p Packet) (netip.AddrPort, bool) { return f(p) }
 
-// forward runs ForwardPackets; stop ends it and returns its error.
-func forward(t testing.TB, in, out *PacketConn, r Router, m *Metrics) (stop func() error) {
+// startForwarding runs a Forwarding; stop ends it and returns its error.
+func startForwarding(t testing.TB, m *Metrics) (f *Forwarding, stop func() error) {
 	t.Helper()
+	f, err := NewForwarding(ForwardOptions{Metrics: m})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- ForwardPackets(ctx, in, out, r, ForwardOptions{Metrics: m}) }()
+	go func() { ended <- f.Serve(ctx) }()
 	stop = sync.OnceValue(func() error {
 		cancel()
-		return <-ended
+		return errors.Join(<-ended, f.Close())
 	})
 	t.Cleanup(func() { _ = stop() })
-	return stop
+	return f, stop
+}
+
+// twoPorts opens two ports that are closed with the test.
+func twoPorts(t testing.TB, f *Forwarding) (in, out *ForwardPort) {
+	t.Helper()
+	var two [2]*ForwardPort
+	for i := range two {
+		p, err := f.Port(context.Background(), "127.0.0.1:0", ListenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.Close() })
+		two[i] = p
+	}
+	return two[0], two[1]
+}
+
+func connect(t testing.TB, in, out *ForwardPort, r routeFunc) {
+	t.Helper()
+	if err := in.Connect(out, r); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // addrOf returns the address of a client socket.
 func addrOf(c *net.UDPConn) netip.AddrPort { return addrPortOf(c.LocalAddr()) }
 
-func TestForwardPackets(t *testing.T) {
-	in, out := listen(t, "udp4", "127.0.0.1:0", ListenOptions{}), listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
-	a, b := dial(t, in.LocalAddr().String()), dial(t, out.LocalAddr().String())
+func TestForwarding(t *testing.T) {
 	reg := prometheus.NewRegistry()
+	f, stop := startForwarding(t, NewMetrics(reg, "test", ForwardReasons()...))
+	in, out := twoPorts(t, f)
+	a, b := dial(t, in.LocalAddr().String()), dial(t, out.LocalAddr().String())
 	var routed atomic.Int64
-	stop := forward(t, in, out, routeFunc(func(p Packet) (netip.AddrPort, bool) {
+	connect(t, in, out, func(p Packet) (netip.AddrPort, bool) {
 		routed.Add(1)
 		if p.From != addrOf(a) || p.To != in.LocalAddr().Addr() {
 			t.Errorf("a datagram from %v to %v, want %v to %v", p.From, p.To, addrOf(a), in.LocalAddr().Addr())
@@ -50,7 +77,7 @@ func TestForwardPackets(t *testing.T) {
 			panic("a mistake")
 		}
 		return addrOf(b), len(p.Data) == 0 || p.Data[0] != '!'
-	}), NewMetrics(reg, "test", ForwardReasons()...))
+	})
 
 	// More than a batch at once; every third is not wanted, and two do not fit.
 	want := [][]byte{bytes.Repeat([]byte{'x'}, MaxForward), {}}
@@ -83,7 +110,7 @@ func TestForwardPackets(t *testing.T) {
 		size += n
 	}
 	if err := stop(); err != nil {
-		t.Errorf("ForwardPackets = %v after its context ended, want nil", err)
+		t.Errorf("Serve = %v after its context ended, want nil", err)
 	}
 	wantValue(t, reg, "respawnd_packets_sent_total", "", float64(len(want)))
 	wantValue(t, reg, "respawnd_bytes_sent_total", "", float64(size))
@@ -96,15 +123,16 @@ func TestForwardPackets(t *testing.T) {
 
 // A datagram that the system refuses is counted, and costs no other.
 func TestForwardAfterRefusedDatagram(t *testing.T) {
-	in, out := listen(t, "udp4", "127.0.0.1:0", ListenOptions{}), listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
-	a, b := dial(t, in.LocalAddr().String()), dial(t, out.LocalAddr().String())
 	reg := prometheus.NewRegistry()
-	stop := forward(t, in, out, routeFunc(func(p Packet) (netip.AddrPort, bool) {
+	f, stop := startForwarding(t, NewMetrics(reg, "test"))
+	in, out := twoPorts(t, f)
+	a, b := dial(t, in.LocalAddr().String()), dial(t, out.LocalAddr().String())
+	connect(t, in, out, func(p Packet) (netip.AddrPort, bool) {
 		if p.Data[0] == '!' {
 			return netip.AddrPortFrom(addrOf(b).Addr(), 0), true
 		}
 		return addrOf(b), true
-	}), NewMetrics(reg, "test"))
+	})
 	for _, p := range []string{"!", "one", "!", "!", "two", "!"} {
 		if _, err := a.Write([]byte(p)); err != nil {
 			t.Fatal(err)
@@ -121,15 +149,60 @@ func TestForwardAfterRefusedDatagram(t *testing.T) {
 	wantValue(t, reg, "respawnd_packets_sent_total", "", 2)
 }
 
-func TestForwardEndsWithItsSocket(t *testing.T) {
-	in, out := listen(t, "udp4", "127.0.0.1:0", ListenOptions{}), listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
+// Ports that are connected before Serve are served, both directions of a pair work at
+// once, and a closed port routes nothing, also when another one takes its number.
+func TestForwardPortsComeAndGo(t *testing.T) {
+	f, err := NewForwarding(ForwardOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- ForwardPackets(t.Context(), in, out, routeFunc(func(Packet) (netip.AddrPort, bool) { return netip.AddrPort{}, false }), ForwardOptions{})
-	}()
-	_ = in.Close()
-	if err := <-ended; !errors.Is(err, net.ErrClosed) {
-		t.Errorf("ForwardPackets = %v after its socket was closed, want net.ErrClosed", err)
+	buf := make([]byte, 10)
+	for round := range 3 {
+		in, out := twoPorts(t, f)
+		a, b := dial(t, in.LocalAddr().String()), dial(t, out.LocalAddr().String())
+		var closed atomic.Bool
+		route := func(to *net.UDPConn) routeFunc {
+			return func(Packet) (netip.AddrPort, bool) {
+				if closed.Load() {
+					t.Error("a datagram was routed after its port was closed")
+				}
+				return addrOf(to), true
+			}
+		}
+		connect(t, in, out, route(b))
+		connect(t, out, in, route(a))
+		if round == 0 {
+			go func() { ended <- f.Serve(ctx) }()
+		}
+		for i := range 2 {
+			from, to := a, b
+			if i == 1 {
+				from, to = b, a
+			}
+			if _, err := from.Write([]byte{byte(round)}); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := to.Read(buf); err != nil || n != 1 || buf[0] != byte(round) {
+				t.Fatalf("round %d: got %x, %v", round, buf[:n], err)
+			}
+		}
+		if err := errors.Join(in.Close(), out.Close()); err != nil {
+			t.Error(err)
+		}
+		closed.Store(true)
+		_, _ = a.Write([]byte("nowhere")) // an ICMP error may be reported
+		if err := in.Close(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("second Close = %v, want net.ErrClosed", err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("Serve = %v after its context ended, want nil", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -148,11 +221,12 @@ func BenchmarkForward(b *testing.B) {
 		}
 	}
 	b.Run("forward", func(b *testing.B) {
-		in, out := listen(b, "udp4", "127.0.0.1:0", ListenOptions{}), listen(b, "udp4", "127.0.0.1:0", ListenOptions{})
+		f, _ := startForwarding(b, nil)
+		in, out := twoPorts(b, f)
 		from, to := dial(b, in.LocalAddr().String()), dial(b, out.LocalAddr().String())
 		target := addrOf(to)
 		_ = to.SetDeadline(time.Time{})
-		forward(b, in, out, routeFunc(func(Packet) (netip.AddrPort, bool) { return target, true }), nil)
+		connect(b, in, out, func(Packet) (netip.AddrPort, bool) { return target, true })
 		exchange(b, from, to)
 	})
 	b.Run("echo", func(b *testing.B) {
