@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
+	"github.com/respawnd/respawnd/internal/service"
 )
 
 // testNodes are the servers of a cluster.
@@ -47,6 +48,9 @@ func (n *testNodes) start(name string, i int, change func(*Options)) {
 	}), "", netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i + 1)}), 27901).String())
 	n.at[name] = st
 	go st.Join(n.ctx)
+	if st.opt.Relay != nil {
+		go st.openRelays(n.ctx)
+	}
 	go func() {
 		for sleep(n.ctx, wheelStep) {
 			st.Tick()
@@ -142,6 +146,60 @@ func TestHalvesOfAPairOnDifferentNodes(t *testing.T) {
 			}
 		}, "a", "b", "c")
 	}
+}
+
+// nodeRelay is the relay of a node, which always has the same ports.
+type nodeRelay struct {
+	at     netip.Addr
+	opened int
+}
+
+func (*nodeRelay) On(string) bool { return true }
+
+func (r *nodeRelay) Open(string, [2]service.RelayPlayer) (at [2]netip.AddrPort, err error) {
+	r.opened++
+	return [2]netip.AddrPort{netip.AddrPortFrom(r.at, 40000), netip.AddrPortFrom(r.at, 40001)}, nil
+}
+
+// The next negotiation of two players who could not meet is on another node, which
+// relays them.
+func TestPairThatFailedOnAnotherNodeIsRelayed(t *testing.T) {
+	relays := make(map[string]*nodeRelay)
+	inCluster(t, func(o *Options) {
+		node := o.Cluster.Self()
+		relays[node] = &nodeRelay{at: netip.AddrFrom4([4]byte{198, 51, 100, node[0]})}
+		o.Relay = relays[node]
+	}, func(n *testNodes) {
+		players := []struct{ node, from, again, want string }{
+			{"a", alice, "203.0.113.1:5555", "198.51.100.99:40000"}, {"b", bob, "203.0.113.2:6666", "198.51.100.99:40001"},
+		}
+		cookie := n.cookieOf("a")
+		for i, p := range players {
+			n.client(p.node, cookie, byte(i), p.from)
+		}
+		for i, p := range players {
+			n.at[p.node].deliver(0, p.from, connectAckPacket(cookie, byte(i)))
+			n.at[p.node].deliver(0, p.from, reportPacket(cookie, byte(i), 0))
+		}
+		synctest.Wait()
+		for _, st := range n.at {
+			st.post.Take()
+		}
+		cookie = n.cookieOf("c")
+		for i, p := range players {
+			n.client(p.node, cookie, byte(i), p.again)
+		}
+		for _, p := range players {
+			if got := n.expect(p.node, TypeConnect, p.again, 1)[0].connect(t).Remote.String(); got != p.want {
+				t.Errorf("%s was sent to %s, want the relay of node c at %s", p.again, got, p.want)
+			}
+		}
+		for node, r := range relays {
+			if want := map[bool]int{true: 1}[node == "c"]; r.opened != want {
+				t.Errorf("node %s relays %d pairs, want %d", node, r.opened, want)
+			}
+		}
+	}, "a", "b", "c")
 }
 
 func TestOneClientOverThreeNodes(t *testing.T) {

@@ -2,6 +2,7 @@ package natneg
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
@@ -14,6 +15,27 @@ func TestNodeMessages(t *testing.T) {
 	o := order{ip: f.ip, socket: 3, to: from, data: connectAckPacket(77, 1)}
 	if got, err := parseOrder(o.appendTo(nil)); err != nil || got.ip != o.ip || got.socket != 3 || got.to != from || !bytes.Equal(got.data, o.data) {
 		t.Errorf("parseOrder = %+v, %v; want %+v", got, err, o)
+	}
+}
+
+func TestLessonMessages(t *testing.T) {
+	list := []learnt{{somePair(1), lessonFailed}, {pairID{{[4]byte{1, 2, 3, 4}, [4]byte{10, 0, 0, 1}}, {[4]byte{5, 6, 7, 8}, [4]byte{10, 0, 0, 2}}}, lessonRelayed}}
+	got, err := parseLessons(appendLessons(nil, list))
+	if err != nil || !slices.Equal(got, list) {
+		t.Errorf("parseLessons = %+v, %v; want %+v", got, err, list)
+	}
+	full := appendLessons(nil, make([]learnt, maxLessons+1))
+	if got, err := parseLessons(full); err != nil || len(got) != maxLessons {
+		t.Errorf("a full message: %d lessons, %v; want %d", len(got), err, maxLessons)
+	}
+	one := appendLessons(nil, list[:1])
+	for name, p := range map[string][]byte{
+		"nothing": nil, "version 2": append([]byte{2}, one[1:]...), "short": one[:lessonSize], "a byte more": append(one, 0),
+		"too many": append(full, make([]byte, lessonSize)...), "unknown lesson": append([]byte{nodeVersion, lessons}, one[2:]...),
+	} {
+		if _, err := parseLessons(p); err == nil {
+			t.Errorf("parseLessons of %s: no error", name)
+		}
 	}
 }
 
@@ -46,12 +68,16 @@ func TestNodeMessagesOfWrongForm(t *testing.T) {
 func FuzzNodeMessages(f *testing.F) {
 	f.Add((&forwarded{data: initPacket(77, 1, PortNN1)}).appendTo(nil))
 	f.Add((&order{data: connectAckPacket(77, 1)}).appendTo(nil))
+	f.Add(appendLessons(nil, []learnt{{somePair(1), lessonFailed}}))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		if got, err := parseForwarded(p); err == nil && !bytes.Equal(got.appendTo(nil), p) {
 			t.Errorf("forwarded %x was read as %x", p, got.appendTo(nil))
 		}
 		if got, err := parseOrder(p); err == nil && !bytes.Equal(got.appendTo(nil), p) {
 			t.Errorf("order %x was read as %x", p, got.appendTo(nil))
+		}
+		if got, err := parseLessons(p); err == nil && !bytes.Equal(appendLessons(nil, got), p) {
+			t.Errorf("lessons %x were read as %x", p, appendLessons(nil, got))
 		}
 	})
 }
