@@ -225,6 +225,10 @@ func (c *client) Masters(ctx context.Context) ([]operator.OtherMaster, error) {
 	return getMasters.call(ctx, c, none{})
 }
 
+func (c *client) Meetings(ctx context.Context) (operator.Meetings, error) {
+	return getMeetings.call(ctx, c, none{})
+}
+
 func (c *client) Relayed(ctx context.Context) ([]operator.RelayedPair, error) {
 	return getRelayed.call(ctx, c, none{})
 }

@@ -76,6 +76,7 @@ var (
 	getServers  = newEndpoint("GET", "servers", "servers of the list and those kept out of it: ?game=", gameParam, operator.Operator.Servers)
 	getVerdicts = newEndpoint("GET", "verdicts", "what was last decided about addresses: ?addr=", addrParam, operator.Operator.Verdicts)
 	getMasters  = newGetter("federation", "the other masters that are read, and their states", operator.Operator.Masters)
+	getMeetings = newGetter("meetings", "how players who negotiated reached each other, by kinds of routers", operator.Operator.Meetings)
 	getRelayed  = newGetter("relay", "the pairs of players that are relayed", operator.Operator.Relayed)
 	getSummary  = newGetter("verdicts/summary", "how many addresses have which verdict",
 		func(op operator.Operator, ctx context.Context) ([]operator.VerdictCount, error) {

@@ -17,6 +17,7 @@ import (
 	playerfiles "github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -66,6 +67,7 @@ func newLocal(t testing.TB) *operator.Local {
 		Listening: func() (time.Time, map[string]string) {
 			return time.Now(), map[string]string{"qr2": "127.0.0.1:27900"}
 		},
+		MeetingCounts: testMeetings(),
 		OtherMasters: func() []operator.OtherMaster {
 			return []operator.OtherMaster{{
 				Name: "example.org", Protocol: "q3", Address: "example.org:27950", State: operator.MasterFailing, Error: evil, Failures: 2,
@@ -141,4 +143,12 @@ func put(t testing.TB, l *operator.Local, game, public string, rules ...string) 
 	if err := l.Registry.Put(s); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// testMeetings returns the outcomes of two pairs of players.
+func testMeetings() *meeting.Recorder {
+	r := new(meeting.Recorder)
+	r.Note(meeting.Outcome{KindA: meeting.Symmetric, KindB: meeting.Symmetric, Way: meeting.Relayed})
+	r.Note(meeting.Outcome{KindA: meeting.Cone, KindB: meeting.Symmetric, Way: meeting.Negotiated})
+	return r
 }

@@ -382,3 +382,16 @@ func TestBackup(t *testing.T) {
 		}
 	})
 }
+
+func TestMeetings(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
+		m, err := op.Meetings(t.Context())
+		want := []operator.MeetingCount{{Routers: [2]string{"cone", "symmetric"}, Negotiated: 1}, {Routers: [2]string{"symmetric", "symmetric"}, Relayed: 1}}
+		if diff := cmp.Diff(want, m.Pairs); diff != "" || err != nil || m.Since.IsZero() {
+			t.Errorf("since %v, %v (-want +got):\n%s", m.Since, err, diff)
+		}
+	})
+	if _, err := new(operator.Local).Meetings(t.Context()); !errors.Is(err, operator.ErrNotRunning) {
+		t.Errorf("without a daemon: %v", err)
+	}
+}

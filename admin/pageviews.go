@@ -48,6 +48,7 @@ type overviewView struct {
 	Waiting  operator.Waiting
 	Verdicts []operator.VerdictCount
 	Audit    []storage.AuditEntry
+	Meetings operator.Meetings
 }
 
 type serviceRow struct{ Name, Address string }
@@ -89,6 +90,9 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v.Verdicts = operator.CountVerdicts(verdicts)
+	if v.Meetings, err = op.Meetings(ctx); err != nil && !errors.Is(err, operator.ErrNotRunning) {
+		return view{}, err
+	}
 	page, err := op.AuditLog(ctx, operator.AuditQuery{Limit: overviewChanges})
 	v.Audit = page.Entries
 	return view{"overview", "Overview", v}, err

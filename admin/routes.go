@@ -32,7 +32,7 @@ func (s *Server) routes() []Route {
 		getBans.on(s), getFileBans.on(s), addBan.on(s), removeBans.on(s),
 		getGames.on(s), putGames.on(s), importGames.on(s), getGame.on(s), deleteGame.on(s), setMaintenance.on(s),
 		getRooms.on(s), putRoom.on(s), deleteRoom.on(s),
-		getServers.on(s), getVerdicts.on(s), getSummary.on(s), getMasters.on(s), getRelayed.on(s),
+		getServers.on(s), getVerdicts.on(s), getSummary.on(s), getMasters.on(s), getRelayed.on(s), getMeetings.on(s),
 		getChatRules.on(s), putChatRule.on(s), removeChatRule.on(s),
 		getChatRooms.on(s), getChatMembers.on(s), chatKick.on(s), chatSay.on(s), getChatLines.on(s),
 		getFiles.on(s), getFile.on(s),

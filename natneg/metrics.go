@@ -26,17 +26,23 @@ type metrics struct {
 	}
 
 	ended *prometheus.CounterVec
+	pairs *prometheus.CounterVec
 	mu    sync.Mutex
 	games map[string]bool // that have a label
 }
 
-func newMetrics(reg prometheus.Registerer, open func() int) *metrics {
+func newMetrics(reg prometheus.Registerer, open, known func() int) *metrics {
 	m := &metrics{games: make(map[string]bool)}
 	in := metric.With(reg)
 	m.ended = in.NewCounterVec(prometheus.CounterOpts{
 		Name: "respawnd_natneg_negotiations_total",
 		Help: "Negotiations that ended, by game, pair of NATs and result.",
 	}, []string{"game", "nats", "result"})
+	m.pairs = in.NewCounterVec(prometheus.CounterOpts{
+		Name: "respawnd_natneg_pairs_total",
+		Help: "Pairs of players that were introduced, by pair of NATs and the way in which they met.",
+	}, []string{"nats", "way"})
+	in.GaugeFunc("respawnd_natneg_routers_known", "Public addresses of players whose router is remembered, for an hour, at most 16384.", known)
 	in.GaugeFunc("respawnd_natneg_open_cookies", "Negotiations that are open.", open)
 	received := in.Counters("respawnd_natneg_received_total", "Packets taken from clients, by kind.", "kind")
 	m.received.init = received.WithLabelValues("init")

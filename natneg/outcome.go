@@ -201,6 +201,7 @@ func (o *outcome) verdict() verdicts.Verdict {
 // tell notes the outcome of a negotiation for the participating addresses.
 func (s *Server) tell(o *outcome) {
 	if way, ok := o.way(); ok {
+		s.metrics.pairs.WithLabelValues(o.pair(), way.String()).Inc()
 		s.opt.Meetings.Note(meeting.Outcome{
 			Game: o.game, KindA: o.nats[0], KindB: o.nats[1], Way: way, Server: o.clients[1].addrPort(),
 		})

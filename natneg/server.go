@@ -122,7 +122,7 @@ func New(opt Options) *Server {
 		sockets:  &openSockets{},
 	}
 	s.scratch.New = func() any { return &scratch{effects: s.newEffects()} }
-	s.metrics = newMetrics(opt.Registerer, s.open)
+	s.metrics = newMetrics(opt.Registerer, s.open, opt.Meetings.Known)
 	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.nodes = newNodes(s, opt.Cluster)
 	s.Reload(&opt.Config)

@@ -665,7 +665,7 @@ func gathered(t *testing.T, reg prometheus.Gatherer, name string) map[string]flo
 }
 
 func TestGamesBeyondTheLabelsCountAsOther(t *testing.T) {
-	m := newMetrics(nil, func() int { return 0 })
+	m := newMetrics(nil, func() int { return 0 }, func() int { return 0 })
 	for i := range maxGameLabels + 5 {
 		want := addr(i)
 		if i >= maxGameLabels {

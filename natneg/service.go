@@ -5,12 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
+
+// OutcomesFile is the file in the data folder that keeps the numbers of outcomes over a
+// restart. It is not part of a backup: a new machine works without it.
+const OutcomesFile = "natneg.outcomes"
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
@@ -56,7 +64,14 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Addresses: hostnet.Physical, Given: given(env), Cluster: env.Cluster,
 		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})
-	r.Serve = func(ctx context.Context) error { return s.Serve(ctx, sockets) }
+	file := meeting.File{Path: filepath.Join(env.DataDir, OutcomesFile), Log: env.Log}
+	file.Load(env.Meetings)
+	r.Serve = func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return s.Serve(ctx, sockets) })
+		g.Go(func() error { file.Keep(ctx, env.Meetings); return nil })
+		return g.Wait()
+	}
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	return r, nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/respawnd/respawnd/internal/meeting"
 )
 
@@ -16,6 +18,8 @@ func TestTell(t *testing.T) {
 		var meetings meeting.Recorder
 		opt := DefaultOptions()
 		opt.Met, opt.Meetings = func(a netip.AddrPort) { met = append(met, a) }, &meetings
+		registry := prometheus.NewRegistry()
+		opt.Registerer = registry
 		s := New(opt)
 		o := outcome{
 			result: resultConnected, relayed: relayed, nats: [2]meeting.Kind{meeting.Symmetric, meeting.Cone},
@@ -28,6 +32,9 @@ func TestTell(t *testing.T) {
 		want := map[bool]meeting.Way{false: meeting.Negotiated, true: meeting.Relayed}[relayed]
 		if got := meetings.Counts(); len(got) != 1 || got[0].Way != want {
 			t.Errorf("%s: counted %v, want %v", name, got, want)
+		}
+		if n := gathered(t, registry, "respawnd_natneg_pairs_total"); len(n) != 1 || n["cone x symmetric, "+want.String()] != 1 {
+			t.Errorf("%s: the metric counts %v", name, n)
 		}
 		for i, kind := range o.nats {
 			if seen, ok := meetings.Of(o.clients[i].addrPort().Addr(), time.Now()); !ok || seen.Kind != kind {

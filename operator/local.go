@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -71,6 +72,9 @@ type Local struct {
 	// OtherMasters returns the state of the other masters that are read; nil where no
 	// daemon runs.
 	OtherMasters func() []OtherMaster
+	// MeetingCounts counts how players who negotiated reached each other; nil where no
+	// daemon runs.
+	MeetingCounts *meeting.Recorder
 	// RelayedPairs returns the pairs that are relayed; nil where no daemon runs.
 	RelayedPairs func() []RelayedPair
 	// ServersChanged applies the added and hidden servers of the store; nil where

@@ -66,6 +66,8 @@ type Operator interface {
 	// configuration.
 	Masters(ctx context.Context) ([]OtherMaster, error)
 
+	// Meetings returns how players who negotiated on this node reached each other.
+	Meetings(ctx context.Context) (Meetings, error)
 	// Relayed returns the pairs of players that this node relays, the oldest first.
 	Relayed(ctx context.Context) ([]RelayedPair, error)
 

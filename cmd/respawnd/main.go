@@ -135,7 +135,7 @@ func (p *program) rootCommand() *cobra.Command {
 	p.keyFlag(root, "log-format", "log.format", "auto, console or json")
 	root.AddCommand(
 		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
-		p.gameCommand(), p.banCommand(), p.accountCommand(), p.chatCommand(), p.cdkeyCommand(), p.webservicesCommand(), p.filesCommand(), p.motdCommand(), p.patchCommand(), p.statsCommand(), p.matchesCommand(), p.sakeCommand(), p.serverCommand(), p.federationCommand(), p.relayCommand(),
+		p.gameCommand(), p.banCommand(), p.accountCommand(), p.chatCommand(), p.cdkeyCommand(), p.webservicesCommand(), p.filesCommand(), p.motdCommand(), p.patchCommand(), p.statsCommand(), p.matchesCommand(), p.sakeCommand(), p.serverCommand(), p.federationCommand(), p.relayCommand(), p.meetingsCommand(),
 		p.clusterCommand(), p.doctorCommand(),
 		p.hostsCommand(), p.pointCommand(), p.checkNATCommand(), p.backupCommand(), p.restoreCommand(), p.storageCommand(), p.selftestCommand(),
 		p.queryCommand(), p.auditCommand(), p.webhookCommand(),

@@ -202,6 +202,7 @@ func (d *Daemon) makeOperator(s *settings) {
 		AskedServers:   d.asker.named,
 		CheckAdded:     d.asker.check,
 		OtherMasters:   d.otherMasters,
+		MeetingCounts:  &d.meetings,
 		RelayedPairs:   func() []operator.RelayedPair { return nil },
 		ServersChanged: d.listings.take,
 	}

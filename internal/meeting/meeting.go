@@ -72,6 +72,7 @@ type Recorder struct {
 
 	mu        sync.Mutex // guards the fields below
 	counts    [Kinds][Kinds][Ways]uint64
+	since     time.Time // when counting began; zero: nothing was counted
 	followers []func(Outcome)
 }
 
@@ -90,12 +91,23 @@ func (r *Recorder) Of(a netip.Addr, now time.Time) (Sighting, bool) {
 	return r.Sightings.Of(a, now)
 }
 
+// Known returns the number of addresses whose router is remembered.
+func (r *Recorder) Known() int {
+	if r == nil {
+		return 0
+	}
+	return r.Len()
+}
+
 // Note counts an outcome and passes it to the followers.
 func (r *Recorder) Note(o Outcome) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
+	if r.since.IsZero() {
+		r.since = time.Now()
+	}
 	r.counts[min(o.KindA, o.KindB)][max(o.KindA, o.KindB)][o.Way]++
 	followers := r.followers
 	r.mu.Unlock()
