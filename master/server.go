@@ -32,9 +32,12 @@ const (
 	Federated
 	// FromEpic servers report to a master in the form of Epic's.
 	FromEpic
+	FromIDTech4
+	FromCallOfDuty
+	FromNWN
 )
 
-var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3", "federated", "epic"}
+var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3", "federated", "epic", "idtech4", "callofduty", "nwn"}
 
 // Origins is the number of origins: all are below it.
 const Origins = len(originNames)
@@ -199,13 +202,17 @@ func (s *Server) QueryProtocol() string {
 		return "zandronum"
 	case FromValve:
 		return "a2s"
-	case FromQuake3:
+	case FromQuake3, FromCallOfDuty:
 		return "quake3"
 	case FromEpic:
 		if s.SpeaksGameSpy() {
 			return "gs1"
 		}
 		return ""
+	case FromIDTech4:
+		return "idtech4"
+	case FromNWN:
+		return "nwn"
 	default:
 		return s.Query
 	}

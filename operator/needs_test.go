@@ -13,7 +13,8 @@ import (
 // served are the services of a daemon on its defaults.
 func served(s games.Service) games.Served {
 	switch s {
-	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch":
+	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch",
+		"idmaster", "codmaster", "nwmaster":
 		return games.Running
 	}
 	return games.NotBuilt
@@ -54,7 +55,7 @@ func TestKnownGames(t *testing.T) {
 		"ut3pc":         {"works", 1, nil, 0, "", ""},
 		"halor":         {"works", 1, []uint16{2302}, 2, "s1.master.hosthpc.com s1.ms01.hosthpc.com natneg1.hosthpc.com natneg2.hosthpc.com halor.master.gamespy.com", ""},
 		"halom":         {"works", 1, []uint16{2302}, 0, "s1.master.hosthpc.com", ""},
-		"nwn":           {"not yet: needs BioWare's account check", 1, []uint16{5121}, 13, "", "nwmaster.bioware.com"},
+		"nwn":           {"works", 1, []uint16{5121}, 13, "nwmaster.bioware.com", ""},
 		"crysis":        {"works", 1, []uint16{64087}, 0, "", ""},
 		"crysiswars":    {"works", 1, []uint16{64100}, 0, "", ""},
 		"capricorn":     {"works", 1, []uint16{64000}, 0, "", ""},
@@ -74,10 +75,10 @@ func TestKnownGames(t *testing.T) {
 		"mohaa":         {"works", 1, nil, 10, "", ""},
 		"mohaas":        {"works", 1, []uint16{12300}, 7, "", ""},
 		"mohpa":         {"works", 1, []uint16{13300}, 44, "", ""},
-		"quake4":        {"not yet: needs id Software's master", 1, []uint16{28004}, 0, "", ""},
-		"doom3":         {"not yet: needs id Software's master", 1, nil, 0, "", ""},
+		"quake4":        {"works", 1, []uint16{28004}, 0, "q4master.idsoftware.com", ""},
+		"doom3":         {"works", 1, nil, 0, "idnet.ua-corp.com", ""},
 		"rtcw":          {"works", 1, nil, 0, "", ""},
-		"callofduty2":   {"not yet: needs the Call of Duty master", 1, []uint16{28960}, 0, "", ""},
+		"callofduty2":   {"works", 1, []uint16{28960}, 0, "cod2master.activision.com", ""},
 		"mariokartwii":  {"not yet: needs Nintendo's sign-in", 16, nil, 0, "gpcm.gs.nintendowifi.net mariokartwii.available.gs.nintendowifi.net mariokartwii.ms19.gs.nintendowifi.net", nintendo},
 		"mariokartds":   {"not yet: needs Nintendo's sign-in", 16, nil, 0, "mariokartds.master.gs.nintendowifi.net", nintendo},
 		"arma2pc":       {"works", 1, []uint16{2302}, 0, "", ""},

@@ -3,6 +3,7 @@ package probe
 import (
 	"time"
 
+	"github.com/respawnd/respawnd/internal/idtech4"
 	"github.com/respawnd/respawnd/internal/quake3"
 	wire "github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
@@ -20,6 +21,9 @@ type follower struct {
 var followers = [...]follower{
 	{master.FromZandronum, Zandronum, ZandronumLeast, []string{wire.RuleEnforces, wire.RuleRevision, wire.RuleWarning}},
 	{master.FromQuake3, Quake3, minInterval, []string{quake3.RuleGame, quake3.RuleTag, quake3.RuleProtocol}},
+	{master.FromCallOfDuty, Quake3, minInterval, []string{quake3.RuleGame, quake3.RuleTag, quake3.RuleProtocol}},
+	{master.FromIDTech4, IDTech4, minInterval, []string{idtech4.RuleProtocol}},
+	{master.FromNWN, NWN, minInterval, nil},
 }
 
 // followerOf returns the follower of an origin, nil if its servers are not followed.

@@ -58,6 +58,7 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	t.Helper()
 	catalogue, err := games.NewCatalog([]games.Game{
 		{Name: "plain", Secrets: []string{"secret"}},
+		{Name: "nwn", Facts: games.Facts{Needs: []games.Service{"nwmaster"}, Quake3: []games.Quake3{{Name: "nwn", Protocols: []int{0xFD}}}}},
 		{Name: "guarded", Secrets: []string{"secret"}, BackendFlags: games.QueryChallenge},
 		{Name: "two_words", Secrets: []string{"secret"}},
 		{Name: "keyless"},

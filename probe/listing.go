@@ -37,7 +37,7 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	if !ok {
 		return
 	}
-	game, ok := p.gameOf(t, c, origin, st)
+	game, ok := p.gameOf(t, tk, c, origin, st)
 	if !ok {
 		p.metrics.refused(refusedGame)
 		p.unlist(t, verdicts.UnknownGame)
@@ -156,12 +156,20 @@ func (p *Prober) setListed(t *target, game string) {
 }
 
 // gameOf returns the game under which a server is listed. p.mu is held.
-func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Status) (string, bool) {
+func (p *Prober) gameOf(t *target, tk talk, c claim, origin master.Origin, st *query.Status) (string, bool) {
 	switch c.protocol {
 	case Zandronum:
 		return wire.Game, true
 	case Quake3:
 		if game, ok := p.quake3Game(st); ok && c.game == "" {
+			c.game = game
+		}
+	case IDTech4:
+		if game, ok := p.idTech4Game(tk, st); ok && c.game == "" {
+			c.game = game
+		}
+	case NWN:
+		if game, ok := p.nwnGame(tk); ok && c.game == "" {
 			c.game = game
 		}
 	default:

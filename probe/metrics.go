@@ -34,7 +34,7 @@ func newMetrics(reg prometheus.Registerer, counts func() counts) *metrics {
 	in := metric.With(reg)
 	if reg != nil {
 		reg.MustRegister(&targetCollector{counts, prometheus.NewDesc(
-			"respawnd_probe_targets", "Servers that are queried, by kind: named by an operator, of other origins, of Zandronum's master, of the Quake 3 master; and queries under way.",
+			"respawnd_probe_targets", "Servers that are queried, by kind: named by an operator, of other origins, of Zandronum's master, of the masters of Quake 3 and Call of Duty, id Tech 4, Neverwinter Nights; and queries under way.",
 			[]string{"kind"}, nil,
 		)})
 	}
@@ -50,7 +50,7 @@ func (m *metrics) refused(reason string) { m.refusals.WithLabelValues(reason).In
 
 // counts are the numbers of servers that are queried, by reason, and of visits that
 // are open.
-type counts struct{ static, watched, zandronum, quake3, visits int }
+type counts struct{ static, watched, zandronum, quake3, idtech4, nwn, visits int }
 
 // targetCollector reads the table of targets when collected.
 type targetCollector struct {
@@ -65,7 +65,7 @@ func (c *targetCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc 
 func (c *targetCollector) Collect(out chan<- prometheus.Metric) {
 	n := c.counts()
 	for kind, n := range map[string]int{
-		"static": n.static, "watched": n.watched, "zandronum": n.zandronum, "quake3": n.quake3, "under_way": n.visits,
+		"static": n.static, "watched": n.watched, "zandronum": n.zandronum, "quake3": n.quake3, "idtech4": n.idtech4, "nwn": n.nwn, "under_way": n.visits,
 	} {
 		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), kind)
 	}

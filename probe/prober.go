@@ -357,7 +357,7 @@ func (p *Prober) Watched(o master.Origin) []Target {
 func (p *Prober) counts() counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return counts{p.table.static, p.table.watched, p.table.followed[Zandronum], p.table.followed[Quake3], p.table.visits}
+	return counts{p.table.static, p.table.watched, p.table.followed[Zandronum], p.table.followed[Quake3], p.table.followed[IDTech4], p.table.followed[NWN], p.table.visits}
 }
 
 // send sends the packets of out. p.mu is not held.

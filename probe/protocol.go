@@ -28,12 +28,16 @@ const (
 	Zandronum
 	// Quake3 are the queries of Quake III and its family.
 	Quake3
+	// IDTech4 is the query of Doom 3, Quake 4 and Prey.
+	IDTech4
+	// NWN are the queries of Neverwinter Nights.
+	NWN
 )
 
-var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum", Quake3: "quake3"}
+var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum", Quake3: "quake3", IDTech4: "idtech4", NWN: "nwn"}
 
 // Protocols returns all protocols.
-func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3} }
+func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3, IDTech4, NWN} }
 
 // String returns the protocol's name as commands and the configuration spell
 // it.

@@ -35,7 +35,7 @@ func TestAskInEveryProtocol(t *testing.T) {
 	for _, p := range Protocols() {
 		g := probetest.Arena("plain")
 		st, err := Ask(t.Context(), listen(t), probetest.Listen(t, g.Speaks(p.String())).Address(), p)
-		if got, _ := st.Get("hostname"); err != nil || got != g.Name || len(st.Players.Rows) != 2 {
+		if got, _ := st.Get("hostname"); err != nil || got != g.Name || len(st.Players.Rows) != 2 && p != NWN {
 			t.Errorf("Ask in %v: hostname %q, %d players, error %v; want %q, 2", p, got, len(st.Players.Rows), err, g.Name)
 		}
 	}

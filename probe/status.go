@@ -121,8 +121,12 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 		return newTalk(Zandronum, true), Zandronum
 	case master.FromValve:
 		return newTalk(A2S, true), A2S
-	case master.FromQuake3:
+	case master.FromQuake3, master.FromCallOfDuty:
 		return newTalk(Quake3, true), Quake3
+	case master.FromIDTech4:
+		return newTalk(IDTech4, true), IDTech4
+	case master.FromNWN:
+		return newTalk(NWN, true), NWN
 	default:
 		return nil, 0
 	}

@@ -85,6 +85,10 @@ func newTalk(p Protocol, extras bool) talk {
 		return newZandronumTalk()
 	case Quake3:
 		return newQuake3Talk()
+	case IDTech4:
+		return newIDTech4Talk()
+	case NWN:
+		return &nwnTalk{}
 	default:
 		return nil
 	}

@@ -37,8 +37,12 @@ func TestWatchedServerIsListed(t *testing.T) {
 					t.Fatal("not listed after it answered")
 				}
 				want := "plain"
-				if p == Zandronum {
+				switch p {
+				case Zandronum:
 					want = "zandronum"
+				case NWN:
+					want = "nwn"
+				default:
 				}
 				if srv.Game != want || srv.Origin != master.Static || srv.Public != there || srv.Findings.Reached != master.ReachedDirect {
 					t.Errorf("listed as %+v", srv)
@@ -46,12 +50,18 @@ func TestWatchedServerIsListed(t *testing.T) {
 				for name, want := range map[string]string{
 					"hostname": g.Name, "mapname": g.Map, "numplayers": "2", "maxplayers": "16", "gamever": g.Version, "password": "0",
 				} {
-					if p == SSQ && (name == "gamever" || name == "password") {
+					if p == SSQ && (name == "gamever" || name == "password") || p == NWN && name == "gamever" {
 						continue // it has no words for them
 					}
 					if got := w.rule(there, name); got != want {
 						t.Errorf("%s: got %q, want %q", name, got, want)
 					}
+				}
+				if p == IDTech4 || p == NWN { // they have no scores, or no players
+					if n := srv.Players.Rows(); (n == 2) != (p == IDTech4) {
+						t.Errorf("%d players", n)
+					}
+					return
 				}
 				third, times := "time_", []string{"2", "60"}
 				if p == Quake3 { // it has no times

@@ -1,64 +1,83 @@
 package q3master
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/quake3"
+	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/master"
 )
 
 // request answers a request for a list.
-func (s *Server) request(w netserve.PacketWriter, p netserve.Packet, rest []byte, ext bool, now time.Time) drop {
+func (s *Server) request(w netserve.PacketWriter, p netserve.Packet, rest []byte, ext bool, port uint16, now time.Time) uplink.Drop {
 	r, err := quake3.ParseRequest(rest, ext)
 	if err != nil {
-		return dropRequest
+		return uplink.MalformedRequest
 	}
 	a := p.From.Addr()
 	if s.opt.Banned.Has(a) {
-		return dropBanned
+		return uplink.Banned
 	}
-	if !s.opt.Trusted.Has(a) && !s.live.Load().spend(a, s.opt.Registry.HasAt(a), now) {
-		return dropNoBudget
+	if !s.keeper.MayList(a, now) {
+		return uplink.NoBudget
 	}
-	packets := s.lister.answer(s.wanted(r), s.opt.Addresses.Asker(a))
+	packets := s.lister.Answer(s.wanted(r, port), s.opt.Addresses.Asker(a))
 	for _, b := range packets {
-		s.out.Send(w, b, p.To, p.From)
+		s.keeper.Send(w, b, p.To, p.From)
 	}
 	s.metrics.lists.Inc()
 	s.metrics.packets.Add(float64(len(packets)))
-	return notDropped
+	return uplink.NotDropped
 }
 
-// wanted is a request whose game is known.
-type wanted struct {
-	name     string // of the game; empty: that of the protocol's servers
-	protocol int
-	ext      bool
-	options
-}
-
-// options pick servers of a game and protocol.
-type options struct {
-	empty, full bool   // these too
-	typed       bool   // only those of gameType
-	gameType    string // at most maxGameType bytes
-	only4       bool
-	only6       bool
-	tagged      bool // only servers that may leave out the name
-}
-
-// wanted finds the game of a request.
-func (s *Server) wanted(r quake3.Request) wanted {
-	index := s.opt.Games.Quake3()
-	q := wanted{name: string(r.Game), protocol: r.Protocol, ext: r.Ext}
-	if q.name == "" {
-		q.name, q.tagged = index.Anonymous(r.Protocol), true
+// wanted finds the game of a request that came to a further port of the protocol; 0: to
+// the first.
+func (s *Server) wanted(r quake3.Request, port uint16) uplink.Wanted {
+	index := s.names()
+	q := uplink.Wanted{Name: string(r.Game), Protocol: r.Protocol, Ext: r.Ext}
+	if q.Name == "" {
+		q.Name, q.Tagged = cmp.Or(index.AtPort(port, r.Protocol), index.Anonymous(r.Protocol)), true
 	}
-	whole := index.Whole(q.name)
-	q.empty, q.full = r.Empty || whole, r.Full || whole
+	whole := index.Whole(q.Name)
+	q.Empty, q.Full = r.Empty || whole, r.Full || whole
 	if r.GameType != nil {
-		q.typed, q.gameType = true, string(r.GameType[:min(len(r.GameType), maxGameType+1)])
+		q.Typed, q.GameType = true, string(r.GameType[:min(len(r.GameType), uplink.MaxGameType+1)])
 	}
-	q.only4, q.only6 = r.IPv4 && !r.IPv6, r.IPv6 && !r.IPv4
+	q.Only4, q.Only6 = r.IPv4 && !r.IPv6, r.IPv6 && !r.IPv4
 	return q
+}
+
+// entry returns the entry of a record in lists.
+func (d *Dialect) entry(srv *master.Server) (e uplink.Entry, ok bool) {
+	name, ok := srv.Rules.Get(quake3.RuleGame)
+	if !ok || name == "" {
+		return uplink.Entry{}, false
+	}
+	switch srv.Origin {
+	case d.Origin, master.Static, master.FromLAN, master.Federated:
+	default:
+		return uplink.Entry{}, false
+	}
+	text, _ := srv.Rules.Get(quake3.RuleProtocol)
+	protocol, err := strconv.ParseInt(text, 0, 32)
+	if err != nil {
+		return uplink.Entry{}, false
+	}
+	gameType, ok := srv.Rules.Get(quake3.RuleGameType)
+	if !ok || len(gameType) > uplink.MaxGameType {
+		gameType = "0"
+	}
+	tag := tagOf(srv)
+	most, _ := srv.Rules.Get(quake3.RuleMaxPlayers)
+	players, room := srv.Population(), 0
+	if n, ok := master.ParsePopulation(most); ok {
+		room = n
+	}
+	return uplink.Entry{
+		Key: uplink.ListKey{Name: name, Protocol: int(protocol)}, Addr: srv.Public, GameType: gameType, Tagged: d.Named == "" || tag != d.Named,
+		Empty: players == 0, Full: room > 0 && players >= room,
+	}, true
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/quake3"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -108,9 +109,9 @@ func TestListsFollow(t *testing.T) {
 		if got := q.list(asker, all); got != strings.Join(text, " ") {
 			t.Errorf("%s: %q, want %q", what, got, text)
 		}
-		fresh := newLister(q.opt.Registry)
+		fresh := uplink.NewLister(q.opt.Registry, uplink.ListForm{Entry: q.dialect.entry, Append: q.dialect.Lists})
 		r, _ := quake3.ParseRequest([]byte(" 68 empty full"), false)
-		if got, want := q.lister.answer(q.wanted(r), advertise.Asker{}), fresh.answer(q.wanted(r), advertise.Asker{}); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, want := q.lister.Answer(q.wanted(r, 0), advertise.Asker{}), fresh.Answer(q.wanted(r, 0), advertise.Asker{}); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: the list that follows differs from a new one", what)
 		}
 	}
@@ -128,14 +129,14 @@ func TestListsFollow(t *testing.T) {
 	compare("hidden", 0, 1)
 	q.opt.Registry.Unhide(at(2))
 	compare("shown again", 0, 1, 2)
-	q.opt.Registry.Remove(keyOf(at(0)))
-	q.opt.Registry.Remove(keyOf(at(1)))
-	q.opt.Registry.Remove(keyOf(at(2)))
+	q.opt.Registry.Remove(q.keeper.KeyOf(at(0)))
+	q.opt.Registry.Remove(q.keeper.KeyOf(at(1)))
+	q.opt.Registry.Remove(q.keeper.KeyOf(at(2)))
 	compare("empty")
-	if len(q.lister.groups) != 0 || len(q.lister.byProtocol) != 0 || len(q.lister.byKey) != 0 {
+	if q.lister.Groups() != 0 {
 		t.Error("something of an empty list is kept")
 	}
-	for n := range manyChanges + 10 { // more than are followed
+	for n := range uplink.ManyChanges + 10 { // more than are followed
 		q.register(at(n%300), "QuakeArena-1", "mapname", fmt.Sprint(n))
 	}
 	var want []int
@@ -148,30 +149,30 @@ func TestListsFollow(t *testing.T) {
 func TestKeptListsAreBounded(t *testing.T) {
 	q := newQ3(t, func(o *Options) { o.ListWindow, o.ListsPerNet, o.ListsTotal = 0, 0, 0 })
 	q.register(one, "QuakeArena-1")
-	for n := range maxAnswers {
+	for n := range uplink.MaxAnswers {
 		q.list(asker, fmt.Sprintf("getservers 68 gametype=%d", n))
 	}
-	if got := q.lister.cached(); got != maxAnswers {
-		t.Errorf("%d lists kept, want %d", got, maxAnswers)
+	if got := q.lister.Cached(); got != uplink.MaxAnswers {
+		t.Errorf("%d lists kept, want %d", got, uplink.MaxAnswers)
 	}
 	q.list(asker, "getservers 68 gametype=more")
-	if got := q.lister.cached(); got != 1 {
+	if got := q.lister.Cached(); got != 1 {
 		t.Errorf("%d lists kept after one more, want 1", got)
 	}
 	q.register(one, "QuakeArena-1", "clients", "0")
 	q.list(asker, "getservers 99")
-	if got := q.lister.cached(); got != 0 {
+	if got := q.lister.Cached(); got != 0 {
 		t.Errorf("%d lists kept after a change, want none", got)
 	}
-	long := strings.Repeat("t", maxGameType)
+	long := strings.Repeat("t", uplink.MaxGameType)
 	q.register(one, "QuakeArena-1", "gametype", long)
 	if got := q.list(asker, "getservers 68 gametype="+long); got != one.String() {
-		t.Errorf("type of %d bytes: %q", maxGameType, got)
+		t.Errorf("type of %d bytes: %q", uplink.MaxGameType, got)
 	}
 	q.register(one, "QuakeArena-1", "gametype", long+"t")
 	for _, kind := range []string{long, long + "t"} {
 		if got := q.list(asker, "getservers 68 gametype="+kind); got != "" {
-			t.Errorf("type of %d bytes: %q", maxGameType+1, got)
+			t.Errorf("type of %d bytes: %q", uplink.MaxGameType+1, got)
 		}
 	}
 	if got := q.list(asker, "getservers 68 ffa"); got != one.String() {
@@ -265,7 +266,7 @@ func TestBrowsersGetReachableAddress(t *testing.T) {
 	q.opt.Registry.RemoveFunc(func(s *master.Server) bool { return master.IsPrivate(s.Public.Addr()) })
 	q.list(asker, "getservers 68")
 	q.list(netip.MustParseAddrPort("10.0.0.9:1"), "getservers 68")
-	if got := q.lister.cached(); got != 1 {
+	if got := q.lister.Cached(); got != 1 {
 		t.Errorf("%d lists without private servers, want one for all", got)
 	}
 }

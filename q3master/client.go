@@ -83,6 +83,8 @@ type Browser struct {
 
 	// Max bounds the entries and packets of a list; 0: no bound.
 	Max int
+	// Parse parses what quake3.Cut returns of a packet of a list; nil: quake3.ParseList.
+	Parse func(servers []netip.AddrPort, rest []byte) (list []netip.AddrPort, last bool, err error)
 	// Linger is how long List waits for further packets after one with the end mark:
 	// packets may overtake each other, and old masters send the mark in each. 0: the
 	// first one ends the list.
@@ -100,12 +102,16 @@ func (b *Browser) List(ctx context.Context, r quake3.Request) (servers []netip.A
 	if r.Ext {
 		want = quake3.KindServersExt
 	}
+	parse := b.Parse
+	if parse == nil {
+		parse = quake3.ParseList
+	}
 	left, ended := b.Max, false
 	accept := func(p []byte, _ netip.AddrPort) (bool, error) {
 		kind, rest, _ := quake3.Cut(p)
 		before, last := len(servers), false
 		if kind == want {
-			if servers, last, err = quake3.ParseList(servers, rest); err != nil {
+			if servers, last, err = parse(servers, rest); err != nil {
 				return false, err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/quake3"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -85,7 +86,7 @@ func newQ3(t testing.TB, change func(*Options)) *q3 {
 
 // reload changes the live configuration.
 func (q *q3) reload(change func(*Config)) {
-	c := *q.live.Load().Config
+	c := *q.live.Load()
 	change(&c)
 	q.Reload(&c)
 }
@@ -93,9 +94,9 @@ func (q *q3) reload(change func(*Config)) {
 // send hands a packet to the master and returns why it was dropped.
 func (q *q3) send(from netip.AddrPort, text string) string {
 	p := netserve.Packet{Data: []byte(header + text), From: from, To: masterAddr}
-	dropped := q.handle(q.w, p)
-	if dropped != notDropped {
-		q.explain(p, dropped)
+	dropped := q.handle(q.w, p, 0)
+	if dropped != uplink.NotDropped {
+		q.keeper.Dropped(p, dropped)
 	}
 	return dropped.String()
 }
@@ -118,7 +119,7 @@ func (q *q3) asked(to netip.AddrPort) string {
 		q.t.Fatalf("sent %v, want one getinfo to %v", out, to)
 	}
 	c, ok := strings.CutPrefix(out[0].data, header+"getinfo ")
-	if !ok || len(c) != challengeSize || strings.ContainsAny(c, "\\/;\"% ") {
+	if !ok || len(c) != uplink.ChallengeSize || strings.ContainsAny(c, "\\/;\"% ") {
 		q.t.Fatalf("sent %q", out[0].data)
 	}
 	return c
@@ -150,7 +151,7 @@ func (q *q3) register(from netip.AddrPort, tag string, more ...string) string {
 
 // listed returns the record of a server.
 func (q *q3) listed(a netip.AddrPort) *master.Server {
-	srv, ok := q.opt.Registry.Get(keyOf(a))
+	srv, ok := q.opt.Registry.Get(q.keeper.KeyOf(a))
 	if !ok {
 		return nil
 	}
@@ -170,8 +171,8 @@ func (q *q3) verdict(a netip.AddrPort) string {
 // tick does what Serve does every second. It needs synctest.
 func (q *q3) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
-		time.Sleep(tickEvery)
-		q.expire(q.w, time.Now())
+		time.Sleep(uplink.TickEvery)
+		q.keeper.Expire(q.w, time.Now())
 	}
 }
 

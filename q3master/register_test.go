@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -131,18 +132,18 @@ func TestChallenges(t *testing.T) {
 
 		third := netip.MustParseAddrPort("192.0.2.3:27960")
 		c = q.beat(third, "QuakeArena-1")
-		for range maxWrong {
+		for range 3 {
 			if dropped := q.send(third, infoOf("x")); dropped != "wrong_response" {
 				t.Errorf("wrong answer: %q", dropped)
 			}
 		}
 		if dropped := q.send(third, infoOf(c)); dropped != "unexpected" {
-			t.Errorf("right answer after %d wrong ones: %q", maxWrong, dropped)
+			t.Errorf("right answer after %d wrong ones: %q", 3, dropped)
 		}
 		c = q.beat(third, "QuakeArena-1")
-		time.Sleep(pendingLife)
+		time.Sleep(uplink.PendingLife)
 		if dropped := q.send(third, infoOf(c)); dropped != "unexpected" {
-			t.Errorf("answer after %v: %q", pendingLife, dropped)
+			t.Errorf("answer after %v: %q", uplink.PendingLife, dropped)
 		}
 		q.pass(time.Second)
 		if got := q.verdict(third); got != "no answer to the challenge" && !strings.Contains(got, "answer") {
@@ -229,7 +230,7 @@ func TestStoppedServer(t *testing.T) {
 					}
 				}
 				q.send(two, infoOf(c, "protocol", "84"))
-				q.pass(listedLife - time.Second)
+				q.pass(uplink.ListedLife - time.Second)
 				if q.listed(one) == nil {
 					t.Fatal("removed while it may still be loading a map")
 				}
@@ -243,8 +244,8 @@ func TestStoppedServer(t *testing.T) {
 				if got := q.verdict(one); got != "expired" {
 					t.Errorf("verdict %q", got)
 				}
-				if len(q.hosts.known) != 1 || q.countPending() != 0 {
-					t.Errorf("%d known, %d waited for", len(q.hosts.known), q.countPending())
+				if q.keeper.Hosts() != 1 || q.keeper.Pending() != 0 {
+					t.Errorf("%d known, %d waited for", q.keeper.Hosts(), q.keeper.Pending())
 				}
 			})
 		})
@@ -289,31 +290,17 @@ func TestLimits(t *testing.T) {
 				t.Errorf("game %s: %q, want %q", tc.game, dropped, tc.want)
 			}
 		}
-		q.left(q.listed(at(1000)), 0)
-		q.left(q.listed(at(1001)), 0)
+		q.keeper.Replaced(q.listed(at(1000)))
+		q.keeper.Replaced(q.listed(at(1001)))
 		if dropped := q.register(at(1002), "DarkPlaces", "gamename", "two"); dropped != "" {
 			t.Errorf("after the other game left: %q", dropped)
 		}
 	})
 	t.Run("list", func(t *testing.T) {
 		q := newQ3(t, func(o *Options) { o.Registry = master.NewRegistry(master.Limits{Servers: 1}) })
-		q.lister.registry = q.opt.Registry
 		q.register(one, "QuakeArena-1")
 		if dropped := q.register(at(1), "QuakeArena-1"); dropped != "list_full" {
 			t.Errorf("full list: %q", dropped)
-		}
-	})
-	t.Run("hosts", func(t *testing.T) {
-		h := newHostTable()
-		for i := range maxHosts {
-			h.known[netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1)] = host{}
-		}
-		if got := h.room(one.Addr(), 0, "", 1); got != dropFull {
-			t.Errorf("room beside %d hosts: %q", maxHosts, got)
-		}
-		delete(h.known, netip.MustParseAddrPort("10.0.0.0:1"))
-		if got := h.room(one.Addr(), 0, "", 1); got != notDropped {
-			t.Errorf("room beside %d hosts: %q", maxHosts-1, got)
 		}
 	})
 	t.Run("pending", func(t *testing.T) {
@@ -321,8 +308,8 @@ func TestLimits(t *testing.T) {
 		c := q.beat(at(1), "QuakeArena-1")
 		q.beat(two, "QuakeArena-1")
 		q.beat(at(3), "QuakeArena-1")
-		if q.countPending() != 2 {
-			t.Errorf("%d waited for, want 2", q.countPending())
+		if q.keeper.Pending() != 2 {
+			t.Errorf("%d waited for, want 2", q.keeper.Pending())
 		}
 		if dropped := q.send(at(1), infoOf(c)); dropped != "unexpected" {
 			t.Errorf("the oldest: %q", dropped)
@@ -383,15 +370,15 @@ func TestCheck(t *testing.T) {
 	q.register(two, "DarkPlaces", "gamename", "Xonotic")
 	third := netip.MustParseAddrPort("192.0.2.3:1")
 	q.register(third, "DarkPlaces", "gamename", "mygame")
-	q.check()
-	if len(q.hosts.known) != 3 {
-		t.Fatalf("%d hosts", len(q.hosts.known))
+	q.keeper.Check()
+	if q.keeper.Hosts() != 3 {
+		t.Fatalf("%d hosts", q.keeper.Hosts())
 	}
 	banned = true
 	q.reload(func(c *Config) { c.Games = []string{"quake3", "xonOtic"} })
-	q.check()
-	if q.listed(one) != nil || q.listed(two) == nil || q.listed(third) != nil || len(q.hosts.known) != 1 || len(q.hosts.games) != 0 {
-		t.Errorf("listed %v %v %v, %d hosts", q.listed(one), q.listed(two), q.listed(third), len(q.hosts.known))
+	q.keeper.Check()
+	if q.listed(one) != nil || q.listed(two) == nil || q.listed(third) != nil || q.keeper.Hosts() != 1 || q.keeper.UnknownGames() != 0 {
+		t.Errorf("listed %v %v %v, %d hosts", q.listed(one), q.listed(two), q.listed(third), q.keeper.Hosts())
 	}
 	if q.verdict(one) != "banned" || q.verdict(third) != "unknown game" {
 		t.Errorf("verdicts %q, %q", q.verdict(one), q.verdict(third))
@@ -419,12 +406,12 @@ func TestRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		asking := &greeting{list: after.adopt()}
-		if len(after.hosts.known) != 2 || after.hosts.games["mygame"] != 1 {
-			t.Errorf("%d hosts, games %v", len(after.hosts.known), after.hosts.games)
+		asking := after.keeper.Greet(after.w)
+		if after.keeper.Hosts() != 2 || after.keeper.UnknownGames() != 1 {
+			t.Errorf("%d hosts, games %v", after.keeper.Hosts(), after.keeper.UnknownGames())
 		}
-		asking.step(after.Server, after.w, time.Now())
-		asking.step(after.Server, after.w, time.Now())
+		asking.Step(time.Now())
+		asking.Step(time.Now())
 		asked := after.w.Take()
 		if len(asked) != 2 {
 			t.Fatalf("asked %v", asked)
@@ -439,7 +426,7 @@ func TestRestored(t *testing.T) {
 		}
 		for range 200 {
 			after.pass(time.Second)
-			asking.step(after.Server, after.w, time.Now())
+			asking.Step(time.Now())
 		}
 		n := 0
 		for _, p := range after.w.Take() {
@@ -448,7 +435,7 @@ func TestRestored(t *testing.T) {
 			}
 			n++
 		}
-		if n < 2 || n > greetTimes*4 {
+		if n < 2 || n > uplink.GreetTimes*4 {
 			t.Errorf("the silent one was asked %d more times", n)
 		}
 		if after.listed(two) == nil {

@@ -26,12 +26,20 @@ func steps() []service.Step {
 }
 
 func findServer(ctx context.Context, t *service.Trial) error {
-	conn, err := netclient.Listen(ctx, t.Address("q3master"))
+	pairs := []string{"gamename", t.Game, "protocol", "1", "hostname", "respawnd selftest", "mapname", "selftest",
+		"clients", "0", "sv_maxclients", "8", "gametype", "0"}
+	return Try(ctx, t.Address("q3master"), named, pairs, func(p *netclient.Packets) *Browser { return &Browser{Packets: p} },
+		quake3.Request{Game: []byte(t.Game), Protocol: 1, Empty: true}, nil)
+}
+
+// Try lets a server send a heartbeat and answer, then calls with if it is not nil, and
+// looks for the server in a list.
+func Try(ctx context.Context, address, tag string, pairs []string, browser func(*netclient.Packets) *Browser, r quake3.Request, with func(*Host) error) error {
+	conn, err := netclient.Listen(ctx, address)
 	if err != nil {
 		return err
 	}
-	h := NewHost(conn, named, "gamename", t.Game, "protocol", "1", "hostname", "respawnd selftest", "mapname", "selftest",
-		"clients", "0", "sv_maxclients", "8", "gametype", "0")
+	h := NewHost(conn, tag, pairs...)
 	var serving sync.WaitGroup
 	serving.Go(h.Serve)
 	defer func() { _ = conn.Close(); serving.Wait() }()
@@ -39,14 +47,19 @@ func findServer(ctx context.Context, t *service.Trial) error {
 		return errors.Join(errNotAsked, err)
 	}
 	defer func() { _ = h.Leave() }()
-	dial, err := netclient.Dial(ctx, t.Address("q3master"))
+	if with != nil {
+		if err := with(h); err != nil {
+			return err
+		}
+	}
+	dial, err := netclient.Dial(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dial.Close() }()
-	b := &Browser{Packets: dial}
+	b := browser(dial)
 	for range trialTries {
-		list, err := b.List(netclient.Bound(ctx, service.StepTimeout), quake3.Request{Game: []byte(t.Game), Protocol: 1, Empty: true})
+		list, err := b.List(netclient.Bound(ctx, service.StepTimeout), r)
 		switch {
 		case err != nil:
 			return fmt.Errorf("no list for a request: %w", err)

@@ -3,7 +3,6 @@ package q3master
 import (
 	"context"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/quake3"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -23,10 +23,43 @@ import (
 // serviceName is the name under which verdicts are noted.
 const serviceName = "q3master"
 
+// Dialect is what masters of this kind differ by.
+type Dialect struct {
+	// Service is the name of the service, under which verdicts are noted and games of
+	// the catalogue name it.
+	Service string
+	// Origin and Instance mark its records in the list of servers.
+	Origin   master.Origin
+	Instance uint32
+	// Named is the tag of servers that always state the name of their game; empty:
+	// there is none, and the name counts for nothing.
+	Named string
+	// Info parses an infoResponse.
+	Info func(rest []byte) (quake3.Info, error)
+	// Lists appends the packets of a list.
+	Lists func(packets [][]byte, servers []netip.AddrPort, ext bool) [][]byte
+	// Ext reports that browsers may request lists with IPv6.
+	Ext bool
+	// Other handles the packets of other kinds; nil: they are unknown.
+	Other func(s *Server, w netserve.PacketWriter, p netserve.Packet, now time.Time) uplink.Drop
+}
+
+// named is the tag of servers that always state the name of their game.
+const named = "DarkPlaces"
+
+// quakeDialect is that of Quake III's family.
+func quakeDialect() Dialect {
+	return Dialect{
+		Service: serviceName, Origin: master.FromQuake3, Instance: 0x51334D52, Named: named,
+		Info: quake3.ParseInfo, Lists: quake3.AppendLists, Ext: true,
+	}
+}
+
 // Options configure a Server. Registry and Games are required.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
+	Dialect   Dialect // without a Service: that of Quake III's family
 	Registry  *master.Registry
 	Games     *games.Catalog
 	Addresses *advertise.Table                          // which addresses browsers are given; nil: those of the list
@@ -44,140 +77,110 @@ type Options struct {
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
 	opt     Options
-	live    atomic.Pointer[live] // never nil
+	dialect Dialect
+	live    atomic.Pointer[Config] // never nil
 	metrics *metrics
-	out     netserve.Sender
-	foreign *foreign.Notes
-	lister  *lister
-
-	mu    sync.Mutex // guards hosts; held while the list of servers is changed
-	hosts hostTable
+	lister  *uplink.Lister
+	keeper  *uplink.Keeper
 }
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
-	s := &Server{
-		opt: opt, hosts: newHostTable(), lister: newLister(opt.Registry), foreign: foreign.NewNotes(opt.Verdicts, serviceName),
+	if opt.Dialect.Service == "" {
+		opt.Dialect = quakeDialect()
 	}
-	s.metrics = newMetrics(opt.Registerer, s.countHosts, s.countPending, s.lister.cached)
-	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
+	d := opt.Dialect
+	s := &Server{opt: opt, dialect: d}
+	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{Entry: s.dialect.entry, Append: d.Lists})
+	s.metrics = newMetrics(opt.Registerer, d.Service, s.lister.Cached)
+	s.keeper = uplink.NewKeeper(uplink.Options{
+		Dialect: uplink.Dialect{
+			Service: d.Service, Origin: d.Origin, Instance: d.Instance, Own: foreign.Quake3, Question: question, About: tagOf,
+			Stays: func(srv *master.Server) bool {
+				name, _ := srv.Rules.Get(quake3.RuleGame)
+				return s.live.Load().allows(srv.Game, name)
+			},
+		},
+		Registry: opt.Registry, Games: opt.Games, Banned: opt.Banned, Trusted: opt.Trusted, Locate: opt.Locate, Verdicts: opt.Verdicts,
+		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
+	})
 	s.Reload(&opt.Config)
 	return s
 }
 
-func (s *Server) countHosts() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.hosts.known)
+// Keeper returns what keeps the servers of the master in the list.
+func (s *Server) Keeper() *uplink.Keeper { return s.keeper }
+
+// tagOf returns the tag of the heartbeats of a listed server.
+func tagOf(srv *master.Server) string {
+	tag, _ := srv.Rules.Get(quake3.RuleTag)
+	return tag
 }
 
-func (s *Server) countPending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.hosts.pending.Len()
+// names returns the names of games in this dialect.
+func (s *Server) names() *games.Quake3Index {
+	return s.opt.Games.MasterNames(games.Service(s.dialect.Service))
 }
 
-// Serve takes packets from conn until ctx ends. conn stays open and belongs to
-// the caller. Servers that the list has from before the start are asked at once.
-func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
+// Serve takes packets from conn, and from further sockets with the port of the protocol
+// that each stands for, until ctx ends. The sockets stay open and belong to the caller.
+// Servers that the list has from before the start are asked at once.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
 	g, ctx := errgroup.WithContext(ctx)
-	asking := &greeting{list: s.adopt()}
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
-	g.Go(func() error { s.run(ctx, conn, asking); return nil })
+	for _, f := range further {
+		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, atPort{s, f.Port}, s.opt.Packets) })
+	}
+	g.Go(func() error { s.keeper.Run(ctx, conn, further...); return nil })
 	return g.Wait()
 }
 
-// run does what is due: questions to restored servers, expiry, comparison with the
-// list.
-func (s *Server) run(ctx context.Context, w netserve.PacketWriter, asking *greeting) {
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
-	asking.step(s, w, time.Now())
-	checked := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			asking.step(s, w, now)
-			s.expire(w, now)
-			if now.Sub(checked) >= checkEvery {
-				checked = now
-				s.check()
-			}
-		}
-	}
+// atPort is a Server at a further port of the protocol.
+type atPort struct {
+	*Server
+	port uint16
+}
+
+// ServePacket handles one datagram.
+func (a atPort) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	a.ServePacketAt(w, p, a.port)
 }
 
 // ServePacket handles one datagram. It touches memory only.
-func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(w, p); reason != notDropped {
-		s.opt.Metrics.Drop(reason.String())
-		s.explain(p, reason)
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.ServePacketAt(w, p, 0) }
+
+// ServePacketAt handles one datagram that came to a further port of the protocol; 0: to
+// the first.
+func (s *Server) ServePacketAt(w netserve.PacketWriter, p netserve.Packet, port uint16) {
+	if reason := s.handle(w, p, port); reason != uplink.NotDropped {
+		s.keeper.Dropped(p, reason)
 	}
 }
 
 // handle returns why the packet was dropped, if it was.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) drop {
-	a := p.From.Addr()
-	switch {
-	case len(p.Data) > quake3.MaxPacket:
-		return dropOversized
-	case p.From.Port() == 0 || a.Zone() != "" || a.IsMulticast() || a.IsUnspecified():
-		return dropForeign
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16) uplink.Drop {
+	if dropped := uplink.Refuses(p.From, len(p.Data), quake3.MaxPacket); dropped != uplink.NotDropped {
+		return dropped
 	}
 	kind, rest, ok := quake3.Cut(p.Data)
 	if !ok {
-		return dropForeign
+		return uplink.Foreign
 	}
 	now := time.Now()
-	switch kind {
-	case quake3.KindHeartbeat:
-		return s.heartbeat(w, p, rest, now)
-	case quake3.KindInfo:
+	switch {
+	case kind == quake3.KindHeartbeat:
+		return s.heartbeat(w, p, rest, port, now)
+	case kind == quake3.KindInfo:
 		return s.info(p, rest, now)
-	case quake3.KindGetServers:
+	case kind == quake3.KindGetServers:
 		s.metrics.received.list.Inc()
-		return s.request(w, p, rest, false, now)
-	case quake3.KindGetServersExt:
+		return s.request(w, p, rest, false, port, now)
+	case kind == quake3.KindGetServersExt && s.dialect.Ext:
 		s.metrics.received.listExt.Inc()
-		return s.request(w, p, rest, true, now)
+		return s.request(w, p, rest, true, port, now)
+	case s.dialect.Other != nil:
+		return s.dialect.Other(s, w, p, now)
 	default:
-		return dropUnknown
+		return uplink.UnknownKind
 	}
-}
-
-// explain notes the reason for which a packet was dropped. The verdict on a listed
-// server stays, since the packet may be forged.
-func (s *Server) explain(p netserve.Packet, reason drop) {
-	if reason == dropUnexpected || reason == dropNoBudget || s.known(p.From) {
-		return
-	}
-	switch reason {
-	case dropOversized:
-		s.foreign.Note(p.From, verdicts.TooLong)
-	case dropUnknown, dropForeign:
-		if !s.foreign.Foreign(p.From, p.Data, foreign.Quake3) && reason == dropUnknown {
-			s.foreign.Note(p.From, verdicts.NotUnderstood)
-		}
-	default:
-		if v, ok := reason.verdict(); ok {
-			s.note(p.From, "", v)
-		}
-	}
-}
-
-// Expired notes that the registry dropped a silent server. The owner of the
-// registry calls it.
-func (s *Server) Expired(srv *master.Server) { s.left(srv, verdicts.Expired) }
-
-// Replaced notes that the registry dropped a server for a newcomer. The protocol
-// cannot inform the server. The owner of the registry calls it.
-func (s *Server) Replaced(srv *master.Server) { s.left(srv, verdicts.Replaced) }
-
-func (s *Server) left(srv *master.Server, v verdicts.Verdict) {
-	s.mu.Lock()
-	s.hosts.remove(srv.Key.Source)
-	s.mu.Unlock()
-	s.note(srv.Key.Source, srv.Game, v)
 }

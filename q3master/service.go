@@ -8,6 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -17,14 +18,10 @@ const maxGames = 256
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	d := service.Descriptor{
+	return service.Descriptor{
 		Title: "Quake 3 server lists", Shows: true, Origins: []master.Origin{master.FromQuake3}, Steps: steps(),
-		Check: func(string, service.Moment) error { return c.check() },
+		AskEvery: c.AskEvery(), Check: func(string, service.Moment) error { return c.check() },
 	}
-	if c.Query {
-		d.AskEvery = c.QueryEvery
-	}
-	return d
 }
 
 // check returns the first mistake in the list of games.
@@ -50,7 +47,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(dropNames[1:]...)
+	metrics := env.Metrics(uplink.DropNames()...)
 	s := New(Options{
 		Config: *c, Registry: env.List, Games: env.Games, Addresses: env.Addresses,
 		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate, Verdicts: env.Servers,
@@ -62,6 +59,6 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  conn.Close,
-		Keeper: &service.Keeper{Origin: master.FromQuake3, Expired: s.Expired, Replaced: s.Replaced},
+		Keeper: &service.Keeper{Origin: master.FromQuake3, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

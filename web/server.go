@@ -154,6 +154,12 @@ func originText(s *master.Server) string {
 		return "It registered with the Quake 3 master server; its address is verified."
 	case master.FromEpic:
 		return "It registered with the Unreal Tournament master server; its address is verified."
+	case master.FromIDTech4:
+		return "It registered with the master server of Doom 3, Quake 4 and Prey; its address is verified."
+	case master.FromCallOfDuty:
+		return "It registered with the Call of Duty master server; its address is verified."
+	case master.FromNWN:
+		return "It registered with the Neverwinter Nights master server, and answered a question to another port."
 	case master.FromLAN:
 		return "It was found on the local network."
 	case master.Static:

@@ -64,6 +64,15 @@ func datagramServices(t testing.TB) []datagrams {
 		service: "q3master", ping: []byte("\xff\xff\xff\xffgetservers 68"), burst: 16, rate: 1,
 		packets: [][]byte{[]byte("\xff\xff\xff\xffheartbeat QuakeArena-1\n"), []byte("\xff\xff\xff\xffheartbeat DarkPlaces\n"), []byte("\xff\xff\xff\xffinfoResponse\n\\challenge\\x")},
 	}, {
+		service: "idmaster", ping: []byte("\xff\xffgetServers\x00\x29\x00\x01\x00\x00\x00"), burst: 16, rate: 1,
+		packets: [][]byte{[]byte("\xff\xffheartbeat\x00"), []byte("\xff\xffsrvAuth\x00\x01"), []byte("\xff\xffinfoResponse\x00\x01\x02\x03\x04")},
+	}, {
+		service: "codmaster", ping: []byte("\xff\xff\xff\xffgetservers 118"), burst: 16, rate: 1,
+		packets: [][]byte{[]byte("\xff\xff\xff\xffheartbeat COD-2\n"), []byte("\xff\xff\xff\xffgetIpAuthorize 1"), []byte("\xff\xff\xff\xffgetKeyAuthorize 0 KEY")},
+	}, {
+		service: "nwmaster", ping: []byte("BMMA\x00\x14\x00\x00"), burst: 1 << 20, // as many as there were questions: none is longer
+		packets: [][]byte{[]byte("BMHB"), []byte("BMPA\x01"), []byte("BNXR")},
+	}, {
 		service: "ssq", ping: ask("PING"), burst: 1 << 20, // as many as there were questions: none is longer
 		packets: [][]byte{ask("SELECT hostip,hostname          "), ask("CL LONG                         "), ask("VERSION                         ")},
 	}, {

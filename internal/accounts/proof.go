@@ -36,6 +36,10 @@ type Proof struct {
 	// with it. A reader of it can log in.
 	Digest string
 
+	// Salt, if not empty, takes the place of the challenges: the response is the md5hex
+	// of the md5hex of the password and the salt.
+	Salt string
+
 	// Profile is the profile that the client remembers, 0 if none. It is not
 	// trusted; it only distinguishes a deleted profile from one that never
 	// existed.
@@ -98,6 +102,10 @@ func secretOf(password string) string {
 func (p *Proof) proves(secret, user string) bool {
 	if p.Digest != "" {
 		return subtle.ConstantTimeCompare([]byte(strings.ToLower(p.Digest)), []byte(secret)) == 1
+	}
+	if p.Salt != "" {
+		sum := md5.Sum([]byte(secret + p.Salt))
+		return subtle.ConstantTimeCompare([]byte(strings.ToLower(p.Response)), []byte(hex.EncodeToString(sum[:]))) == 1
 	}
 	want := respond(secret, user, p.ClientChallenge, p.ServerChallenge)
 	got := strings.ToLower(p.Response[:min(len(p.Response), responseLen)])

@@ -47,6 +47,8 @@ var ranks = map[string]int{
 	"internal/netserve":    0,
 	"internal/pgtest":      0, // for tests
 	"internal/quake3":      0,
+	"internal/idtech4":     0,
+	"internal/nwn":         0,
 	"internal/racetest":    0, // for tests
 	"internal/unproved":    0,
 	"internal/zandronum":   0,
@@ -103,6 +105,7 @@ var ranks = map[string]int{
 	"web/page":                     2,
 
 	"internal/engine": 3,
+	"internal/uplink": 3,
 	"operator":        3,
 	"web/account":     3,
 	"web/api":         3,
@@ -140,16 +143,19 @@ var ranks = map[string]int{
 	"ssq":                 5,
 	"q3master":            5,
 	"utmaster":            5,
+	"idmaster":            5,
+	"nwmaster":            5,
 	"valvemaster":         5,
 	"web":                 5,
 	"webhook":             5,
 	"webservices":         5,
 	"zanmaster":           5,
 
+	"codmaster":         6,
 	"federation":        6,
 	"internal/daemon":   6,
 	"internal/natcheck": 6,
-	"internal/playtest": 6,
+	"internal/playtest": 7,
 	"internal/selftest": 6,
 
 	"internal/services": 7,

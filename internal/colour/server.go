@@ -19,7 +19,7 @@ func OfServer(origin master.Origin, game Family) Family {
 	switch {
 	case origin == master.FromZandronum:
 		return Doom
-	case origin == master.FromQuake3 && game == None:
+	case (origin == master.FromQuake3 || origin == master.FromCallOfDuty || origin == master.FromIDTech4) && game == None:
 		return Quake
 	default:
 		return game

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -159,4 +160,29 @@ func (n *Notes) Foreign(a netip.AddrPort, packet []byte, own ...Protocol) bool {
 	}
 	n.Note(a, p.verdict())
 	return true
+}
+
+// maxSample is the number of bytes of a message that a verdict shows.
+const maxSample = 48
+
+// Unknown notes that a message could not be understood, with its first bytes, so that
+// an operator can report them.
+func (n *Notes) Unknown(a netip.AddrPort, p []byte) {
+	if n.book == nil {
+		return
+	}
+	if now := time.Now(); n.perAddr.Allow(a.Addr(), now) && n.ration.AllowN(now, 1) {
+		n.book.NoteSample(n.service, a, Sample(p))
+	}
+}
+
+// Sample returns the first bytes of a message as text of visible characters: others are
+// escaped as in Go.
+func Sample(p []byte) string {
+	text := strconv.QuoteToASCII(string(p[:min(len(p), maxSample)]))
+	text = text[1 : len(text)-1]
+	if len(p) > maxSample {
+		text += "..."
+	}
+	return text
 }

@@ -23,13 +23,13 @@ type index struct {
 	byRoom map[uint32]roomAt
 	base   map[string]*Game // by alias: the game that it is a name of
 	hidden []HiddenRoom
-	quake3 Quake3Index
 	files  []fileOf
 	epic   epicIndex
 
-	quick    []int           // into games: those with a QuickMatch
-	bots     map[uint32]bool // their profiles
-	botNicks map[string]bool // their nicks in lower case
+	quick    []int                           // into games: those with a QuickMatch
+	bots     map[uint32]bool                 // their profiles
+	botNicks map[string]bool                 // their nicks in lower case
+	quake3   [len(quake3Masters)]Quake3Index // by service
 }
 
 type roomAt struct {
@@ -263,10 +263,12 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 	idx.addRooms(probs, whose, true)
 	idx.addRooms(probs, whose, false)
 	idx.addAliases(probs)
-	idx.quake3.add(list)
 	idx.addFiles()
 	idx.addQuickMatches(probs)
 	idx.epic = newEpicIndex(list)
+	for i := range idx.quake3 {
+		idx.quake3[i].add(list, i)
+	}
 	return idx
 }
 

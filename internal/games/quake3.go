@@ -10,7 +10,8 @@ import (
 )
 
 // Quake3 is a name under which servers of a game register with a master of
-// Quake III's protocol.
+// Quake III's protocol, or of one that is made like it. The services that a game needs
+// or uses say which: idmaster, codmaster or nwmaster, else q3master.
 type Quake3 struct {
 	// Name is the game's name in requests for lists, 1 to MaxQuake3Name visible
 	// characters of ASCII; case matters. Games of one family may share it.
@@ -24,6 +25,10 @@ type Quake3 struct {
 	// Protocols are the numbers of the game's protocols, by which games with one
 	// tag differ, at most MaxQuake3Protocols.
 	Protocols []int
+	// Ports are those of the game's master where they differ from the first one of its
+	// service, at most MaxQuake3Ports. They tell games apart whose protocols have the
+	// same numbers.
+	Ports []uint16
 	// Whole reports that lists hold empty and full servers, requested or not.
 	Whole bool
 }
@@ -33,6 +38,7 @@ const (
 	MaxQuake3          = 8 // per game
 	MaxQuake3Name      = 63
 	MaxQuake3Protocols = 32
+	MaxQuake3Ports     = 4
 )
 
 // Quake3Index finds games by their names in Quake III's protocol. It is part of a
@@ -43,6 +49,7 @@ type Quake3Index struct {
 	flatlines map[string]bool
 	whole     map[string]bool
 	anonymous map[int]string // by protocol: the name of a game with a tag
+	all       []quake3Of
 }
 
 // quake3Of is a name of a game.
@@ -55,23 +62,48 @@ type quake3Of struct {
 var noQuake3 = new(Quake3Index)
 
 // Quake3 returns the index of the names in Quake III's protocol.
-func (c *Catalog) Quake3() *Quake3Index {
+func (c *Catalog) Quake3() *Quake3Index { return c.MasterNames(quake3Masters[0]) }
+
+// MasterNames returns the index of the names at one of the masters that are made like
+// that of Quake III: q3master, idmaster, codmaster, nwmaster.
+func (c *Catalog) MasterNames(s Service) *Quake3Index {
 	if idx := c.current.Load(); idx != nil {
-		return &idx.quake3
+		if i := slices.Index(quake3Masters[:], s); i >= 0 {
+			return &idx.quake3[i]
+		}
 	}
 	return noQuake3
 }
 
-// add indexes the names of the games, of which the first one has each protocol.
-func (x *Quake3Index) add(list []Game) {
+// quake3Masters are the services that find games by Quake3. A game that names none of
+// them is of the first.
+var quake3Masters = [...]Service{"q3master", "idmaster", "codmaster", "nwmaster"}
+
+// quake3Master returns the index of the service that a game's names are for.
+func quake3Master(f *Facts) int {
+	for i, s := range quake3Masters {
+		if slices.Contains(f.Needs, s) || slices.Contains(f.Uses, s) {
+			return i
+		}
+	}
+	return 0
+}
+
+// add indexes the names of the games of one of quake3Masters, of which the first one
+// has each protocol.
+func (x *Quake3Index) add(list []Game, of int) {
 	*x = Quake3Index{
 		byTag: make(map[string][]quake3Of), byName: make(map[string][]quake3Of),
 		flatlines: make(map[string]bool), whole: make(map[string]bool), anonymous: make(map[int]string),
 	}
 	for i := range list {
+		if len(list[i].Quake3) == 0 || quake3Master(&list[i].Facts) != of {
+			continue
+		}
 		for k := range list[i].Quake3 {
 			q := &list[i].Quake3[k]
 			of := quake3Of{list[i].Name, q}
+			x.all = append(x.all, of)
 			x.byName[q.Name] = append(x.byName[q.Name], of)
 			x.whole[q.Name] = x.whole[q.Name] || q.Whole
 			if q.Tag == "" {
@@ -128,6 +160,39 @@ func (x *Quake3Index) Tagged(tag, said string, protocol int) (name, game string,
 	return of.Name, of.game, true
 }
 
+// Speaking returns the game that has a protocol, the first if several have.
+func (x *Quake3Index) Speaking(protocol int) (game string, ok bool) {
+	for _, of := range x.all {
+		if slices.Contains(of.Protocols, protocol) {
+			return of.game, true
+		}
+	}
+	return "", false
+}
+
+// AtPort returns the name with a protocol whose master has a port; empty: there is none.
+func (x *Quake3Index) AtPort(port uint16, protocol int) string {
+	for _, of := range x.all {
+		if slices.Contains(of.Ports, port) && slices.Contains(of.Protocols, protocol) {
+			return of.Name
+		}
+	}
+	return ""
+}
+
+// Ports returns the further ports of the masters, without duplicates, in the order of
+// the games.
+func (x *Quake3Index) Ports() (ports []uint16) {
+	for _, of := range x.all {
+		for _, p := range of.Ports {
+			if !slices.Contains(ports, p) {
+				ports = append(ports, p)
+			}
+		}
+	}
+	return ports
+}
+
 // pick returns the game with a name, any if it is empty, that has a protocol, else
 // the first with that name.
 func pick(list []quake3Of, name string, protocol int) (found quake3Of, ok bool) {
@@ -147,7 +212,7 @@ func pick(list []quake3Of, name string, protocol int) (found quake3Of, ok bool) 
 
 // String describes the name for comparisons and messages.
 func (q Quake3) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %v %v", q.Name, q.Tag, q.Flatline, q.Protocols, q.Whole))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %v %v %v", q.Name, q.Tag, q.Flatline, q.Protocols, q.Ports, q.Whole))
 }
 
 // quake3 reads the names of a game in Quake III's protocol.
@@ -165,6 +230,10 @@ func (y *yamlReader) quake3(k, n *yaml.Node) (out []Quake3) {
 			case "protocols":
 				for _, p := range y.items(k, v) {
 					q.Protocols = append(q.Protocols, int(y.number(k, p, 0, 31)))
+				}
+			case "ports":
+				for _, p := range y.items(k, v) {
+					q.Ports = append(q.Ports, uint16(y.number(k, p, 0, 16)))
 				}
 			case "whole":
 				q.Whole = y.position(k, v) == On
@@ -193,6 +262,8 @@ func checkQuake3(names []Quake3, bad func(string, ...any)) {
 			bad("q3: the flatline of %s must have a tag and differ from it", q.Name)
 		case len(q.Protocols) > MaxQuake3Protocols:
 			bad("q3: %s has %d protocols, at most %d are allowed", q.Name, len(q.Protocols), MaxQuake3Protocols)
+		case len(q.Ports) > MaxQuake3Ports, slices.Contains(q.Ports, 0):
+			bad("q3: %s has %d ports, at most %d are allowed, none of them 0", q.Name, len(q.Ports), MaxQuake3Ports)
 		case slices.ContainsFunc(names[:i], func(o Quake3) bool { return o.Name == q.Name && o.Tag == q.Tag }):
 			bad("q3: %s is there twice", q.Name)
 		}
@@ -217,20 +288,27 @@ func appendQuake3(b []byte, names []Quake3) []byte {
 		if q.Flatline != "" {
 			b = strconv.AppendQuote(append(b, ", flatline: "...), q.Flatline)
 		}
-		if len(q.Protocols) > 0 {
-			b = append(b, ", protocols: ["...)
-			for i, p := range q.Protocols {
-				if i > 0 {
-					b = append(b, ", "...)
-				}
-				b = strconv.AppendInt(b, int64(p), 10)
-			}
-			b = append(b, ']')
-		}
+		b = appendNumbers(b, ", protocols: [", q.Protocols)
+		b = appendNumbers(b, ", ports: [", q.Ports)
 		if q.Whole {
 			b = append(b, ", whole: on"...)
 		}
 		b = append(b, '}')
 	}
 	return b
+}
+
+// appendNumbers appends a list under a key, nothing if it is empty.
+func appendNumbers[T int | uint16](b []byte, key string, list []T) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	b = append(b, key...)
+	for i, n := range list {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, ']')
 }

@@ -33,6 +33,9 @@ var steps = []step{
 	{"legacylist", "TCP", false, "the server browser of the game stays empty", browseOld},
 	{"q3master", "UDP", true, "the server browser of the game stays empty", browseQuake},
 	{"utmaster", "TCP", true, "the server browser of the game stays empty", browseEpic},
+	{"idmaster", "UDP", true, "the server browser of the game stays empty, and your key is not accepted", browseDoom},
+	{"codmaster", "UDP", true, "the server browser of the game stays empty, and servers let no players in", browseCoD},
+	{"nwmaster", "UDP", true, "your account and CD keys are not accepted", signInNWN},
 	{"valvemaster", "UDP", true, "the server browser of the game stays empty", browseValve},
 	{"gpcm", "TCP", false, "you cannot sign in", greet},
 	{"gpsp", "TCP", false, "the game finds and makes no accounts", search},
@@ -108,23 +111,17 @@ func browseOld(ctx context.Context, t *Target, address string) (string, error) {
 }
 
 func browseQuake(ctx context.Context, t *Target, address string) (string, error) {
-	p, err := netclient.Dial(ctx, address)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = p.Close() }()
-	servers, err := (&q3master.Browser{Packets: p}).List(ctx, quakeRequest(t))
-	return listed(len(servers)), err
+	return onUDP(ctx, address, func(p *netclient.Packets) (string, error) {
+		servers, err := (&q3master.Browser{Packets: p}).List(ctx, quakeRequest(t))
+		return listed(len(servers)), err
+	})
 }
 
 func browseValve(ctx context.Context, t *Target, address string) (string, error) {
-	p, err := netclient.Dial(ctx, address)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = p.Close() }()
-	first, err := (&valvemaster.Browser{Packets: p}).Page(ctx, `\gamedir\`+t.Game.Name, valvemaster.Start)
-	return fmt.Sprintf("%s on the first page", listed(len(first.Servers))), err
+	return onUDP(ctx, address, func(p *netclient.Packets) (string, error) {
+		first, err := (&valvemaster.Browser{Packets: p}).Page(ctx, `\gamedir\`+t.Game.Name, valvemaster.Start)
+		return fmt.Sprintf("%s on the first page", listed(len(first.Servers))), err
+	})
 }
 
 // browseEpic requests the list as the newest version of the game does.

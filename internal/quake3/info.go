@@ -55,7 +55,10 @@ type Info struct {
 
 // ParseInfo parses what Cut returns of an infoResponse. Of several values of a key
 // the first counts.
-func ParseInfo(rest []byte) (Info, error) {
+func ParseInfo(rest []byte) (Info, error) { return parseInfo(rest, false) }
+
+// parseInfo is ParseInfo. lenient servers leave out the number of players while it is 0.
+func parseInfo(rest []byte, lenient bool) (Info, error) {
 	var values [6][]byte // in the order of infoKeys; nil: missing
 	for key, value := range Pairs(rest) {
 		if i := infoKey(key); i >= 0 && values[i] == nil {
@@ -65,7 +68,7 @@ func ParseInfo(rest []byte) (Info, error) {
 	i := Info{Challenge: values[0], GameType: values[2], GameName: values[5]}
 	protocol, err := strconv.ParseInt(string(values[1]), 0, 32)
 	switch {
-	case err != nil, len(i.Challenge) == 0, values[4] == nil:
+	case err != nil, len(i.Challenge) == 0, values[4] == nil && !lenient:
 		return Info{}, ErrMalformed
 	case bytes.IndexByte(i.GameType, ' ') >= 0, bytes.IndexByte(i.GameName, ' ') >= 0:
 		return Info{}, ErrMalformed

@@ -10,12 +10,14 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/cdkey"
+	"github.com/respawnd/respawnd/codmaster"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/federation"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/gstats"
+	"github.com/respawnd/respawnd/idmaster"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/daemon"
@@ -27,6 +29,7 @@ import (
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/nwmaster"
 	"github.com/respawnd/respawnd/peerchat"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/q3master"
@@ -161,6 +164,15 @@ type Config struct {
 	// XMP. Servers report over one connection each and are probed over UDP, browsers get
 	// the list and the message of the day of `respawnd motd`.
 	UTMaster utmaster.Config `key:"utmaster"`
+	// Master server for Doom 3, Quake 4 and Prey: servers send heartbeats and are asked
+	// for their info, browsers get the list, keys of players are accepted.
+	IDMaster idmaster.Config `key:"idmaster"`
+	// Master server for Call of Duty, United Offensive, Call of Duty 2 and 4: servers
+	// send heartbeats and ask whether a player may join, browsers get the list.
+	CoDMaster codmaster.Config `key:"codmaster"`
+	// BioWare's master for Neverwinter Nights: it checks the names and CD keys of
+	// players, and lists servers.
+	NWMaster nwmaster.Config `key:"nwmaster"`
 	// Answers for the names that games look up, so that players need only set
 	// their DNS server: the names under games.domains, those that are fixed in
 	// games, and master.zandronum.com while zanmaster runs. Each client gets
@@ -206,7 +218,7 @@ type Net struct {
 // Servers is section servers.
 type Servers struct {
 	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol
-	// is gs1, gs3, a2s, ssq, zandronum or quake3. At most 256 entries. Host names are
+	// is gs1, gs3, a2s, ssq, zandronum, quake3, idtech4 or nwn. At most 256 entries. Host names are
 	// resolved again regularly. `respawnd server add` needs no restart.
 	Static []configs.StaticServer `key:"static" live:"true"`
 }

@@ -167,7 +167,11 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.9"
 	case "net.advertise_as":
 		return "10.0.0.0/8=192.0.2.9"
-	case "webservices.motd", "web.title", "web.message":
+	case "nwmaster.accounts":
+		return "strict"
+	case "nwmaster.version":
+		return "8110"
+	case "webservices.motd", "nwmaster.motd", "web.title", "web.message":
 		return "Welcome"
 	case "web.links":
 		return `[{title: Rules, url: "https://example.org/rules"}]`
@@ -183,15 +187,15 @@ func change(t *testing.T, name string) string {
 		return "47s"
 	case "gpcm.second_login":
 		return "allow"
-	case "zanmaster.timeout", "zanmaster.query_every", "q3master.query_every", "gpcm.ticket_renewal", "gstats.keep_for":
+	case "zanmaster.timeout", "zanmaster.query_every", "q3master.query_every", "idmaster.query_every", "codmaster.query_every", "nwmaster.query_every", "gpcm.ticket_renewal", "gstats.keep_for":
 		return "99s"
 	case "utmaster.probe_wait":
 		return "7s"
 	case "utmaster.list_pause":
 		return "700ms"
-	case "utmaster.timeout", "valvemaster.timeout", "q3master.timeout":
+	case "utmaster.timeout", "valvemaster.timeout", "q3master.timeout", "idmaster.timeout", "codmaster.timeout", "nwmaster.timeout":
 		return "7m"
-	case "qr2.read_buffer", "zanmaster.read_buffer", "valvemaster.read_buffer", "q3master.read_buffer":
+	case "qr2.read_buffer", "zanmaster.read_buffer", "valvemaster.read_buffer", "q3master.read_buffer", "idmaster.read_buffer", "codmaster.read_buffer", "nwmaster.read_buffer":
 		return "512KiB"
 	case "ssq.bytes_per_addr", "ssq.bytes_per_net", "gstats.max_block", "gstats.max_per_profile":
 		return "33KiB"
@@ -517,20 +521,8 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"valvemaster.unproved_burst": {"0", "1", conns, "1000001"},
 		"valvemaster.pages_per_net":  {"-1", "0", many, "10000001"},
 		"valvemaster.keyed_pages":    {"-1", "0", many, "10000001"},
-		"q3master.sockets":           {"0", "1", "64", "65"},
-		"q3master.readers":           {"0", "1", "64", "65"},
-		"q3master.read_buffer":       {"4095", "4KiB", "1GiB", "1073741825"},
-		"q3master.max_per_addr":      {"-1", "0", "65535", "65536"},
 		"q3master.max_games":         {"0", "1", conns, "1000001"},
-		"q3master.max_pending":       {"0", "1", many, "10000001"},
-		"q3master.timeout":           {"359s", "6m", "24h", "86401s"},
-		"q3master.unproved_rate":     {"0", "1", conns, "1000001"},
-		"q3master.unproved_burst":    {"0", "1", conns, "1000001"},
-		"q3master.list_burst":        {"0", "1", "10000", "10001"},
-		"q3master.list_window":       {"-1s", "0s", "10m", "601s"},
-		"q3master.lists_per_net":     {"-1", "0", many, "10000001"},
-		"q3master.lists_total":       {"-1", "0", many, "10000001"},
-		"q3master.query_every":       {"59s", "1m", "1h", "61m"},
+		"nwmaster.max_checks":        {"0", "1", "65536", "65537"},
 		"utmaster.max_conns":         {"0", "1", conns, "1000001"},
 		"utmaster.max_per_addr":      {"0", "1", conns, "1000001"},
 		"utmaster.rate":              {"0", "1", conns, "1000001"},
@@ -545,6 +537,19 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"dns.max_forwards":           {"0", "1", "10000", "10001"},
 		"valvemaster.max_per_addr":   {"-1", "0", "65535", "65536"},
 		"valvemaster.pages_per_addr": {"-1", "0", many, "10000001"},
+	}
+	for key, at := range map[string]edges{ // of all masters of this kind
+		"sockets": {"0", "1", "64", "65"}, "readers": {"0", "1", "64", "65"}, "read_buffer": {"4095", "4KiB", "1GiB", "1073741825"},
+		"max_per_addr": {"-1", "0", "65535", "65536"}, "max_pending": {"0", "1", many, "10000001"}, "timeout": {"359s", "6m", "24h", "86401s"},
+		"unproved_rate": {"0", "1", conns, "1000001"}, "unproved_burst": {"0", "1", conns, "1000001"}, "query_every": {"59s", "1m", "1h", "61m"},
+		"list_burst": {"0", "1", "10000", "10001"}, "list_window": {"-1s", "0s", "10m", "601s"}, "lists_per_net": {"-1", "0", many, "10000001"},
+		"lists_total": {"-1", "0", many, "10000001"},
+	} {
+		for _, master := range []string{"q3master", "idmaster", "codmaster", "nwmaster"} {
+			if master != "nwmaster" || !strings.HasPrefix(key, "list") { // it sends no lists
+				tests[master+"."+key] = at
+			}
+		}
 	}
 	for _, k := range configs.Keys(new(Config)) {
 		e, found := tests[k.Name]

@@ -32,6 +32,9 @@ func TestListenersOfTheDefaults(t *testing.T) {
 		{Service: "valvemaster", Key: "valvemaster.listen", Network: "udp", Address: ":27010"},
 		{Service: "q3master", Key: "q3master.listen", Network: "udp", Address: ":27950"},
 		{Service: "utmaster", Key: "utmaster.listen", Network: "udp+tcp", Address: ":28902"},
+		{Service: "idmaster", Key: "idmaster.listen", Network: "udp", Address: ":27650"},
+		{Service: "codmaster", Key: "codmaster.listen", Network: "udp", Address: ":20510"},
+		{Service: "nwmaster", Key: "nwmaster.listen", Network: "udp", Address: ":5121"},
 		{Service: "webservices", Key: "webservices.listen", Network: "tcp", Address: ":80"},
 	}
 	if diff := cmp.Diff(want, load(t, configs.Options{}).Listeners()); diff != "" {

@@ -104,6 +104,12 @@ func (l *Log) Note(service string, addr netip.AddrPort, game string, v Verdict) 
 	l.note(source{service, addr}, game, v, "")
 }
 
+// NoteSample records that a message could not be understood, with its first bytes as
+// text that is safe to print.
+func (l *Log) NoteSample(service string, addr netip.AddrPort, sample string) {
+	l.note(source{service, addr}, "", NotUnderstood, sample)
+}
+
 func (l *Log) note(from source, game string, v Verdict, detail string) {
 	if l == nil {
 		return

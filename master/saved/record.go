@@ -30,7 +30,8 @@ func (l *List) pack(h master.Record) storage.Server {
 func (l *List) unpack(rec storage.Server) (s master.Server, ok bool) {
 	origin, valid := master.ParseOrigin(rec.Origin)
 	g, known := l.Games.Lookup(rec.Game)
-	if origin == master.Static || origin == master.FromValve || origin == master.FromLAN || origin == master.FromQuake3 {
+	switch origin {
+	case master.Static, master.FromValve, master.FromLAN, master.FromQuake3, master.FromIDTech4, master.FromCallOfDuty, master.FromNWN:
 		// The game may have a key now.
 		g.Name, known = l.Games.ListedAs(rec.Game, origin == master.FromValve)
 	}

@@ -52,8 +52,8 @@ func Arena(game string) *Game {
 // called by one goroutine at a time.
 type Talk func(question []byte) [][]byte
 
-// Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq, zandronum
-// or quake3. The game must not be modified meanwhile. It panics for other
+// Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq, zandronum,
+// quake3, idtech4 or nwn. The game must not be modified meanwhile. It panics for other
 // words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
@@ -69,6 +69,10 @@ func (g *Game) Speaks(protocol string) Talk {
 		return g.zandronum
 	case "quake3":
 		return g.quake3
+	case "idtech4":
+		return g.idTech4
+	case "nwn":
+		return g.nwn
 	default:
 		panic("probetest: no protocol " + protocol)
 	}

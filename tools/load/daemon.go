@@ -32,7 +32,7 @@ const (
 // address.
 var services = []string{
 	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "mangler", "zanmaster", "web", "admin", "ssq",
-	"valvemaster", "q3master", "utmaster", "dns", "webservices",
+	"valvemaster", "q3master", "utmaster", "idmaster", "codmaster", "nwmaster", "dns", "webservices",
 }
 
 // child is a program whose cost is measured.

@@ -38,6 +38,8 @@ const (
 	groupQuake3Browsers
 	groupEpic
 	groupEpicBrowsers
+	groupDoom3
+	groupNWN
 	groupWeb
 	groupDNS
 	groupEcho

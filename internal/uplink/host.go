@@ -1,7 +1,6 @@
-package q3master
+package uplink
 
 import (
-	"crypto/subtle"
 	"net/netip"
 	"time"
 
@@ -11,30 +10,31 @@ import (
 const (
 	// maxHosts bounds the servers that are listed, hidden ones included.
 	maxHosts = 1 << 17
-	// pendingLife is the time from a heartbeat until its server is no longer
+	// PendingLife is the time from a heartbeat until its server is no longer
 	// waited for.
-	pendingLife = 5 * time.Second
-	// listedLife is pendingLife of a listed server, which may be loading a map. It
+	PendingLife = 5 * time.Second
+	// ListedLife is PendingLife of a listed server, which may be loading a map. It
 	// leaves the list then.
-	listedLife = 25 * time.Second
+	ListedLife = 25 * time.Second
 	// askAgain is the time until a listed server is asked again; it doubles with each
 	// time.
 	askAgain = 3 * time.Second
 	// maxWrong is the number of wrong answers until a server is no longer waited
 	// for.
 	maxWrong = 3
-	// challengeSize is the length of every challenge, in bytes.
-	challengeSize = 11
+	// ChallengeSize is the length of every Challenge, in bytes.
+	ChallengeSize = 11
 )
 
-// challenge is what an infoResponse must bring back.
-type challenge [challengeSize]byte
+// Challenge is what the answer of a server must bring back: visible characters without
+// a meaning in protocols of text.
+type Challenge [ChallengeSize]byte
 
 // letters are those of challenges: none has a meaning in the protocol.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 // newChallenge writes a number as text, of which one letter holds six bits.
-func newChallenge(n uint64) (c challenge) {
+func newChallenge(n uint64) (c Challenge) {
 	for i := range c {
 		c[i] = letters[n%64]
 		n /= 64
@@ -44,9 +44,10 @@ func newChallenge(n uint64) (c challenge) {
 
 // pending is a server that has not answered its challenge yet.
 type pending struct {
-	tag       string
+	about     string
 	via       netip.Addr // our address that it talks to
-	challenge challenge
+	port      uint16     // further one of the protocol that it talks to; 0: the first
+	challenge Challenge
 	expires   time.Time
 	wrong     int
 
@@ -89,7 +90,7 @@ func countedAs(a netip.Addr) netip.Prefix {
 // hear begins to wait for the answer of a server, or continues, and returns its
 // challenge: the same one until it is answered, for about a minute. At most limit
 // servers are waited for; gone is the number of others that made way.
-func (t *hostTable) hear(a netip.AddrPort, via netip.Addr, tag string, limit int, now time.Time) (c challenge, gone int) {
+func (t *hostTable) hear(a netip.AddrPort, port uint16, via netip.Addr, about string, limit int, now time.Time) (c Challenge, gone int) {
 	v, waiting := t.pending.Get(a)
 	if !waiting {
 		for {
@@ -103,36 +104,36 @@ func (t *hostTable) hear(a netip.AddrPort, via netip.Addr, tag string, limit int
 		v = &pending{}
 		t.pending.Add(a, a, v)
 	}
-	if !waiting || v.tag != tag {
-		v.challenge, v.tag = newChallenge(t.challenges.Current(a, []byte(tag), now)), tag
+	if !waiting || v.about != about {
+		v.challenge, v.about = newChallenge(t.challenges.Current(a, []byte(about), now)), about
 	}
 	if !waiting { // a repeated heartbeat does not prolong it
-		v.expires = now.Add(pendingLife)
+		v.expires = now.Add(PendingLife)
 		if _, listed := t.known[a]; listed {
-			v.expires, v.again, v.pause = now.Add(listedLife), now.Add(askAgain), askAgain
+			v.expires, v.again, v.pause = now.Add(ListedLife), now.Add(askAgain), askAgain
 		}
 	}
-	v.via = via
+	v.port, v.via = port, via
 	return v.challenge, gone
 }
 
 // answer ends the waiting for a server that brings its challenge back, and returns
 // what is known of it.
-func (t *hostTable) answer(a netip.AddrPort, got []byte, now time.Time) (v pending, dropped drop) {
+func (t *hostTable) answer(a netip.AddrPort, proves func(Challenge) bool, now time.Time) (v pending, dropped Drop) {
 	p, waiting := t.pending.Get(a)
 	switch {
 	case !waiting || !now.Before(p.expires):
-		return pending{}, dropUnexpected
-	case subtle.ConstantTimeCompare(got, p.challenge[:]) == 1:
+		return pending{}, Unexpected
+	case proves(p.challenge):
 		t.pending.Remove(a)
-		t.challenges.Use(a, []byte(p.tag))
-		return *p, notDropped
+		t.challenges.Use(a, []byte(p.about))
+		return *p, NotDropped
 	}
 	if p.wrong++; p.wrong >= maxWrong {
 		t.pending.Remove(a)
-		t.challenges.Use(a, []byte(p.tag))
+		t.challenges.Use(a, []byte(p.about))
 	}
-	return pending{}, dropWrong
+	return pending{}, Wrong
 }
 
 // question is a challenge to send.
@@ -160,16 +161,16 @@ func (t *hostTable) expire(now time.Time) (gone []netip.AddrPort, again []questi
 
 // room returns why a server of a game cannot be added. The game is empty if it is
 // in the catalogue; limit bounds the servers of an address, 0: no bound.
-func (t *hostTable) room(a netip.Addr, limit int, game string, maxGames int) drop {
+func (t *hostTable) room(a netip.Addr, limit int, game string, maxGames int) Drop {
 	switch {
 	case len(t.known) >= maxHosts:
-		return dropFull
+		return Full
 	case limit > 0 && t.perAddr[countedAs(a)] >= limit:
-		return dropTooMany
+		return TooMany
 	case game != "" && t.games[game] == 0 && len(t.games) >= maxGames:
-		return dropGame
+		return UnknownGame
 	default:
-		return notDropped
+		return NotDropped
 	}
 }
 

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/respawnd/respawnd/codmaster"
+	"github.com/respawnd/respawnd/idmaster"
+	"github.com/respawnd/respawnd/internal/idtech4"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/nwn"
+	"github.com/respawnd/respawnd/nwmaster"
+	"github.com/respawnd/respawnd/q3master"
+)
+
+// listedBy returns the address, name and origin of the servers of a game as the pages'
+// JSON has them.
+func listedBy(t *testing.T, d *running, game string) (list []string) {
+	t.Helper()
+	b, err := netclient.Get(t.Context(), d.address["web"].String(), "/api/v1/servers?game="+game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Servers []struct{ Name, Address, Map, Origin string }
+	}
+	if err := json.Unmarshal(b, &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range answer.Servers {
+		list = append(list, s.Address+" "+s.Name+" "+s.Map+" "+s.Origin)
+	}
+	return list
+}
+
+// wantQuakestat lists servers with quakestat in a mode.
+func wantQuakestat(t *testing.T, browser, mode string, at netip.AddrPort, want ...string) {
+	t.Helper()
+	text, err := exec.CommandContext(t.Context(), browser, "-"+mode, at.String()).CombinedOutput()
+	for _, w := range append(want, "1 servers") {
+		if err != nil || !strings.Contains(string(text), w) {
+			t.Errorf("quakestat -%s: %v, no %q in\n%s", mode, err, w, text)
+		}
+	}
+}
+
+// TestIDMaster registers servers of Doom 3 and Quake 4, and finds them in all lists, after
+// a restart too.
+func TestIDMaster(t *testing.T) {
+	browser := qstat(t)
+	t.Parallel()
+	dir := t.TempDir()
+	d := start(t, dir)
+	serve := func(protocol idtech4.Protocol, name string, pairs ...string) *idmaster.Host {
+		conn := packetsAt(t, netip.AddrPortFrom(home, 0), d.address["idmaster"])
+		h := idmaster.NewHost(conn, idmaster.InfoOf(protocol, append(pairs, "si_name", name, "si_map", "q4dm1", "si_maxPlayers", "8")...))
+		var serving sync.WaitGroup
+		serving.Go(h.Serve)
+		t.Cleanup(func() { _ = conn.Close(); serving.Wait() })
+		if err := h.Heartbeat(wait(t)); err != nil {
+			t.Fatal(err)
+		}
+		d.waitFor("the server is listed", 0, verdictOn(h.Local(), "listed"))
+		return h
+	}
+	doom, quake := serve(1<<16+41, "The Inn"), serve(2<<16+85, "The Barn")
+	want := []string{doom.Local().String() + " The Inn q4dm1 idtech4"}
+	if got := listedBy(t, d, "doom3"); !slices.Equal(got, want) {
+		t.Errorf("JSON %v, want %v", got, want)
+	}
+	wantQuakestat(t, browser, "dm3m,1.41", d.address["idmaster"], "The Inn")
+	wantQuakestat(t, browser, "q4m,2.85", d.address["idmaster"], "The Barn")
+	_ = quake
+	if out := d.cli("query", "idtech4", doom.Local().String()); !strings.Contains(out, "The Inn") {
+		t.Errorf("query idtech4:\n%s", out)
+	}
+	p := packetsAt(t, netip.AddrPortFrom(home, 0), d.address["idmaster"])
+	if err := p.Send([]byte("\xff\xffnewThing\x00\x01")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idmaster.List(wait(t), p, idtech4.Request{}, 1); err != nil { // it is taken after the message
+		t.Fatal(err)
+	}
+	if out := d.cli("doctor", home.String()); !strings.Contains(out, `\xff\xffnewThing\x00\x01`) {
+		t.Errorf("doctor does not show the message:\n%s", out)
+	}
+	d.stop()
+
+	d = start(t, dir)
+	if got := listedBy(t, d, "doom3"); !slices.Equal(got, want) {
+		t.Errorf("JSON after a restart %v, want %v", got, want)
+	}
+	d.stop()
+}
+
+// TestCoDMaster registers a server of Call of Duty 2, and finds it in all lists.
+func TestCoDMaster(t *testing.T) {
+	browser := qstat(t)
+	t.Parallel()
+	d := start(t, t.TempDir())
+	conn := packetsAt(t, netip.AddrPortFrom(home, 0), d.address["codmaster"])
+	h := q3master.NewHost(conn, "COD-2", "protocol", "118", "hostname", "The Inn", "mapname", "mp_carentan", "clients", "0", "sv_maxclients", "20",
+		"gametype", "dm")
+	var serving sync.WaitGroup
+	serving.Go(h.Serve)
+	defer func() { _ = conn.Close(); serving.Wait() }()
+	if err := h.Heartbeat(wait(t)); err != nil {
+		t.Fatal(err)
+	}
+	d.waitFor("the server is listed", 0, verdictOn(h.Local(), "listed"))
+	if got, want := listedBy(t, d, "callofduty2"), []string{h.Local().String() + " The Inn mp_carentan callofduty"}; !slices.Equal(got, want) {
+		t.Errorf("JSON %v, want %v", got, want)
+	}
+	wantQuakestat(t, browser, "cod2m,118", d.address["codmaster"], "The Inn")
+	if good, err := codmaster.Ask(wait(t), d.address["codmaster"].String(), netip.MustParseAddr("192.0.2.7")); err != nil || !good {
+		t.Errorf("a player may not join: %v", err)
+	}
+	d.stop()
+}
+
+// TestNWMaster registers a server of Neverwinter Nights and signs a player in.
+func TestNWMaster(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	conn := packetsAt(t, netip.AddrPortFrom(home, 0), d.address["nwmaster"])
+	h := nwmaster.NewHost(conn, "The Inn", nwn.Rules{Port: 5121, Game: nwn.Game1, Most: 16, Module: []byte("Prelude")})
+	var serving sync.WaitGroup
+	serving.Go(h.Serve)
+	defer func() { _ = conn.Close(); serving.Wait() }()
+	if err := h.Report(wait(t)); err != nil {
+		t.Fatal(err)
+	}
+	d.waitFor("the server is listed", 0, verdictOn(h.Local(), "listed"))
+	if got := listedBy(t, d, "nwn"); len(got) != 1 || !strings.HasPrefix(got[0], h.Local().String()) || !strings.HasSuffix(got[0], "Prelude nwn") {
+		t.Errorf("JSON %v", got)
+	}
+	if out := d.cli("query", "nwn", h.Local().String()); !strings.Contains(out, "The Inn") || !strings.Contains(out, "Prelude") {
+		t.Errorf("query nwn:\n%s", out)
+	}
+	typed(t, d.cliEnv(), "secret", "account", "create", "--email", "tester@example.org", "--nick", "Tester", "--uniquenick", "Tester", "--password-stdin")
+	p := packetsAt(t, netip.AddrPortFrom(home, 0), d.address["nwmaster"])
+	for password, want := range map[string]nwn.Result{"secret": nwn.Good, "wrong": nwn.Bad} {
+		if got, err := nwmaster.SignIn(wait(t), p, "Tester", password); err != nil || got != want {
+			t.Errorf("password %s: result %d, %v; want %d", password, got, err, want)
+		}
+	}
+	if got, err := nwmaster.SignIn(wait(t), p, "Stranger", "x"); err != nil || got != nwn.Good {
+		t.Errorf("a player without an account: %d, %v", got, err)
+	}
+	d.stop()
+}

@@ -1,0 +1,17 @@
+package codmaster
+
+import "github.com/respawnd/respawnd/internal/uplink"
+
+// Config is section codmaster of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// UDP address. Call of Duty expects port 20510. The other games and the checks of
+	// keys have ports of their own, as in the catalogue: they are opened as far from
+	// this one as they are from 20510.
+	Listen string `key:"listen" default:":20510" listen:"udp 20510"`
+	uplink.Config
+	uplink.ListConfig
+}
+
+// usualPort is the port of the first game.
+const usualPort = 20510

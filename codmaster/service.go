@@ -1,0 +1,49 @@
+package codmaster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/q3master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Call of Duty server lists", Shows: true, Origins: []master.Origin{master.FromCallOfDuty}, Steps: steps(), AskEvery: c.AskEvery(),
+	}
+}
+
+// Open opens the sockets of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	listen := netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer}
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
+	if err != nil {
+		return nil, err
+	}
+	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
+	metrics := env.Metrics(uplink.DropNames()...)
+	s := New(q3master.Options{
+		Config: c.options(), Registry: env.List, Games: env.Games, Addresses: env.Addresses,
+		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate, Verdicts: env.Servers,
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+	}, env.BannedFrom(storage.ScopePresence))
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),
+		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
+		Reload: func(to service.Service) { o := to.(*Config).options(); s.Reload(&o) },
+		Close:  func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
+		Keeper: &service.Keeper{Origin: master.FromCallOfDuty, Expired: s.Keeper().Expired, Replaced: s.Keeper().Replaced},
+	}, nil
+}
+
+// options returns the settings of the master.
+func (c *Config) options() q3master.Config {
+	return q3master.Config{Config: c.Config, ListConfig: c.ListConfig}
+}

@@ -1,0 +1,261 @@
+package idmaster
+
+import (
+	"context"
+	"hash/crc32"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/idtech4"
+	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/master"
+)
+
+// name is that of the service.
+const name = "idmaster"
+
+// maxAll is the number of servers in a list of all protocols.
+const maxAll = 4096
+
+// Options configure a Server.
+type Options struct {
+	Config // its live keys are replaced by Reload
+
+	Uplink    uplink.Options   // without its Dialect
+	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
+	Players   netserve.AddrSet // banned ones
+	Packets   netserve.PacketOptions
+}
+
+// Server is the master. It implements netserve.PacketHandler.
+type Server struct {
+	opt    Options
+	keeper *uplink.Keeper
+	lister *uplink.Lister
+
+	received                               [idtech4.KindAuth + 1]prometheus.Counter
+	lists, packets, accepted, denied, keys prometheus.Counter
+}
+
+// New returns a Server. Nothing runs until Serve is called.
+func New(opt Options) *Server {
+	s := &Server{opt: opt}
+	opt.Uplink.Dialect = uplink.Dialect{
+		Service: name, Origin: master.FromIDTech4, Instance: 0x49445434,
+		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return idtech4.AppendGetInfo(b, number(c)) },
+		About:    func(*master.Server) string { return "" },
+	}
+	s.keeper = uplink.NewKeeper(opt.Uplink)
+	s.lister = uplink.NewLister(opt.Uplink.Registry, uplink.ListForm{
+		Entry: entry,
+		Append: func(packets [][]byte, list []netip.AddrPort, _ bool) [][]byte {
+			return idtech4.AppendLists(packets, list)
+		},
+	})
+	in := metric.With(opt.Uplink.Registerer)
+	received := in.Counters("respawnd_idmaster_received_total", "Messages taken from game servers and players, by kind.", "kind").WithLabelValues
+	for kind, label := range map[idtech4.Kind]string{
+		idtech4.KindHeartbeat: "heartbeat", idtech4.KindInfo: "info", idtech4.KindGetServers: "list", idtech4.KindVersionCheck: "version",
+		idtech4.KindClAuth: "client_keys", idtech4.KindGameAuth: "game_keys", idtech4.KindSrvAuth: "player_check",
+	} {
+		s.received[kind] = received(label)
+	}
+	answers := in.Counters("respawnd_idmaster_answers_total", "Answers about players: keys that were accepted, players that may join or not.", "answer").WithLabelValues
+	s.keys, s.accepted, s.denied = answers("key"), answers("accepted"), answers("denied")
+	s.lists = in.Counter("respawnd_idmaster_lists_total", "Lists that were sent.")
+	s.packets = in.Counter("respawnd_idmaster_list_packets_total", "Packets of the lists that were sent.")
+	in.GaugeFunc("respawnd_idmaster_cached_lists", "Lists that are kept encoded.", s.lister.Cached)
+	s.Reload(&opt.Config)
+	return s
+}
+
+// number returns a challenge as the number that it is in this protocol.
+func number(c uplink.Challenge) uint32 { return crc32.ChecksumIEEE(c[:]) }
+
+// Reload applies the live keys at once. Budgets begin full.
+func (s *Server) Reload(c *Config) { s.keeper.Reload(c.Config, c.ListConfig, 0) }
+
+// Serve takes packets from conn and further sockets until ctx ends. The sockets stay open
+// and belong to the caller.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	for _, f := range further {
+		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, atPort{s, f.Port}, s.opt.Packets) })
+	}
+	g.Go(func() error { s.keeper.Run(ctx, conn, further...); return nil })
+	return g.Wait()
+}
+
+// atPort is a Server at a further port of the protocol.
+type atPort struct {
+	*Server
+	port uint16
+}
+
+// ServePacket handles one datagram.
+func (a atPort) ServePacket(w netserve.PacketWriter, p netserve.Packet) { a.serve(w, p, a.port) }
+
+// ServePacket handles one datagram. It touches memory only.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.serve(w, p, 0) }
+
+func (s *Server) serve(w netserve.PacketWriter, p netserve.Packet, port uint16) {
+	if reason := s.handle(w, p, port, time.Now()); reason != uplink.NotDropped {
+		s.keeper.Dropped(p, reason)
+	}
+}
+
+// handle returns why the packet was dropped, if it was.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
+	if dropped := uplink.Refuses(p.From, len(p.Data), idtech4.MaxPacket); dropped != uplink.NotDropped {
+		return dropped
+	}
+	kind, rest, ok := idtech4.Cut(p.Data)
+	switch {
+	case !ok:
+		return uplink.Foreign
+	case s.received[kind] == nil:
+		return uplink.UnknownKind
+	case s.keeper.Banned(p.From.Addr()):
+		return uplink.Banned
+	}
+	s.received[kind].Inc()
+	switch kind {
+	case idtech4.KindHeartbeat:
+		return s.heartbeat(w, p, port, now)
+	case idtech4.KindInfo:
+		return s.info(p, rest, now)
+	case idtech4.KindGetServers:
+		return s.list(w, p, rest, now)
+	case idtech4.KindClAuth, idtech4.KindGameAuth:
+		return s.key(w, p, rest, kind == idtech4.KindGameAuth)
+	case idtech4.KindSrvAuth:
+		return s.check(w, p, rest)
+	default: // versionCheck: no answer means that there is no newer one
+		return uplink.NotDropped
+	}
+}
+
+// questionSize is the length of every question to a server.
+var questionSize = len(idtech4.AppendGetInfo(nil, 0))
+
+// heartbeat asks a server for its info.
+func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
+	if !s.keeper.MaySend(p.From.Addr(), questionSize, len(p.Data), now) {
+		return uplink.Limited
+	}
+	s.keeper.Challenge(w, port, p.From, p.To, "", now)
+	return uplink.NotDropped
+}
+
+// info lists a server whose info brings its challenge back.
+func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop {
+	i, bad := idtech4.ParseInfo(rest)
+	challenge, err := idtech4.Challenge(rest)
+	if err != nil {
+		return uplink.Unexpected
+	}
+	v, dropped := s.keeper.Answer(p.From, func(c uplink.Challenge) bool { return number(c) == challenge }, now)
+	switch {
+	case dropped != uplink.NotDropped:
+		return dropped
+	case bad != nil:
+		return uplink.Malformed
+	}
+	game, ok := s.opt.Uplink.Games.MasterNames(name).Speaking(i.Protocol.Major())
+	if !ok {
+		return uplink.UnknownGame
+	}
+	names, values := i.Rules()
+	return s.keeper.List(v, uplink.Listing{Game: game, Names: names, Values: values})
+}
+
+// entry returns the entry of a record in lists.
+func entry(srv *master.Server) (e uplink.Entry, ok bool) {
+	switch {
+	case srv.Origin == master.FromIDTech4, srv.QueryProtocol() == "idtech4":
+	default:
+		return uplink.Entry{}, false
+	}
+	text, _ := srv.Rules.Get(idtech4.RuleProtocol)
+	protocol, ok := idtech4.ParseProtocol(text)
+	if !ok || !srv.Public.Addr().Is4() {
+		return uplink.Entry{}, false
+	}
+	return uplink.Entry{Key: uplink.ListKey{Name: name, Protocol: int(protocol)}, Addr: srv.Public}, true
+}
+
+// list answers a request for a list.
+func (s *Server) list(w netserve.PacketWriter, p netserve.Packet, rest []byte, now time.Time) uplink.Drop {
+	r, err := idtech4.ParseRequest(rest)
+	a := p.From.Addr()
+	switch {
+	case err != nil:
+		return uplink.MalformedRequest
+	case !s.keeper.MayList(a, now):
+		return uplink.NoBudget
+	}
+	var packets [][]byte
+	asker := s.opt.Addresses.Asker(a)
+	if r.Protocol == 0 {
+		list := s.lister.All(maxAll)
+		for i := range list {
+			list[i] = asker.Given(list[i])
+		}
+		packets = idtech4.AppendLists(nil, list)
+	} else {
+		packets = s.lister.Answer(uplink.Wanted{Name: name, Protocol: int(r.Protocol), Picks: uplink.Picks{Empty: true, Full: true}}, asker)
+	}
+	for _, b := range packets {
+		s.keeper.Send(w, b, p.To, p.From)
+	}
+	s.lists.Inc()
+	s.packets.Add(float64(len(packets)))
+	return uplink.NotDropped
+}
+
+// key answers a player that sends a key: it is good.
+func (s *Server) key(w netserve.PacketWriter, p netserve.Packet, rest []byte, game bool) uplink.Drop {
+	k, err := idtech4.ParseKeys(rest, game)
+	if err != nil || len(k.Key) == 0 {
+		return uplink.MalformedRequest
+	}
+	if s.opt.Players.Has(p.From.Addr()) {
+		return uplink.Banned
+	}
+	var buf [64]byte
+	b := idtech4.AppendAuthKey(buf[:0], idtech4.GUIDOf(k.Key))
+	if len(b) > len(p.Data) { // no key of the games is so short
+		return uplink.MalformedRequest
+	}
+	s.keeper.Send(w, b, p.To, p.From)
+	s.keys.Inc()
+	return uplink.NotDropped
+}
+
+// check answers a server whether a player may join. The answer is shorter than the
+// question.
+func (s *Server) check(w netserve.PacketWriter, p netserve.Packet, rest []byte) uplink.Drop {
+	c, err := idtech4.ParseCheck(rest)
+	if err != nil {
+		return uplink.MalformedRequest
+	}
+	v := idtech4.Verdict{Reply: idtech4.Accepted, Client: int16(c.Client), Player: c.Player, GUID: c.GUID}
+	if s.opt.Players.Has(c.Player.Addr()) {
+		v.Reply = idtech4.Denied
+	}
+	var buf [64]byte
+	s.keeper.Send(w, v.AppendTo(buf[:0]), p.To, p.From)
+	if v.Reply == idtech4.Accepted {
+		s.accepted.Inc()
+	} else {
+		s.denied.Inc()
+	}
+	return uplink.NotDropped
+}

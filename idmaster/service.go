@@ -1,0 +1,46 @@
+package idmaster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Doom 3, Quake 4 and Prey server lists", Shows: true, Origins: []master.Origin{master.FromIDTech4}, Steps: steps(),
+		AskEvery: c.AskEvery(),
+	}
+}
+
+// Open opens the sockets of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	listen := netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer}
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
+	if err != nil {
+		return nil, err
+	}
+	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
+	metrics := env.Metrics(uplink.DropNames()...)
+	s := New(Options{
+		Config: *c, Addresses: env.Addresses, Players: env.BannedFrom(storage.ScopePresence),
+		Uplink: uplink.Options{
+			Registry: env.List, Games: env.Games, Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate,
+			Verdicts: env.Servers, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
+		},
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+	})
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),
+		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
+		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
+		Close:  func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
+		Keeper: &service.Keeper{Origin: master.FromIDTech4, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
+	}, nil
+}

@@ -1,0 +1,76 @@
+package nwmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Neverwinter Nights accounts and servers", Origins: []master.Origin{master.FromNWN}, Steps: steps(), AskEvery: c.AskEvery(),
+		Check: func(string, service.Moment) error { return c.check() },
+	}
+}
+
+// check returns the first mistake in texts.
+func (c *Config) check() error {
+	for _, t := range []struct {
+		key, text string
+		most      int
+	}{{"motd", c.Motd, maxMotd}, {"version", c.Version, maxVersion}} {
+		if len(t.text) > t.most {
+			return fmt.Errorf("nwmaster.%s: %d bytes, at most %d are allowed", t.key, len(t.text), t.most)
+		}
+		for _, b := range []byte(t.text) {
+			if b < ' ' || b > '~' {
+				return fmt.Errorf("nwmaster.%s: %q is not a visible character of ASCII", t.key, b)
+			}
+		}
+	}
+	return nil
+}
+
+// Open opens the sockets of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	listen := netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer}
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(c.Listen) // the address was checked
+	asking, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, "0"), netserve.ListenOptions{})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
+	metrics := env.Metrics(uplink.DropNames()...)
+	s := New(Options{
+		Config: *c, Players: env.BannedFrom(storage.ScopePresence), Asking: asking.LocalAddr().Port(),
+		Accounts: env.Accounts,
+		Uplink: uplink.Options{
+			Registry: env.List, Games: env.Games, Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate,
+			Verdicts: env.Servers, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
+		},
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+	})
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: append([]netip.AddrPort{asking.LocalAddr()}, uplink.Addresses(conn, further)...),
+		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, asking, further...) },
+		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
+		Close:  func() error { return errors.Join(conn.Close(), asking.Close(), uplink.Close(further)) },
+		Keeper: &service.Keeper{Origin: master.FromNWN, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
+	}, nil
+}

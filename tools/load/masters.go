@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/respawnd/respawnd/codmaster"
+	"github.com/respawnd/respawnd/idmaster"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/nwmaster"
+)
+
+// doom3Server is a game server of Doom 3.
+type doom3Server struct {
+	*idmaster.Host
+	serving sync.WaitGroup
+}
+
+func openDoom3Server(ctx context.Context, w *world, i int) (user, error) {
+	c, err := w.bind(address(groupDoom3, i), w.daemon.at("idmaster"), false)
+	if err != nil {
+		return nil, err
+	}
+	d := &doom3Server{Host: idmaster.NewHost(c, idmaster.InfoOf(1<<16+41,
+		"si_name", fmt.Sprintf("Server %d of the load", i), "si_map", "load", "si_maxPlayers", "8"))}
+	d.serving.Go(d.Serve)
+	if err := d.do(ctx); err != nil {
+		d.close(true)
+		return nil, err
+	}
+	return d, nil
+}
+
+// do is a heartbeat, and the answer to the question that follows.
+func (d *doom3Server) do(context.Context) error { return d.Heartbeat(soon()) }
+
+func (d *doom3Server) close(rude bool) {
+	if !rude {
+		_ = d.Leave() // it would expire anyway
+	}
+	_ = d.Close()
+	d.serving.Wait()
+}
+
+var errNotIn = errors.New("a player was not let in")
+
+// codAsker is a server of Call of Duty that asks whether players may join.
+type codAsker struct{ *netclient.Packets }
+
+func openCoDAsker(_ context.Context, w *world, i int) (user, error) {
+	c, err := w.bind(address(groupDoom3, 1<<10+i), w.daemon.at("codmaster"), false)
+	if err != nil {
+		return nil, err
+	}
+	return codAsker{c}, nil
+}
+
+var codPlayer = netip.MustParseAddr("198.51.100.7")
+
+// do is a question and its answer: two datagrams.
+func (c codAsker) do(context.Context) error {
+	good, err := codmaster.AskFrom(soon(), c.Packets, codPlayer)
+	if err == nil && !good {
+		err = errNotIn
+	}
+	return err
+}
+
+func (c codAsker) close(bool) { _ = c.Close() }
+
+// nwnPlayer is a player of Neverwinter Nights without an account.
+type nwnPlayer struct {
+	*netclient.Packets
+	name string
+}
+
+func openNWNPlayer(_ context.Context, w *world, i int) (user, error) {
+	c, err := w.bind(address(groupNWN, i), w.daemon.at("nwmaster"), false)
+	if err != nil {
+		return nil, err
+	}
+	return nwnPlayer{c, fmt.Sprintf("loadplayer%d", i)}, nil
+}
+
+// do is a question and its answer: with the version, three datagrams.
+func (n nwnPlayer) do(context.Context) error {
+	result, err := nwmaster.SignIn(soon(), n.Packets, n.name, "x")
+	if err == nil && result != 0 {
+		err = errNotIn
+	}
+	return err
+}
+
+func (n nwnPlayer) close(bool) { _ = n.Close() }
