@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -123,6 +124,14 @@ func (x *session) getData(ctx context.Context, r *request) {
 	}
 }
 
+// missing returns what the game gets for keys that a player does not have.
+func (x *session) missing() string {
+	if g, _ := x.server.opt.Games.Lookup(x.game); g.Policy.ZeroStats == games.On {
+		return "0"
+	}
+	return ""
+}
+
 // load answers a request for a block, unless it is refused.
 func (x *session) load(ctx context.Context, r *request, id storage.StatBlockID) result {
 	if id.Kind.Private() && !x.owner(id.Profile) {
@@ -133,7 +142,7 @@ func (x *session) load(ctx context.Context, r *request, id storage.StatBlockID) 
 	if len(r.keys) == 0 {
 		b, err = x.server.opt.Book.Get(ctx, id)
 	} else {
-		b, err = x.server.opt.Book.Select(ctx, id, slices.Collect(split(string(r.keys))))
+		b, err = x.server.opt.Book.Select(ctx, id, slices.Collect(split(string(r.keys))), x.missing())
 	}
 	modified := int64(0) // of a block that does not exist
 	switch {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net"
 	"net/netip"
@@ -134,8 +135,14 @@ func (b *fakeBook) Get(_ context.Context, id storage.StatBlockID) (storage.StatB
 	return v, nil
 }
 
-func (b *fakeBook) Select(ctx context.Context, id storage.StatBlockID, _ []string) (storage.StatBlock, error) {
-	return b.Get(ctx, id)
+func (b *fakeBook) Select(ctx context.Context, id storage.StatBlockID, keys []string, missing string) (storage.StatBlock, error) {
+	v, err := b.Get(ctx, id)
+	if errors.Is(err, storage.ErrNotFound) && missing != "" {
+		for _, k := range keys {
+			v.Data = append(v.Data, "\\"+k+"\\"+missing...)
+		}
+	}
+	return v, err
 }
 
 func (b *fakeBook) Set(_ context.Context, id storage.StatBlockID, data []byte) (time.Time, error) {

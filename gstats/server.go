@@ -34,7 +34,7 @@ type Book interface {
 	// Get returns a block or storage.ErrNotFound.
 	Get(ctx context.Context, id storage.StatBlockID) (storage.StatBlock, error)
 	// Select is Get with only the values of keys.
-	Select(ctx context.Context, id storage.StatBlockID, keys []string) (storage.StatBlock, error)
+	Select(ctx context.Context, id storage.StatBlockID, keys []string, missing string) (storage.StatBlock, error)
 	// Set replaces the data of a block, and Merge the values of keys in it. They return
 	// the time of the change.
 	Set(ctx context.Context, id storage.StatBlockID, data []byte) (time.Time, error)

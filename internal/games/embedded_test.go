@@ -117,7 +117,7 @@ func TestEmbeddedGames(t *testing.T) {
 	header, _, _ := strings.Cut(string(read(t, "games.yaml")), "games:\n")
 	for _, key := range []string{
 		"name", "title", "secrets", "secret:", "id", "port", "backend_flags", "disabled_services", "maintenance",
-		"rooms", "max_waiting", "fields", "policy", "strict_availability", "no_secure", "strict_legacy_validate", "no_relay",
+		"rooms", "max_waiting", "fields", "policy", "strict_availability", "no_secure", "strict_legacy_validate", "no_relay", "zero_stats", "files", "quickmatch",
 		"domains", "hosts", "namespace", "partner", "lan_ports", "needs", "uses", "via", "join", "aliases", "shared_list", "colours", "note", "keys",
 	} {
 		if !strings.Contains(header, key) {

@@ -158,6 +158,9 @@ type Policy struct {
 	A2S Switch
 	// NoRelay: On never relays the players of the game. Inherit is Off.
 	NoRelay Switch
+	// ZeroStats: On answers 0 for statistics that a player does not have, where the
+	// game asks for them by name. Inherit is Off: the value is empty.
+	ZeroStats Switch
 }
 
 // SecondLogin is the effect of a second sign-in of a player.
@@ -310,6 +313,7 @@ func (p Policy) overlay(top Policy) Policy {
 		NoUserID:             p.NoUserID.overlay(top.NoUserID),
 		A2S:                  p.A2S.overlay(top.A2S),
 		NoRelay:              p.NoRelay.overlay(top.NoRelay),
+		ZeroStats:            p.ZeroStats.overlay(top.ZeroStats),
 	}
 }
 

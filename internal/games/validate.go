@@ -77,7 +77,7 @@ func (g Game) check(p *problems) bool {
 	checkBoards(g.Boards, bad)
 	checkTables(g.Tables, bad)
 	g.Facts.check(g.Name, bad)
-	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate, p.AutoAccept, p.SymmetricDelete, p.NoUserID, p.A2S, p.NoRelay) > On {
+	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate, p.AutoAccept, p.SymmetricDelete, p.NoUserID, p.A2S, p.NoRelay, p.ZeroStats) > On {
 		bad("the policy has a switch that is neither inherit, off nor on")
 	}
 	switch g.Policy.SecondLogin {

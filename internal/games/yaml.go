@@ -54,7 +54,7 @@ var (
 //	    note: a remark
 //	    keys: [hostname, numplayers:1]
 //	    policy: {strict_availability: on, no_secure: on, strict_legacy_validate: on,
-//	      second_login: user, auto_accept: on, symmetric_delete: on, no_user_id: on, a2s: on, no_relay: on}
+//	      second_login: user, auto_accept: on, symmetric_delete: on, no_user_id: on, a2s: on, no_relay: on, zero_stats: on}
 //
 // A key that is missing, or has no value, is not stated; see [Game]. Anchors,
 // merge keys, unknown keys and keys that occur twice are refused.
@@ -294,6 +294,8 @@ func (y *yamlReader) policy(n *yaml.Node) (p Policy) {
 			p.A2S = y.position(k, v)
 		case "no_relay":
 			p.NoRelay = y.position(k, v)
+		case "zero_stats":
+			p.ZeroStats = y.position(k, v)
 		default:
 			y.bad(k, "policy: unknown key %q", shorten(key))
 		}

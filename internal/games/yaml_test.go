@@ -47,7 +47,7 @@ games:
     boards:
       - {name: kills, title: Most kills, how: sum}
       - {name: best, key: score, how: max}
-    policy: {strict_availability: off, no_secure: true, strict_legacy_validate: inherit, no_relay: on}
+    policy: {strict_availability: off, no_secure: true, strict_legacy_validate: inherit, no_relay: on, zero_stats: on}
   - {name: short, secret: Xn221z}
 `)
 	want := []Game{
@@ -61,7 +61,7 @@ games:
 			Boards: []Board{
 				{Name: "kills", Title: "Most kills", Key: "kills", How: BoardSum}, {Name: "best", Key: "score", How: BoardMax},
 			},
-			Policy: Policy{StrictAvailability: Off, NoSecure: On, NoRelay: On},
+			Policy: Policy{StrictAvailability: Off, NoSecure: On, NoRelay: On, ZeroStats: On},
 			Source: Source{Origin: FromFile, File: "my.yaml", Line: 4},
 		},
 		{Name: "short", Secrets: []string{"Xn221z"}, Source: Source{Origin: FromFile, File: "my.yaml", Line: 22}},

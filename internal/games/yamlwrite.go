@@ -141,6 +141,7 @@ func appendPolicy(b []byte, p Policy) []byte {
 		{"no_user_id", p.NoUserID},
 		{"a2s", p.A2S},
 		{"no_relay", p.NoRelay},
+		{"zero_stats", p.ZeroStats},
 	} {
 		if s.position == Inherit {
 			continue

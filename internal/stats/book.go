@@ -129,12 +129,12 @@ func (b *Book) Merge(ctx context.Context, id storage.StatBlockID, data []byte) (
 }
 
 // Select is Get with only the pairs of the given keys, in that order, each key
-// once. A key that the block lacks has an empty value. A block without data
-// stays without.
-func (b *Book) Select(ctx context.Context, id storage.StatBlockID, keys []string) (storage.StatBlock, error) {
+// once. A key that the block lacks has the value missing. If that is empty, a block
+// without data stays without.
+func (b *Book) Select(ctx context.Context, id storage.StatBlockID, keys []string, missing string) (storage.StatBlock, error) {
 	block, err := b.Get(ctx, id)
-	if err == nil && len(block.Data) > 0 {
-		block.Data = selectPairs(block.Data, keys)
+	if err == nil && len(block.Data) > 0 || missing != "" && (err == nil || errors.Is(err, storage.ErrNotFound)) {
+		block.Data = selectPairs(block.Data, keys, missing)
 	}
 	return block, err
 }

@@ -165,13 +165,19 @@ func TestSelect(t *testing.T) {
 		"none":               {0, nil, "\x00"},
 		"no list":            {1, []string{"age"}, "\\age\\\x00"},
 	} {
-		got, err := b.Select(t.Context(), block("gmtest", test.index), test.keys)
+		got, err := b.Select(t.Context(), block("gmtest", test.index), test.keys, "")
 		if string(got.Data) != test.want || err != nil || got.Modified.IsZero() {
 			t.Errorf("%s: Select() = %q, %v, want %q", name, got.Data, err, test.want)
 		}
 	}
-	if _, err := b.Select(t.Context(), block("gmtest", 2), []string{"age"}); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := b.Select(t.Context(), block("gmtest", 2), []string{"age"}, ""); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Select() of no block = %v, want ErrNotFound", err)
+	}
+	for index, want := range []string{"\\rank\\0\\age\\15\x00", "\\rank\\0\\age\\0\x00", "\\rank\\0\\age\\0\x00"} {
+		got, err := b.Select(t.Context(), block("gmtest", int32(index)), []string{"rank", "age"}, "0")
+		if string(got.Data) != want || errors.Is(err, storage.ErrNotFound) != (index == 2) {
+			t.Errorf("Select() with 0 of block %d = %q, %v, want %q", index, got.Data, err, want)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func FuzzPairs(f *testing.F) {
 			values[p.Key] = p.Value
 			keys = append(keys, p.Key, p.Key)
 		}
-		selected, err := ParsePairs(selectPairs(merged, keys))
+		selected, err := ParsePairs(selectPairs(merged, keys, ""))
 		if err != nil || len(selected) != len(values) {
 			t.Errorf("%d keys are selected as %q, %v", len(values), selected, err)
 		}

@@ -88,8 +88,9 @@ func mergePairs(old, data []byte) ([]byte, error) {
 	return append(AppendPairs(make([]byte, 0, len(old)+len(data)+1), merged), 0), nil
 }
 
-// selectPairs returns the pairs of the keys, each once, as a list with a NUL.
-func selectPairs(data []byte, keys []string) []byte {
+// selectPairs returns the pairs of the keys, each once, as a list with a NUL; keys without
+// a pair have the value missing.
+func selectPairs(data []byte, keys []string, missing string) []byte {
 	pairs, err := ParsePairs(data)
 	if err != nil {
 		pairs = nil
@@ -105,7 +106,11 @@ func selectPairs(data []byte, keys []string) []byte {
 			continue
 		}
 		done[key] = true
-		out.Write(AppendPairs(out.AvailableBuffer(), []Pair{{key, values[key]}}))
+		value, ok := values[key]
+		if !ok {
+			value = missing
+		}
+		out.Write(AppendPairs(out.AvailableBuffer(), []Pair{{key, value}}))
 	}
 	return append(out.Bytes(), 0)
 }

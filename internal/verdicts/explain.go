@@ -73,6 +73,8 @@ var speakers = map[string]speaker{
 	"probe":        {what: "answer to a query", texts: queryTexts},
 	"gpcm":         {what: "sign-in", player: true, texts: signInTexts},
 	"gpsp":         {what: "request for an account", player: true, texts: signInTexts},
+	"mangler":      {what: "question about a port", player: true},
+	"quickmatch":   {what: "search for a quick match", player: true},
 	"natneg":       {what: "NAT negotiation", player: true, texts: negotiationTexts},
 	"peerchat":     {what: "chat sign-on", player: true, texts: chatTexts},
 	"cdkey":        {what: "CD key check", player: true, texts: keyTexts},
