@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html/template"
 	"strings"
 
 	"github.com/respawnd/respawnd/master"
@@ -55,19 +56,38 @@ func reachText(s *master.Server, j master.Joinable) string {
 	}
 }
 
-// ways returns the ways of joining in the form of the list.
-func ways(now master.JoinableSet) (out []sortView) {
-	found := false
+// anyWays are the ways of joining in the form of the list while none is chosen.
+var anyWays = writeWays(0)
+
+// ways returns the ways of joining in the form of the list, as options. Most pages have
+// none chosen, and templates would take longer than the rest of the form.
+func ways(now master.JoinableSet) template.HTML {
+	if now == 0 {
+		return anyWays
+	}
+	return writeWays(now)
+}
+
+func writeWays(now master.JoinableSet) template.HTML {
+	b, found := appendWay(nil, master.AnyWay, "joinable", now), now == 0 || now == master.AnyWay
 	for _, name := range master.JoinableNames() {
 		set, _, _ := master.ParseJoinables(name)
-		v := sortView{name, joinTitles[name], set == now}
-		found = found || v.Selected
-		out = append(out, v)
+		found = found || set == now
+		b = appendWay(b, set, joinTitles[name], now)
 	}
-	if now != 0 && !found && now != master.AnyWay { // only a link has it
-		out = append(out, sortView{strings.Join(now.Names(), ","), strings.Join(now.Names(), " or "), true})
+	if !found { // only a link has it
+		b = appendWay(b, now, strings.Join(now.Names(), " or "), now)
 	}
-	return append([]sortView{{strings.Join(master.AnyWay.Names(), ","), "joinable", now == master.AnyWay}}, out...)
+	return template.HTML(b) //nolint:gosec // the names and titles are ours
+}
+
+// appendWay writes an option.
+func appendWay(b []byte, set master.JoinableSet, title string, now master.JoinableSet) []byte {
+	b = append(append(append(b, `<option value="`...), strings.Join(set.Names(), ",")...), '"')
+	if set == now {
+		b = append(b, " selected"...)
+	}
+	return append(append(append(b, '>'), title...), "</option>\n"...)
 }
 
 // joinTitles are the ways of joining in the form of the list, by name.

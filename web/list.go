@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -213,9 +214,9 @@ type listView struct {
 	Countries          []countryView // none if no country is known
 	Country            string        // name of the one that is shown; empty: all
 	Sorts              []sortView
-	Ways               []sortView // of joining, to choose from
-	GameTitle, GameURL string     // of the game; empty if there is no filter by game
-	Previous, Next     string     // links; empty if there is nothing
+	Ways               template.HTML // options of joining
+	GameTitle, GameURL string        // of the game; empty if there is no filter by game
+	Previous, Next     string        // links; empty if there is nothing
 }
 
 // populationText returns two numbers with their nouns: "2 servers, 1 player".
