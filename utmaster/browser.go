@@ -7,8 +7,15 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/master/views"
 )
+
+// toolOS is the operating system that qstat states, the first one that no known game
+// does.
+const toolOS = 6
+
+// writeSize is the number of bytes of a list that are written at a time, for which a
+// reader has the time of one write.
+const writeSize = 128 << 10
 
 // maxMOTD is the longest message of the day that is sent, in bytes.
 const maxMOTD = 16 << 10
@@ -46,9 +53,6 @@ func (x *session) serveBrowser(ctx context.Context, by time.Time) error {
 func (x *session) answer(ctx context.Context, p []byte) error {
 	if len(p) == 0 {
 		return endedMalformed
-	}
-	if err := x.conn.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
-		return err
 	}
 	m := x.server.metrics
 	switch p[0] {
@@ -101,7 +105,12 @@ func (x *session) sendList(ctx context.Context, filters []Filter, text []byte) e
 	defer x.server.views.End(v)
 	x.server.metrics.views.Entries.Add(float64(v.rows))
 	list := v.text
-	if v.rows > 0 && x.live.ListPause > 0 {
+	if len(list) > writeSize {
+		if err := x.conn.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
+			return err
+		}
+	}
+	if v.rows > 0 && x.live.ListPause > 0 && x.hello.OS >= toolOS {
 		if err := x.send(list[:listHeadSize]); err != nil {
 			return err
 		}
@@ -111,7 +120,7 @@ func (x *session) sendList(ctx context.Context, filters []Filter, text []byte) e
 		}
 	}
 	for len(list) > 0 {
-		n := min(len(list), views.ChunkSize)
+		n := min(len(list), writeSize)
 		if _, err := x.conn.Write(list[:n]); err != nil {
 			return err
 		}

@@ -207,7 +207,7 @@ func (h *Host) Open(ctx context.Context, conn net.Conn) error {
 
 // answer answers the question for the status.
 func (h *Host) answer(s *netclient.Packets, p []byte, from netip.AddrPort) {
-	if len(p) == len(statusQuery) && string(p[1:]) == string(statusQuery[1:]) {
+	if len(p) == statusQuerySize && string(p[1:]) == "\x00\x00\x00\x00" {
 		_ = s.Answer([]byte{udp2004, 0, 0, 0, 0}, from) // it may be lost, as elsewhere
 	}
 }

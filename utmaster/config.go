@@ -41,8 +41,8 @@ type Config struct {
 	// Sends a byte of flags with each server in lists for Unreal 2 XMP, true or false:
 	// the masters that are known differ.
 	XMPFlags bool `key:"xmp_flags" default:"true" live:"true"`
-	// Pause between the number of servers in a list and the servers, {range}. The
-	// browser of qstat loses those that arrive together with the number.
+	// Pause between the number of servers in a list and the servers, {range}, for tools
+	// only: the browser of qstat loses servers that arrive together with the number.
 	ListPause time.Duration `key:"list_pause" default:"20ms" range:"0s to 1s" live:"true"`
 	// Asks game servers for the key digests of their players, true or false, and has
 	// them disconnect players whose keys are banned with `respawnd cdkey ban`.

@@ -44,7 +44,9 @@
 //
 // A server is listed when a datagram brought the code from its address, or, if none
 // came within Config.ProbeWait, when its query port answers a question for its status,
-// of 5 bytes. It leaves when its connection ends. Its address in lists of other
+// of 5 bytes. That question comes from another port of the master, once for each
+// connection, and its answer shows that packets reach the server which it did not ask
+// for. It leaves when its connection ends. Its address in lists of other
 // protocols is its GameSpy query port if it reports to GameSpy too, else its own query
 // port.
 //

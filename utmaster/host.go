@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
 )
 
 // Messages of a game server per second, and at once. It waits for further ones in the
@@ -28,6 +29,7 @@ type inbox struct {
 // serveHost serves a game server until its connection ends.
 func (x *session) serveHost(ctx context.Context, challenge string) error {
 	s := x.server
+	x.events, x.gone = make(chan event, maxEvents), make(chan struct{})
 	x.link = link{
 		policy: policy{
 			probe: x.live.Probe, unproved: x.live.ListUnproved, shortPorts: x.live.ShortPorts, askKeys: x.live.AskKeys,
@@ -47,7 +49,7 @@ func (x *session) serveHost(ctx context.Context, challenge string) error {
 	cancel()
 	_ = x.conn.Close() // wakes the reader
 	reading.Wait()
-	x.leave(err)
+	x.leave(err, ctx.Err() != nil)
 	return err
 }
 
@@ -159,7 +161,12 @@ func (x *session) do(e *effects) error {
 		}
 	}
 	if e.list {
-		return x.list()
+		if err := x.list(); err != nil {
+			return err
+		}
+	}
+	if e.found {
+		s.opt.Registry.Report(keyOf(x.address()), master.Findings{Reached: master.ReachedPerhaps})
 	}
 	return nil
 }
@@ -174,7 +181,7 @@ func (x *session) ask(at netip.AddrPort) {
 	s.table.ask(x, at)
 	s.mu.Unlock()
 	s.metrics.questions.Inc()
-	s.out.Send(s.packets, statusQuery, x.conn.Local().Addr(), at)
+	s.out.Send(s.packets, statusQuery(x.hello.Version), x.conn.Local().Addr(), at)
 }
 
 // player has a player disconnected whose key is banned.
@@ -207,16 +214,20 @@ func (x *session) replace() {
 	}
 }
 
-// leave removes the server of a connection that ended.
-func (x *session) leave(err error) {
+// leave removes the server of a connection that ended. If that is because the service
+// stops, the record stays, to be saved with the list.
+func (x *session) leave(err error, stopping bool) {
 	s := x.server
 	s.mu.Lock()
 	source, listed := x.source, x.source.IsValid()
 	s.table.leave(x)
-	if listed {
+	if listed && !stopping {
 		s.opt.Registry.Remove(keyOf(source))
 	}
 	s.mu.Unlock()
+	if stopping {
+		return
+	}
 	why, ours := errors.AsType[ended](err)
 	switch {
 	case ours && why != endedGone && why != endedSilent:

@@ -59,9 +59,10 @@ type link struct {
 	until  time.Time          // end of probing
 	proved bool
 
-	state *State // the last one; nil: none came yet
-	asked int    // how often the status was asked for since then
-	next  time.Time
+	state   *State // the last one; nil: none came yet
+	asked   int    // how often the status was asked for in this round
+	next    time.Time
+	reached bool // the query port answered a port that it never sent to
 
 	matched bool                // a match id was sent
 	players map[string]struct{} // whose keys were asked for
@@ -72,7 +73,8 @@ type effects struct {
 	send  []byte         // over TCP
 	ask   netip.AddrPort // send statusQuery there; zero: nowhere
 	list  bool           // list the server, or renew its record
-	mute  bool           // the server does not answer
+	mute  bool           // the server does not answer and is not proved
+	found bool           // it is proved that other ports than those that it sent to reach it
 	key   *PlayerKey     // a player has this key
 	other int            // the kind of a message that is not used; -1: none
 }
@@ -161,9 +163,10 @@ func validPort(n int32) bool { return n > 0 && n <= math.MaxUint16 }
 
 // news takes a state.
 func (l *link) news(s *State, e *effects, now time.Time) {
+	first := l.state == nil
 	l.state = s
 	e.list = l.proved || l.unproved
-	if !l.proved {
+	if first || !l.proved {
 		l.asked = 0
 		l.askStatus(e, now)
 	}
@@ -229,8 +232,8 @@ func (l *link) probed(socket byte, port uint16) (e effects) {
 // answered takes the answer to a question for the status.
 func (l *link) answered() (e effects) {
 	e.other = -1
-	e.list = !l.proved && l.state != nil
-	l.proved = true
+	e.list, e.found = !l.proved && l.state != nil, l.state != nil
+	l.proved, l.reached = true, true
 	return e
 }
 
@@ -244,7 +247,7 @@ func (l *link) tick(now time.Time) (e effects) {
 		if l.asked < askTimes {
 			l.askStatus(&e, now)
 		} else {
-			l.asked, e.mute = askTimes+1, true
+			l.asked, e.mute = askTimes+1, !l.proved
 		}
 	}
 	return e
@@ -252,7 +255,7 @@ func (l *link) tick(now time.Time) (e effects) {
 
 // waiting reports whether an answer to a question for the status is waited for.
 func (l *link) waiting() bool {
-	return !l.proved && l.state != nil && l.asked > 0 && l.asked <= askTimes
+	return !l.reached && l.state != nil && l.asked > 0 && l.asked <= askTimes
 }
 
 // due returns when tick has something to do; zero: not before the next event.

@@ -99,14 +99,18 @@ func (s *Server) Reload(c *Config) {
 	s.gate.SetLimits(s.limits(c))
 }
 
-// Serve serves the connections of ln and the datagrams of conn until ctx ends. It
-// closes ln; conn belongs to the caller.
-func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Listener) error {
-	s.packets = conn
+// Serve serves the connections of ln and the datagrams of conn until ctx ends. Game
+// servers are asked for their status from ask, another port, which shows whether
+// packets reach them that they did not ask for. It closes ln; the sockets belong to the
+// caller.
+func (s *Server) Serve(ctx context.Context, conn, ask *netserve.PacketConn, ln net.Listener) error {
+	s.packets = ask
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		return netserve.ServePackets(ctx, conn, s, netserve.PacketOptions{Log: s.opt.Log, Metrics: s.opt.Metrics})
-	})
+	for _, c := range []*netserve.PacketConn{conn, ask} {
+		g.Go(func() error {
+			return netserve.ServePackets(ctx, c, s, netserve.PacketOptions{Log: s.opt.Log, Metrics: s.opt.Metrics})
+		})
+	}
 	g.Go(func() error { return s.serveConns(ctx, ln) })
 	return g.Wait()
 }

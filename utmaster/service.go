@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
 
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -25,16 +25,23 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
+	host, _, _ := net.SplitHostPort(c.Listen) // it was checked
+	ask, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, "0"), netserve.ListenOptions{})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(), ln.Close())
+	}
 	s := New(Options{
 		Config: *c, Registry: env.List, Games: env.Games, Addresses: env.Addresses, MOTD: env.News.Motd, KeyBanned: env.Keys.Banned,
 		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Own: env.Own, Locate: env.Locate,
 		Servers: env.Servers, Players: env.Players,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
-	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })
-	r.Address, r.UDP = conn.LocalAddr(), []netip.AddrPort{conn.LocalAddr()}
+	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ask, ln) })
+	r.Address, r.UDP = conn.LocalAddr(), service.PacketAddrs([]*netserve.PacketConn{conn, ask})
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	closeListener := r.Close
-	r.Close = func() error { return errors.Join(conn.Close(), closeListener()) }
+	r.Close = func() error {
+		return errors.Join(service.ClosePackets([]*netserve.PacketConn{conn, ask}), closeListener())
+	}
 	return r, nil
 }

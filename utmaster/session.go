@@ -1,6 +1,7 @@
 package utmaster
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -24,7 +25,7 @@ const (
 	// in, and of a browser, in bytes.
 	maxHello   = 4 << 10
 	maxRequest = 32 << 10
-	// sendTime is the time in which a browser must read its answer.
+	// sendTime is the time in which a browser must read a list of several writes.
 	sendTime = 2 * time.Minute
 	// lingerTime and lingerBytes bound what is read of a browser after the answer:
 	// closing a connection with unread data would destroy its end.
@@ -32,6 +33,9 @@ const (
 	lingerBytes = 64 << 10
 	// closeGrace is how long a pending write may take when the service stops.
 	closeGrace = time.Second
+	// readAhead is what is read of a connection at once, in bytes: the whole of a short
+	// message.
+	readAhead = 512
 	// maxEvents is the number of datagrams that wait for a game server's connection.
 	maxEvents = 8
 )
@@ -47,10 +51,12 @@ type event struct {
 type session struct {
 	server *Server
 	conn   *netserve.Conn
-	log    zerolog.Logger
-	live   *Config // when it began
+	log    zerolog.Logger // at level debug only
+	live   *Config        // when it began
 	hello  Hello
 	game   games.Game
+	in     *bufio.Reader // conn
+	by     time.Time     // until which is read
 	buf    []byte
 
 	events chan event // of a game server
@@ -67,8 +73,11 @@ type session struct {
 // role.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	x := &session{
-		server: s, conn: c, live: s.live.Load(), log: s.opt.Log.With().Stringer("peer", c.Peer()).Logger(),
-		events: make(chan event, maxEvents), gone: make(chan struct{}),
+		server: s, conn: c, live: s.live.Load(),
+		in: bufio.NewReaderSize(c, readAhead),
+	}
+	if s.opt.Log.GetLevel() <= zerolog.DebugLevel { // it logs nothing above
+		x.log = s.opt.Log.With().Stringer("peer", c.Peer()).Logger()
 	}
 	if s.opt.Banned.Has(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(endedBanned.Error())
@@ -178,13 +187,16 @@ func newChallenge() string {
 // read reads a message of at most some bytes, which is valid until the next one. by
 // bounds the time. The error is an ended or comes from the connection.
 func (x *session) read(ctx context.Context, most int, by time.Time) ([]byte, error) {
-	if err := x.conn.SetReadDeadline(by); err != nil {
-		return nil, err
+	if by != x.by {
+		if err := x.conn.SetReadDeadline(by); err != nil {
+			return nil, err
+		}
+		x.by = by
 	}
 	if ctx.Err() != nil { // its deadline was replaced
 		return nil, ctx.Err()
 	}
-	p, err := readFrame(x.conn, x.buf, most)
+	p, err := readFrame(x.in, x.buf, most)
 	x.buf = p
 	switch {
 	case err == nil:

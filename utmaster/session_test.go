@@ -25,6 +25,11 @@ func TestRecord(t *testing.T) {
 		if got := s.prove(7777, m); got != (Ports{7778, 7777, 7787}) {
 			t.Errorf("ports %+v", got)
 		}
+		defer func() {
+			if n := len(f.asked()); n != 1 {
+				t.Errorf("asked for the status %d times, want once", n)
+			}
+		}()
 		s.report(func(st *State) {
 			st.Name = "\x1b\xff\x01\x01Red Мир"
 			st.Rules = []Pair{
@@ -95,6 +100,41 @@ func TestProbedPortsBehindNAT(t *testing.T) {
 			t.Errorf("record %+v, %v", srv, ok)
 		}
 	})
+}
+
+// TestReached checks that a server is joinable once its query port has answered, and
+// that silence says nothing about one that is proved.
+func TestReached(t *testing.T) {
+	for _, version := range []int32{2226, 3369} {
+		for _, answers := range []bool{false, true} {
+			inBubble(t, nil, func(f *fixture) {
+				f.listed(version, 7777, nil)
+				sent := f.asked()
+				if want := string(statusQuery(version)); len(sent) != 1 || sent[0].data != want {
+					t.Errorf("asked %+v, want %q", sent, want)
+				}
+				if answers {
+					_ = f.say(7778, []byte{udp2004, 0, 0, 0, 0}) // the list shows it
+				}
+				time.Sleep(time.Minute)
+				want := master.JoinUnknown
+				if answers {
+					want = master.JoinDirect
+				}
+				srv, ok := f.reg.Find(netip.AddrPortFrom(home, 7778))
+				if !ok || srv.Joinable() != want || f.dropped(droppedUnproved) != 0 {
+					t.Errorf("version %d, answers %v: joinable %v, listed %v", version, answers, srv.Joinable(), ok)
+				}
+				more := askTimes - 1
+				if answers {
+					more = 0
+				}
+				if got := len(f.asked()); got != more {
+					t.Errorf("asked %d times more, want %d", got, more)
+				}
+			})
+		}
+	}
 }
 
 func TestLateProbeLists(t *testing.T) {
@@ -512,4 +552,24 @@ func TestOwnAddress(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestListPause checks that tools get the number of servers by itself, and games do not
+// wait.
+func TestListPause(t *testing.T) {
+	for os, want := range map[byte]time.Duration{4: 0, 6: 20 * time.Millisecond} {
+		inBubble(t, nil, func(f *fixture) {
+			f.populate()
+			p := f.connect()
+			p.signIn(Hello{Word: "CLIENT", Version: 2225, OS: os})
+			p.want(appendWord(nil, wordApproved))
+			p.write(AppendQuery(nil, nil))
+			p.read()
+			began := time.Now()
+			p.read()
+			if got := time.Since(began); got != want {
+				t.Errorf("operating system %d: the servers came after %v, want %v", os, got, want)
+			}
+		})
+	}
 }

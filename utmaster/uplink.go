@@ -164,10 +164,20 @@ func parseProbeReply(p []byte) (version int32, q Probe, ok bool) {
 	return int32(binary.LittleEndian.Uint32(p)), Probe{p[4], int32(binary.LittleEndian.Uint32(p[5:]))}, true
 }
 
-// statusQuery asks the query port of a game server for its status.
-var statusQuery = []byte{udp2003, 0, 0, 0, 0}
+// statusQuerySize is the size of a question for the status of a game server.
+//
+//	int32 version, byte 0
+const statusQuerySize = 5
 
-// isStatus reports whether a datagram is the answer to statusQuery.
+// statusQuery returns the question for a game server of a version.
+func statusQuery(version int32) []byte {
+	if version == versionXMP {
+		return []byte{udpXMP, 0, 0, 0, 0}
+	}
+	return []byte{udp2003, 0, 0, 0, 0}
+}
+
+// isStatus reports whether a datagram is the answer to a question for the status.
 func isStatus(p []byte) bool {
-	return len(p) >= len(statusQuery) && (p[0] == udp2003 || p[0] == udp2004 || p[0] == udpXMP) && string(p[1:5]) == "\x00\x00\x00\x00"
+	return len(p) >= statusQuerySize && (p[0] == udp2003 || p[0] == udp2004 || p[0] == udpXMP) && string(p[1:5]) == "\x00\x00\x00\x00"
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/utmaster"
 )
 
 // abused is a service over TCP, with data that clients send.
@@ -37,6 +38,9 @@ func abusedServices(t testing.TB) []abused {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hello := utmaster.Hello{Word: utWord + "CLIENT", Version: utVersion, Language: "int"}
+	epic := append(hello.AppendTo(nil), 1, 0, 0, 0, 0) // an empty digest
+	epic = utmaster.AppendQuery(epic, nil)
 	rubbish := bytes.Repeat([]byte("x"), 64<<10)
 	http := "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	header := append([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX: "), rubbish...)
@@ -47,6 +51,7 @@ func abusedServices(t testing.TB) []abused {
 		{"gpsp", []byte(`\valid\\email\unknown@example.org\gamename\gmtest\final\`), rubbish},
 		{"peerchat", []byte("USRIP\r\nUSER x 127.0.0.1 peerchat.gamespy.com :x\r\nNICK x\r\nJOIN #GSP!gmtest\r\nGETCKEY #GSP!gmtest * 1 0 :\\username\r\n"), rubbish},
 		{"gstats", []byte("a request before the proof of a game" + `\final\`), rubbish},
+		{"utmaster", epic, append([]byte{0, 0x10, 0, 0}, rubbish...)},
 		{"web", []byte(http), header},
 		{"admin", []byte(http), header},
 		{"dns", append([]byte{0, 17}, "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"...), append([]byte{0xFF, 0xFF}, rubbish...)},

@@ -127,6 +127,31 @@ func TestUTMaster(t *testing.T) {
 	d.stop()
 }
 
+// TestUTMasterRestart checks that a server stays listed while the daemon restarts.
+func TestUTMasterRestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := start(t, dir)
+	h := epicHost(t, d, false)
+	if _, err := h.Ports(wait(t)); err != nil {
+		t.Fatal(err)
+	}
+	game, asked := h.Sockets[utmaster.GameSocket].Local(), h.Sockets[utmaster.QuerySocket].Local()
+	if err := h.Report(&utmaster.State{Port: int32(game.Port()), Name: "The Inn"}); err != nil {
+		t.Fatal(err)
+	}
+	d.waitFor("the server is listed", 0, verdictOn(asked, "listed"))
+	d.stop()
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	d = start(t, dir)
+	if list := epicList(t, d); len(list) != 1 || list[0].Name != "The Inn" || list[0].GamePort != game.Port() || list[0].QueryPort != asked.Port() {
+		t.Errorf("list after a restart %+v", list)
+	}
+	d.stop()
+}
+
 // TestUTMasterQstat lets a server browser of the time list a server.
 func TestUTMasterQstat(t *testing.T) {
 	browser := qstat(t)

@@ -59,7 +59,13 @@ func TestItem(t *testing.T) {
 	text := full
 	text.Origin = master.FromQR2
 	source.Into(&text, source.Text([]byte("map=x;hostname=y")))
-	for what, s := range map[string]master.Server{"values": full, "text": text} {
+	all := map[string]master.Server{"values": full, "text": text}
+	for o := range master.Origin(master.Origins) {
+		s := full
+		s.Origin = o
+		all[o.String()] = s
+	}
+	for what, s := range all {
 		b := appendServer(nil, &s, 7, now, true)
 		one, rest, err := nextItem(b)
 		if err != nil || len(rest) > 0 {

@@ -99,7 +99,7 @@ func rows() []row {
 		{"valvemaster page of 1,000", 16, openFirstPage, settled(populate(listed, openValveServer)), []part{{1, refUDP}}},
 		{"q3master heartbeat", 16, several(8, openQuake3Server), nil, []part{{1.5, refUDP}}},
 		{"q3master list of 1,000", 16, counting(openQuake3Browser), populate(listed, openQuake3Server), []part{{3.5, refUDP}}},
-		{"utmaster list of 1,000", 16, counting(openEpicBrowser), populate(listed, openEpicServer), []part{{1.3, refEpic}}},
+		{"utmaster list of 1,000", 16, counting(openEpicBrowser), populate(listed, openEpicServer), []part{{1.3, refEpic}, {0.65, refTCP}}},
 		{"idmaster heartbeat", 16, several(8, openDoom3Server), nil, []part{{1.5, refUDP}}},
 		{"codmaster player", 16, openCoDAsker, nil, []part{{1.5, refUDP}}},
 		{"nwmaster account", 16, openNWNPlayer, nil, []part{{1.5, refUDP}}},
