@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,7 +19,6 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/q3master"
-	"testing/synctest"
 )
 
 const header = "\xff\xff\xff\xff"
@@ -125,9 +125,12 @@ func TestServers(t *testing.T) {
 		port    uint16
 		want    []netip.AddrPort
 	}{
-		{"getservers 118 full empty", 0, []netip.AddrPort{one}}, {"getservers 118 full empty", 20710, []netip.AddrPort{one}},
-		{"getservers 6 full empty", 0, []netip.AddrPort{third}}, {"getservers 6 full empty", 20810, []netip.AddrPort{two}},
-		{"getservers 6", 20810, nil}, {"getservers 99 full empty", 0, nil},
+		{"getservers 118 full empty", 0, []netip.AddrPort{one}},
+		{"getservers 118 full empty", 20710, []netip.AddrPort{one}},
+		{"getservers 6 full empty", 0, []netip.AddrPort{third}},
+		{"getservers 6 full empty", 20810, []netip.AddrPort{two}},
+		{"getservers 6", 20810, nil},
+		{"getservers 99 full empty", 0, nil},
 	} {
 		if got := w.ask(test.request, test.port); !slices.Equal(got, test.want) {
 			t.Errorf("%s at port %d: %v, want %v", test.request, test.port, got, test.want)

@@ -222,11 +222,19 @@ func TestDropped(t *testing.T) {
 		from       netip.AddrPort
 		data, want string
 	}{
-		{one, "", "foreign"}, {one, "\xff\xff", "foreign"}, {one, "\xff\xffheartbeat", "foreign"}, {one, "\xff\xffother\x00", "unknown_kind"},
-		{one, "\xff\xffservers\x00", "unknown_kind"}, {two, "\xff\xffheartbeat\x00", "banned"}, {one, "\xff\xffgetServers\x00\x01", "malformed_request"},
-		{one, "\xff\xffclAuth\x00\x01", "malformed_request"}, {one, "\xff\xffclAuth\x00" + strings.Repeat("\x00", 13), "malformed_request"},
-		{one, "\xff\xffsrvAuth\x00\x01", "malformed_request"}, {one, "\xff\xffinfoResponse\x00\x01\x02\x03\x04", "unexpected"},
-		{one, "\xff\xffinfoResponse\x00", "unexpected"}, {one, strings.Repeat("x", idtech4.MaxPacket+1), "oversized"},
+		{one, "", "foreign"},
+		{one, "\xff\xff", "foreign"},
+		{one, "\xff\xffheartbeat", "foreign"},
+		{one, "\xff\xffother\x00", "unknown_kind"},
+		{one, "\xff\xffservers\x00", "unknown_kind"},
+		{two, "\xff\xffheartbeat\x00", "banned"},
+		{one, "\xff\xffgetServers\x00\x01", "malformed_request"},
+		{one, "\xff\xffclAuth\x00\x01", "malformed_request"},
+		{one, "\xff\xffclAuth\x00" + strings.Repeat("\x00", 13), "malformed_request"},
+		{one, "\xff\xffsrvAuth\x00\x01", "malformed_request"},
+		{one, "\xff\xffinfoResponse\x00\x01\x02\x03\x04", "unexpected"},
+		{one, "\xff\xffinfoResponse\x00", "unexpected"},
+		{one, strings.Repeat("x", idtech4.MaxPacket+1), "oversized"},
 		{netip.AddrPortFrom(one.Addr(), 0), "\xff\xffheartbeat\x00", "foreign"},
 	} {
 		if got := w.send(test.from, []byte(test.data)); got != test.want || len(w.w.Take()) > 0 {

@@ -142,6 +142,13 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, second bool,
 	}
 	counter.Inc()
 	switch kind {
+	case nwn.Status, nwn.Motd, nwn.Version:
+		if len(rest) < portLen { // what is answered must not be shorter than games send it
+			return uplink.MalformedRequest
+		}
+	default:
+	}
+	switch kind {
 	case nwn.Status:
 		return s.status(w, p, second, now)
 	case nwn.Start, nwn.Module, nwn.Heartbeat:
@@ -162,6 +169,9 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, second bool,
 		return uplink.NotDropped
 	}
 }
+
+// portLen is the length of the port that begins most messages.
+const portLen = 2
 
 // send sends an answer, if it may be sent.
 func (s *Server) send(w netserve.PacketWriter, p netserve.Packet, b []byte, now time.Time) uplink.Drop {

@@ -169,6 +169,7 @@ func TestExamples(t *testing.T) {
 		"players":     {"BMDC\x01\x14\x01\x00\x00\x00", nil},
 		"unknown":     {"BMXX\x00", []string{"unknown_kind"}},
 		"nothing":     {"", []string{"foreign"}},
+		"no port":     {"BMST", []string{"malformed_request"}},
 		"cut":         {"BMPA\x01", []string{"malformed_request"}},
 	} {
 		if got := w.send(player, []byte(test.in), false); !slices.Equal(got, test.want) {

@@ -20,8 +20,13 @@ func (g *Game) idTech4(question []byte) [][]byte {
 	}
 	i := idtech4.Info{Challenge: challenge, Protocol: 1<<16 + 41}
 	for _, p := range [][2]string{
-		{"si_name", g.Name}, {"si_map", g.Map}, {"si_version", g.Version}, {"si_maxPlayers", strconv.Itoa(g.MaxPlayers)},
-		{"si_usePass", password}, {"gamename", g.Game}, {"si_gameType", g.Title},
+		{"si_name", g.Name},
+		{"si_map", g.Map},
+		{"si_version", g.Version},
+		{"si_maxPlayers", strconv.Itoa(g.MaxPlayers)},
+		{"si_usePass", password},
+		{"gamename", g.Game},
+		{"si_gameType", g.Title},
 	} {
 		i.Pairs = append(i.Pairs, idtech4.Pair{Key: []byte(p[0]), Value: []byte(p[1])})
 	}
