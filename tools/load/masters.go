@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/codmaster"
 	"github.com/respawnd/respawnd/idmaster"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/nwn"
 	"github.com/respawnd/respawnd/nwmaster"
 )
 
@@ -70,6 +71,34 @@ func (c codAsker) do(context.Context) error {
 }
 
 func (c codAsker) close(bool) { _ = c.Close() }
+
+// nwnServer is a server of Neverwinter Nights that asks whether keys of players are good.
+type nwnServer struct{ *netclient.Packets }
+
+func openNWNServer(_ context.Context, w *world, i int) (user, error) {
+	c, err := w.bind(address(groupNWN, 1<<10+i), w.daemon.at("nwmaster"), false)
+	if err != nil {
+		return nil, err
+	}
+	return nwnServer{c}, nil
+}
+
+// nwnKeys are what a server asks.
+var nwnKeys = nwn.KeyCheck{
+	Port: 5121, Player: netip.AddrPortFrom(codPlayer, 5120), Salt: []byte("saltsalt"),
+	Keys: []nwn.Key{{Public: []byte("QABCDEFG"), Hash: []byte(nwmaster.HashOf("", "saltsalt"))}}, Account: []byte("Tester"),
+}
+
+// do is a question and its answer: two datagrams.
+func (n nwnServer) do(context.Context) error {
+	list, err := nwmaster.CheckKeys(soon(), n.Packets, nwnKeys)
+	if err == nil && (len(list) != 1 || list[0].Result != nwn.Good) {
+		err = errNotIn
+	}
+	return err
+}
+
+func (n nwnServer) close(bool) { _ = n.Close() }
 
 // nwnPlayer is a player of Neverwinter Nights without an account.
 type nwnPlayer struct {

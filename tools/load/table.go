@@ -102,7 +102,8 @@ func rows() []row {
 		{"utmaster list of 1,000", 16, counting(openEpicBrowser), populate(listed, openEpicServer), []part{{1.3, refEpic}, {0.65, refTCP}}},
 		{"idmaster heartbeat", 16, several(8, openDoom3Server), nil, []part{{1.5, refUDP}}},
 		{"codmaster player", 16, openCoDAsker, nil, []part{{1.5, refUDP}}},
-		{"nwmaster account", 16, openNWNPlayer, nil, []part{{1.5, refUDP}}},
+		{"nwmaster keys", 16, openNWNServer, nil, []part{{1.5, refUDP}}},
+		{"nwmaster account", 16, openNWNPlayer, nil, []part{{3, refUDP}}}, // it reads the store, and two datagrams answer
 		{"web JSON of 1,000", 8, readers("/api/v1/servers?game=" + game), hosts, []part{{1, refJSON}}},
 		{"web page, 100 of 1,000", 8, readers("/servers?game=" + game), hosts, []part{{1, refHTML}}},
 		{"dns answer", 32, openResolver, nil, []part{{1, refUDP}}},
