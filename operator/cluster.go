@@ -11,6 +11,8 @@ type ClusterNode struct {
 	Self    bool   `json:"self"` // the daemon that answered
 	Live    bool   `json:"live"`
 	Version string `json:"version"`
+	// Schema is the number of the last upgrade of the database that its program knows.
+	Schema  int    `json:"schema"`
 	Started string `json:"started"`  // by its own clock
 	SeenMS  int64  `json:"seen_ms"`  // since its last message
 	ClockMS int64  `json:"clock_ms"` // how far its clock is ahead

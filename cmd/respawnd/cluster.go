@@ -31,10 +31,18 @@ func (p *program) clusterStatus() *cobra.Command {
 			if len(status.Cluster) == 0 {
 				return operator.ErrNoCluster
 			}
-			return show(p, "node\tstate\tversion\tstarted\tseen\tclock\tping\tservers", status.Cluster, func(n operator.ClusterNode) []string {
-				return append([]string{n.Name, nodeState(&n), dash(n.Version), startedAt(&n)}, nodeTimes(&n)...)
+			return show(p, "node\tstate\tversion\tschema\tstarted\tseen\tclock\tping\tservers", status.Cluster, func(n operator.ClusterNode) []string {
+				return append([]string{n.Name, nodeState(&n), dash(n.Version), schemaOf(&n), startedAt(&n)}, nodeTimes(&n)...)
 			})
 		})
+}
+
+// schemaOf returns the schema of the database that a node knows; "-": it did not say.
+func schemaOf(n *operator.ClusterNode) string {
+	if n.Schema == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n.Schema)
 }
 
 // startedAt returns when a node started, in local time.

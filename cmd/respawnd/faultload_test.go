@@ -41,6 +41,7 @@ type faultLoad struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	clients sync.WaitGroup
+	rarely  atomic.Int64  // players say something only each time that sayEvery passed so often
 	unread  []atomic.Bool // by node: nothing is expected of it now
 
 	servers []*gameServer
@@ -110,11 +111,11 @@ type gameServer struct {
 	name string
 	l    *faultLoad
 
-	node  atomic.Int32
-	mute  atomic.Bool  // it crashed, and reports no more
-	since atomic.Int64 // when it was confirmed first, in ns; 0: not yet
-	quit  context.CancelFunc
-	ended chan struct{}
+	node     atomic.Int32
+	optional atomic.Bool  // lists may lack it
+	since    atomic.Int64 // when it was confirmed first, in ns; 0: not yet
+	quit     context.CancelFunc
+	ended    chan struct{}
 }
 
 func (l *faultLoad) addServer(node int, name string) *gameServer {
@@ -150,9 +151,6 @@ func (s *gameServer) leave() {
 func (s *gameServer) run(ctx context.Context) {
 	at, state := int32(-1), qr2.StateStarts
 	for n := 0; ctx.Err() == nil; n++ {
-		if s.mute.Load() {
-			return
-		}
 		if node := s.node.Load(); node != at {
 			at, state = node, qr2.StateStarts
 			s.Packets = netclient.New(s.conn, s.l.w.nodes[node].address["qr2"], 1<<13)
@@ -174,9 +172,7 @@ func (s *gameServer) run(ctx context.Context) {
 		}
 		cancel()
 	}
-	if !s.mute.Load() {
-		_ = s.Leave()
-	}
+	_ = s.Leave()
 }
 
 // wanted returns the servers that every list should have, and all that it may have.
@@ -187,7 +183,7 @@ func (l *faultLoad) wanted() (must, may map[string]bool) {
 	must, may = make(map[string]bool), make(map[string]bool)
 	for _, s := range all {
 		may[s.key()] = true
-		if since := s.since.Load(); since != 0 && time.Since(time.Unix(0, since)) > settledAfter {
+		if since := s.since.Load(); since != 0 && !s.optional.Load() && time.Since(time.Unix(0, since)) > settledAfter {
 			must[s.key()] = true
 		}
 	}
@@ -205,17 +201,21 @@ func (l *faultLoad) drop(gone ...*gameServer) {
 func (l *faultLoad) newServer(node int, name string) *gameServer {
 	l.w.t.Helper()
 	s := l.addServer(node, name)
+	s.optional.Store(l.unread[node].Load()) // others may not hear of it
+	l.mu.Lock()
+	l.servers = append(l.servers, s)
+	l.mu.Unlock()
 	l.w.within(hang, "registration of "+name, func() error {
 		if s.since.Load() == 0 {
 			return errors.New("it is not confirmed")
 		}
 		return nil
 	})
-	l.mu.Lock()
-	l.servers = append(l.servers, s)
-	l.mu.Unlock()
 	return s
 }
+
+// serverOf returns the n-th server that reported to a node at first.
+func (l *faultLoad) serverOf(node, n int) *gameServer { return l.servers[node*serversPerNode+n] }
 
 // listWatch asks a node for its list all the time.
 type listWatch struct {
@@ -488,7 +488,8 @@ type pair struct {
 	l          *faultLoad
 	from, to   *buddy
 	sent       atomic.Int64
-	mu         sync.Mutex // guards the fields below
+	quiet      atomic.Bool // nothing is said for now
+	mu         sync.Mutex  // guards the fields below
 	heard      map[int64]int
 	lastHeard  time.Time
 	longest    time.Duration // between two messages
@@ -569,13 +570,16 @@ func (l *faultLoad) followOne(p *pair, b *buddy) {
 func (p *pair) talk() {
 	tick := time.NewTicker(sayEvery)
 	defer tick.Stop()
-	for {
+	for i := int64(0); ; i++ {
 		select {
 		case <-p.l.ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if p.from.ended.Load() != nil {
+		if i%max(p.l.rarely.Load(), 1) != 0 {
+			continue
+		}
+		if p.from.ended.Load() != nil || p.quiet.Load() {
 			continue
 		}
 		n := p.sent.Add(1)
@@ -670,6 +674,18 @@ func (l *faultLoad) gaps(some func(p *pair) bool) (pause, p99 time.Duration) {
 		p99 = all[len(all)*99/100]
 	}
 	return pause, p99
+}
+
+// sinceBase returns how many messages arrived since begins.
+func (p *pair) sinceBase() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for number := range p.heard {
+		if number > p.base {
+			n++
+		}
+	}
+	return n
 }
 
 // begins has arrived and untouched look at messages from now on only.

@@ -16,7 +16,9 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,16 +35,26 @@ import (
 // faults are the tests by the role of the child that runs them.
 var faults = map[string]func(t *testing.T){
 	"node killed":      nodeKilled,
+	"node cut off":     nodeCutOff,
 	"database stopped": databaseStopped,
+	"slow links":       slowLinks,
+	"clocks apart":     clocksApart,
+	"rolling restart":  rollingRestart,
 }
 
 // TestClusterFaultNetworks breaks what a cluster needs, one thing after the other, while
 // game servers, players and operators use it.
 func TestClusterFaultNetworks(t *testing.T) {
-	for _, name := range []string{"node killed", "database stopped"} {
+	for _, name := range []string{"node killed", "node cut off", "database stopped", "slow links", "clocks apart", "rolling restart"} {
 		t.Run(name, func(t *testing.T) {
 			w := nettest.NewWorld(t)
 			env := []string{faultSpaces + "=" + w.Name("")}
+			if name == "rolling restart" {
+				env = append(env, faultNewer+"="+buildNewer(t))
+			}
+			if name == "clocks apart" && runtime.GOARCH != "amd64" {
+				t.Skip("clocks of processes can be put ahead on amd64 only")
+			}
 			for _, space := range []string{"hub", "a", "b", "c"} {
 				w.Add(space)
 			}
@@ -226,14 +238,48 @@ func (w *faultWorld) signsIn(node int, name string) (*player, error) {
 	return enter(ctx, w.nodes[node].address["gpcm"], name)
 }
 
-// sessionsOf returns on which nodes a player is signed in, as a node sees it.
-func (w *faultWorld) sessionsOf(node int, name string) (on []string, err error) {
-	n := w.nodes[node]
+// sessionsOf returns the nodes on which a player is signed in, as a node sees it.
+func (w *faultWorld) sessionsOf(n *member, name string) (on []string) {
+	w.t.Helper()
 	page, err := n.client(n.dir).SignedIn(w.t.Context(), operator.SessionQuery{})
+	must(w.t, err)
 	for _, s := range page.Sessions {
 		if s.UniqueNick == name {
 			on = append(on, s.Node)
 		}
 	}
-	return on, err
+	return on
+}
+
+// Variables of children of this test.
+const (
+	faultClock = "TEST_CLOCK_SKEW"    // how far the clock of the process is ahead
+	faultNewer = "TEST_NEWER_PROGRAM" // path of a newer version
+)
+
+func init() {
+	if text := os.Getenv(faultClock); text != "" {
+		d, err := time.ParseDuration(text)
+		if err == nil {
+			err = nettest.SkewClock(d)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+}
+
+// buildNewer builds a version of the program that has one migration more.
+func buildNewer(t *testing.T) string {
+	t.Helper()
+	migration := writeFile(t, "999_newer.sql", "ALTER TABLE bans ADD COLUMN newer int NOT NULL DEFAULT 7;\nCREATE TABLE newer (id int PRIMARY KEY);\n")
+	schema, err := filepath.Abs("../../storage/postgres/schema/999_newer.sql")
+	must(t, err)
+	overlay := writeFile(t, "overlay.json", fmt.Sprintf(`{"Replace": {%q: %q}}`, schema, migration))
+	program := filepath.Join(t.TempDir(), "respawnd")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", program, ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("a newer version: %v\n%s", err, out)
+	}
+	return program
 }

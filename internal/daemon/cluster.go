@@ -32,6 +32,9 @@ func (d *Daemon) joinCluster(ctx context.Context, s *settings) error {
 		return err
 	}
 	o.Version, o.Log, o.Registerer = d.opt.Version, d.log.With().Str("service", "cluster").Logger(), d.metrics
+	if s, ok := d.store.(interface{ Schema() int }); ok {
+		o.Schema = s.Schema()
+	}
 	if d.node.bus, err = natsbus.Open(ctx, o); err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (d *Daemon) clusterNodes() (out []operator.ClusterNode) {
 	}
 	for _, p := range d.node.bus.Peers() {
 		one := operator.ClusterNode{
-			Name: p.Name, Self: p.Self, Live: p.Live, Version: p.Version, Started: p.Started.UTC().Format(time.RFC3339),
+			Name: p.Name, Self: p.Self, Live: p.Live, Version: p.Version, Schema: p.Schema, Started: p.Started.UTC().Format(time.RFC3339),
 			SeenMS: p.Heard.Milliseconds(), ClockMS: p.Clock.Milliseconds(), Servers: lists[p.Name].Servers, Complete: lists[p.Name].Complete,
 		}
 		if p.Ping > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -88,7 +89,7 @@ func New(store storage.Stats, opt Options) *Book {
 		b.boards = func(string) []games.Board { return nil }
 	}
 	b.SetLimits(opt.Limits)
-	b.metrics = newMetrics(opt.Registerer, b.totals)
+	b.metrics = newMetrics(opt.Registerer, metric.Slow(func() (storage.StatTotals, error) { return b.Totals(context.Background()) }))
 	var run [8]byte
 	_, _ = rand.Read(run[:]) // never fails
 	b.run = binary.BigEndian.Uint64(run[:])
@@ -184,12 +185,6 @@ func (b *Book) Import(ctx context.Context, p storage.ProfileID, blocks []storage
 // Totals returns how much is stored for all profiles and games.
 func (b *Book) Totals(ctx context.Context) (storage.StatTotals, error) {
 	return b.store.StatTotals(ctx)
-}
-
-// totals is Totals for gauges, which report 0 if the store cannot be read.
-func (b *Book) totals() storage.StatTotals {
-	t, _ := b.store.StatTotals(context.Background())
-	return t
 }
 
 // Ranking returns up to n scores of a board, the highest first, without the first

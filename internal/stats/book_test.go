@@ -318,7 +318,7 @@ func TestReportLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := b.totals(); got.Reports != 3 {
+	if got := b.mustTotals(t); got.Reports != 3 {
 		t.Errorf("%d reports, want 3", got.Reports)
 	}
 	edge := []Pair{{"k", strings.Repeat("x", storage.MaxReportPairs-3)}}
@@ -342,7 +342,7 @@ func TestReportAfterRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := b.totals(); got.Reports != 2 {
+	if got := b.mustTotals(t); got.Reports != 2 {
 		t.Errorf("%d reports of two runs, want 2", got.Reports)
 	}
 }
@@ -354,4 +354,14 @@ func TestDecode(t *testing.T) {
 	if got := fmt.Sprint(m); got != want {
 		t.Errorf("Decode() = %s\nwant %s", got, want)
 	}
+}
+
+// mustTotals is Totals, which must succeed.
+func (b *Book) mustTotals(t *testing.T) storage.StatTotals {
+	t.Helper()
+	n, err := b.Totals(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	return n
 }

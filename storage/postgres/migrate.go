@@ -51,6 +51,13 @@ func migrations() []migration {
 	return all
 }
 
+// Schema returns the number of the last migration that this program knows. A newer one
+// may have upgraded the database since.
+func (*Store) Schema() int {
+	all := migrations()
+	return all[len(all)-1].number
+}
+
 // lockUpgrade is the number of the advisory lock of upgrades: "respawnd".
 const lockUpgrade = 0x7265737061776e64
 

@@ -34,8 +34,9 @@ func newMetrics(reg prometheus.Registerer, count func() (storage.SakeCount, erro
 	for i, name := range limitNames {
 		m.limited[i] = limited.WithLabelValues(name)
 	}
-	f.GaugeFunc("respawnd_webservices_sake_records", "SAKE records that are stored.", func() int { n, _ := count(); return n.Records })
-	f.GaugeFunc("respawnd_webservices_sake_record_bytes", "Bytes of the SAKE records that are stored.", func() int { n, _ := count(); return int(n.Bytes) })
+	counted := metric.Slow(count)
+	f.GaugeFunc("respawnd_webservices_sake_records", "SAKE records that are stored.", func() int { return counted().Records })
+	f.GaugeFunc("respawnd_webservices_sake_record_bytes", "Bytes of the SAKE records that are stored.", func() int { return int(counted().Bytes) })
 	return m
 }
 

@@ -43,10 +43,7 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer, table *files.Table, busy func() int) *metrics {
 	f := metric.With(reg)
-	usage := func() storage.FileUsage {
-		u, _ := table.Usage(context.Background()) // zero after an error, which the store has logged
-		return u
-	}
+	usage := metric.Slow(func() (storage.FileUsage, error) { return table.Usage(context.Background()) })
 	f.GaugeFunc("respawnd_webservices_files", "Files of players.", func() int { return usage().Files })
 	f.GaugeFunc("respawnd_webservices_file_bytes", "Size of the files of players.", func() int { return int(usage().Bytes) })
 	f.GaugeFunc("respawnd_webservices_uploads", "Uploads that are being received.", busy)

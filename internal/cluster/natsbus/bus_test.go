@@ -72,6 +72,41 @@ func into(b *Bus, subject string) <-chan string {
 	return c
 }
 
+// Nodes of different schemas are a warning while both are live.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	var nodes []*Bus
+	for i, name := range []string{"a", "b"} {
+		o := Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Schema: 30 + i, Log: zerolog.Nop(), Skew: time.Duration(i) * time.Hour}
+		if i > 0 {
+			o.Peers = []string{nodes[0].Addr()}
+		}
+		b, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = b.Close() })
+		b.Announce()
+		nodes = append(nodes, b)
+	}
+	a, b := nodes[0], nodes[1]
+	sees(t, a, "a", "b")
+	sees(t, b, "a", "b")
+	for _, one := range nodes {
+		if err := one.Trouble(); err == nil || !strings.Contains(err.Error(), "(a 30, b 31)") {
+			t.Errorf("Trouble() of %s = %v, want both schemas", one.Self(), err)
+		}
+	}
+	if p := a.Peers()[1]; p.Schema != 31 {
+		t.Errorf("a sees schema %d of b, want 31", p.Schema)
+	}
+	_ = b.Close()
+	sees(t, a, "a")
+	if err := a.Trouble(); err == nil || strings.Contains(err.Error(), "schema") {
+		t.Errorf("Trouble() after b left = %v, want no word of schemas", err)
+	}
+}
+
 func TestThreeNodes(t *testing.T) {
 	t.Parallel()
 	a := open(t, "a")

@@ -170,6 +170,10 @@ func (b *Bus) beaten(p *peer, data []byte) {
 	p.live = true
 	p.ctx, p.end = context.WithCancel(b.ctx)
 	b.log.Info().Str("node", p.name).Str("version", beat.Version).Msg("a node of the cluster is there")
+	if beat.Schema != b.opt.Schema && beat.Schema != 0 && b.opt.Schema != 0 {
+		b.log.Warn().Str("node", p.name).Int("schema", beat.Schema).Int("own", b.opt.Schema).
+			Msg("a node of the cluster knows another version of the database schema; update the older one")
+	}
 	b.relist()
 	b.beatSoon()
 }

@@ -2,6 +2,7 @@ package natsbus
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func (b *Bus) Peers() []Peer {
 var ErrTwin = errors.New("cluster.node: another node of the cluster has the name of this one, which keeps apart")
 
 // Trouble returns what an operator should look at: ErrTwin, or the nodes that were
-// there and are not any more; nil: nothing.
+// there and are not any more, and different schemas; nil: nothing.
 func (b *Bus) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,9 +59,34 @@ func (b *Bus) Trouble() error {
 			gone = append(gone, p.name)
 		}
 	}
-	if len(gone) == 0 {
+	var texts []string
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		texts = append(texts, "nodes of the cluster that are gone: "+strings.Join(gone, ", "))
+	}
+	if text := b.schemas(); text != "" {
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
 		return nil
 	}
-	slices.Sort(gone)
-	return errors.New("nodes of the cluster that are gone: " + strings.Join(gone, ", "))
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// schemas describes the live nodes if they know different schemas of the database. b.mu is
+// held.
+func (b *Bus) schemas() string {
+	known := []string{fmt.Sprintf("%s %d", b.opt.Node, b.opt.Schema)}
+	differ := false
+	for _, p := range b.peers {
+		if p.live && p.beat.Schema != 0 && b.opt.Schema != 0 {
+			known = append(known, fmt.Sprintf("%s %d", p.name, p.beat.Schema))
+			differ = differ || p.beat.Schema != b.opt.Schema
+		}
+	}
+	if !differ {
+		return ""
+	}
+	slices.Sort(known)
+	return "nodes of the cluster know different versions of the database schema (" + strings.Join(known, ", ") + "): update the older ones"
 }
