@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/operator"
 )
 
@@ -22,7 +24,19 @@ const asProgram = "TEST_AS_RESPAWND"
 // allGames is the value of asProgram that leaves the built-in tables as they are.
 const allGames = "all games"
 
+// clockSkew is the variable that puts the clock of the process ahead.
+const clockSkew = "TEST_CLOCK_SKEW"
+
 func TestMain(m *testing.M) {
+	if text := os.Getenv(clockSkew); text != "" {
+		d, err := time.ParseDuration(text)
+		if err == nil {
+			err = nettest.SkewClock(d)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
 	as := os.Getenv(asProgram)
 	if as != allGames {
 		fewGames()

@@ -1,0 +1,395 @@
+//go:build linux && netns
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/operator"
+)
+
+// nodeCutOff cuts a node off from the others and from the database. Its players and
+// servers still reach it.
+func nodeCutOff(t *testing.T) {
+	const cut = 2
+	w := newFaultWorld(t)
+	l := w.load
+	c := w.nodes[cut]
+	first, err := w.signsIn(cut, "anchor")
+	must(t, err)
+	room := "#GSP!" + testGame
+	ann, cid := chat(t, &w.nodes[0].running, "Ann"), chat(t, &c.running, "Cid")
+	ann.join(room)
+	cid.join(room)
+	ann.hearsFrom(cid, "JOIN", room)
+	moved, left := l.serverOf(cut, 0), l.serverOf(cut, 1)
+
+	l.resetTalk()
+	l.unread[cut].Store(true) // it may lack what is new elsewhere
+	w.wires.Cut(nodeAddrs[cut:], []netip.Addr{nodeAddrs[0], nodeAddrs[1], dbAddr})
+	began := time.Now()
+	missed := w.within(hang, "both sides miss each other", func() error {
+		for i, n := range w.nodes {
+			if got, want := n.metric("respawnd_cluster_nodes"), []string{"2", "2", "1"}[i]; got != want {
+				return fmt.Errorf("%s sees %s nodes, want %s", n.name, got, want)
+			}
+		}
+		return nil
+	})
+	for _, p := range l.pairs {
+		p.quiet.Store(p.touches(cut))
+	}
+	cid.hearsFrom(ann, "QUIT")
+	left.optional.Store(true)
+	left.leave() // and says so to the node that is cut off alone
+	moved.reportTo(0)
+	second, err := w.signsIn(0, "anchor")
+	must(t, err)
+	if _, err := first.caughtUp(); err != nil {
+		t.Errorf("the session on the node that is cut off ended: %v", err)
+	}
+	fresh := l.newServer(cut, "Newcomer of c")
+	if rows, err := w.listOf(cut); err != nil || rows[fresh.key()] == nil || len(rows) < 3*serversPerNode {
+		t.Errorf("the list of the node that is cut off has %d servers, %v", len(rows), err)
+	}
+	w.refusesSlowly(cut)
+	for time.Since(began) < faultTime(t) {
+		time.Sleep(time.Second)
+	}
+	for _, i := range w.except(cut) {
+		longest, text := l.lists[i].summary()
+		w.measured("c cut off: on %s %s", w.nodes[i].name, text)
+		if longest > settledAfter {
+			t.Errorf("the list of %s was incomplete for %v", w.nodes[i].name, longest)
+		}
+	}
+
+	w.wires.Heal()
+	healed := time.Now()
+	fresh.optional.Store(false)
+	l.drop(left)
+	l.unread[cut].Store(false)
+	w.together()
+	together := time.Since(healed)
+	lists := w.complete(10*time.Second, 0, 1, 2)
+	kicked := w.within(10*time.Second, "one of two sessions", func() error {
+		for _, n := range w.nodes {
+			if on := w.sessionsOf(n, "anchor"); !slices.Equal(on, []string{"a"}) {
+				return fmt.Errorf("%s sees sessions on %q", n.name, on)
+			}
+		}
+		return nil
+	})
+	if err := displaced(first); err != nil {
+		t.Errorf("the first session: %v", err)
+	}
+	if heard, err := second.caughtUp(); err != nil {
+		t.Errorf("the second session heard %q and ended: %v", heard, err)
+	}
+	owned := w.within(10*time.Second, "each server on one node", func() error {
+		for _, n := range w.nodes {
+			total := 0
+			for _, one := range w.status(n) {
+				total += one.Servers
+			}
+			if _, may := l.wanted(); total != len(may) {
+				return fmt.Errorf("%s counts %d servers, want %d", n.name, total, len(may))
+			}
+		}
+		return nil
+	})
+	ann.hearsFrom(cid, "JOIN", room)
+	must(t, cid.Say(room, "back"))
+	ann.hearsFrom(cid, "PRIVMSG", room, "back")
+	must(t, ann.Say(room, "hello again"))
+	cid.hearsFrom(ann, "PRIVMSG", room, "hello again")
+	writes := w.writesAgain(10*time.Second, cut)
+	for _, p := range l.pairs {
+		if !p.touches(cut) {
+			p.untouched()
+			continue
+		}
+		if p.from.home != cut { // what it could not pass or store was refused
+			p.arrived(true)
+		}
+		p.begins()
+		p.from.refused.Store(nil)
+		p.quiet.Store(false)
+	}
+	w.within(hang, "messages over the link", func() error {
+		for _, p := range l.pairs {
+			if p.sinceBase() < 10 {
+				return errors.New("few came yet")
+			}
+		}
+		return nil
+	})
+	for _, p := range l.pairs {
+		p.untouched()
+	}
+	pause, _ := l.gaps(func(p *pair) bool { return !p.touches(cut) })
+	w.measured("c cut off for %v: both sides missed each other after %v; longest pause between players of the others %v; after healing together after %v, lists right after %v more, the double sign-in ended by %v, each server on one node by %v, c wrote again by %v",
+		round(healed.Sub(began)), round(missed), round(pause), round(together), round(lists), round(together+lists+kicked), round(together+lists+kicked+owned), round(together+lists+kicked+owned+writes))
+	l.ends(t)
+}
+
+// refusesSlowly fails unless a node that does not hear from the database says so in time.
+func (w *faultWorld) refusesSlowly(node int) {
+	w.t.Helper()
+	began := time.Now()
+	if p, err := w.signsIn(node, "ab0"); err == nil {
+		_ = p.Close()
+		w.t.Error("sign-in without a database works")
+	} else if !strings.Contains(err.Error(), "The server cannot do that now.") {
+		w.t.Errorf("sign-in without a database: %v", err)
+	}
+	w.measured("%s does not hear from the database: it refuses a sign-in after %v", w.nodes[node].name, round(time.Since(began)))
+}
+
+// displaced reads up to the end of a session that a second login ended.
+func displaced(p *player) error {
+	for {
+		m, err := p.next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("it ended without the reason: %w", err)
+		case strings.HasPrefix(m, `\error\\err\6\fatal\`):
+			return p.ended()
+		}
+	}
+}
+
+// status returns the cluster as a node sees it.
+func (w *faultWorld) status(n *member) (all []operator.ClusterNode) {
+	w.t.Helper()
+	for line := range strings.Lines(n.cli("cluster", "status", "--json")) {
+		var one operator.ClusterNode
+		must(w.t, json.Unmarshal([]byte(line), &one))
+		all = append(all, one)
+	}
+	return all
+}
+
+// stayed fails if a node took another one for gone, although none was.
+func (w *faultWorld) stayed() {
+	w.t.Helper()
+	for _, n := range w.nodes {
+		lines, _ := n.log.since(0)
+		for _, e := range lines {
+			if e.text("message") == "a node of the cluster is gone" {
+				w.t.Errorf("%s took %s for gone: %s", n.name, e.text("node"), e.text("reason"))
+			}
+		}
+	}
+}
+
+// secondLogins has a player sign in on one node after the other. Each login must end the
+// one before.
+func (w *faultWorld) secondLogins(limit time.Duration) (longest time.Duration) {
+	w.t.Helper()
+	var last *player
+	for _, i := range []int{0, 1, 2, 1, 0} {
+		p, err := w.signsIn(i, "anchor")
+		must(w.t, err)
+		if last != nil {
+			began := time.Now()
+			if err := displaced(last); err != nil {
+				w.t.Errorf("login on %s: %v", w.nodes[i].name, err)
+			}
+			longest = max(longest, time.Since(began))
+		}
+		last = p
+	}
+	if longest > limit {
+		w.t.Errorf("a second login ended the first after %v", longest)
+	}
+	must(w.t, last.leave())
+	return longest
+}
+
+// slowLinks delays and loses packets between nodes, and between nodes and the database.
+func slowLinks(t *testing.T) {
+	const delay, loss = 100 * time.Millisecond, 0.01
+	w := newFaultWorld(t)
+	l := w.load
+	l.rarely.Store(10) // a node passes on one message of a player after the other
+	w.wires.Slow(append(slices.Clone(nodeAddrs), dbAddr), delay, loss)
+	l.resetTalk()
+	began := time.Now()
+	var visible []time.Duration
+	for n := 0; n == 0 || time.Since(began) < faultTime(t); n++ {
+		s := l.newServer(n%3, fmt.Sprint("Newcomer ", n))
+		visible = append(visible, w.within(5*time.Second, "a new server on the next node", func() error {
+			if rows, err := w.listOf((n + 1) % 3); err != nil || rows[s.key()] == nil {
+				return fmt.Errorf("it is missing: %w", err)
+			}
+			return nil
+		}))
+		w.negotiates(n%3, (n+1)%3)
+	}
+	kick := w.secondLogins(10 * time.Second)
+	w.complete(5*time.Second, 0, 1, 2)
+	for i := range w.nodes {
+		longest, text := l.lists[i].summary()
+		w.measured("slow links: on %s %s", w.nodes[i].name, text)
+		if longest > settledAfter {
+			t.Errorf("the list of %s was incomplete for %v", w.nodes[i].name, longest)
+		}
+		w.writesAgain(hang, i)
+	}
+	for _, p := range l.pairs {
+		p.untouched()
+	}
+	w.stayed()
+	pause, p99 := l.gaps(func(*pair) bool { return true })
+	n := w.wires.Counts()
+	w.measured("links of %v each way that lose %v %% (%d of %d packets lost) for %v: a new server is on other nodes after at most %v, a second login ends the first %v after its own answer, p99 of messages %v, longest pause %v",
+		delay, loss*100, n.Lost, n.Lost+n.Carried, round(time.Since(began)), round(slices.Max(visible)), round(kick), round(p99), round(pause))
+	w.wires.Heal()
+	l.ends(t)
+}
+
+// clocksApart has the clocks of the nodes differ by half a minute.
+func clocksApart(t *testing.T) {
+	w := newFaultWorld(t, []string{faultClock + "=15s"}, []string{faultClock + "=-15s"})
+	l := w.load
+	w.within(hang, "the clocks in cluster status", func() error {
+		for _, one := range w.status(w.nodes[0]) {
+			want := map[string]int64{"a": 0, "b": -30_000, "c": -15_000}[one.Name]
+			if one.ClockMS < want-500 || one.ClockMS > want+500 {
+				return fmt.Errorf("the clock of %s is %d ms ahead, want %d", one.Name, one.ClockMS, want)
+			}
+		}
+		return nil
+	})
+	l.resetTalk()
+	began := time.Now()
+	for n := 0; n == 0 || time.Since(began) < faultTime(t); n++ {
+		w.secondLogins(5 * time.Second)
+		for i, k := range []int{1, 2, 0} { // tickets of one node on another
+			p, err := w.signsIn(i, "anchor")
+			must(t, err)
+			other := greeted(t, &w.nodes[k].running)
+			if err := other.enter("lt", p.Ticket, p.Ticket); err != nil {
+				t.Errorf("ticket of %s on %s: %v", w.nodes[i].name, w.nodes[k].name, err)
+			}
+			_, _ = p.Close(), other.Close()
+			w.negotiates(i, k)
+		}
+		s := l.serverOf(n%3, 2)
+		s.reportTo((n + 1) % 3)
+	}
+	w.complete(5*time.Second, 0, 1, 2)
+	for i := range w.nodes {
+		longest, text := l.lists[i].summary()
+		w.measured("clocks apart: on %s %s", w.nodes[i].name, text)
+		if longest > settledAfter {
+			t.Errorf("the list of %s was incomplete for %v", w.nodes[i].name, longest)
+		}
+	}
+	for _, p := range l.pairs {
+		p.untouched()
+	}
+	w.stayed()
+	w.measured("clocks 30 s apart for %v: nothing was noticed: %v", round(time.Since(began)), !t.Failed())
+	l.ends(t)
+}
+
+// rollingRestart stops each node in turn and starts it again, at first with the same
+// program and then with a newer one, whose schema has one migration more.
+func rollingRestart(t *testing.T) {
+	w := newFaultWorld(t)
+	l := w.load
+	for round, program := range []string{"", os.Getenv(faultNewer)} {
+		for i, n := range w.nodes {
+			l.resetTalk()
+			others := w.except(i)
+			l.unread[i].Store(true)
+			began := time.Now()
+			must(t, n.process.Signal(syscall.SIGTERM))
+			<-n.ended
+			stopped := time.Since(began)
+			if code := n.state.ExitCode(); code != 0 {
+				t.Errorf("%s ended with exit code %d:\n%s", n.name, code, n.log)
+			}
+			for _, p := range l.pairs {
+				for _, b := range []*buddy{p.from, p.to} {
+					if b.node == i {
+						w.within(hang, "return of "+b.name, func() error { return p.returns(b, others[0]) })
+					}
+				}
+			}
+			w.startAs(i, program)
+			l.unread[i].Store(false)
+			l.startWriters(i)
+			w.together()
+			back := w.complete(30*time.Second, 0, 1, 2)
+			if program != "" {
+				w.schemas(i)
+			}
+			for _, k := range []int{0, 1, 2} {
+				longest, text := l.lists[k].summary()
+				if w.measured("round %d, %s restarted: on %s %s", round+1, n.name, w.nodes[k].name, text); longest > settledAfter && k != i {
+					t.Errorf("the list of %s was incomplete for %v", w.nodes[k].name, longest)
+				}
+				w.writesAgain(hang, k)
+			}
+			for _, p := range l.pairs {
+				if !p.touches(i) {
+					p.untouched()
+					continue
+				}
+				for _, b := range []*buddy{p.from, p.to} {
+					if b.node != b.home {
+						must(t, p.returns(b, b.home))
+					}
+				}
+				if p.from.home != i {
+					p.arrived(true)
+				}
+				p.begins()
+			}
+			w.measured("round %d, %s restarted: it stopped after %v, everything was in all lists %v after its start", round+1, n.name, stopped.Round(10*time.Millisecond), back.Round(10*time.Millisecond))
+		}
+	}
+	l.ends(t)
+	old := w.nodes[0]
+	old.kill()
+	code, _, text := command(t, append(testEnv(old.dir, old.vars...), "RESPAWND_STORAGE_POSTGRES_START_WAIT=1s"), "serve")
+	if code != exitFailure || !strings.Contains(text, "upgraded by a newer version") {
+		t.Errorf("the old program after the upgrade: %d, %s", code, text)
+	}
+}
+
+// schemas fails unless the nodes up to one show the newer schema, and warn while there are
+// others.
+func (w *faultWorld) schemas(upto int) {
+	w.t.Helper()
+	for _, n := range w.nodes {
+		w.within(hang, "the schemas in the status of "+n.name, func() error {
+			numbers := make(map[string]int)
+			for _, one := range w.status(n) {
+				numbers[one.Name] = one.Schema
+			}
+			for i, other := range w.nodes {
+				if newer := numbers[other.name] == 999; newer != (i <= upto) || numbers[other.name] == 0 {
+					return fmt.Errorf("schemas %v after the restart of node %d", numbers, upto)
+				}
+			}
+			text := n.get("/readyz")
+			if warned := strings.Contains(text, "different versions of the database schema"); warned != (upto < 2) {
+				return fmt.Errorf("readyz says %q", text)
+			}
+			return nil
+		})
+	}
+}
