@@ -193,10 +193,17 @@ func TestAccounts(t *testing.T) {
 		second                     bool
 		want                       nwn.Result
 	}{
-		{Open, "Tester", "pw", "s", false, nwn.Good}, {Open, "Tester", "wrong", "s", false, nwn.Bad}, {Open, "Stranger", "x", "s", false, nwn.Good},
-		{Open, "Tester", "wrong", "s", true, nwn.BadPassword}, {Open, "Banned", "pw", "s", true, nwn.BannedHere}, {Open, "Banned", "pw", "s", false, nwn.Bad},
-		{Open, "Tester", "pw", "", false, nwn.Bad}, {Open, "Broken", "pw", "s", false, nwn.Bad},
-		{Strict, "Tester", "pw", "s", false, nwn.Good}, {Strict, "Stranger", "x", "s", false, nwn.Bad}, {Strict, "Tester", "wrong", "s", false, nwn.Bad},
+		{Open, "Tester", "pw", "s", false, nwn.Good},
+		{Open, "Tester", "wrong", "s", false, nwn.Bad},
+		{Open, "Stranger", "x", "s", false, nwn.Good},
+		{Open, "Tester", "wrong", "s", true, nwn.BadPassword},
+		{Open, "Banned", "pw", "s", true, nwn.BannedHere},
+		{Open, "Banned", "pw", "s", false, nwn.Bad},
+		{Open, "Tester", "pw", "", false, nwn.Bad},
+		{Open, "Broken", "pw", "s", false, nwn.Bad},
+		{Strict, "Tester", "pw", "s", false, nwn.Good},
+		{Strict, "Stranger", "x", "s", false, nwn.Bad},
+		{Strict, "Tester", "wrong", "s", false, nwn.Bad},
 		{Off, "Tester", "wrong", "", false, nwn.Good},
 	} {
 		w := newWorld(t, func(o *Options) { o.Config.Accounts = test.mode })

@@ -26,8 +26,10 @@ func steps() []service.Step {
 }
 
 func findServer(ctx context.Context, t *service.Trial) error {
-	pairs := []string{"gamename", t.Game, "protocol", "1", "hostname", "respawnd selftest", "mapname", "selftest",
-		"clients", "0", "sv_maxclients", "8", "gametype", "0"}
+	pairs := []string{
+		"gamename", t.Game, "protocol", "1", "hostname", "respawnd selftest", "mapname", "selftest",
+		"clients", "0", "sv_maxclients", "8", "gametype", "0",
+	}
 	return Try(ctx, t.Address("q3master"), named, pairs, func(p *netclient.Packets) *Browser { return &Browser{Packets: p} },
 		quake3.Request{Game: []byte(t.Game), Protocol: 1, Empty: true}, nil)
 }

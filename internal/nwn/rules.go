@@ -83,8 +83,17 @@ func (s Rules) Fields() (names, values []string) {
 		name  string
 		value byte
 	}{
-		{"numplayers", s.Players}, {"maxplayers", s.Most}, {"password", flag(s.Password)}, {"minlevel", s.MinLevel}, {"maxlevel", s.MaxLevel},
-		{"localvault", s.Vault}, {"pvp", s.PvP}, {"playerpause", s.Pause}, {"oneparty", s.OneParty}, {"elc", s.Legal}, {"ilr", s.Items},
+		{"numplayers", s.Players},
+		{"maxplayers", s.Most},
+		{"password", flag(s.Password)},
+		{"minlevel", s.MinLevel},
+		{"maxlevel", s.MaxLevel},
+		{"localvault", s.Vault},
+		{"pvp", s.PvP},
+		{"playerpause", s.Pause},
+		{"oneparty", s.OneParty},
+		{"elc", s.Legal},
+		{"ilr", s.Items},
 		{"expansions", s.Expansions},
 	} {
 		names, values = append(names, f.name), append(values, strconv.Itoa(int(f.value)))

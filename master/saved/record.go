@@ -34,6 +34,7 @@ func (l *List) unpack(rec storage.Server) (s master.Server, ok bool) {
 	case master.Static, master.FromValve, master.FromLAN, master.FromQuake3, master.FromIDTech4, master.FromCallOfDuty, master.FromNWN:
 		// The game may have a key now.
 		g.Name, known = l.Games.ListedAs(rec.Game, origin == master.FromValve)
+	default: // the server named its game itself
 	}
 	if !known || !valid {
 		return s, false
