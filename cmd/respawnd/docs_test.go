@@ -203,7 +203,7 @@ func TestDocsKeys(t *testing.T) {
 	key := regexp.MustCompile(`^([a-z0-9]+)\.[a-z_]+(\.[a-z_]+)*`)
 	for name, text := range pages {
 		for _, m := range inlineCode.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
-			if k := key.FindStringSubmatch(m[1]); k != nil && sections[k[1]] && !keys[k[0]] && !slices.Contains([]string{".go", ".yaml", ".token", ".key"}, path.Ext(k[0])) {
+			if k := key.FindStringSubmatch(m[1]); k != nil && sections[k[1]] && !keys[k[0]] && !slices.Contains([]string{".go", ".yaml", ".token", ".key", ".outcomes", ".com"}, path.Ext(k[0])) {
 				t.Errorf("%s names the key %s, which does not exist", name, k[0])
 			}
 			if strings.HasPrefix(m[1], "respawnd_") {

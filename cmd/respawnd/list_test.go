@@ -152,6 +152,14 @@ func (hostileOperator) Verdicts(context.Context, netip.Addr) ([]operator.Verdict
 	return twice(operator.Verdict{Service: "qr2", Address: hostileAddress, Game: hostileName, Verdict: "listed"}), nil
 }
 
+func (hostileOperator) Meetings(context.Context) (operator.Meetings, error) {
+	return operator.Meetings{Since: hostileTime, Pairs: twice(operator.MeetingCount{Routers: [2]string{"cone", "symmetric"}, Failed: 2})}, nil
+}
+
+func (hostileOperator) Relayed(context.Context) ([]operator.RelayedPair, error) {
+	return twice(operator.RelayedPair{Game: hostileName, Since: hostileTime, Host: operator.RelayedPlayer{Address: hostileAddress, Come: true}}), nil
+}
+
 func (hostileOperator) Masters(context.Context) ([]operator.OtherMaster, error) {
 	return twice(operator.OtherMaster{Name: hostileName, Protocol: "q3", Address: hostileName, State: operator.MasterFailing, Error: hostileName}), nil
 }
@@ -180,8 +188,10 @@ var showCommands = map[string]struct {
 	"game room owner list": {"#room", 2},
 	"matches list":         {testGame, 2},
 	"matches show":         {"1", 1},
+	"meetings":             {"", 2},
 	"motd show":            {"", 2},
 	"patch list":           {"", 2},
+	"relay":                {"", 2},
 	"sake show":            {testGame + " t", 2},
 	"sake tables":          {testGame, 2},
 	"server list":          {"", 2},

@@ -99,7 +99,16 @@ func TestQueryInEveryProtocol(t *testing.T) {
 			t.Parallel()
 			address := probetest.Listen(t, probetest.Arena("cstrike").Speaks(p.String())).Address().String()
 			out := cli(t, nil, "query", p.String(), address)
-			for _, want := range []string{"Arena of cstrike", "de_dust", "PLAYER", "Bob the second", "-2"} {
+			wanted := []string{"Arena of cstrike", "de_dust", "PLAYER", "Bob the second", "-2"}
+			players, score := 2, "14"
+			switch p {
+			case probe.IDTech4: // it tells no scores
+				wanted, score = wanted[:4], ""
+			case probe.NWN: // it tells no names
+				wanted, players = wanted[:2], 0
+			default:
+			}
+			for _, want := range wanted {
 				if !strings.Contains(out, want) {
 					t.Errorf("query %v lacks %q:\n%s", p, want, out)
 				}
@@ -113,7 +122,7 @@ func TestQueryInEveryProtocol(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Protocol != p.String() || got.Address != address || got.Rules["hostname"] != "Arena of cstrike" || got.Rules["numplayers"] != "2" ||
-				len(got.Players) != 2 || got.Players[0]["score_"] != "14" {
+				len(got.Players) != players || players > 0 && got.Players[0]["score_"] != score {
 				t.Errorf("query %v --json: %+v", p, got)
 			}
 			silent := probetest.Listen(t, nil).Address().String()
