@@ -16,6 +16,9 @@ func TestStopEndsChat(t *testing.T) {
 	for _, x := range chats[:2] {
 		x.join(lobbyTitle)
 	}
+	// A connection that the daemon did not accept yet ends without a word.
+	chats[2].send("PING there")
+	chats[2].hears("PONG")
 	c.signal(syscall.SIGTERM)
 	for i, x := range chats {
 		if why := x.wantClosed(); !strings.Contains(why, "going down") {
