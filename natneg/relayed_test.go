@@ -95,7 +95,7 @@ func TestPlayersWhoCannotMeetAreRelayed(t *testing.T) {
 		"symmetric twice, one address":        {symm, symm, 1, 4, 0, []natnegtest.End{failed, met, met}, 2},
 		"symmetric twice, three addresses":    {symm, symm, 3, 4, 0, []natnegtest.End{met, met}, 2},
 		"port restricted, symmetric":          {port, symm, 3, 4, 10 * time.Minute, []natnegtest.End{failed, met}, 1},
-		"a day later":                         {port, symm, 1, 4, 24 * time.Hour, []natnegtest.End{failed, failed}, 0},
+		"an hour later":                       {port, symm, 1, 4, time.Hour + time.Minute, []natnegtest.End{failed, failed}, 0},
 		"without reports":                     {port, symm, 1, 2, 10 * time.Second, []natnegtest.End{failed, met}, 1},
 		"without reports, after two minutes":  {port, symm, 1, 2, 2 * time.Minute, []natnegtest.End{failed, failed}, 0},
 		"port restricted both, meet directly": {port, port, 1, 4, 0, []natnegtest.End{met, met, met}, 0},
@@ -119,7 +119,9 @@ func TestPlayersWhoCannotMeetAreRelayed(t *testing.T) {
 					if e := ends(got); e[0] != want || e[1] != want {
 						t.Errorf("attempt %d: got %v, want both %v", i, e, want)
 					}
-					time.Sleep(tc.pause)
+					if i+1 < len(tc.want) {
+						time.Sleep(tc.pause)
+					}
 				}
 				if got := len(c.relay.opened) / 2; got != tc.relayed {
 					t.Errorf("%d pairs relayed, want %d", got, tc.relayed)

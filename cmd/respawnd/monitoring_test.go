@@ -244,6 +244,9 @@ func promtool(t *testing.T, in string, args ...string) {
 }
 
 func TestPromtool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("promtool takes two seconds of CPU")
+	}
 	t.Parallel()
 	t.Run("rules", func(t *testing.T) { promtool(t, "", "check", "rules", rulesFile) })
 	t.Run("tests_of_rules", func(t *testing.T) { promtool(t, "", "test", "rules", ruleTestsFile) })
