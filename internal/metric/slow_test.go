@@ -33,10 +33,12 @@ func TestSlow(t *testing.T) {
 		n, err, takes = 3, nil, time.Minute
 		want(1)
 		want(1)
+		synctest.Wait()
 		if reads != 3 {
 			t.Errorf("%d calls at the same time, want 1", reads-2)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		takes = 0
 		n = 4
 		want(4)

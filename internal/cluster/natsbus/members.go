@@ -243,9 +243,14 @@ func (b *Bus) join(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	_ = b.Publish(subjectWho, nil)
-	if !wait(ctx, answerWait) {
-		return ctx.Err()
+	for range asks {
+		_ = b.Publish(subjectWho, nil)
+		if !wait(ctx, answerWait) {
+			return ctx.Err()
+		}
+		if b.server == nil || b.server.NumRoutes() == 0 || b.heardAny() {
+			break
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -254,6 +259,13 @@ func (b *Bus) join(ctx context.Context) error {
 		return fmt.Errorf("cluster.node: another node of the cluster is called %q", b.opt.Node)
 	}
 	return nil
+}
+
+// heardAny reports whether a heartbeat of another node has come.
+func (b *Bus) heardAny() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.twin.IsZero() || len(b.nodes) > 1
 }
 
 func wait(ctx context.Context, d time.Duration) bool {
