@@ -168,7 +168,7 @@ type framed struct {
 
 // replyPage sends a page that visitors with the same question share.
 func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Snapshot, question any, write func() []byte) {
-	s.Reply(w, r, front.HTML, &list.Answers, framed{s.site.Look(), question}, write)
+	s.ReplyTagged(w, r, front.HTML, &list.Answers, framed{s.site.Look(), question}, write)
 }
 
 // show sends a page made for this visitor only.

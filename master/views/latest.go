@@ -15,6 +15,7 @@ const MaxAge = time.Second
 type Latest[T any] struct {
 	serial func() uint64
 	build  func(last *T) *T
+	hold   func(made *T) time.Duration // nil: values are not held
 
 	building sync.Mutex // held while a value is built
 	current  atomic.Pointer[dated[T]]
@@ -34,9 +35,14 @@ func NewLatest[T any](serial func() uint64, build func(last *T) *T) *Latest[T] {
 	return &Latest[T]{serial: serial, build: build}
 }
 
-// Now returns a value that includes every change made before the call and is at
-// most MaxAge old. Concurrent callers wait for a running build and share the
-// next one.
+// Hold lets Now return a value for as long after its build began as hold says, whatever
+// changed meanwhile: a long list that changes all the time would be read for each
+// request. It must be called before Now. hold must be quick.
+func (l *Latest[T]) Hold(hold func(made *T) time.Duration) { l.hold = hold }
+
+// Now returns a value that includes every change made before the call, except for those
+// within the time that a value is held, and is at most MaxAge old. Concurrent callers wait
+// for a running build and share the next one.
 func (l *Latest[T]) Now() *T {
 	asked := time.Now()
 	if d := l.current.Load(); d != nil && l.isFresh(d, asked) {
@@ -63,5 +69,6 @@ func (l *Latest[T]) Last() *T {
 }
 
 func (l *Latest[T]) isFresh(d *dated[T], now time.Time) bool {
-	return d.serial == l.serial() && now.Sub(d.begun) < MaxAge
+	age := now.Sub(d.begun)
+	return l.hold != nil && age < l.hold(d.made) || d.serial == l.serial() && age < MaxAge
 }

@@ -49,6 +49,41 @@ func TestLatestIsFresh(t *testing.T) {
 	})
 }
 
+// A held value lacks changes until its time is over, then none.
+func TestLatestIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hold = MaxAge / 2
+		serial := uint64(0)
+		l := counted(&serial, func() {})
+		l.Hold(func(made *int) time.Duration {
+			if *made < 2 {
+				return 0
+			}
+			return hold
+		})
+		for _, step := range []struct {
+			what  string
+			wait  time.Duration
+			moves uint64
+			want  int
+		}{
+			{"first", 0, 0, 1},
+			{"changed, the first is not held", 0, 1, 2},
+			{"changed", 0, 1, 2},
+			{"just before its time is over", hold - 1, 1, 2},
+			{"over", 1, 0, 3},
+			{"over, unchanged", hold, 0, 3},
+			{"old", hold, 0, 4},
+		} {
+			time.Sleep(step.wait)
+			serial += step.moves
+			if got := *l.Now(); got != step.want {
+				t.Errorf("%s: got number %d, want %d", step.what, got, step.want)
+			}
+		}
+	})
+}
+
 // A running build may lack a change that was made before the call.
 func TestLatestHasEarlierChanges(t *testing.T) {
 	var serial atomic.Uint64

@@ -31,8 +31,8 @@ func (s *API) serveServers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.asker = s.Asker(r)
-	serial := s.lister.gameSerial(p.game) // before the list is read: the list may be newer, never older
 	list := s.lister.now()
+	serial := s.lister.gameSerial(list, p.game)
 	if front.NotModified(w, r, s.etag(serial, list.titles, p)) {
 		return
 	}

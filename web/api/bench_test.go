@@ -71,3 +71,31 @@ func BenchmarkServersShared10000(b *testing.B) {
 		f.Handler.ServeHTTP(sink{http.Header{}}, r)
 	}
 }
+
+// BenchmarkChurn50000 is what a second with 1,000 changes of 50,000 servers costs those who
+// ask: each answer is that of a new snapshot, with the rest from the one before.
+func BenchmarkChurn50000(b *testing.B) {
+	f := newFixture(b)
+	f.FillReal(50_000)
+	l := f.api.lister
+	list := l.now()
+	next := 0
+	change := func() {
+		for range 500 {
+			f.PutReal(next%50_000, next)
+			next += 37
+		}
+	}
+	for name, p := range map[string]listParams{"first 100": {limit: 100}, "players": {limit: 100, order: ByPlayers}, "all": {limit: MaxLimit}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				change()
+				b.StartTimer()
+				list = l.build(list)
+				encodeList(list, p, maxAnswer)
+			}
+		})
+	}
+}

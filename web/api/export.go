@@ -51,8 +51,8 @@ func (s *API) export(w http.ResponseWriter, r *http.Request, kind string, write 
 		return
 	}
 	q := export{kind, game, s.Asker(r)}
-	serial := s.lister.gameSerial(game) // before the list is read, as in serveServers
 	list := s.lister.now()
+	serial := s.lister.gameSerial(list, game)
 	if front.NotModified(w, r, s.etag(serial, list.titles, q)) {
 		return
 	}

@@ -22,6 +22,7 @@ import (
 type Snapshot struct {
 	Master  string    // identity of this daemon; may be empty
 	Begun   time.Time // when reading the registry began
+	serial  uint64    // every change of the registry up to this one is in it
 	titles  uint64    // changes when the title, the colour codes or the join links of a listed game do
 	Rows    []*Row    // by game, players (most first), address
 	Games   []ListedGame
@@ -46,6 +47,7 @@ type ListedGame struct {
 	Colours     colour.Family
 	join        joinForm
 	from, to    int // its rows
+	serial      uint64
 }
 
 // Servers returns the number of servers.
@@ -92,19 +94,42 @@ type lister struct {
 func newLister(r *master.Registry, c *games.Catalog) *lister {
 	l := &lister{registry: r, catalog: c, seed: maphash.MakeSeed()}
 	l.latest = views.NewLatest(r.LastSerial, l.build)
+	l.latest.Hold((*Snapshot).hold)
 	return l
 }
 
-// now returns a snapshot that has every change made before the call.
+const (
+	// HoldFor is how long a snapshot of at least holdFrom servers answers requests although
+	// the list changes.
+	HoldFor = 500 * time.Millisecond
+	// holdFrom is the number of servers up to which a snapshot is made for each change: it
+	// takes less than a millisecond then.
+	holdFrom = 2000
+)
+
+// hold returns how long the snapshot answers requests although the list changes.
+func (s *Snapshot) hold() time.Duration {
+	if len(s.Rows) < holdFrom {
+		return 0
+	}
+	return HoldFor
+}
+
+// now returns a snapshot that has every change made before the call; one of a long list,
+// every change made HoldFor before.
 func (l *lister) now() *Snapshot { return l.latest.Now() }
 
-// gameSerial returns the serial of the last change of a game's list, of the whole
-// list if game is empty.
-func (l *lister) gameSerial(game string) uint64 {
-	if game == "" {
-		return l.registry.LastSerial()
+// gameSerial returns a serial up to which a snapshot has every change of a game's list, of
+// the whole list if game is empty. Snapshots with the same serial have the same servers.
+func (l *lister) gameSerial(s *Snapshot, game string) uint64 {
+	switch g := s.game(game); {
+	case game == "":
+		return s.serial
+	case g.Servers() > 0:
+		return g.serial
+	default:
+		return min(l.registry.Serial(game), s.serial)
 	}
-	return l.registry.Serial(game)
 }
 
 // build reads the registry and the catalogue. Of records that the last snapshot
@@ -112,6 +137,7 @@ func (l *lister) gameSerial(game string) uint64 {
 // be nil.
 func (l *lister) build(last *Snapshot) *Snapshot {
 	s := &Snapshot{Master: l.master, Begun: time.Now(), sharing: l.registry.Sharing}
+	s.serial = l.registry.LastSerial() // before the list is read: the list may be newer, never older
 	all := l.registry.All()
 	rd := newReader(l) // the only reader of titles: those of a game must not differ
 	if last == nil {
@@ -238,6 +264,7 @@ func (l *lister) group(s *Snapshot) {
 			g.Players += s.Rows[to].Count
 		}
 		g.to, from = to, to
+		g.serial = min(l.registry.Serial(g.Name), s.serial)
 		s.Players += g.Players
 		s.Games = append(s.Games, g)
 		maphash.WriteComparable(&titles, [5]string{g.Name, g.Title, g.Colours.String(), g.join.head, g.join.tail})

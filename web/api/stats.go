@@ -46,7 +46,7 @@ func (s *API) serveStats(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := s.lister.now()
-	s.Reply(w, r, front.JSON, &list.Answers, statsQuestion{}, func() []byte { return encodeJSON(s.stats(list, time.Now())) })
+	s.ReplyTagged(w, r, front.JSON, &list.Answers, statsQuestion{}, func() []byte { return encodeJSON(s.stats(list, time.Now())) })
 }
 
 func (s *API) stats(list *Snapshot, now time.Time) statsJSON {

@@ -21,12 +21,20 @@ func maxBuilding() int { return max(runtime.GOMAXPROCS(0)/2, 1) }
 // Answer is a finished body.
 type Answer struct {
 	body    []byte // never changed
+	tagOnce sync.Once
+	text    string // see tag
 	senders int    // requests that are sending it, guarded by outbox.mu
 }
 
 // NewAnswer returns an answer with a body, which must not be modified
 // afterwards.
 func NewAnswer(body []byte) *Answer { return &Answer{body: body} }
+
+// tag returns a weak tag that comes from the body.
+func (a *Answer) tag() string {
+	a.tagOnce.Do(func() { a.text = "W/" + ContentTag(a.body) })
+	return a.text
+}
 
 // Cache holds the answers that were written from one state of the list, each for
 // its question. The zero value is an empty cache. Answers beyond its bounds are

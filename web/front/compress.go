@@ -32,7 +32,7 @@ func (f *Front) Reply(w http.ResponseWriter, r *http.Request, contentType string
 // ReplyTagged is Reply for an answer whose tag comes from its text.
 func (f *Front) ReplyTagged(w http.ResponseWriter, r *http.Request, contentType string, cache *Cache, question any, write func() []byte) {
 	a := f.Answer(cache, question, write)
-	if !NotModified(w, r, "W/"+ContentTag(a.body)) {
+	if !NotModified(w, r, a.tag()) {
 		f.Reply(w, r, contentType, cache, question, func() []byte { return a.body })
 	}
 }
