@@ -1,6 +1,9 @@
 package relay
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Config is section relay of the configuration. The comment of each field explains
 // its key.
@@ -8,7 +11,9 @@ type Config struct {
 	// Relays players, true or false. false: also ends the relaying under way.
 	Enabled bool `key:"enabled" default:"true" live:"true"`
 	// UDP ports for the players, LOW-HIGH, from 1024 on. A relayed pair uses two of
-	// them. Open them in the firewall; a router in front must not change them.
+	// them. Open them in the firewall; a router in front must not change them. The
+	// system must not give them to other programs (net.ipv4.ip_local_reserved_ports of
+	// Linux), or there is room for fewer pairs.
 	Ports string `key:"ports" default:"40000-40999" as:"ports" live:"true"`
 	// Relayed pairs at a time, {range}.
 	MaxPairs int `key:"max_pairs" default:"500" range:"1 to 30000" live:"true"`
@@ -28,4 +33,12 @@ type Config struct {
 	Idle time.Duration `key:"idle" default:"60s" range:"10s to 1h" live:"true"`
 	// A pair ends after this long in any case, {range}.
 	MaxTime time.Duration `key:"max_time" default:"6h" range:"1m to 168h" live:"true"`
+}
+
+// Warnings returns settings that are allowed but rarely intended.
+func (c *Config) Warnings() []string {
+	if room := parsePorts(c.Ports).count() / 2; c.Enabled && c.MaxPairs > room {
+		return []string{fmt.Sprintf("relay.max_pairs: %d pairs need %d ports, and relay.ports has room for %d pairs", c.MaxPairs, 2*c.MaxPairs, room)}
+	}
+	return nil
 }

@@ -29,7 +29,10 @@
 // Nothing leaves that did not come: a packet causes at most one, of the same length. With
 // a forged address a stranger would have to negotiate twice with both addresses, and
 // guess the port that we told the forged one. A packet that seems to come from one of
-// our own ports does not fix a player, so that two pairs cannot feed each other.
+// our own ports does not fix a player, so that two pairs cannot feed each other. Nor can
+// the relays of two daemons: on Linux each drops what another one has sent, which it knows
+// by the time to live (netserve.Forwarding). On other systems such a loop is bounded by the
+// rates of its pairs.
 //
 // The bytes of a pair, of an address and of all pairs are bounded per second, and the
 // pairs of an address, of its network of 256 and in all are bounded too. What exceeds that

@@ -61,6 +61,7 @@ type Server struct {
 	spent   budget    // bytes of all pairs
 	lines   *rate.Limiter
 	warned  atomic.Bool // that no address is known
+	scarce  atomic.Bool // it was logged that no port was free, and none was opened since
 
 	opening sync.Mutex // one pair is opened at a time
 
@@ -223,6 +224,7 @@ func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error
 			return nil, err
 		}
 	}
+	s.scarce.Store(false)
 	s.add(p)
 	for i := range p.legs {
 		if err := p.legs[i].port.Connect(p.legs[1-i].port, direction{p, i}); err != nil {
@@ -270,6 +272,11 @@ func (s *Server) openLeg(l *leg, p *service.RelayPlayer, live *Config) error {
 	}
 	port, err := parsePorts(live.Ports).open(s.forwarding, bind, s.isTaken)
 	if err != nil {
+		if s.scarce.CompareAndSwap(false, true) {
+			s.opt.Log.Warn().Err(err).Int("pairs", s.count()).
+				Str("remedy", "more ports in relay.ports, two for each pair of relay.max_pairs, of which the system gives none to other programs").
+				Msg("players cannot be relayed: no port is free")
+		}
 		return err
 	}
 	l.port, l.seen, l.at = port, p.Seen, netip.AddrPortFrom(told, port.LocalAddr().Port())

@@ -147,6 +147,7 @@ func TestRefusedPairs(t *testing.T) {
 // Ports in use by other programs are passed over, and a pair for which there is only one
 // is refused without a trace.
 func TestPortsInUse(t *testing.T) {
+	var log bytes.Buffer
 	var busy *net.UDPConn
 	var o Options
 	for low := uint16(20000); busy == nil; low += 3 { // three free ports, of which the first is taken
@@ -162,7 +163,7 @@ func TestPortsInUse(t *testing.T) {
 				_ = c.Close()
 			}
 		}
-		o, _ = defaults(func(o *Options) { o.Ports = ports{low, low + 2}.String() })
+		o, _ = defaults(func(o *Options) { o.Ports, o.Log = ports{low, low + 2}.String(), zerolog.New(&log) })
 	}
 	s, _ := serve(t, o)
 	at, err := s.Open("", neighbours)
@@ -174,8 +175,13 @@ func TestPortsInUse(t *testing.T) {
 			t.Errorf("port %d, want one of %s that is free", a.Port(), o.Ports)
 		}
 	}
-	if _, err := s.Open("", neighbours); !errors.Is(err, errNoPort) {
-		t.Errorf("Open without a free port = %v, want %v", err, errNoPort)
+	for range 3 {
+		if _, err := s.Open("", neighbours); !errors.Is(err, errNoPort) {
+			t.Errorf("Open without a free port = %v, want %v", err, errNoPort)
+		}
+	}
+	if got := log.String(); strings.Count(got, "no port is free") != 1 || !strings.Contains(got, "relay.ports") {
+		t.Errorf("log %s, want one line about the ports, with the key", got)
 	}
 	if len(s.taken) != 2 || len(s.own) != 2 || len(s.Pairs()) != 1 {
 		t.Errorf("%v are taken, %v ours in %d pairs, want two in one", s.taken, s.own, len(s.Pairs()))
@@ -216,7 +222,7 @@ func TestPairsDoNotFeedEachOther(t *testing.T) {
 		}
 	}
 	c.send("round and round")
-	for value(t, reg, "respawnd_dropped_total", dropLoop) == 0 {
+	for value(t, reg, "respawnd_dropped_total", dropLoop)+value(t, reg, "respawnd_dropped_total", "forwarded") == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	b.send("I am here too")

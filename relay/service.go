@@ -11,8 +11,12 @@ import (
 
 // Describe implements service.Service. The service is always opened, so that a reload can
 // switch it on; it has no socket until players need one.
-func (*Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "Relay for players who cannot meet", Switch: "relay.enabled", Steps: steps()}
+func (c *Config) Describe() service.Descriptor {
+	d := service.Descriptor{Title: "Relay for players who cannot meet", Switch: "relay.enabled", Steps: steps()}
+	if c.Enabled {
+		d.Sockets = map[string]int{"relay.max_pairs": 2 * c.MaxPairs}
+	}
+	return d
 }
 
 // Open implements service.Service. It opens no socket: each pair has its own.

@@ -16,7 +16,7 @@ func TestFilesNeeded(t *testing.T) {
 		t.Errorf("one is on: %d files for %q", n, keys)
 	}
 	c.Second.Listen = ":2"
-	if n, keys := newSettings(c).filesNeeded(); n != ownFiles+1100 || !slices.Equal(keys, []string{"second.max_conns", "first.max_conns"}) {
+	if n, keys := newSettings(c).filesNeeded(); n != ownFiles+1100+300 || !slices.Equal(keys, []string{"second.max_conns", "second.pairs", "first.max_conns"}) {
 		t.Errorf("both are on: %d files for %q, want the greatest first", n, keys)
 	}
 }

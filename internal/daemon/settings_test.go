@@ -36,7 +36,7 @@ func (*firstService) Open(context.Context, *service.Env) (*service.Running, erro
 type secondService testService
 
 func (*secondService) Describe() service.Descriptor {
-	return service.Descriptor{Expire: time.Hour, Private: true, Further: []string{"192.0.2.2:2"}}
+	return service.Descriptor{Expire: time.Hour, Private: true, Further: []string{"192.0.2.2:2"}, Sockets: map[string]int{"second.pairs": 300}}
 }
 
 func (*secondService) Open(context.Context, *service.Env) (*service.Running, error) {

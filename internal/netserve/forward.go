@@ -13,14 +13,28 @@ const MaxForward = 2048
 
 // Reasons for which a Forwarding drops datagrams, see Metrics.Drop.
 const (
-	dropTooLong = "too_long" // more than MaxForward
-	dropFull    = "send_full"
+	dropTooLong   = "too_long" // more than MaxForward
+	dropFull      = "send_full"
+	dropForwarded = "forwarded" // it comes from another Forwarding
 )
+
+// Datagrams leave a Forwarding with a time to live of forwardTTL, and those that come with
+// forwardTTL or up to maxHops less are dropped: two relays whose players were forged to be
+// each other would send a datagram round and round. Systems begin with 32, 64, 128 or 255,
+// and no path takes as many hops as maxHops, so that datagrams of players are never among
+// them.
+const (
+	forwardTTL = 200
+	maxHops    = 40
+)
+
+// isForwarded reports whether a datagram with a time to live comes from a Forwarding.
+func isForwarded(ttl int) bool { return forwardTTL-maxHops <= ttl && ttl <= forwardTTL }
 
 // ForwardReasons returns the reasons for which a Forwarding drops datagrams, for
 // NewMetrics.
 func ForwardReasons() []string {
-	return []string{dropReadError, dropWriteError, dropTooLong, dropFull}
+	return []string{dropReadError, dropWriteError, dropTooLong, dropFull, dropForwarded}
 }
 
 // Router decides what happens to the datagrams of a ForwardPort.
@@ -38,7 +52,8 @@ type ForwardOptions struct {
 
 // Forwarding sends the datagrams of many sockets on from others, unchanged and in their
 // order. A quiet socket costs no goroutine and no buffer where the system can wait for
-// many sockets at once (Linux). A datagram that cannot be sent at once is dropped.
+// many sockets at once (Linux). A datagram that cannot be sent at once is dropped; so is,
+// on Linux, one that another Forwarding has sent.
 // Errors of single datagrams, and panics of a Router, are counted and cost nothing else.
 type Forwarding struct {
 	opt    ForwardOptions

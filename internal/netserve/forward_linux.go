@@ -2,6 +2,7 @@ package netserve
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -125,6 +126,11 @@ func (p *ForwardPort) take(conn *PacketConn) error {
 		return err
 	}
 	if err := controlFD(raw, func(fd uintptr) (err error) {
+		for option, value := range map[int]int{unix.IP_TTL: forwardTTL, unix.IP_RECVTTL: 1} {
+			if err := unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, option, value); err != nil {
+				return err
+			}
+		}
 		p.system.fd, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
 		return err
 	}); err != nil {
@@ -178,7 +184,10 @@ func (f *Forwarding) forward(p *ForwardPort) {
 		return
 	}
 	for i := range s.in {
-		s.in[i].hdr.Namelen = uint32(len(sockaddr{}))
+		h := &s.in[i].hdr
+		h.Namelen = uint32(len(sockaddr{}))
+		h.Control = &s.from[i].oob[0]
+		h.SetControllen(controlSpace)
 		s.from[i].iov.SetLen(MaxForward)
 	}
 	n, errno := mmsg(unix.SYS_RECVMMSG, uintptr(p.system.fd), s.in[:])
@@ -196,6 +205,10 @@ func (f *Forwarding) forward(p *ForwardPort) {
 			m.Drop(dropTooLong)
 			continue
 		}
+		if isForwarded(timeToLive(s.from[i].oob[:h.hdr.Controllen])) {
+			m.Drop(dropForwarded)
+			continue
+		}
 		data := s.buffer[i*forwardStride:][:h.len]
 		to, ok := p.route(Packet{Data: data, From: s.from[i].name.addrPort(), To: p.local.Addr()})
 		if !ok {
@@ -209,6 +222,16 @@ func (f *Forwarding) forward(p *ForwardPort) {
 	}
 	m.received(n, size)
 	p.out.send(waiting)
+}
+
+// timeToLive returns the time to live in the control message that came with a datagram, 0
+// if there is none.
+func timeToLive(oob []byte) int {
+	hdr, data, _, err := unix.ParseOneSocketControlMessage(oob)
+	if err != nil || hdr.Level != unix.IPPROTO_IP || hdr.Type != unix.IP_TTL || len(data) < 4 {
+		return 0
+	}
+	return int(binary.NativeEndian.Uint32(data))
 }
 
 // send sends the first datagrams of forwarding.out from p. It never waits: a datagram of

@@ -53,6 +53,9 @@ type Descriptor struct {
 	// Expire is how long a server stays in the list without a report, unless
 	// its service sets another time.
 	Expire time.Duration
+	// Sockets are how many sockets the service may open beside its own, by the key of
+	// the limit. Those of connections, under max_conns, are known without it.
+	Sockets map[string]int
 	// Sessions bounds the sessions of players.
 	Sessions int
 	// AskEvery is the interval at which servers of its origins are queried

@@ -41,6 +41,7 @@ func (c *Config) Warnings() []string {
 	if c.Cluster.On() && c.Cluster.Insecure {
 		note("cluster.insecure: everyone who reaches cluster.listen can change the list and read messages of players")
 	}
+	warnings = append(warnings, c.Relay.Warnings()...)
 	warnings = append(warnings, c.Storage.Warnings()...)
 	return append(warnings, c.Mail.Warnings(c.Web.PublicURL)...)
 }

@@ -144,7 +144,7 @@ func relayed(ctx context.Context, out io.Writer, opt relayOptions) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	d, err := startDaemon(ctx, opt.program, dir, tableSettings...)
+	d, err := startDaemon(ctx, opt.program, dir, append(slices.Clone(tableSettings), fmt.Sprintf("relay.max_pairs=%d", opt.pairs))...)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,8 @@ var tableSettings = []string{
 	"net.trusted=127.0.0.0/8",
 	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.lists_total=0", "zanmaster.servers_per_address=0",
 	"q3master.list_window=0s", "q3master.lists_per_net=0", "q3master.lists_total=0", "q3master.max_per_addr=0", "q3master.query=false",
-	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "relay.pair_rate=1GiB", "relay.total_rate=1GiB", "peerchat.max_members=3000",
+	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "peerchat.max_members=3000",
+	"relay.pair_rate=1GiB", "relay.total_rate=1GiB", "relay.ports=20000-29999", // which the system gives to no other socket
 	"idmaster.max_per_addr=0", "idmaster.query=false",
 	"webservices.unproved_uploads=true", "webservices.player_files=200000", "webservices.player_file_size=1GiB",
 	"webservices.records_per_owner=10000", "webservices.player_records=10000", "webservices.player_requests=0", "webservices.player_writes=0",
