@@ -1,5 +1,0 @@
-package relay
-
-import "github.com/respawnd/respawnd/internal/service"
-
-func steps() []service.Step { return nil }
