@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -19,6 +20,13 @@ func (s *awayStore) Relation(ctx context.Context, owner, other storage.ProfileID
 		return storage.Relation{}, storage.ErrUnavailable
 	}
 	return s.Store.Relation(ctx, owner, other)
+}
+
+func (s *awayStore) Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error) {
+	if s.away.Load() {
+		return nil, storage.ErrUnavailable
+	}
+	return s.Store.Messages(ctx, to, now)
 }
 
 // Players who were talking continue while the database is away. A message to another

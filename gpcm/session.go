@@ -138,6 +138,7 @@ type session struct {
 	failed   bool             // the client no longer reads
 	unsent   []presence.Event // was not written
 	flight   flight
+	unread   unread
 	settleBy time.Time // zero: nothing is in flight
 	renewed  time.Time // when the client got its ticket
 	shown    shownRequests

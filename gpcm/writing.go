@@ -2,7 +2,6 @@ package gpcm
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -26,6 +25,8 @@ func (x *session) stopWriting(last []byte) {
 		x.silence.Stop()
 		x.settling.Stop()
 	}
+	x.unread.stop()
+	x.unsent = append(x.unread.behind, x.unsent...)
 	items, _, _ := x.out.take(nil) // if the writer never began
 	x.keepUnsent(items)
 }
@@ -51,13 +52,14 @@ func (x *session) write(ctx context.Context) {
 		if !more {
 			return
 		}
+		written := x.flight.written
 		if x.failed {
 			x.keepUnsent(items)
 		} else if err := x.send(ctx, items, last); err != nil {
 			x.failed = true
 			x.Kick(err)
 		}
-		if len(items) > 0 {
+		if x.flight.written != written {
 			x.silence.Reset(x.server.opt.KeepAlive)
 		}
 		x.settleInTime(ctx)
@@ -127,7 +129,7 @@ func (p *page) put(ctx context.Context, next item) error {
 			p.event(e)
 		}
 	case presence.Message, presence.BuddyAuthorized, presence.BuddyRevoked:
-		return p.track(ctx, e, 0)
+		return p.afterMailbox(ctx, e)
 	default:
 		p.event(e)
 	}
@@ -149,38 +151,6 @@ func (p *page) track(ctx context.Context, e presence.Event, id uint64) error {
 		return nil
 	}
 	p.event(e)
-	return nil
-}
-
-// mailbox appends the waiting messages that are not held and not in flight.
-// They stay in the store until they have arrived.
-func (p *page) mailbox(ctx context.Context) error {
-	messages, err := p.server.opt.Store.Messages(ctx, p.profile, p.now)
-	switch {
-	case ctx.Err() != nil:
-		return errShutdown
-	case err != nil:
-		return fmt.Errorf("%w: messages: %w", errDatabase, err)
-	}
-	var over []uint64
-	for i := range messages {
-		m := &messages[i]
-		e := restored(m)
-		switch {
-		case p.flight.has(m.ID) || held(e, p.quiet.Load()):
-			continue
-		case m.Kind == storage.MessageRevoked && p.server.buddyAgain(ctx, p.profile, m.From):
-			over = append(over, m.ID)
-			continue
-		}
-		if err := p.track(ctx, e, m.ID); err != nil {
-			return err
-		}
-		if err := p.flushIfLong(); err != nil {
-			return err
-		}
-	}
-	p.removeMessages(ctx, over)
 	return nil
 }
 

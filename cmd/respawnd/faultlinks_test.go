@@ -54,8 +54,8 @@ func nodeCutOff(t *testing.T) {
 	moved.reportTo(0)
 	second, err := w.signsIn(0, "anchor")
 	must(t, err)
-	if _, err := first.caughtUp(); err != nil {
-		t.Errorf("the session on the node that is cut off ended: %v", err)
+	if heard, err := first.caughtUp(); err != nil {
+		t.Errorf("the session on the node that is cut off heard %q and ended: %v", heard, err)
 	}
 	fresh := l.newServer(cut, "Newcomer of c")
 	if rows, err := w.listOf(cut); err != nil || rows[fresh.key()] == nil || len(rows) < 3*serversPerNode {

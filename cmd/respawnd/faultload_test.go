@@ -491,6 +491,7 @@ type pair struct {
 	quiet      atomic.Bool // nothing is said for now
 	mu         sync.Mutex  // guards the fields below
 	heard      map[int64]int
+	refused    map[int64]string // what the sender heard of messages that were not taken
 	lastHeard  time.Time
 	longest    time.Duration // between two messages
 	latencies  []time.Duration
@@ -512,7 +513,7 @@ type buddy struct {
 func (l *faultLoad) addPair(i, k int) *pair {
 	t, w := l.w.t, l.w
 	t.Helper()
-	p := &pair{l: l, heard: make(map[int64]int)}
+	p := &pair{l: l, heard: make(map[int64]int), refused: make(map[int64]string)}
 	seats := make([]seat, 2)
 	for n, node := range []int{i, k} {
 		b := &buddy{name: fmt.Sprintf("%s%s%d", w.nodes[i].name, w.nodes[k].name, n), home: node, node: node}
@@ -556,6 +557,7 @@ func (l *faultLoad) followOne(p *pair, b *buddy) {
 				return
 			}
 			if strings.HasPrefix(m, `\error\`) && b.player.Load() == one {
+				p.refuses(m)
 				err := fmt.Errorf("%s heard %s", b.name, m)
 				b.refused.Store(&err)
 			}
@@ -584,8 +586,19 @@ func (p *pair) talk() {
 		}
 		n := p.sent.Add(1)
 		to := p.to.player.Load()
-		_ = p.from.player.Load().send(fmt.Sprintf(`\bm\1\sesskey\$K\t\%s\msg\%d %d\final\`, to.Profile, n, time.Now().UnixNano()))
+		_ = p.from.player.Load().send(fmt.Sprintf(`\bm\1\sesskey\$K\t\%s\id\%d\msg\%[2]d %d\final\`, to.Profile, n, time.Now().UnixNano()))
 	}
+}
+
+// refuses notes that a message was not taken: the error has its number as id.
+func (p *pair) refuses(answer string) {
+	n, err := strconv.ParseInt(field(answer, "id"), 10, 64)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused[n] = answer
 }
 
 func (p *pair) hear(text string) {
@@ -627,7 +640,8 @@ func (p *pair) untouched() {
 	p.arrived(false)
 }
 
-// arrived waits until every message so far has arrived. again: a message may come twice.
+// arrived waits until every message so far has arrived or was refused. again: a message
+// may come twice.
 func (p *pair) arrived(again bool) {
 	t := p.l.w.t
 	t.Helper()
@@ -636,8 +650,8 @@ func (p *pair) arrived(again bool) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for n := base + 1; n <= sent; n++ {
-			if p.heard[n] == 0 {
-				return fmt.Errorf("%d of %d messages arrived, number %d did not", len(p.heard), sent, n)
+			if p.heard[n] == 0 && p.refused[n] == "" {
+				return fmt.Errorf("%d of %d messages arrived, %d were refused, and nothing came of number %d", len(p.heard), sent, len(p.refused), n)
 			}
 		}
 		return nil

@@ -175,6 +175,10 @@ func (w *faultWorld) startAs(i int, program string) {
 		wrapper = append(wrapper, "sh", "-c", `exec "$0" serve`, program) // what follows is not read
 	}
 	n.child = startWrapped(w.t, wrapper, testEnv(n.dir, n.vars...))
+	if folder := os.Getenv("CLUSTER_FAULT_LOGS"); folder != "" {
+		c, name := n.child, fmt.Sprintf("%s-%s-%d.log", strings.TrimSpace(os.Getenv(faultSpaces)), n.name, n.process.Pid)
+		w.t.Cleanup(func() { must(w.t, os.WriteFile(filepath.Join(folder, name), []byte(c.log.String()), 0o600)) })
+	}
 }
 
 // except returns the numbers of all nodes but one.

@@ -29,10 +29,9 @@ type chores struct {
 // tasks is what there is to do. Each set is bounded by the players and nodes that are
 // known, lost by maxPost.
 type tasks struct {
-	owed      map[storage.ProfileID]bool // statuses to be told; true: on all nodes
-	askers    map[string]struct{}        // nodes that want a snapshot
-	lost      []*sentEvent               // events to be stored
-	mailboxes bool                       // the players of this node look into their mailboxes
+	owed   map[storage.ProfileID]bool // statuses to be told; true: on all nodes
+	askers map[string]struct{}        // nodes that want a snapshot
+	lost   []*sentEvent               // events to be stored
 }
 
 func newTasks() tasks {
@@ -95,9 +94,6 @@ func (c *Clustered) doChores(ctx context.Context) {
 			}
 		}
 		c.payOwed(ctx, t.owed)
-		if t.mailboxes {
-			c.showMailboxes()
-		}
 	}
 }
 
@@ -196,6 +192,23 @@ func (c *Clustered) profileIDs() []storage.ProfileID {
 		ids = append(ids, id)
 	}
 	return ids
+}
+
+// lossPause is how long after a loss the players of this node look into their mailboxes:
+// the loss may have been the news that there is something in them.
+const lossPause = 5 * time.Second
+
+// lost makes a loss of messages of a node good. Of several within lossPause the players
+// notice one.
+func (c *Clustered) lost(node string) {
+	c.askSoon(node)
+	if c.looking.Swap(true) {
+		return
+	}
+	time.AfterFunc(lossPause, func() {
+		c.looking.Store(false)
+		c.showMailboxes()
+	})
 }
 
 // showMailboxes has the players of this node look into their mailboxes.

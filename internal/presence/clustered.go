@@ -71,6 +71,8 @@ type Clustered struct {
 	post  post
 	chore chores
 	pulse pulse
+
+	looking atomic.Bool // the players will look into their mailboxes soon
 }
 
 var _ Hub = (*Clustered)(nil)
@@ -109,7 +111,7 @@ func (c *Clustered) Run(ctx context.Context) {
 	cancels := []func(){
 		c.bus.Subscribe(subject, c.receive),
 		c.bus.Handle(subjectEnds, c.handleEnd),
-		c.bus.OnLoss(c.askSoon),
+		c.bus.OnLoss(c.lost),
 	}
 	var all sync.WaitGroup
 	for _, f := range []func(context.Context){c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled} {

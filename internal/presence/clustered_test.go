@@ -512,6 +512,53 @@ func TestListOfAllNodes(t *testing.T) {
 	})
 }
 
+// A player of a node that was cut off looks into the mailbox before the other node can
+// pass on what is newer than its messages.
+func TestMailboxBeforeNews(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newTowns(t, "a", "b")
+		sender, me := newPeer(1), newPeer(2)
+		w.enter("a", sender, KickProfile)
+		w.enter("b", me, KickProfile)
+		w.base.delay(time.Second) // the chores of the cut are not done when it ends
+		w.net.Cut("a", "b")
+		time.Sleep(500 * time.Millisecond)
+		w.net.Heal()
+		a := w.hubs["a"]
+		for {
+			if _, there := a.Status(t.Context(), 2); there {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		m := Message{From: 1, Kind: Text, Text: "newer"}
+		if ok, err := a.Send(t.Context(), 2, m); !ok || err != nil {
+			t.Fatalf("Send() = %v, %v", ok, err)
+		}
+		time.Sleep(time.Minute)
+		wantEvents(t, "after the cut", me, MessagesWaiting{}, m)
+	})
+}
+
+// The news that there is something in a mailbox may be lost.
+func TestLossOfWaitingMessages(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newTowns(t, "a", "b")
+		me := newPeer(2)
+		w.enter("b", me, KickProfile)
+		me.heard()
+		w.net.Lose(func(from, _, _ string) bool { return from == "a" })
+		a := w.hubs["a"]
+		for range 50 {
+			_, _ = a.Send(t.Context(), 2, MessagesWaiting{})
+		}
+		w.net.Lose(nil)
+		_, _ = a.Send(t.Context(), 3, MessagesWaiting{}) // a is heard again
+		time.Sleep(time.Minute)
+		wantEvents(t, "after the loss", me, MessagesWaiting{})
+	})
+}
+
 // Lost messages are made good by a snapshot.
 func TestLossIsMadeGood(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -58,18 +58,25 @@ func (c *Clustered) knows(node string, incarnation uint64) bool {
 	if n != nil {
 		c.leftNode(node)
 	}
+	if c.isBack(node, incarnation) { // before it can pass on anything newer
+		c.showMailboxes()
+	}
 	c.far.mu.Lock()
-	back := c.far.left[node] == incarnation
 	delete(c.far.left, node)
 	if c.far.nodes[node] == nil {
 		c.far.nodes[node] = &farNode{incarnation: incarnation, people: make(map[storage.ProfileID]*far)}
 	}
 	c.far.mu.Unlock()
 	c.ask(node)
-	if back { // it was cut off: either may have stored messages for players of the other
-		c.chore.do(func(t *tasks) { t.mailboxes = true })
-	}
 	return true
+}
+
+// isBack reports whether a node left and did not restart: it was cut off, and either may
+// have stored messages for players of the other.
+func (c *Clustered) isBack(node string, incarnation uint64) bool {
+	c.far.mu.RLock()
+	defer c.far.mu.RUnlock()
+	return c.far.left[node] == incarnation
 }
 
 // leftNode forgets a node. Its players are offline unless they are elsewhere.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -23,6 +24,7 @@ type base struct {
 
 	mu       sync.Mutex // guards the fields below
 	down     error
+	slow     time.Duration // that reading watchers takes
 	watchers map[storage.ProfileID][]storage.ProfileID
 	mailbox  map[storage.ProfileID][]storage.Message
 }
@@ -30,8 +32,9 @@ type base struct {
 func (b *base) Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
 	return func(yield func(storage.ProfileID, error) bool) {
 		b.mu.Lock()
-		list, err := slices.Clone(b.watchers[id]), b.down
+		list, err, slow := slices.Clone(b.watchers[id]), b.down, b.slow
 		b.mu.Unlock()
+		time.Sleep(slow)
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -63,6 +66,13 @@ func (b *base) fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.down = err
+}
+
+// delay makes reading watchers slow.
+func (b *base) delay(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.slow = d
 }
 
 // mail returns the texts that wait for a profile.

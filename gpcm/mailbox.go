@@ -1,0 +1,123 @@
+package gpcm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// mailboxPause is how long after a failure the mailbox of a client is read again.
+const mailboxPause = 2 * time.Second
+
+// unread is a mailbox that could not be read because the database is away. What is newer
+// than its messages waits behind them, within the bounds of a flight.
+type unread struct {
+	again  *time.Timer // nil: there is nothing to read
+	from   time.Time   // when it may be read
+	behind []presence.Event
+	weight int // of behind
+}
+
+// stop ends the timer.
+func (u *unread) stop() {
+	if u.again != nil {
+		u.again.Stop()
+		u.again = nil
+	}
+}
+
+// mailbox appends the waiting messages that are not held and not in flight.
+// They stay in the store until they have arrived.
+func (p *page) mailbox(ctx context.Context) error {
+	if p.unread.again != nil && time.Now().Before(p.unread.from) {
+		return nil
+	}
+	messages, err := p.server.opt.Store.Messages(ctx, p.profile, p.now)
+	switch {
+	case ctx.Err() != nil:
+		return errShutdown
+	case errors.Is(err, storage.ErrUnavailable):
+		p.mailboxLater(err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: messages: %w", errDatabase, err)
+	}
+	if err := p.stored(ctx, messages); err != nil {
+		return err
+	}
+	p.unread.stop()
+	return p.release(ctx)
+}
+
+// mailboxLater has the mailbox read again after a pause.
+func (p *page) mailboxLater(err error) {
+	p.server.troubled(err, "mailbox not read, it is tried again")
+	p.unread.from = time.Now().Add(mailboxPause)
+	if p.unread.again == nil {
+		p.unread.again = time.AfterFunc(mailboxPause, func() { p.out.push(item{event: presence.MessagesWaiting{}}) })
+		return
+	}
+	p.unread.again.Reset(mailboxPause)
+}
+
+// stored appends messages of the mailbox.
+func (p *page) stored(ctx context.Context, messages []storage.Message) error {
+	var over []uint64
+	for i := range messages {
+		m := &messages[i]
+		e := restored(m)
+		switch {
+		case p.flight.has(m.ID) || held(e, p.quiet.Load()):
+			continue
+		case m.Kind == storage.MessageRevoked && p.server.buddyAgain(ctx, p.profile, m.From):
+			over = append(over, m.ID)
+			continue
+		}
+		if err := p.track(ctx, e, m.ID); err != nil {
+			return err
+		}
+		if err := p.flushIfLong(); err != nil {
+			return err
+		}
+	}
+	p.removeMessages(ctx, over)
+	return nil
+}
+
+// afterMailbox appends an event, or queues it while the mailbox cannot be read. If there
+// is no room for more, all of them go first.
+func (p *page) afterMailbox(ctx context.Context, e presence.Event) error {
+	u := &p.unread
+	if u.again == nil || !tracked(e) {
+		return p.track(ctx, e, 0)
+	}
+	weight := item{event: e}.weight()
+	if len(u.behind) < maxFlight && u.weight+weight <= maxFlightWeight {
+		u.behind, u.weight = append(u.behind, e), u.weight+weight
+		return nil
+	}
+	if err := p.release(ctx); err != nil {
+		return err
+	}
+	return p.track(ctx, e, 0)
+}
+
+// release appends the events that waited behind the mailbox.
+func (p *page) release(ctx context.Context) error {
+	u := &p.unread
+	for len(u.behind) > 0 {
+		if err := p.track(ctx, u.behind[0], 0); err != nil {
+			return err
+		}
+		u.behind = u.behind[1:]
+		if err := p.flushIfLong(); err != nil {
+			return err
+		}
+	}
+	u.behind, u.weight = nil, 0
+	return nil
+}
