@@ -122,7 +122,6 @@ func nodeCutOff(t *testing.T) {
 			p.arrived(true)
 		}
 		p.begins()
-		p.from.refused.Store(nil)
 		p.quiet.Store(false)
 	}
 	w.within(hang, "messages over the link", func() error {

@@ -556,8 +556,7 @@ func (l *faultLoad) followOne(p *pair, b *buddy) {
 				}
 				return
 			}
-			if strings.HasPrefix(m, `\error\`) && b.player.Load() == one {
-				p.refuses(m)
+			if strings.HasPrefix(m, `\error\`) && b.player.Load() == one && p.refuses(m) {
 				err := fmt.Errorf("%s heard %s", b.name, m)
 				b.refused.Store(&err)
 			}
@@ -590,15 +589,17 @@ func (p *pair) talk() {
 	}
 }
 
-// refuses notes that a message was not taken: the error has its number as id.
-func (p *pair) refuses(answer string) {
+// refuses notes that a message was not taken: the error has its number as id. It reports
+// whether the message, if it is one, is looked at.
+func (p *pair) refuses(answer string) bool {
 	n, err := strconv.ParseInt(field(answer, "id"), 10, 64)
 	if err != nil {
-		return
+		return true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refused[n] = answer
+	return n > p.base
 }
 
 func (p *pair) hear(text string) {
@@ -707,6 +708,8 @@ func (p *pair) begins() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.base, p.outOfOrder = p.sent.Load(), 0
+	p.from.refused.Store(nil)
+	p.to.refused.Store(nil)
 }
 
 // resetTalk forgets the times of messages so far.

@@ -29,11 +29,18 @@ func (d *Daemon) measure() {
 		return 1
 	})
 	in.GaugeFunc("respawnd_bans", "Bans in force, without those in files of Zandronum.", func() int { return d.bans.Count(time.Now()) })
+	accounts := metric.Slow(func() (*int, error) {
+		n, err := d.store.CountUsers(context.Background())
+		return &n, err
+	})
 	d.metrics.MustRegister(
 		newCensus(d.registry.Populations, func(game string) bool { _, ok := d.catalogue.Catalog().Lookup(game); return ok }),
 		newOptional("respawnd_accounts", "Accounts; each has one or more profiles.", func() (float64, bool) {
-			n, err := d.store.CountUsers(context.Background())
-			return float64(n), err == nil
+			n := accounts()
+			if n == nil {
+				return 0, false
+			}
+			return float64(*n), true
 		}),
 		newOptional("respawnd_postgres_away_seconds", "Time for which the database has been away, 0 while it is there.", func() (float64, bool) {
 			return d.writable.awaySeconds(), d.settings.Load().Storage.Shared()
