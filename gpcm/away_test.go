@@ -2,6 +2,7 @@ package gpcm
 
 import (
 	"context"
+	"iter"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,7 +13,18 @@ import (
 // awayStore is a store whose database is away sometimes.
 type awayStore struct {
 	Store
-	away atomic.Bool
+	away     atomic.Bool
+	lateAway value // what cannot be read although the rest can
+}
+
+// value is a text that may be changed at any time.
+type value struct{ v atomic.Value }
+
+func (v *value) Store(s string) { v.v.Store(s) }
+
+func (v *value) Load() string {
+	s, _ := v.v.Load().(string)
+	return s
 }
 
 func (s *awayStore) Relation(ctx context.Context, owner, other storage.ProfileID) (storage.Relation, error) {
@@ -52,5 +64,44 @@ func TestTalkWithoutDatabase(t *testing.T) {
 	ben.send(`\bm\1\sesskey\$K\t\%d\msg\four\final\`, ann.id)
 	if m := ann.want(`\bm\1\`); field(m, "msg") != "four" {
 		t.Errorf("Ann heard %q, want four", m)
+	}
+}
+
+func (s *awayStore) Requests(ctx context.Context, to storage.ProfileID) iter.Seq2[storage.Request, error] {
+	if s.lateAway.Load() == "requests" {
+		return func(yield func(storage.Request, error) bool) { yield(storage.Request{}, storage.ErrUnavailable) }
+	}
+	return s.Store.Requests(ctx, to)
+}
+
+func (s *awayStore) Watched(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	if s.lateAway.Load() == "watched" {
+		return func(yield func(storage.ProfileID, error) bool) { yield(0, storage.ErrUnavailable) }
+	}
+	return s.Store.Watched(ctx, id)
+}
+
+// A login while the database goes away is refused as a whole. A client that was welcomed
+// would be disconnected.
+func TestDatabaseGoesDuringLogin(t *testing.T) {
+	for _, read := range []string{"requests", "watched"} {
+		t.Run(read, func(t *testing.T) {
+			var store *awayStore
+			f := start(t, func(o *Options) {
+				store = &awayStore{Store: o.Store}
+				o.Store = store
+			})
+			ann := f.register("Ann")
+			store.lateAway.Store(read)
+			p := f.connect()
+			p.login("Ann", testPassword, `\namespaceid\1\sdkrevision\11`)
+			if m := p.wantError(codeDatabase); field(m, "id") != "1" {
+				t.Errorf("received %q, want the id of the login", m)
+			}
+			p.wantEnd()
+			f.gone(ann.ID)
+			store.lateAway.Store("")
+			f.signIn(ann, 11)
+		})
 	}
 }

@@ -100,7 +100,8 @@ func newSessionKey() int32 {
 
 // signIn registers the session with the hub, answers the login and sends
 // waiting requests and messages. It looks at the account after the registration:
-// one that was banned or deleted or got another password meanwhile is refused.
+// one that was banned or deleted or got another password meanwhile is refused. Nothing is
+// read for the login after its answer: a failure would end a session that has begun.
 func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, status presence.Status) error {
 	buddies, blocks, err := x.lists(ctx)
 	if err != nil {
@@ -119,7 +120,13 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	case err != nil:
 		fault.Log(x.server.opt.Log, err).Err(err).Uint32("profile", uint32(x.profile)).Msg("cannot notify buddies of a login")
 	}
-	if err := x.server.opt.Accounts.Recheck(ctx, l); err != nil {
+	err = x.server.opt.Accounts.Recheck(ctx, l)
+	var requests []presence.BuddyRequest
+	var watched []storage.ProfileID
+	if err == nil {
+		requests, watched, err = x.waiting(ctx, status.Quiet)
+	}
+	if err != nil {
 		x.server.opt.Hub.SignOut(ctx, x)
 		return err
 	}
@@ -131,10 +138,24 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 		return errGone
 	}
 	x.startWriting(ctx)
-	if err := x.catchUp(ctx); err != nil {
-		return err
+	x.showRequests(requests)
+	x.showMessages()
+	x.showBuddies(ctx, buddies, watched)
+	return nil
+}
+
+// waiting reads the open requests to the client, unless its flags refuse them, and whose
+// statuses it may see.
+func (x *session) waiting(ctx context.Context, quiet uint32) (requests []presence.BuddyRequest, watched []storage.ProfileID, err error) {
+	if quiet&quietLists == 0 {
+		if requests, err = x.openRequests(ctx, time.Time{}); err != nil {
+			return nil, nil, err
+		}
 	}
-	return x.showBuddies(ctx, buddies)
+	if watched, err = collect(x.server.opt.Store.Watched(ctx, x.profile)); err != nil {
+		return nil, nil, fmt.Errorf("watched: %w", err)
+	}
+	return requests, watched, nil
 }
 
 // lists returns the buddies of the client and the profiles that it blocks.
@@ -199,18 +220,6 @@ func appendList(b []byte, name string, ids []storage.ProfileID) []byte {
 	return appendFinal(b)
 }
 
-// catchUp sends the waiting requests and messages to the client, unless its
-// flags refuse them.
-func (x *session) catchUp(ctx context.Context) error {
-	if x.status.Quiet&quietLists == 0 {
-		if err := x.showRequests(ctx, time.Time{}); err != nil {
-			return err
-		}
-	}
-	x.showMessages()
-	return nil
-}
-
 // showMessages has the writer send the messages that wait for the client and are
 // not held.
 func (x *session) showMessages() {
@@ -233,11 +242,11 @@ func (x *session) give(e presence.Event) bool {
 	}
 }
 
-// showRequests sends the open requests to the client that were made since then.
-func (x *session) showRequests(ctx context.Context, since time.Time) error {
+// openRequests returns the open requests to the client that were made since then.
+func (x *session) openRequests(ctx context.Context, since time.Time) (open []presence.BuddyRequest, err error) {
 	requests, err := collect(x.server.opt.Store.Requests(ctx, x.profile))
 	if err != nil {
-		return fmt.Errorf("requests: %w", err)
+		return nil, fmt.Errorf("requests: %w", err)
 	}
 	now := time.Now()
 	for _, q := range requests {
@@ -246,25 +255,28 @@ func (x *session) showRequests(ctx context.Context, since time.Time) error {
 		}
 		relation, err := x.server.opt.Store.Relation(ctx, x.profile, q.From)
 		if err != nil {
-			return fmt.Errorf("relation: %w", err)
+			return nil, fmt.Errorf("relation: %w", err)
 		}
-		if !relation.Blocked() && !x.give(presence.BuddyRequest{
-			From: q.From, Reason: q.Reason, Signature: q.Signature, Sent: q.Sent,
-		}) {
-			break
+		if !relation.Blocked() {
+			open = append(open, presence.BuddyRequest{From: q.From, Reason: q.Reason, Signature: q.Signature, Sent: q.Sent})
 		}
 	}
-	return nil
+	return open, nil
 }
 
-// showBuddies sends the client the statuses of its buddies. One that was not
-// sent its list learns it from them, and so gets all.
-func (x *session) showBuddies(ctx context.Context, buddies []storage.ProfileID) error {
-	hub := x.server.opt.Hub
-	watched, err := collect(x.server.opt.Store.Watched(ctx, x.profile))
-	if err != nil {
-		return fmt.Errorf("watched: %w", err)
+// showRequests sends requests to the client.
+func (x *session) showRequests(open []presence.BuddyRequest) {
+	for _, q := range open {
+		if !x.give(q) {
+			return
+		}
 	}
+}
+
+// showBuddies sends the client the statuses of its buddies that it may see. One that was not
+// sent its list learns it from them, and so gets all.
+func (x *session) showBuddies(ctx context.Context, buddies, watched []storage.ProfileID) {
+	hub := x.server.opt.Hub
 	for _, id := range buddies {
 		if _, visible := slices.BinarySearch(watched, id); !visible {
 			if x.revision&knowsLists == 0 && !x.give(presence.StatusChanged{From: id}) {
@@ -282,7 +294,6 @@ func (x *session) showBuddies(ctx context.Context, buddies []storage.ProfileID) 
 			break
 		}
 	}
-	return nil
 }
 
 // newUser is the command newuser.

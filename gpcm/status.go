@@ -96,9 +96,11 @@ func (x *session) setQuiet(ctx context.Context, r *request) error {
 		return err
 	}
 	if was&quietLists != 0 && flags&quietLists == 0 {
-		if err := x.showRequests(ctx, since); err != nil {
+		open, err := x.openRequests(ctx, since)
+		if err != nil {
 			return err
 		}
+		x.showRequests(open)
 	}
 	if was&^flags&(quietMessages|quietLists) != 0 {
 		x.showMessages()
