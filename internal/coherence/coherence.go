@@ -40,8 +40,10 @@ const (
 	// loadTime bounds how long a table is loaded.
 	loadTime = 30 * time.Second
 	// restShare is the share of time that one table may be loaded: after a load it rests
-	// that many times as long as the load took.
+	// that many times as long as the load took, at most maxRest: what takes that long waits
+	// for the network.
 	restShare = 4
+	maxRest   = 2 * time.Second
 )
 
 // maxName is the maximum length of the name of a table in bytes.
@@ -259,14 +261,14 @@ func (t *Tables) refresh(ctx context.Context, name string, revisions map[string]
 	took := time.Since(now)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one.rest = time.Now().Add(restShare * took)
+	one.rest = time.Now().Add(min(restShare*took, maxRest))
 	if err != nil {
 		one.stale = true
 		retry := retryEvery
 		if !errors.Is(err, storage.ErrUnavailable) {
 			retry = min(retryEvery<<min(one.failures, 10), maxRetry)
 		}
-		one.rest = time.Now().Add(max(retry, restShare*took))
+		one.rest = time.Now().Add(max(retry, min(restShare*took, maxRest)))
 		t.failed(name, one, err)
 		return time.Until(one.rest)
 	}

@@ -262,6 +262,27 @@ func TestManyChangesOfALargeTable(t *testing.T) {
 	})
 }
 
+// A load that was slow, because the way to the database was, does not delay the next one
+// for long.
+func TestSlowLoad(t *testing.T) {
+	inWorld(t, true, func(t *testing.T, w *world) {
+		b := w.nodes["b"]
+		slow := func(d time.Duration) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.took = d
+		}
+		slow(5 * time.Second)
+		w.change("a", "bans", 2)
+		time.Sleep(5100 * time.Millisecond)
+		w.expect(t, "after a slow load", "bans", 2, "b")
+		slow(0)
+		w.change("a", "bans", 3)
+		time.Sleep(maxRest)
+		w.expect(t, "after the next change", "bans", 3, "b")
+	})
+}
+
 func TestTableThatIsBroken(t *testing.T) {
 	inWorld(t, false, func(t *testing.T, w *world) {
 		var loads atomic.Int32
