@@ -81,6 +81,30 @@ func (s *awayStore) Watched(ctx context.Context, id storage.ProfileID) iter.Seq2
 	return s.Store.Watched(ctx, id)
 }
 
+func (s *awayStore) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
+	if s.lateAway.Load() == "leave" {
+		return context.DeadlineExceeded
+	}
+	return s.Store.Leave(ctx, to, m)
+}
+
+// A message that the store does not take in time is refused, and the session stays.
+func TestStoreThatIsLate(t *testing.T) {
+	var store *awayStore
+	f := start(t, func(o *Options) {
+		store = &awayStore{Store: o.Store}
+		o.Store = store
+	})
+	ann, ben := f.pair()
+	ben.send(`\logout\\sesskey\$K\final\`)
+	ben.wantEnd()
+	ann.want(`\bm\100\`)
+	store.lateAway.Store("leave")
+	ann.send(`\bm\1\sesskey\$K\t\%d\msg\one\final\`, ben.id)
+	ann.wantError(codeMessage)
+	ann.wantNothing()
+}
+
 // A login while the database goes away is refused as a whole. A client that was welcomed
 // would be disconnected.
 func TestDatabaseGoesDuringLogin(t *testing.T) {

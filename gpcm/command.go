@@ -235,7 +235,7 @@ func (x *session) told(c *command, err error) *refusal {
 		fault.Log(x.server.opt.Log, err).Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
 			Int("untold", untold).Msg("command not carried out")
 	}
-	if errors.Is(err, storage.ErrUnavailable) && x.signedIn && c.fail != 0 {
+	if away := errors.Is(err, storage.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded); away && x.signedIn && c.fail != 0 {
 		return &refusal{code: c.fail, text: texts[codeDatabase]} // the session continues while the database is away
 	}
 	return &refusal{code: codeDatabase}

@@ -39,11 +39,13 @@ type pulse struct {
 	restore  sync.Mutex // held while sessions are restored
 
 	// Of the goroutine that beats.
-	highest uint64          // highest fence of an end
-	recent  []mark          // values of highest within endsOverlap
-	safe    uint64          // no unknown end has a lower fence
-	old     []mark          // of ends that will be swept
-	silent  map[uint64]mark // other runs: their beats, and since when
+
+	failures int             // of beats, since the last one that worked
+	highest  uint64          // highest fence of an end
+	recent   []mark          // values of highest within endsOverlap
+	safe     uint64          // no unknown end has a lower fence
+	old      []mark          // of ends that will be swept
+	silent   map[uint64]mark // other runs: their beats, and since when
 }
 
 // mark is a number at a time.
@@ -101,8 +103,16 @@ func (c *Clustered) beatOften(ctx context.Context) {
 	}
 }
 
-// noteStore notes whether the rows can be used.
+// noteStore notes whether the rows can be used. One failure may be a lock that another
+// node held while it was cut off.
 func (c *Clustered) noteStore(err error) {
+	c.pulse.failures++
+	if err == nil {
+		c.pulse.failures = 0
+	} else if c.pulse.failures == 1 {
+		c.log.Debug().Err(err).Msg("the database of the cluster is slow")
+		return
+	}
 	was := c.down.Swap(err != nil)
 	switch {
 	case err != nil && !was:

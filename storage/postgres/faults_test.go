@@ -273,6 +273,37 @@ func TestSilentServer(t *testing.T) {
 	p.closeAll() // so that nothing waits for the connections that were cut
 }
 
+// TestCutWithinTransaction cuts a node off while it holds a lock. Others wait less long for
+// it than a statement may take.
+func TestCutWithinTransaction(t *testing.T) {
+	database := emptyDatabase(t)
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProxy(t, u.Query().Get("port"))
+	cut := openAt(t, fmt.Sprintf("postgres://%s@127.0.0.1:%d%s?sslmode=disable", u.Query().Get("user"), p.port, u.Path), testOptions())
+	cut.timeout, cut.slack = 200*time.Millisecond, 0
+	other := openAt(t, database, testOptions())
+	lock := func(ctx context.Context, c *change) error {
+		_, err := c.Exec(ctx, `UPDATE audit_state SET last = last`)
+		return err
+	}
+	errCut := errors.New("cut")
+	err = cut.write(t.Context(), func(ctx context.Context, c *change) error {
+		err := lock(ctx, c)
+		p.cut()
+		return errors.Join(err, errCut)
+	})
+	if !errors.Is(err, errCut) {
+		t.Fatalf("write() = %v", err)
+	}
+	if err := other.write(t.Context(), lock); err != nil {
+		t.Errorf("write() on another node = %v", err)
+	}
+	p.closeAll()
+}
+
 // A proxy forwards connections to a port of the loopback address.
 type proxy struct {
 	port int

@@ -37,6 +37,7 @@ const (
 	keepAlive      = time.Minute
 	idleConn       = 5 * time.Minute // after which an unused connection is closed
 	netSlack       = 2 * time.Second // that a step may take longer than its statements
+	idleStep       = 2 * time.Second // after which the server undoes a step of a node that was cut off: others wait for its locks
 	closeWait      = 3 * time.Second // for the connections to close
 )
 
@@ -148,7 +149,7 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 	for name, value := range map[string]string{
 		"application_name":                    applicationName(opt),
 		"statement_timeout":                   milliseconds(timeout),
-		"idle_in_transaction_session_timeout": milliseconds(timeout + netSlack),
+		"idle_in_transaction_session_timeout": milliseconds(idleStep),
 		"default_transaction_isolation":       "read committed",
 	} {
 		if _, given := c.RuntimeParams[name]; !given {
