@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -346,12 +347,17 @@ func cli(t testing.TB, env []string, args ...string) string {
 	return out
 }
 
-// withoutNotes returns what was printed to standard error but for the notes on
-// folders that are new and on services of later versions, which testEnv makes.
+// progressLine is one of those that "storage copy" prints while it takes long.
+var progressLine = regexp.MustCompile(`^[A-Za-z ]+: \d+\n$`)
+
+// withoutNotes returns what was printed to standard error but for progress and the notes
+// on folders that are new and on services of later versions, which testEnv makes.
 func withoutNotes(text string) string {
 	var rest strings.Builder
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "note: no daemon has run on ") && !strings.HasSuffix(line, "is not part of this version yet\n") {
+		switch {
+		case strings.HasPrefix(line, "note: no daemon has run on "), strings.HasSuffix(line, "is not part of this version yet\n"), progressLine.MatchString(line):
+		default:
 			rest.WriteString(line)
 		}
 	}
