@@ -21,9 +21,9 @@ import (
 
 const (
 	// startTime is how long a child may take to say that it is ready.
-	startTime = 10 * time.Second
+	startTime = 30 * time.Second
 	// stopTime is how long it may take to end after a signal.
-	stopTime = 10 * time.Second
+	stopTime = 30 * time.Second
 	// maxComplaints bounds the lines that are kept; further ones are counted.
 	maxComplaints = 20
 )
@@ -46,6 +46,7 @@ type child struct {
 	complaints []string // lines of warnings and errors, the first ones
 	warnings   int
 	errors     int
+	messages   map[string]int // how often each was logged
 }
 
 // startDaemon runs respawnd on free ports of the loopback address, with its data
@@ -76,7 +77,7 @@ func start(ctx context.Context, cmd *exec.Cmd) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: cmd, ended: make(chan struct{}), address: make(map[string]netip.AddrPort)}
+	c := &child{cmd: cmd, ended: make(chan struct{}), address: make(map[string]netip.AddrPort), messages: make(map[string]int)}
 	// A signal from the terminal is for us; children get one at the end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -110,6 +111,7 @@ func (c *child) read(log io.Reader, ready chan<- struct{}) {
 			e.Level = "error" // no log line: a panic, say
 		}
 		c.mu.Lock()
+		c.messages[e.Message]++
 		switch {
 		case e.Message == "listening":
 			c.address[e.Service], _ = netip.ParseAddrPort(e.Address)
@@ -131,6 +133,13 @@ func (c *child) complain(line string) {
 	if len(c.complaints) < maxComplaints {
 		c.complaints = append(c.complaints, line)
 	}
+}
+
+// wrote returns how often the child has logged a message.
+func (c *child) wrote(message string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.messages[message]
 }
 
 // said returns how many warnings and errors the child has logged.

@@ -36,6 +36,7 @@ const (
 	echoEpic    = 67_000    // 1,000 servers of Unreal Tournament
 	echoHTML    = 54_000    // a page of 100 servers
 	echoJSON    = 1_086_000 // 1,000 servers
+	echoLongest = 64 << 20  // of answers over TCP
 )
 
 // echo is the barest server there is, over UDP, TCP and HTTP, in a process of its
@@ -63,12 +64,17 @@ func echo(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return errors.Join(err, pc.Close(), ln.Close(), web.Close())
 	}
-	for service, at := range map[string]net.Addr{"udp": pc.LocalAddr(), "tcp": ln.Addr(), "web": web.Addr(), "fan": relay.Addr()} {
+	packets, err := netserve.ListenPackets(ctx, "udp4", "127.0.0.1:0", netserve.ListenOptions{ReadBuffer: netserve.DefaultReadBuffer})
+	if err != nil {
+		return errors.Join(err, pc.Close(), ln.Close(), web.Close(), relay.Close())
+	}
+	for service, at := range map[string]fmt.Stringer{"udp": pc.LocalAddr(), "tcp": ln.Addr(), "web": web.Addr(), "fan": relay.Addr(), "null": packets.LocalAddr()} {
 		_, _ = fmt.Fprintf(log, `{"level":"info","message":"listening","service":%q,"address":%q}`+"\n", service, at)
 	}
 	_, _ = fmt.Fprintln(log, `{"level":"info","message":"ready"}`)
 	var wg sync.WaitGroup
 	wg.Go(func() { echoPackets(pc) })
+	wg.Go(func() { newNull().serve(ctx, packets) })
 	accept := func(ln net.Listener, serve func(context.Context, net.Conn)) {
 		for {
 			conn, err := ln.Accept()
@@ -83,7 +89,7 @@ func echo(ctx context.Context, log io.Writer) error {
 	server := &http.Server{Handler: site, ReadHeaderTimeout: timeout}
 	wg.Go(func() { _ = server.Serve(web) }) // until it is closed
 	<-ctx.Done()
-	err = errors.Join(pc.Close(), ln.Close(), relay.Close(), server.Close())
+	err = errors.Join(pc.Close(), ln.Close(), relay.Close(), server.Close(), packets.Close())
 	wg.Wait()
 	return err
 }
@@ -110,8 +116,12 @@ func echoConn(ctx context.Context, conn net.Conn) {
 		if _, err := io.ReadFull(conn, buf[:echoRequest]); err != nil {
 			return
 		}
-		if _, err := conn.Write(buf[:min(binary.BigEndian.Uint32(buf), echoList)]); err != nil {
-			return
+		for left := min(binary.BigEndian.Uint32(buf), echoLongest); left > 0; {
+			n, err := conn.Write(buf[:min(left, echoList)])
+			if err != nil {
+				return
+			}
+			left -= uint32(n)
 		}
 	}
 }
@@ -234,24 +244,24 @@ func (e *streamEcho) close(bool) {
 	}
 }
 
-// cipherTime returns the processor time of enciphering a list of 1,000 servers,
+// cipherTime returns the processor time of enciphering a list of a number of bytes,
 // which no server can do without: each client has a key of its own.
-func cipherTime() (time.Duration, error) {
+func cipherTime(size int) (time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, err := threadTime()
 	if err != nil {
 		return 0, err
 	}
-	const rounds = 200
-	list := make([]byte, echoList)
+	rounds := max(1, 200*echoList/max(size, 1))
+	list := make([]byte, size)
 	key := gamespy.BrowseKey(secret, [8]byte{}, []byte("challenge of the server"))
 	for range rounds {
 		c := gamespy.NewCipher(key[:])
 		c.Encrypt(list, list)
 	}
 	after, err := threadTime()
-	return (after - before) / rounds, err
+	return (after - before) / time.Duration(rounds), err
 }
 
 // threadTime returns the processor time of the calling thread.

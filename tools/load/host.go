@@ -63,14 +63,21 @@ func newHost(w *world, at netip.Addr, name, game, secret string) (*host, error) 
 	}
 	h := &host{Host: qr2.Host{
 		Packets: c, Game: game, Secret: secret, Instance: rand.Uint32(), Private: c.Local(), NATNeg: true, //nolint:gosec // needs only to differ
-		Players: qr2.Table{Columns: []string{"player_", "score_", "ping_", "team_"}},
-		Teams:   qr2.Table{Columns: []string{"team_t", "score_t"}, Rows: [][]string{{"Red", "10"}, {"Blue", "12"}}},
+		Rules: hostRules(int(c.Local().Port())), Players: hostPlayers(), Teams: hostTeams(),
 	}}
-	h.Rules = []qr2.Rule{
-		{Name: "hostname", Value: name},
+	h.setRule("hostname", name)
+	h.setRule("mapname", "map"+strconv.Itoa(int(h.Instance%16)))
+	h.play()
+	return h, nil
+}
+
+// hostRules are what all servers report, some 40 rules. Those without a value differ.
+func hostRules(port int) []qr2.Rule {
+	rules := []qr2.Rule{
+		{Name: "hostname"},
 		{Name: "gamever", Value: "1.1"},
-		{Name: "hostport", Value: strconv.Itoa(int(c.Local().Port()))},
-		{Name: "mapname", Value: "map" + strconv.Itoa(int(h.Instance%16))},
+		{Name: "hostport", Value: strconv.Itoa(port)},
+		{Name: "mapname"},
 		{Name: "gametype", Value: "arena"},
 		{Name: "gamevariant", Value: "standard"},
 		{Name: "numplayers"},
@@ -81,10 +88,39 @@ func newHost(w *world, at netip.Addr, name, game, secret string) (*host, error) 
 		{Name: "password", Value: "0"},
 	}
 	for i := range 20 {
-		h.Rules = append(h.Rules, qr2.Rule{Name: "setting_" + strconv.Itoa(i), Value: strconv.Itoa(i * 100)})
+		rules = append(rules, qr2.Rule{Name: "setting_" + strconv.Itoa(i), Value: strconv.Itoa(i * 100)})
 	}
-	h.play()
-	return h, nil
+	return rules
+}
+
+// maxHostPlayers bounds the players of a server: it has fewer.
+const maxHostPlayers = 8
+
+// hostPlayers returns the table of players, without rows.
+func hostPlayers() qr2.Table {
+	return qr2.Table{Columns: []string{"player_", "score_", "ping_", "team_"}}
+}
+
+func hostTeams() qr2.Table {
+	return qr2.Table{Columns: []string{"team_t", "score_t"}, Rows: [][]string{{"Red", "10"}, {"Blue", "12"}}}
+}
+
+// hostRows returns the rows of players with a score.
+func hostRows(players, score int) [][]string {
+	rows := make([][]string, players)
+	for i := range rows {
+		rows[i] = []string{"Player " + strconv.Itoa(i), strconv.Itoa(score), "42", strconv.Itoa(i % 2)}
+	}
+	return rows
+}
+
+// setRule sets the value of a rule.
+func (h *host) setRule(name, value string) {
+	for i := range h.Rules {
+		if h.Rules[i].Name == name {
+			h.Rules[i].Value = value
+		}
+	}
 }
 
 // openHost has a server listed.
@@ -100,19 +136,11 @@ func openHost(_ context.Context, w *world, i int) (user, error) {
 	return h, nil
 }
 
-// play changes what the server reports: some 40 rules, players and teams in about
-// 1,000 bytes.
+// play changes what the server reports: rules, players and teams in about 1,000 bytes.
 func (h *host) play() {
-	h.players = (h.players + 1) % 8
-	for i := range h.Rules {
-		if h.Rules[i].Name == "numplayers" {
-			h.Rules[i].Value = strconv.Itoa(h.players)
-		}
-	}
-	h.Players.Rows = make([][]string, h.players)
-	for i := range h.Players.Rows {
-		h.Players.Rows[i] = []string{"Player " + strconv.Itoa(i), strconv.Itoa(h.beats % 100), "42", strconv.Itoa(i % 2)}
-	}
+	h.players = (h.players + 1) % maxHostPlayers
+	h.setRule("numplayers", strconv.Itoa(h.players))
+	h.Players.Rows = hostRows(h.players, h.beats%100)
 	h.beats++
 }
 

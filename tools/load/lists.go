@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"net"
+	"time"
 
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
@@ -18,6 +20,26 @@ type browser struct {
 	w    *world
 	i    int
 	want int // servers; below 0: any number
+
+	filter func() string // nil: listFilter
+	bytes  int           // of the last answer, with its header
+	first  time.Duration // from the dialling to the first byte of the last answer
+}
+
+// timedConn notes when its first byte comes, and counts what comes.
+type timedConn struct {
+	net.Conn
+	b     *browser
+	began time.Time
+}
+
+func (c *timedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.b.bytes == 0 {
+		c.b.first = time.Since(c.began)
+	}
+	c.b.bytes += n
+	return n, err
 }
 
 func openBrowser(_ context.Context, w *world, i int) (user, error) {
@@ -26,12 +48,17 @@ func openBrowser(_ context.Context, w *world, i int) (user, error) {
 
 // browse opens a connection, reads the list and counts its servers.
 func (b *browser) browse(ctx context.Context, o serverbrowse.Option) (*serverbrowse.Client, error) {
+	filter, began := listFilter, time.Now()
+	if b.filter != nil {
+		filter = b.filter()
+	}
 	conn, err := dialTCP(ctx, address(groupBrowsers, b.i), b.w.daemon.at("serverbrowse"))
 	if err != nil {
 		return nil, err
 	}
-	c := serverbrowse.NewClient(conn, secret)
-	reply, err := c.List(soon(), serverbrowse.NewRequest(game, listFilter, listFields, o))
+	b.bytes = 0
+	c := serverbrowse.NewClient(&timedConn{conn, b, began}, secret)
+	reply, err := c.List(soon(), serverbrowse.NewRequest(game, filter, listFields, o))
 	if err == nil && b.want >= 0 && len(reply.Entries) != b.want {
 		err = errListLength
 	}
@@ -59,9 +86,12 @@ type watcher struct {
 	err   error // what ended the updates, once ended is closed
 }
 
-func openWatcher(ctx context.Context, w *world, i int) (user, error) {
+func openWatcher(ctx context.Context, w *world, i int) (user, error) { return watch(ctx, w, i, nil) }
+
+// watch opens a watcher with a filter of its own; nil: listFilter.
+func watch(ctx context.Context, w *world, i int, filter func() string) (user, error) {
 	const options = serverbrowse.FieldsForAll | serverbrowse.PushUpdates
-	c, err := (&browser{w: w, i: i + 1<<12, want: -1}).browse(ctx, options)
+	c, err := (&browser{w: w, i: i + 1<<12, want: -1, filter: filter}).browse(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +130,7 @@ type oldBrowser struct {
 }
 
 func openOldBrowser(_ context.Context, w *world, i int) (user, error) {
-	return &oldBrowser{browser{w, i, -1}, 2 * (i % 2)}, nil
+	return &oldBrowser{browser{w: w, i: i, want: -1}, 2 * (i % 2)}, nil
 }
 
 func (b *oldBrowser) do(ctx context.Context) error {

@@ -167,6 +167,70 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestLimit(t *testing.T) {
+	files := openFiles(t)
+	var out bytes.Buffer
+	opt := limitOptions{program: program, length: 50 * time.Millisecond, openLoop: 100 * time.Millisecond, scale: 0.002, accounts: 50_000}
+	if err := limit(t.Context(), &out, opt); err != nil {
+		t.Fatalf("limit: %v\n%s", err, &out)
+	}
+	for _, want := range []string{
+		"list of 100, a filter", "list of 100, one filter, 2,000 changes", "first list of 100 after they were restored", "registration", "heartbeat and keepalive, 400 servers",
+		"memory of each of 100", "40 idle sessions", "sign-in", "relayed message", "start with 100 servers and 100 accounts", "a save", "a stop with 400", "1 listeners", "push to 1 browsers", "lost of 30",
+		"GET /servers?q=load", "GET /api/v1/stats", "database, of each of 100",
+	} {
+		if !strings.Contains(out.String(), "\n"+want) {
+			t.Errorf("no line for %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(&out)
+	}
+	if now := openFiles(t); len(now) > len(files) {
+		t.Errorf("open files before %q, after %q", files, now)
+	}
+}
+
+// TestLimit_unknown_part has a part that does not exist.
+func TestLimit_unknown_part(t *testing.T) {
+	err := limit(t.Context(), io.Discard, limitOptions{only: "nothing", scale: 1})
+	if err == nil || !strings.Contains(err.Error(), "open loop") {
+		t.Errorf("limit of an unknown part: %v, want an error that names those there are", err)
+	}
+}
+
+func TestDigits(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{0: "0", 1234.5: "1234", 100: "100", 99.5: "99.5", 10: "10.0", 1.234: "1.23", 0.1: "0.100", 0.01234: "0.0123"} {
+		if got := digits(v); got != want {
+			t.Errorf("digits(%v): got %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		f     figure
+		scale float64
+		want  string
+	}{
+		"time reached":    {figure{unit: "ms", now: 45, goal: 45}, 1, "reached"},
+		"time missed":     {figure{unit: "ms", now: 46, goal: 45}, 1, "MISSED"},
+		"ratio reached":   {figure{unit: "us", now: 12, bare: 10, goal: 1.2}, 1, "reached"},
+		"ratio missed":    {figure{unit: "us", now: 12.1, bare: 10, goal: 1.2}, 1, "MISSED"},
+		"smaller numbers": {figure{unit: "ms", now: 46, goal: 45}, 0.5, ""},
+		"no goal":         {figure{unit: "ms", now: 46}, 1, ""},
+	} {
+		var out strings.Builder
+		(&bench{opt: limitOptions{scale: tc.scale}, out: &out}).write(tc.f)
+		line := strings.Split(out.String(), "|")
+		if got := strings.TrimSpace(line[len(line)-1]); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 func TestSoak(t *testing.T) {
 	files := openFiles(t)
 	var out bytes.Buffer

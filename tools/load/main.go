@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: load soak|table|relay [flags]; -h after each lists them")
+var errUsage = errors.New("usage: load soak|table|relay|limit [flags]; -h after each lists them")
 
 // run does what the arguments say.
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -83,6 +83,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return withProgram(ctx, *program, func(path string) error {
 			opt.program = path
 			return relayed(ctx, out, opt)
+		})
+	case "limit":
+		opt := limitOptions{}
+		flags.DurationVar(&opt.length, "for", 2*time.Second, "how long each loop runs")
+		flags.DurationVar(&opt.openLoop, "open", 10*time.Second, "how long the open loop runs")
+		flags.StringVar(&opt.only, "only", "", "only parts whose name contains this: "+limitNames())
+		flags.Float64Var(&opt.scale, "scale", 1, "times the full numbers of servers, players and accounts; goals are for 1")
+		flags.IntVar(&opt.accounts, "accounts", 1_000_000, "stored accounts of the start; each takes 1.2 KiB of disk")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return limit(ctx, out, opt)
 		})
 	default:
 		return errUsage

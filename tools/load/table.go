@@ -180,7 +180,7 @@ func (m *meter) printf(format string, args ...any) {
 
 // reference writes the head of the table, and measures the bare server.
 func (m *meter) reference(ctx context.Context) error {
-	cipher, err := cipherTime()
+	cipher, err := cipherTime(echoList)
 	if err != nil {
 		return err
 	}

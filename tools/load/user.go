@@ -30,6 +30,7 @@ type opener func(ctx context.Context, w *world, i int) (user, error)
 // world is what users know.
 type world struct {
 	daemon  *child
+	dir     string    // of the daemon, with its data
 	run     string    // in names of this run, so that it meets no other's
 	players []account // for presence
 	ports   sync.Map  // of game servers, by address: a server that restarts has the same one

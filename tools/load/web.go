@@ -8,6 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +20,7 @@ type reader struct {
 	base   string
 	paths  []string
 	next   int
+	number *atomic.Int64 // in the place of %23; nil: there is none
 }
 
 // webClient returns a client that speaks from an address of its own.
@@ -41,6 +45,9 @@ func (r *reader) do(ctx context.Context) error {
 	defer cancel()
 	path := r.paths[r.next%len(r.paths)]
 	r.next++
+	if r.number != nil {
+		path = strings.Replace(path, "%23", strconv.FormatInt(r.number.Add(1), 10), 1)
+	}
 	body, err := get(ctx, r.client, r.base+path)
 	if err != nil {
 		return err
@@ -73,6 +80,13 @@ type listener struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 	err    error // how the stream ended, once ended is closed
+	bytes  atomic.Int64
+}
+
+// Write counts what is read.
+func (l *listener) Write(b []byte) (int, error) {
+	l.bytes.Add(int64(len(b)))
+	return len(b), nil
 }
 
 func openListener(ctx context.Context, w *world, i int) (user, error) {
@@ -87,7 +101,7 @@ func openListener(ctx context.Context, w *world, i int) (user, error) {
 	}
 	go func() {
 		defer close(l.ended)
-		_, l.err = io.Copy(io.Discard, body)
+		_, l.err = io.Copy(l, body)
 		_ = body.Close()
 	}()
 	return l, nil

@@ -144,6 +144,9 @@ func (room *Room) Serve(ctx context.Context) {
 // restore makes the sessions of open matches.
 func (room *Room) restore(ctx context.Context) {
 	for m, err := range room.opt.Store.OpenMatches(ctx) {
+		if ctx.Err() != nil {
+			return // the daemon stops
+		}
 		if err != nil {
 			fault.Log(room.opt.Log, err).Err(err).Msg("an open match cannot be read")
 			continue

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// most is the number of servers with which most is measured.
+const most = 50_000
+
+// registration measures servers that prove themselves and are listed.
+func (b *bench) registration(ctx context.Context) error {
+	n := b.size(most)
+	one := func(w *world) (time.Duration, error) {
+		s, err := newSwarm(w, n)
+		if err != nil {
+			return 0, err
+		}
+		defer s.close()
+		return each(w.daemon, func() (int, error) { return n, s.register(ctx) })
+	}
+	bare, err := one(&world{daemon: b.bare})
+	if err != nil {
+		return err
+	}
+	return b.withDaemon(ctx, nil, func(w *world, _ func() error) error {
+		cpu, err := one(w)
+		b.write(figure{name: fmt.Sprintf("registration with challenge, up to %d servers", n), unit: "us", now: us(cpu), bare: us(bare), goal: 1.7})
+		return err
+	})
+}
+
+// heartbeats measures servers that stay.
+func (b *bench) heartbeats(ctx context.Context) error {
+	for _, full := range []int{1000, most, 200_000} {
+		n := b.size(full)
+		var cost [2]time.Duration
+		beat := func(into *time.Duration) func(w *world, s *swarm) error {
+			return func(w *world, s *swarm) (err error) {
+				if _, _, err := s.beat(ctx, n); err != nil { // the first round
+					return err
+				}
+				*into, err = each(w.daemon, func() (int, error) {
+					for_, cancel := context.WithTimeout(ctx, b.opt.length)
+					defer cancel()
+					done, _, err := s.beat(for_, -1)
+					return done, err
+				})
+				return err
+			}
+		}
+		if err := b.swarmed(ctx, &world{daemon: b.bare}, n, beat(&cost[0])); err != nil {
+			return err
+		}
+		if err := b.crowded(ctx, n, beat(&cost[1])); err != nil {
+			return err
+		}
+		b.write(figure{name: fmt.Sprintf("heartbeat and keepalive, %d servers", n), unit: "us", now: us(cost[1]), bare: us(cost[0]), goal: 1.4})
+	}
+	return nil
+}
+
+// memory measures what a listed server takes after ten rounds of heartbeats.
+func (b *bench) memory(ctx context.Context) error {
+	n := b.size(most)
+	return b.withDaemon(ctx, nil, func(w *world, _ func() error) error {
+		before, err := w.daemon.measure()
+		if err != nil {
+			return err
+		}
+		return b.swarmed(ctx, w, n, func(w *world, s *swarm) error {
+			if _, _, err := s.beat(ctx, 10*n); err != nil {
+				return err
+			}
+			after, err := w.daemon.measure()
+			b.write(figure{
+				name: fmt.Sprintf("memory of each of %d servers after ten rounds", n), unit: "KiB", now: float64(after.rss-before.rss) / 1024 / float64(n), goal: 2.3,
+				note: fmt.Sprintf("RSS %.0f MiB, %.0f before", mib(after.rss), mib(before.rss)),
+			})
+			return err
+		})
+	})
+}
+
+// saving measures what saving the list costs while the daemon runs and when it
+// stops.
+func (b *bench) saving(ctx context.Context) error {
+	n, length := b.size(most), max(b.opt.length, 6*time.Second)
+	if b.opt.scale < 1 {
+		length = b.opt.length
+	}
+	changes := float64(n) / 50 // 2 % per save
+	var idle [2]float64
+	saves := 0
+	for i, every := range []string{"1h", "1s"} {
+		err := b.withDaemon(ctx, []string{"master.save_every=" + every, "log.level=debug"}, func(w *world, _ func() error) error {
+			return b.swarmed(ctx, w, n, func(w *world, s *swarm) error {
+				if !pause(ctx, min(3*time.Second, length)) { // the save after all have registered
+					return ctx.Err()
+				}
+				before := w.daemon.wrote("server list saved")
+				began := time.Now()
+				cpu, err := spent(w.daemon, func() error {
+					return b.beside(ctx, s, changes/2, func() error {
+						pause(ctx, length)
+						return ctx.Err()
+					})
+				})
+				idle[i] = cpu.Seconds() / time.Since(began).Seconds()
+				saves = w.daemon.wrote("server list saved") - before
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	f := figure{name: fmt.Sprintf("a save of %d servers, of which 2 %% changed", n), unit: "ms", goal: 50}
+	if saves == 0 {
+		f.note = "no save was seen"
+		f.goal = 0
+	} else {
+		f.now = max(0, 1e3*(idle[1]-idle[0])*length.Seconds()/float64(saves))
+		f.note = fmt.Sprintf("mean of %d saves, by the difference to none", saves)
+	}
+	b.write(f)
+	return b.stopping(ctx)
+}
+
+// stopping measures the processor time of a stop with all servers changed.
+func (b *bench) stopping(ctx context.Context) error {
+	n := b.size(200_000)
+	return b.withDaemon(ctx, []string{"master.save_every=1h"}, func(w *world, restart func() error) error {
+		if err := b.swarmed(ctx, w, n, func(_ *world, s *swarm) error {
+			_, _, err := s.beat(ctx, n)
+			return err
+		}); err != nil {
+			return err
+		}
+		pause(ctx, min(2*time.Second, b.opt.length)) // what a number of changes starts
+		before, err := w.daemon.measure()
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := w.daemon.stop(); err != nil {
+			return err
+		}
+		took, state := time.Since(began), w.daemon.cmd.ProcessState
+		b.write(figure{
+			name: fmt.Sprintf("a stop with %d servers", n), unit: "ms", now: ms(state.UserTime() + state.SystemTime() - before.cpu), goal: 1000,
+			note: fmt.Sprintf("CPU; it took %.2f s", took.Seconds()),
+		})
+		return restart()
+	})
+}
+
+// start measures a start on a full store.
+func (b *bench) start(ctx context.Context) error {
+	n, stored := b.size(most), b.size(b.opt.accounts)
+	return b.withDaemon(ctx, nil, func(w *world, restart func() error) error {
+		if err := b.swarmed(ctx, w, n, func(*world, *swarm) error { return nil }); err != nil {
+			return err
+		}
+		if err := w.daemon.stop(); err != nil {
+			return err
+		}
+		file := filepath.Join(w.dir, "data", databaseFile)
+		before, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := storeAccounts(ctx, filepath.Join(w.dir, "data"), 0, stored); err != nil {
+			return err
+		}
+		after, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		b.write(figure{
+			name: fmt.Sprintf("database, of each of %d accounts", stored), unit: "KiB", now: float64(after.Size()-before.Size()) / 1024 / float64(stored), goal: 0.5e9 / 1e6 / 1024,
+			note: fmt.Sprintf("%.0f MiB, made in %.0f s", mib(after.Size()), time.Since(began).Seconds()),
+		})
+		began = time.Now()
+		if err := restart(); err != nil {
+			return err
+		}
+		ready := time.Since(began)
+		cpu, err := w.daemon.measure()
+		if err != nil {
+			return err
+		}
+		browser, err := firstList(ctx, w, n)
+		listed := time.Since(began)
+		if err != nil {
+			return err
+		}
+		after1, err := w.daemon.measure()
+		b.write(figure{
+			name: fmt.Sprintf("start with %d servers and %d accounts to the first list", n, stored), unit: "ms", now: ms(listed - browser.took + browser.first), goal: 300,
+			note: fmt.Sprintf("ready after %.0f ms and %.0f ms CPU; whole list after %.0f ms and %.0f ms CPU", ms(ready), ms(cpu.cpu), ms(listed), ms(after1.cpu)),
+		})
+		return err
+	})
+}
+
+// openLoop measures heartbeats at a steady rate beside lists and a full garbage
+// collection.
+func (b *bench) openLoop(ctx context.Context) error {
+	n, rate := b.size(most), b.rate(15_000)
+	return b.crowded(ctx, n, func(w *world, s *swarm) error {
+		port := w.daemon.at("qr2").Port()
+		before, err := drops(port)
+		if err != nil {
+			return err
+		}
+		ours, err := drops(s.port())
+		if err != nil {
+			return err
+		}
+		during, cancel := context.WithTimeout(ctx, b.opt.openLoop)
+		defer cancel()
+		var wg sync.WaitGroup
+		answered, lists, collected := 0, 0, false
+		wg.Go(func() { answered = s.count(ctx, during) })
+		wg.Go(func() {
+			time.AfterFunc(b.opt.openLoop/2, func() { collected = collect(ctx, w) })
+			for pause(during, time.Second) {
+				if _, err := firstList(ctx, w, n); err == nil {
+					lists++
+				}
+			}
+		})
+		sent, err := s.steady(during, rate, s.report)
+		wg.Wait()
+		if err != nil {
+			return err
+		}
+		after, err := drops(port)
+		if err != nil {
+			return err
+		}
+		ourNow, err := drops(s.port())
+		if err != nil {
+			return err
+		}
+		lost := max(sent-answered-(ourNow-ours), after-before)
+		note := fmt.Sprintf("%d sent in %s beside %d lists; %d dropped by the system, %d answers by ours", sent, b.opt.openLoop, lists, after-before, ourNow-ours)
+		if collected {
+			note += "; one collection"
+		}
+		b.write(figure{name: fmt.Sprintf("lost of %.0f heartbeats per second, %d servers", rate, n), now: float64(lost), goal: 0.5, note: note})
+		return nil
+	})
+}
+
+// collect has the daemon collect its garbage, and reports whether it can.
+func collect(ctx context.Context, w *world) bool {
+	token, err := os.ReadFile(filepath.Join(w.dir, "data", "admin.token"))
+	if err != nil {
+		return false
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.daemon.at("admin").String()+"/api/v1/debug/pprof/heap?gc=1", nil)
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}

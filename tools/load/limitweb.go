@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// limitPaths are requests of the pages and of JSON. A # is a number that no other
+// request has.
+func limitPaths() []string {
+	return []string{
+		"/", "/servers", "/servers?game=" + game, "/servers?q=load", "/games", "/games/" + game, "/why",
+		"/api/v1/servers?limit=50", "/api/v1/servers?q=map3&limit=50", "/api/v1/servers?game=" + game, "/api/v1/games", "/api/v1/stats",
+		"/api/v1/servers?q=%23&limit=50",
+	}
+}
+
+// pages measures pages and JSON of a long list while servers change.
+func (b *bench) pages(ctx context.Context) error {
+	n, rate := b.size(most), b.rate(1000)
+	return b.crowded(ctx, n, func(w *world, s *swarm) error {
+		return b.beside(ctx, s, rate, func() error {
+			idle, err := b.idle(ctx, w.daemon)
+			if err != nil {
+				return err
+			}
+			b.printf("%d servers, %.0f changes per second: %.0f %% of a core without requests; then 8 clients one after the other", n, rate, 100*idle)
+			for _, path := range limitPaths() {
+				if err := b.page(ctx, w, path, idle); err != nil {
+					return fmt.Errorf("%s: %w", path, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func (b *bench) page(ctx context.Context, w *world, path string, idle float64) error {
+	var number atomic.Int64
+	open := func(ctx context.Context, w *world, i int) (user, error) {
+		u, err := openReader(ctx, w, i)
+		if err == nil {
+			u.(*reader).paths, u.(*reader).number = []string{path}, &number
+		}
+		return u, err
+	}
+	return measured(ctx, w, 8, open, func(users []user) error {
+		cpu, err := b.looped(ctx, w.daemon, users, "GET "+path, idle)
+		if err != nil {
+			return err
+		}
+		f := figure{name: "GET " + strings.Replace(path, "%23", "(one's own)", 1), unit: "ms", now: ms(cpu), goal: 1}
+		if !strings.Contains(path, "%23") {
+			f.note, err = repeated(ctx, users[0].(*reader), path)
+		}
+		b.write(f)
+		return err
+	})
+}
+
+// repeated says how often a request with the tag of the answer before is answered
+// without a page.
+func repeated(ctx context.Context, r *reader, path string) (string, error) {
+	const times = 20
+	same, tag, size := 0, "", int64(0)
+	for range times {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path, nil)
+		if err != nil {
+			return "", err
+		}
+		if tag != "" {
+			req.Header.Set("If-None-Match", tag)
+		}
+		resp, err := r.client.Do(req)
+		if err != nil {
+			return "", err
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			return "", err
+		}
+		if resp.StatusCode == http.StatusNotModified {
+			same++
+		} else {
+			size = n
+		}
+		tag = resp.Header.Get("ETag")
+	}
+	return fmt.Sprintf("304: %d of %d, %s bytes", same, times-1, strconv.FormatInt(size, 10)), nil
+}
+
+// events measures listeners of the whole list.
+func (b *bench) events(ctx context.Context) error {
+	n, listeners, rate := b.size(most), b.size(500), b.rate(1000)
+	return b.crowded(ctx, n, func(w *world, s *swarm) error {
+		return b.beside(ctx, s, rate, func() error {
+			before, err := b.idle(ctx, w.daemon)
+			if err != nil {
+				return err
+			}
+			return measured(ctx, w, listeners, openListener, func(users []user) error {
+				had := make([]int64, len(users))
+				for i, u := range users {
+					had[i] = u.(*listener).bytes.Load()
+				}
+				cpu, err := b.idle(ctx, w.daemon)
+				if err != nil {
+					return err
+				}
+				least, longest := int64(1)<<62, int64(0)
+				for i, u := range users {
+					got := u.(*listener).bytes.Load() - had[i]
+					least, longest = min(least, got), max(longest, got)
+				}
+				c, err := w.daemon.measure()
+				name := fmt.Sprintf("%d listeners of %d servers, %.0f changes per second", listeners, n, rate)
+				b.write(figure{name: name, unit: "%", now: 100 * cpu, goal: 12, note: fmt.Sprintf("of a core; %.0f %% without listeners; %.1f to %.1f MiB each in %s", 100*before, mib(least), mib(longest), b.opt.length)})
+				b.write(figure{name: name, unit: "MiB", now: mib(c.rss), goal: 120})
+				return err
+			})
+		})
+	})
+}
+
+// push measures browsers that follow the list.
+func (b *bench) push(ctx context.Context) error {
+	n, browsers, rate := b.size(5000), b.size(500), b.rate(100)
+	for _, different := range []int{1, 100} {
+		err := b.crowded(ctx, n, func(w *world, s *swarm) error {
+			open := func(ctx context.Context, w *world, i int) (user, error) {
+				return watch(ctx, w, i, func() string { return listFilter + " and maxplayers<" + strconv.Itoa(1000+i%different) })
+			}
+			return measured(ctx, w, browsers, open, func([]user) error {
+				return b.beside(ctx, s, rate, func() error {
+					pause(ctx, min(time.Second, b.opt.length)) // it begins
+					cpu, err := b.idle(ctx, w.daemon)
+					if err != nil {
+						return err
+					}
+					c, err := w.daemon.measure()
+					name := fmt.Sprintf("push to %d browsers, %d servers, %d filters, %.0f changes/s", browsers, n, different, rate)
+					goals := [2]float64{7, 60}
+					if different > 1 {
+						goals = [2]float64{}
+					}
+					b.write(figure{name: name, unit: "%", now: 100 * cpu, goal: goals[0], note: "of a core"})
+					b.write(figure{name: name, unit: "MiB", now: mib(c.rss), goal: goals[1]})
+					return err
+				})
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
