@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +42,7 @@ func listedBy(t *testing.T, d *running, game string) (list []string) {
 // wantQuakestat lists servers with quakestat in a mode.
 func wantQuakestat(t *testing.T, browser, mode string, at netip.AddrPort, want ...string) {
 	t.Helper()
-	text, err := exec.CommandContext(t.Context(), browser, "-"+mode, at.String()).CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), browser, "-mi", "0.5", "-"+mode, at.String()).CombinedOutput()
 	for _, w := range append(want, "1 servers") {
 		if err != nil || !strings.Contains(string(text), w) {
 			t.Errorf("quakestat -%s: %v, no %q in\n%s", mode, err, w, text)
@@ -56,6 +57,7 @@ func TestIDMaster(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := start(t, dir)
+	const preyVersion = 4
 	serve := func(protocol idtech4.Protocol, name string, pairs ...string) *idmaster.Host {
 		conn := packetsAt(t, netip.AddrPortFrom(home, 0), d.address["idmaster"])
 		h := idmaster.NewHost(conn, idmaster.InfoOf(protocol, append(pairs, "si_name", name, "si_map", "q4dm1", "si_maxPlayers", "8")...))
@@ -68,14 +70,16 @@ func TestIDMaster(t *testing.T) {
 		d.waitFor("the server is listed", 0, verdictOn(h.Local(), "listed"))
 		return h
 	}
-	doom, quake := serve(1<<16+41, "The Inn"), serve(2<<16+85, "The Barn")
+	doom := serve(1<<16+41, "The Inn")
+	serve(2<<16+85, "The Barn")
+	serve(3<<16+preyVersion, "The Bar")
 	want := []string{doom.Local().String() + " The Inn q4dm1 idtech4"}
 	if got := listedBy(t, d, "doom3"); !slices.Equal(got, want) {
 		t.Errorf("JSON %v, want %v", got, want)
 	}
 	wantQuakestat(t, browser, "dm3m,1.41", d.address["idmaster"], "The Inn")
 	wantQuakestat(t, browser, "q4m,2.85", d.address["idmaster"], "The Barn")
-	_ = quake
+	wantQuakestat(t, browser, "preym,3."+strconv.Itoa(preyVersion), d.address["idmaster"], "The Bar")
 	if out := d.cli("query", "idtech4", doom.Local().String()); !strings.Contains(out, "The Inn") {
 		t.Errorf("query idtech4:\n%s", out)
 	}
@@ -98,25 +102,35 @@ func TestIDMaster(t *testing.T) {
 	d.stop()
 }
 
-// TestCoDMaster registers a server of Call of Duty 2, and finds it in all lists.
+// TestCoDMaster registers servers of three games of Call of Duty, and finds them in all
+// lists. Two speak the same protocol: the port that is asked tells them apart.
 func TestCoDMaster(t *testing.T) {
 	browser := qstat(t)
 	t.Parallel()
-	d := start(t, t.TempDir())
-	conn := packetsAt(t, netip.AddrPortFrom(home, 0), d.address["codmaster"])
-	h := q3master.NewHost(conn, "COD-2", "protocol", "118", "hostname", "The Inn", "mapname", "mp_carentan", "clients", "0", "sv_maxclients", "20",
-		"gametype", "dm")
-	var serving sync.WaitGroup
-	serving.Go(h.Serve)
-	defer func() { _ = conn.Close(); serving.Wait() }()
-	if err := h.Heartbeat(wait(t)); err != nil {
-		t.Fatal(err)
+	at := quietLoopback(t)
+	d := start(t, t.TempDir(), variable("codmaster.listen", netip.AddrPortFrom(at, 20510).String()))
+	for _, tc := range []struct {
+		game, tag, protocol, mode string
+		port                      uint16
+	}{
+		{"callofduty", "COD-1", "6", "codm,6", 20510},
+		{"callofduty2", "COD-2", "118", "cod2m,118", 20710},
+		{"callofduty4", "COD-4", "6", "cod4m,6", 20810},
+	} {
+		master := netip.AddrPortFrom(at, tc.port)
+		conn := packetsAt(t, netip.AddrPortFrom(home, 0), master)
+		h := q3master.NewHost(conn, tc.tag, "protocol", tc.protocol, "hostname", "The Inn of "+tc.game, "mapname", "mp_carentan", "clients", "0",
+			"sv_maxclients", "20", "gametype", "dm")
+		var serving sync.WaitGroup
+		serving.Go(h.Serve)
+		t.Cleanup(func() { _ = conn.Close(); serving.Wait() })
+		must(t, h.Heartbeat(wait(t)))
+		d.waitFor("the server is listed", 0, verdictOn(h.Local(), "listed"))
+		if got, want := listedBy(t, d, tc.game), []string{h.Local().String() + " The Inn of " + tc.game + " mp_carentan callofduty"}; !slices.Equal(got, want) {
+			t.Errorf("JSON %v, want %v", got, want)
+		}
+		wantQuakestat(t, browser, tc.mode, master, "The Inn of "+tc.game)
 	}
-	d.waitFor("the server is listed", 0, verdictOn(h.Local(), "listed"))
-	if got, want := listedBy(t, d, "callofduty2"), []string{h.Local().String() + " The Inn mp_carentan callofduty"}; !slices.Equal(got, want) {
-		t.Errorf("JSON %v, want %v", got, want)
-	}
-	wantQuakestat(t, browser, "cod2m,118", d.address["codmaster"], "The Inn")
 	if good, err := codmaster.Ask(wait(t), d.address["codmaster"].String(), netip.MustParseAddr("192.0.2.7")); err != nil || !good {
 		t.Errorf("a player may not join: %v", err)
 	}
