@@ -14,7 +14,7 @@ import (
 func served(s games.Service) games.Served {
 	switch s {
 	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch",
-		"idmaster", "codmaster", "nwmaster":
+		"idmaster", "codmaster", "nwmaster", "utmaster":
 		return games.Running
 	}
 	return games.NotBuilt
@@ -44,14 +44,14 @@ func TestKnownGames(t *testing.T) {
 		"bfield1942":    {"works", 1, nil, 14, "bfield1942.master.gamespy.com master.gamespy.com", ""},
 		"bfvietnam":     {"works", 1, []uint16{23000}, 0, "", ""},
 		"battlefield2":  {"works", 12, []uint16{29900}, 0, "gpcm.gamespy.com battlefield2.available.gamespy.com eapusher.dice.se", ""},
-		"stella":        {"not yet: needs EA's sign-in", 1, []uint16{29900}, 0, "", ""},
+		"stella":        {"not yet: needs EA's sign-in", 1, []uint16{29900}, 0, "", "bf2142-pc.fesl.ea.com"},
 		"ut":            {"works", 1, nil, 0, "master0.gamespy.com unreal.epicgames.com master.mplayer.com", ""},
 		"unreal":        {"works", 1, []uint16{7778}, 0, "unreal.epicgames.com", ""},
 		"deusex":        {"works", 1, []uint16{7792}, 0, "", ""},
 		"rune":          {"works", 1, []uint16{7778}, 0, "", ""},
 		"wot":           {"works", 1, []uint16{7778}, 0, "", ""},
-		"ut2":           {"not yet: needs Epic's master", 1, []uint16{7758}, 0, "", "ut2003master1.epicgames.com"},
-		"ut2004":        {"not yet: needs Epic's master", 1, []uint16{7778}, 0, "", "ut2004master1.epicgames.com"},
+		"ut2":           {"works", 1, []uint16{7758}, 0, "ut2003master1.epicgames.com", ""},
+		"ut2004":        {"works", 1, []uint16{7778}, 0, "ut2004master1.epicgames.com ut2004master2.epicgames.com", ""},
 		"ut3pc":         {"works", 1, nil, 0, "", ""},
 		"halor":         {"works", 1, []uint16{2302}, 2, "s1.master.hosthpc.com s1.ms01.hosthpc.com natneg1.hosthpc.com natneg2.hosthpc.com halor.master.gamespy.com", ""},
 		"halom":         {"works", 1, []uint16{2302}, 0, "s1.master.hosthpc.com", ""},
@@ -66,9 +66,9 @@ func TestKnownGames(t *testing.T) {
 		"anno1701":      {"works", 1, nil, 0, "", ""},
 		"ccgenerals":    {"works", 1, nil, 13, "servserv.generals.ea.com launch.gamespyarcade.com www.gamespy.com", ""},
 		"ccgenzh":       {"works", 1, nil, 15, "servserv.generals.ea.com launch.gamespyarcade.com www.gamespy.com", ""},
-		"cc3tibwars":    {"not yet: needs EA's sign-in", 1, nil, 32, "", ""},
-		"redalert3pc":   {"not yet: needs EA's sign-in", 1, nil, 45, "", ""},
-		"lotrbme2r":     {"not yet: needs EA's sign-in", 1, nil, 12, "servserv.generals.ea.com", ""},
+		"cc3tibwars":    {"not yet: needs EA's sign-in", 1, nil, 32, "servserv.generals.ea.com", "cnc3-pc.fesl.ea.com"},
+		"redalert3pc":   {"not yet: needs EA's sign-in", 1, nil, 45, "servserv.generals.ea.com", "cncra3-pc.fesl.ea.com"},
+		"lotrbme2r":     {"not yet: needs EA's sign-in", 1, nil, 12, "servserv.generals.ea.com", "bfme2.fesl.ea.com"},
 		"aoe2":          {"not known", 1, nil, 0, "", ""},
 		"swbfrontpc":    {"works", 1, []uint16{3658}, 0, "", ""},
 		"swbfront2pc":   {"works", 1, []uint16{3658}, 0, "", ""},
@@ -102,7 +102,20 @@ func TestKnownGames(t *testing.T) {
 		"thps6pc":       {"works", 1, []uint16{5153}, 1, "", ""},
 		"dsiege2":       {"works", 1, nil, 46, "", ""},
 		"titanquest":    {"works", 1, nil, 0, "", ""},
-		"aarts":         {"not yet: needs its list of official maps", 1, nil, 2, "", ""},
+		"aarts":         {"not yet: needs its list of official maps", 1, []uint16{8850}, 2, "", ""},
+		"u2xmp":         {"works", 1, nil, 0, "", ""},
+		"civ4colpc":     {"works", 17, nil, 0, "gmtest.master.gamespy.com gamespy.com", ""},
+		"cc3kw":         {"not yet: needs EA's sign-in", 1, nil, 4, "", "cnc3-ep1-pc.fesl.ea.com"},
+		"lotrbme":       {"not yet: needs EA's sign-in", 1, nil, 20, "", "bfme.fesl.ea.com"},
+		"lotrbme2wk":    {"not yet: needs EA's sign-in", 1, nil, 12, "", "bfme2-ep1-pc.fesl.ea.com"},
+		"prey":          {"works", 1, []uint16{27719}, 0, "idnet.ua-corp.com", ""},
+		"callofduty":    {"works", 1, []uint16{28960}, 4, "codmaster.activision.com", ""},
+		"callofdutyuo":  {"works", 1, []uint16{28960}, 0, "coduomaster.activision.com", ""},
+		"callofduty4":   {"works", 1, []uint16{28960}, 0, "cod4master.activision.com", ""},
+		"jk2":           {"works", 1, nil, 0, "masterjk2.ravensoft.com", ""},
+		"jk3":           {"works", 1, []uint16{29070}, 0, "masterjk3.ravensoft.com", ""},
+		"sof2":          {"works", 1, nil, 0, "master.sof2.ravensoft.com", ""},
+		"whammer40000":  {"works", 1, nil, 10, "thq.vo.llnwd.net motd.gamespy.com", ""},
 		"srow2pc":       {"works", 1, nil, 0, "", ""},
 		"zandronum":     {"works", 1, nil, 0, "", ""},
 	} {

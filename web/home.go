@@ -38,6 +38,8 @@ type running struct {
 	Zandronum string // port of the master for Zandronum, empty if it is off
 	Valve     string // port of the master in Valve's form, empty if it is off
 	Quake3    string // the same in Quake III's form
+	Unreal    string // the same in the form of Unreal Tournament 2004
+	IDTech4   string // the same in Doom 3's form
 }
 
 // runningOf sorts services by family. If none are known, those of GameSpy are
@@ -46,8 +48,12 @@ func runningOf(services []Service) running {
 	r := running{GameSpy: services == nil, SignIn: services == nil}
 	for _, svc := range services {
 		switch svc.Name {
-		case "qr2", "serverbrowse", "legacylist", "natneg", "gpsp":
+		case "qr2", "serverbrowse", "legacylist", "natneg", "gpsp", "codmaster", "nwmaster":
 			r.GameSpy = true
+		case "utmaster":
+			r.GameSpy, r.Unreal = true, svc.portNumber()
+		case "idmaster":
+			r.GameSpy, r.IDTech4 = true, svc.portNumber()
 		case "gpcm":
 			r.GameSpy, r.SignIn = true, true
 		case "dns":

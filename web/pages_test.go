@@ -87,6 +87,15 @@ func TestPagesByServices(t *testing.T) {
 	webtest.WantParts(t, "home of a Quake 3 master", home, "sv_master1 192.168.1.5:27951", "dedicated 2")
 	webtest.WantNoParts(t, "home of a Quake 3 master", home, "hosts file", "setmaster")
 
+	f = only(Service{"utmaster", "Unreal Tournament server lists", "TCP 28902"}, Service{"idmaster", "Doom 3, Quake 4 and Prey server lists", "UDP 27651"})
+	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
+	webtest.WantParts(t, "home of masters of studios", home, "hosts file", "net_master0 192.168.1.5:27651", "MasterServerList=(Address=\"192.168.1.5\",Port=28902)")
+	for _, name := range []string{"codmaster", "nwmaster"} {
+		f = only(Service{name, "Server lists", "UDP 20510"})
+		webtest.WantParts(t, "home of "+name, f.Page("/connect"), "hosts file", "<option")
+		webtest.WantNoParts(t, "home of "+name, f.Page("/connect"), "net_master0", "MasterServerList")
+	}
+
 	f = only(Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
 	home = f.Page("/connect")
 	webtest.WantParts(t, "home without accounts", home, "hosts file", "<option")
