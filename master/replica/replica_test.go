@@ -145,6 +145,63 @@ func TestListIsCompleteOnAllNodes(t *testing.T) {
 	})
 }
 
+// Servers of all origins are the same on other nodes, those that join later too, when they
+// come, change and leave.
+func TestServersOfAllOrigins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, master.Limits{}, "a", "b")
+		time.Sleep(time.Second)
+		put := func(name string) (keys []master.Key) {
+			t.Helper()
+			for o := range master.Origin(master.Origins) {
+				s := sample(&decoder{registry: n.nodes["a"].Registry})
+				s.Key.Source, s.Public, s.Origin, s.Restored, s.Seen = address(int(o)), address(1000+int(o)), o, false, time.Now()
+				var r master.Report
+				r.Fill(n.nodes["a"].Registry, []string{"hostname", "queryport"}, []string{name, "7778"}, master.Grid{}, master.Grid{})
+				must(t, r.Into(&s))
+				must(t, n.nodes["a"].Put(s))
+				keys = append(keys, s.Key)
+			}
+			return keys
+		}
+		compare := func(node string, keys []master.Key) {
+			t.Helper()
+			for o, k := range keys {
+				here, _ := n.nodes["a"].Get(k)
+				there, ok := n.nodes[node].Find(here.Public)
+				if !ok {
+					t.Errorf("%s: %v is not on %s", master.Origin(o), k, node)
+					continue
+				}
+				want := *here
+				want.Node = "a"
+				if got := describe(there); got != describe(&want) || there.QueryProtocol() != here.QueryProtocol() || there.Joinable() != here.Joinable() {
+					t.Errorf("%s on %s:\n%s, want\n%s", master.Origin(o), node, got, describe(&want))
+				}
+			}
+		}
+		for _, name := range []string{"first", "second"} {
+			keys := put(name)
+			time.Sleep(200 * time.Millisecond)
+			compare("b", keys)
+		}
+		n.Start("c")
+		n.run("c")
+		time.Sleep(time.Second)
+		keys := put("third")
+		time.Sleep(200 * time.Millisecond)
+		compare("b", keys)
+		compare("c", keys)
+		for o, k := range keys {
+			n.nodes["a"].Remove(k)
+			time.Sleep(200 * time.Millisecond)
+			if n.nodes["c"].Len() != master.Origins-1-o {
+				t.Errorf("%s: left, and %d servers are on c", master.Origin(o), n.nodes["c"].Len())
+			}
+		}
+	})
+}
+
 func TestNodeThatJoinsGetsTheList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNet(t, master.Limits{}, "a", "b")
