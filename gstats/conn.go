@@ -26,7 +26,7 @@ const (
 	// maxFirst is the length of the longest message before the game has proved
 	// itself, in bytes, and maxFields what a message may have beside its data.
 	maxFirst  = 1 << 10
-	maxFields = 64 << 10
+	maxFields = 256 << 10
 	// messageTime is how long a message may take to arrive.
 	messageTime = 2 * time.Minute
 	// doubtTime is how long a message that seems to be cut waits for the rest.

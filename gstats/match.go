@@ -21,7 +21,7 @@ const (
 	// maxMatches is how many matches of a connection are remembered.
 	maxMatches = 64
 	// maxPairs is how many keys a report may have. More are left out.
-	maxPairs = 4096
+	maxPairs = 16384
 	// maxProofs is how many proofs of players of a report are checked.
 	maxProofs = 128
 )
