@@ -78,6 +78,7 @@ type Book struct {
 	store   storage.Stats
 	boards  func(game string) []games.Board
 	limits  atomic.Pointer[Limits]
+	taker   atomic.Pointer[Taker] // nil: there is none
 	metrics *metrics
 	run     uint64 // added to the numbers of connections, which begin again with the daemon
 }

@@ -35,8 +35,14 @@ type Snapshot struct {
 
 // Report stores the state of a match. If it is final, trusted and the first that
 // is, the results of its proved players are added to their scores in the same
-// step. The error is ErrTooLarge for a snapshot over the limit of its size.
+// step. The error is ErrTooLarge for a snapshot over the limit of its size. A snapshot
+// that a Taker takes is left to it.
 func (b *Book) Report(ctx context.Context, s Snapshot) error {
+	if t := b.taker.Load(); t != nil {
+		if taken, err := (*t)(ctx, &s); taken {
+			return err
+		}
+	}
 	limits := b.Limits()
 	if s.At.IsZero() {
 		s.At = time.Now()
@@ -63,6 +69,13 @@ func (b *Book) Report(ctx context.Context, s Snapshot) error {
 	b.metrics.reported(result, err)
 	return err
 }
+
+// Taker stores the snapshots of a game that has more to keep than boards. taken is
+// false for those that it leaves to the Book.
+type Taker func(ctx context.Context, s *Snapshot) (taken bool, err error)
+
+// SetTaker sets the Taker, of which there is one.
+func (b *Book) SetTaker(t Taker) { b.taker.Store(&t) }
 
 // player is a player of a match whose profile was proved.
 type player struct {
