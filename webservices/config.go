@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/bfhq"
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/gamefiles"
 	"github.com/respawnd/respawnd/webservices/motd"
@@ -58,6 +59,7 @@ type Config struct {
 	competition.MatchConfig
 	motd.NewsConfig
 	gamefiles.FilesConfig
+	bfhq.PagesConfig
 }
 
 // The modes of Config.RSAMode.

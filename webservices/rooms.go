@@ -8,6 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/bfhq"
 	"github.com/respawnd/respawnd/webservices/commerce"
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/gamefiles"
@@ -49,7 +50,21 @@ func rooms(o *Options) ([]room, error) {
 	if o.News != nil {
 		all = append(all, newsRoom(o))
 	}
+	if o.Stats != nil {
+		all = append(all, playerPagesRoom(o))
+	}
 	return append(all, gameFileRoom(o)), nil
+}
+
+// playerPagesRoom makes the room for the pages of players, which gets the reports of the
+// statistics service.
+func playerPagesRoom(o *Options) room {
+	r := bfhq.New(bfhq.Options{
+		Config: o.Config.PagesConfig, Games: o.Games, Store: o.Store, Nick: o.Accounts.ProfileByUniqueNick, Limits: o.Stats.Limits,
+		SignedIn: o.SignedIn, Service: name, Verdicts: o.Verdicts, Log: o.Log, Registerer: o.Registerer,
+	})
+	o.Stats.SetTaker(r.Take)
+	return room{find: r.Find, names: bfhq.Names(), run: r.Serve, reload: func(c *Config) { r.Reload(c.PagesConfig) }}
 }
 
 // gameFileRoom makes the room for what games load, as the catalogue has it.

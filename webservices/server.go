@@ -19,9 +19,11 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/bfhq"
 	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/ssl3"
 )
@@ -42,6 +44,7 @@ const name = "webservices"
 // Store is the part of the store that the rooms use.
 type Store interface {
 	auth.Store
+	bfhq.Store
 	storage.Matches
 }
 
@@ -62,6 +65,7 @@ type Options struct {
 	Tickets  sake.Tickets          // required with Records
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
+	Stats    *stats.Book // what the statistics service keeps; nil: there are no pages of players
 	Cluster  cluster.Bus // other nodes; nil: none
 	// Served returns whether games can use a service here; nil: they cannot.
 	Served func(games.Service) games.Served

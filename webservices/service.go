@@ -26,7 +26,7 @@ func (c *Config) Describe() service.Descriptor {
 // check reads the service key and checks texts. A missing file in the data folder is made later; one
 // that this user cannot read may be readable by the user that runs the daemon.
 func (c *Config) check(dataDir string, _ service.Moment) error {
-	if err := errors.Join(c.CheckNews(), c.CheckFiles()); err != nil {
+	if err := errors.Join(c.CheckNews(), c.CheckFiles(), c.CheckPages()); err != nil {
 		return err
 	}
 	_, err := auth.ReadKey(c.KeyPath(dataDir))
@@ -63,7 +63,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	s, err := New(Options{
 		Config: *c, Key: key, Accounts: env.Accounts, Store: env.Store, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
 		Files: env.Files, News: env.News, Records: env.Store, Tickets: env.Accounts, SignedIn: env.Hub.SignedInFrom,
-		Cluster: env.Cluster, Served: env.Served,
+		Stats: env.Stats, Cluster: env.Cluster, Served: env.Served,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	if err != nil {

@@ -116,6 +116,7 @@ var ranks = map[string]int{
 	"webservices/sake":        3,
 	"webservices/ssl3":        3,
 
+	"webservices/bfhq":      4,
 	"webservices/gamefiles": 4,
 	"webservices/motd":      4,
 	"webservices/sakefiles": 4,

@@ -33,11 +33,12 @@ const (
 	FileMotdUTF16 FileKind = "motd_utf16" // the same in UTF-16, low byte first
 	FileServServ  FileKind = "servserv"   // by the end of the path: config.txt and MOTD of EA's games, else a line feed
 	FileRoomPairs FileKind = "room_pairs" // the group rooms of the game as a table in Lua
+	FileBFHQ      FileKind = "bfhq"       // by the end of the path: the pages of Battlefield 2's players, and its servers' rounds
 )
 
 // FileKinds returns all kinds.
 func FileKinds() []FileKind {
-	return []FileKind{FileText, FileMotd, FileMotdUTF16, FileServServ, FileRoomPairs}
+	return []FileKind{FileText, FileMotd, FileMotdUTF16, FileServServ, FileRoomPairs, FileBFHQ}
 }
 
 // Bounds of File.

@@ -127,7 +127,7 @@ func change(t *testing.T, name string) string {
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers", "dns.allow":
+	case "net.trusted", "web.trusted_proxies", "webservices.snapshot_servers", "zanmaster.allow_servers", "zanmaster.allow_launchers", "dns.allow":
 		return "192.0.2.0/24"
 	case "ssq.password":
 		return "correct-horse"
@@ -177,6 +177,8 @@ func change(t *testing.T, name string) string {
 		return `[{title: Rules, url: "https://example.org/rules"}]`
 	case "webservices.manglers", "webservices.ping_servers":
 		return "mangler1.example.org"
+	case "webservices.unlocks":
+		return "all"
 	case "webservices.ladders":
 		return "<Ladders>"
 	case "webservices.patches":

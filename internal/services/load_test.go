@@ -302,6 +302,7 @@ func TestRareChoicesAreWarnedAbout(t *testing.T) {
 		"no admin":                   {map[string]string{"admin.listen": ""}, ""},
 		"everybody trusted":          {map[string]string{"net.trusted": "10.0.0.0/8,0.0.0.0/0"}, "net.trusted: "},
 		"everybody is a proxy":       {map[string]string{"web.trusted_proxies": "::/0"}, "web.trusted_proxies: "},
+		"everybody sends rounds":     {map[string]string{"webservices.snapshot_servers": "0.0.0.0/0"}, "webservices.snapshot_servers: "},
 		"streams of an address":      {map[string]string{"web.max_streams": "63"}, "web.max_streams_per_addr: "},
 		"web connections":            {map[string]string{"web.max_conns": "255"}, "web.max_per_addr: "},
 		"per address over network":   {map[string]string{"master.max_per_addr": "4097"}, "master.max_per_addr: "},

@@ -23,6 +23,11 @@ func (c *Config) Warnings() []string {
 			note("web.trusted_proxies: %s is everybody, so every visitor may say that he has another address", p)
 		}
 	}
+	for _, p := range c.WebServices.SnapshotServers {
+		if p.Bits() == 0 {
+			note("webservices.snapshot_servers: %s is everybody, so everybody may change the totals of players", p)
+		}
+	}
 	for _, pair := range []struct {
 		small, large string
 		tooLarge     bool

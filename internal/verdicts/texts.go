@@ -426,6 +426,22 @@ var texts = [...]text{
 		Cause:  "the game searched for a quick match in words that cannot be read",
 		Advice: "The log at level debug has them: report them to the makers of this program.",
 	}},
+	RoundCounted: {code: "round counted", message: "round of a game server counted", Explanation: Explanation{
+		Cause: "the game server sent the results of a round, which are in the totals of its players",
+		Good:  true,
+	}},
+	RoundNotListed: {code: "round refused: server not listed", message: "round of a game server refused: not listed", Explanation: Explanation{
+		Cause:  "a game server sent the results of a round, but rounds of its address do not count",
+		Advice: "If it is your server, or one that you trust, add its address to webservices.snapshot_servers.",
+	}},
+	RoundRefused: {code: "round refused", message: "round of a game server refused", Explanation: Explanation{
+		Cause:  "a game server sent the results of a round, which could not be read or stored",
+		Advice: "The server keeps the list on its disk, from where it can be sent again. If it is refused each time, report the scripts of the server to the makers of this program.",
+	}},
+	UnlockUnproved: {code: "choice refused: not signed in", message: "choice of a weapon refused: not signed in", Explanation: Explanation{
+		Cause:  "a weapon was to be chosen for a player who is not signed in from this address",
+		Advice: "Sign in with the game first, from the same address.",
+	}},
 	PortSame: {code: "port kept", message: "NAT helper: port kept", debug: true, Explanation: Explanation{
 		Cause: "the game asked how its port looks from outside, and the router of the player had not changed it",
 		Good:  true,

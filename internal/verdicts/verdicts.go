@@ -115,6 +115,10 @@ const (
 	QuickWaiting
 	QuickMatched
 	QuickRefused
+	RoundCounted
+	RoundNotListed
+	RoundRefused
+	UnlockUnproved
 )
 
 // OnReach reports whether v says how a listed server is reached.

@@ -1,0 +1,40 @@
+// Package bfhq is the room of package webservices for the pages of Battlefield 2: what the
+// game shows of a player (BFHQ), what its servers ask about one who joins, and the results of
+// rounds that its servers send. Which game has such pages, and below which path, is in the
+// catalogue: games.FileBFHQ.
+//
+// # Pages
+//
+// A page is text: lines that end with a line feed, fields that are separated by a tab.
+//
+//	O                          or E, or E and the number of an error
+//	H  pid   nick    asof      the names of columns
+//	D  1001  Tester  1700000000
+//	H  ...                     further tables
+//	$  73  $                   characters before this line, without tabs and line feeds
+//
+// The last line has no line feed. See Answer.
+//
+// # Rounds
+//
+// At the end of a round a server sends what each player did, as a list of keys and values in
+// which keys repeat:
+//
+//	POST /ASP/bf2statistics.php
+//	PREFIX\SERVER NAME\gameport\16567\...\mapstart\1700000000.0\mapend\1700001800.5\...
+//	\pID_0\1001\name_0\Tester\...\mvns_0\1002\mvks_0\3\mvns_0\1003\mvks_0\1\...\EOF\1
+//
+// The number in a key is that of the player, with holes. Names are not escaped, see
+// ParseSnapshot. The same list may come through the statistics service (stats.Snapshot), where
+// its rounds count as those that come here. Only servers in webservices.snapshot_servers are
+// believed: nothing in a round is signed.
+//
+// # What is kept
+//
+// A round is kept as a storage.Report under the number of the round, in the same step as the
+// scores on the boards. That step happens once for a round, however often and through whichever
+// node it is sent. After it the server is answered; then the totals of each player change: a
+// storage.StatBlock of kind StatPublicRead with index 0, see Record. It has the numbers of the
+// last rounds of the player, so that none counts twice. Totals that a crash left out are made up
+// for at the next start from the reports.
+package bfhq

@@ -1,0 +1,307 @@
+package bfhq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Bounds of the work behind answers.
+const (
+	maxWaiting  = 64              // rounds that wait for their totals
+	retryAfter  = 5 * time.Second // when the store is not available
+	makeUpSince = 24 * time.Hour  // how old a round may be whose totals a start completes
+)
+
+// errAlready ends the edit of totals that need no change.
+var errAlready = errors.New("nothing to change")
+
+// counted is a round whose players' totals are to change.
+type counted struct {
+	game  *games.Game
+	round *Round
+}
+
+// blockOf returns where the totals of a player are.
+func blockOf(game string, id storage.ProfileID) storage.StatBlockID {
+	return storage.StatBlockID{Game: game, Profile: id, Kind: storage.StatPublicRead}
+}
+
+// read returns the totals of a player, empty ones if there are none.
+func (r *Room) read(ctx context.Context, game string, id storage.ProfileID) (*Record, error) {
+	b, err := r.opt.Store.GetStatBlock(ctx, blockOf(game, id))
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return nil, err
+	}
+	return parseRecord(b.Data)
+}
+
+// edit changes the totals of a player. If change returns errAlready nothing is written.
+func (r *Room) edit(ctx context.Context, game string, id storage.ProfileID, change func(*Record) error) error {
+	_, err := r.opt.Store.EditStatBlock(ctx, blockOf(game, id), storage.MaxStatBytes, time.Now(), func(old []byte) ([]byte, error) {
+		record, err := parseRecord(old)
+		if err == nil {
+			err = change(record)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return record.appendTo(nil), nil
+	})
+	return err
+}
+
+// nickOf returns the name of a profile in a game.
+func nickOf(g *games.Game, p *storage.Profile) string {
+	if nick := p.UniqueNickIn(g.UniqueNicks()); nick != "" {
+		return nick
+	}
+	return p.Nick
+}
+
+// count stores a round, once, and leaves the totals of its players to the goroutine of Serve.
+// repeated reports that it was stored before.
+func (r *Room) count(ctx context.Context, g *games.Game, round *Round) (repeated bool, err error) {
+	credits, err := r.admit(ctx, g, round)
+	if err != nil {
+		return false, err
+	}
+	now := time.Now()
+	report := storage.Report{
+		Game: g.Name, Conn: round.ID, Server: round.Server, Started: now, Updated: now, Done: true, Trusted: true, Pairs: round.kept(),
+	}
+	if at := round.Start; at.Before(now) && now.Sub(at) < makeUpSince {
+		report.Started = at
+	}
+	for _, p := range round.Players {
+		if p.Counts {
+			report.Profiles = append(report.Profiles, p.Profile)
+		}
+	}
+	if len(report.Pairs) > storage.MaxReportPairs || len(credits) > storage.MaxCredits {
+		return false, errPlayers
+	}
+	limits := r.opt.Limits()
+	result, err := r.opt.Store.PutReport(ctx, report, credits, storage.ReportLimits{PerGame: limits.KeepGames, Bytes: limits.KeepBytes})
+	if err != nil {
+		return false, err
+	}
+	select {
+	case r.waiting <- counted{g, round}:
+	case <-ctx.Done(): // the next start makes up for it
+	}
+	return !result.Stored, nil
+}
+
+// admit decides for which players of a round it counts, and returns what they get on boards.
+func (r *Room) admit(ctx context.Context, g *games.Game, round *Round) (credits []storage.Credit, err error) {
+	for _, p := range round.Players {
+		why := playerRobot
+		if !p.Robot {
+			if why, err = r.admits(ctx, g, round, p); err != nil {
+				return nil, err
+			}
+		}
+		p.Counts = why == playerCounted || why == playerRepeated
+		if why == playerCounted {
+			credits = append(credits, creditsOf(g.Name, round, p, time.Now())...)
+			continue // counted with its totals
+		}
+		r.metrics.players.WithLabelValues(why).Inc()
+	}
+	return credits, nil
+}
+
+// admits returns what becomes of a player of a round.
+func (r *Room) admits(ctx context.Context, g *games.Game, round *Round, p *Participant) (why string, err error) {
+	profile, err := r.opt.Store.GetProfile(ctx, p.Profile)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return playerUnknown, nil
+	case err != nil:
+		return "", err
+	case !p.named(nickOf(g, &profile)):
+		return playerOther, nil
+	}
+	record, err := r.read(ctx, g.Name, p.Profile)
+	if errors.Is(err, errRecord) {
+		r.troubled(ctx, fmt.Errorf("profile %d: %w", p.Profile, err))
+		return playerFailed, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	switch known, old := record.counted(round.Mark); {
+	case known:
+		return playerRepeated, nil
+	case old:
+		return playerOld, nil
+	}
+	return playerCounted, nil
+}
+
+// apply changes the totals of the players of a round. Until the store is available again it
+// waits.
+func (r *Room) apply(ctx context.Context, c counted) {
+	for _, p := range c.round.Players {
+		for p.Counts {
+			err := r.applyTo(ctx, c, p)
+			if ctx.Err() != nil {
+				return // the next start makes up for it
+			}
+			if !errors.Is(err, storage.ErrUnavailable) {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(retryAfter):
+			}
+		}
+	}
+}
+
+// applyTo changes the totals of a player.
+func (r *Room) applyTo(ctx context.Context, c counted, p *Participant) error {
+	now := time.Now().Unix()
+	err := r.edit(ctx, c.game.Name, p.Profile, func(record *Record) error {
+		if known, old := record.counted(c.round.Mark); known || old {
+			return errAlready
+		}
+		record.addRound(c.round, p, now)
+		return nil
+	})
+	switch {
+	case err == nil:
+		r.metrics.players.WithLabelValues(playerCounted).Inc()
+	case errors.Is(err, errAlready):
+	case errors.Is(err, storage.ErrNotFound):
+		r.metrics.players.WithLabelValues(playerUnknown).Inc() // deleted a moment ago
+	default:
+		r.metrics.players.WithLabelValues(playerFailed).Inc()
+		r.troubled(ctx, fmt.Errorf("profile %d: %w", p.Profile, err))
+	}
+	return err
+}
+
+// Serve changes totals until ctx ends. It begins with those that an earlier run left out.
+func (r *Room) Serve(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	r.makeUp(ctx)
+	r.sweep(ctx, time.Now())
+	for {
+		select {
+		case c := <-r.waiting:
+			r.apply(ctx, c)
+		case now := <-ticker.C:
+			r.sweep(ctx, now)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// makeUp changes the totals that the rounds of the last day lack.
+func (r *Room) makeUp(ctx context.Context) {
+	since := time.Now().Add(-makeUpSince)
+	for _, g := range r.games() {
+		for report, err := range r.opt.Store.Reports(ctx, g.Name, 0) {
+			if err != nil && !errors.Is(err, storage.ErrDamaged) {
+				r.troubled(ctx, err)
+				break
+			}
+			if err == nil && report.Updated.Before(since) {
+				break
+			}
+			if err == nil && report.Done && report.Trusted {
+				r.makeUpFor(ctx, &g, &report)
+			}
+		}
+	}
+}
+
+// makeUpFor changes the totals that a round lacks, if the report is that of one.
+func (r *Room) makeUpFor(ctx context.Context, g *games.Game, report *storage.Report) {
+	pairs, err := stats.ParsePairs(report.Pairs)
+	if err != nil {
+		return
+	}
+	round, err := newRound(report.Server.Addr(), pairs)
+	if err != nil || round.ID != report.Conn {
+		return
+	}
+	for _, p := range round.Players {
+		p.Counts = slices.Contains(report.Profiles, p.Profile)
+	}
+	r.apply(ctx, counted{g, round})
+}
+
+// games returns the games that have pages.
+func (r *Room) games() (list []games.Game) {
+	for _, g := range r.opt.Games.All() {
+		if hasPages(&g) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// hasPages reports whether a game has pages.
+func hasPages(g *games.Game) bool {
+	return slices.ContainsFunc(g.Files, func(f games.File) bool { return f.Is == games.FileBFHQ })
+}
+
+// Take counts a final report of the statistics service as a round if it is about a game with
+// pages, from a server whose rounds count. taken is false for all others.
+func (r *Room) Take(ctx context.Context, s *stats.Snapshot) (taken bool, err error) {
+	g, ok := r.opt.Games.Lookup(s.Game)
+	if !ok || !hasPages(&g) || !s.Trusted || !r.config.Load().lists(s.Server.Addr()) {
+		return false, nil
+	}
+	if !s.Done {
+		return true, nil // nothing to count yet
+	}
+	round, err := newRound(s.Server.Addr().Unmap(), s.Pairs)
+	if err != nil {
+		r.metrics.rounds.WithLabelValues(resultOf(err)).Inc()
+		return false, nil // kept as any other report
+	}
+	repeated, err := r.count(ctx, &g, round)
+	r.noteRound(round, repeated, err)
+	return true, err
+}
+
+// resultOf returns the metrics' name of a reason for which a round is refused.
+func resultOf(err error) string {
+	switch {
+	case errors.Is(err, errIncomplete):
+		return roundIncomplete
+	case errors.Is(err, errPlayers):
+		return roundTooLarge
+	case errors.Is(err, errSnapshot):
+		return roundMalformed
+	}
+	return roundFailed
+}
+
+// noteRound counts a round and logs it.
+func (r *Room) noteRound(round *Round, repeated bool, err error) {
+	result := roundCounted
+	switch {
+	case err != nil:
+		result = resultOf(err)
+	case repeated:
+		result = roundRepeated
+	}
+	r.metrics.rounds.WithLabelValues(result).Inc()
+	if err == nil {
+		r.opt.Log.Debug().Stringer("server", round.Server).Int("players", len(round.Players)).Bool("repeated", repeated).Msg("round of a game server")
+	}
+}

@@ -1,0 +1,113 @@
+package bfhq
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/fault"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// Store is the part of the store that the room uses.
+type Store interface {
+	storage.Stats
+	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
+}
+
+// Options are the parts of a Room. Config, Games, Store, Nick and Limits are required.
+type Options struct {
+	Config PagesConfig
+	Games  *games.Catalog
+	Store  Store
+	// Nick returns the profile with a unique nick, without regard to case.
+	Nick func(ctx context.Context, namespace int, nick string) (storage.Profile, error)
+	// Limits returns how many reports of rounds are kept.
+	Limits func() stats.Limits
+	// SignedIn reports whether a profile is signed in from an address; nil: none is.
+	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
+
+	Service    string        // name of the service in verdicts
+	Verdicts   *verdicts.Log // nil: nothing is noted
+	Log        zerolog.Logger
+	Registerer prometheus.Registerer // nil: nothing is registered
+}
+
+// Room answers requests for pages and counts rounds. All methods may be called concurrently.
+type Room struct {
+	opt     Options
+	config  atomic.Pointer[PagesConfig] // never nil
+	metrics *metrics
+	waiting chan counted
+	sizes   sizes
+	players directory
+	trouble netserve.Trouble
+}
+
+// New returns a room. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Room {
+	r := &Room{opt: opt, waiting: make(chan counted, maxWaiting)}
+	r.metrics = newMetrics(opt.Registerer, func() int { return len(r.waiting) })
+	r.Reload(opt.Config)
+	return r
+}
+
+// Reload applies a configuration.
+func (r *Room) Reload(c PagesConfig) { r.config.Store(&c) }
+
+// troubled logs a fault of the server.
+func (r *Room) troubled(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if untold, tell := r.trouble.Tell(time.Now()); tell {
+		fault.Log(r.opt.Log, err).Err(err).Int("lines_left_out", untold).Msg("pages of a game: the store failed")
+	}
+}
+
+// prefix begins the names of pages in metrics.
+const prefix = "bfhq."
+
+// Names returns the names of the room's pages, for metrics.
+func Names() []string {
+	names := []string{prefix + pageRound}
+	for name := range pages {
+		names = append(names, prefix+name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Find returns the page for a path on a host. ok is false if no game has it.
+func (r *Room) Find(host, path string) (page *soap.Page, game string, ok bool) {
+	of, f, ok := r.opt.Games.File(host, path)
+	if !ok || f.Is != games.FileBFHQ {
+		return nil, "", false
+	}
+	g, ok := r.opt.Games.Lookup(of[0])
+	if !ok {
+		return nil, "", false
+	}
+	file := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
+	if file == pageRound {
+		return &soap.Page{Name: prefix + file, MaxBody: maxSnapshot, Serve: r.serveRound(&g)}, g.Name, true
+	}
+	name, isPage := strings.CutSuffix(file, ".aspx")
+	answer, known := pages[name]
+	if !isPage || !known {
+		return nil, "", false
+	}
+	return &soap.Page{Name: prefix + name, MaxBody: maxForm, Serve: r.serve(&g, answer)}, g.Name, true
+}

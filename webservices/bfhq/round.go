@@ -1,0 +1,210 @@
+package bfhq
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Round is what a server reports at the end of a round.
+type Round struct {
+	Mark
+
+	Server    netip.AddrPort
+	Start     time.Time
+	Map, Mode int64 // -1: none of those that pages have
+	Winner    int64 // team; 0: none
+	Players   []*Participant
+	pairs     []stats.Pair
+}
+
+// Participant is a player of a round.
+type Participant struct {
+	Profile storage.ProfileID
+	Name    string // with a tag in front, if the player has one
+	Robot   bool
+	// Counts is set if the round counts for the player.
+	Counts bool
+
+	values  map[string]int64
+	awards  []Award // without time
+	victims []Foe
+	killers []Foe
+}
+
+// maxValue bounds what one round adds to a total.
+const maxValue = 10_000_000
+
+// number returns the whole number in a value, which may have a fraction; 0 if there is none.
+func number(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || math.IsNaN(f) {
+			return 0
+		}
+		n = int64(min(max(f, -maxValue), maxValue))
+	}
+	return min(max(n, -maxValue), maxValue)
+}
+
+// seconds returns the Unix time in a value, 0 if there is none.
+func seconds(s string) int64 {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f > 0 && f <= math.MaxUint32) {
+		return 0
+	}
+	return int64(f)
+}
+
+// newRound returns the round that a server reports.
+func newRound(server netip.Addr, pairs []stats.Pair) (*Round, error) {
+	m := stats.Decode(pairs)
+	if len(m.Players) > maxPlayers {
+		return nil, errPlayers
+	}
+	head := stats.Group{Pairs: m.Server}
+	start, end := seconds(head.Get("mapstart")), seconds(head.Get("mapend"))
+	if start == 0 || end < start {
+		return nil, errSnapshot
+	}
+	r := &Round{
+		Mark: Mark{roundID(server, &head), uint32(end)}, Start: time.Unix(start, 0), Map: -1, Mode: -1,
+		Winner: number(head.Get("win")), pairs: pairs,
+	}
+	port := number(head.Get("gameport"))
+	r.Server = netip.AddrPortFrom(server, uint16(min(max(port, 0), math.MaxUint16)))
+	if n := number(head.Get("mapid")); slices.Contains(maps, int(n)) {
+		r.Map = n
+	}
+	if n := number(head.Get("gm")); n >= 0 && n <= 2 {
+		r.Mode = n
+	}
+	by := make(map[storage.ProfileID]*Participant, len(m.Players))
+	for _, g := range m.Players {
+		p := newParticipant(&g)
+		switch {
+		case p == nil:
+		case by[p.Profile] != nil:
+			by[p.Profile].merge(p) // the player left and came back
+		default:
+			by[p.Profile] = p
+			r.Players = append(r.Players, p)
+		}
+	}
+	for _, p := range r.Players {
+		for _, v := range p.victims {
+			if victim := by[v.Profile]; victim != nil {
+				victim.killers = addFoe(victim.killers, p.Profile, v.Kills)
+			}
+		}
+	}
+	return r, nil
+}
+
+// roundID returns the number of a round: a hash of what it was, so that the same round has the
+// same number whenever, and through whichever service and node, it is sent.
+func roundID(server netip.Addr, head *stats.Group) uint64 {
+	h := sha256.New()
+	_, _ = h.Write([]byte(server.String()))
+	for _, key := range []string{"gameport", "mapid", "mapname", "mapstart"} {
+		_, _ = h.Write([]byte("\\" + key + "\\" + head.Get(key)))
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+// newParticipant returns a player of a round, nil for one without a profile.
+func newParticipant(g *stats.Group) *Participant {
+	id, err := strconv.ParseUint(g.Get("pID"), 10, 32)
+	if err != nil || id == 0 || id > storage.MaxAccountID {
+		return nil
+	}
+	p := &Participant{Profile: storage.ProfileID(id), values: make(map[string]int64, len(g.Pairs))}
+	victim := storage.ProfileID(0)
+	for _, pair := range g.Pairs {
+		n := number(pair.Value)
+		switch pair.Key {
+		case "name":
+			p.Name = strings.TrimSpace(pair.Value)
+		case "ai":
+			p.Robot = n != 0
+		case "mvns":
+			v, _ := strconv.ParseUint(pair.Value, 10, 32)
+			victim = storage.ProfileID(v)
+		case "mvks":
+			if victim != 0 && victim != p.Profile && len(p.victims) < maxPlayers {
+				p.victims = addFoe(p.victims, victim, n)
+			}
+			victim = 0
+		default:
+			if award, ok := awardKeys[pair.Key]; ok && n > 0 {
+				p.awards = append(p.awards, Award{ID: award, Level: int(n)})
+				continue
+			}
+			p.values[pair.Key] = n
+		}
+	}
+	return p
+}
+
+// merge adds a later part of the same round.
+func (p *Participant) merge(later *Participant) {
+	for key, n := range later.values {
+		switch key {
+		case "t", "a", "c", "rank":
+			p.values[key] = n
+		case "ks", "ds":
+			p.values[key] = max(p.values[key], n)
+		default:
+			p.values[key] += n
+		}
+	}
+	p.awards = append(p.awards, later.awards...)
+	for _, v := range later.victims {
+		p.victims = addFoe(p.victims, v.Profile, v.Kills)
+	}
+}
+
+// named reports whether the name of a player in a round is a nick, with a tag in front or
+// without.
+func (p *Participant) named(nick string) bool {
+	name := p.Name
+	if i := strings.LastIndexByte(name, ' '); i >= 0 {
+		name = name[i+1:]
+	}
+	return p.Name == "" || storage.Fold(name) == storage.Fold(nick) || storage.Fold(p.Name) == storage.Fold(nick)
+}
+
+// kept returns the pairs of a round without those of players that say nothing.
+func (r *Round) kept() []byte {
+	left := make([]stats.Pair, 0, len(r.pairs))
+	for _, p := range r.pairs {
+		if i := strings.LastIndexByte(p.Key, '_'); i > 0 && (p.Value == "" || p.Value == "0") {
+			switch p.Key[:i] {
+			case "a", "ss", "kills", "deaths": // 0 is not the same as missing
+			default:
+				continue
+			}
+		}
+		left = append(left, p)
+	}
+	return stats.AppendPairs(nil, left)
+}
+
+// value returns a value of the round itself.
+func (r *Round) value(key string) string {
+	for _, p := range r.pairs {
+		if p.Key == key {
+			return p.Value
+		}
+	}
+	return ""
+}
