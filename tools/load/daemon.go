@@ -60,6 +60,7 @@ func startDaemon(ctx context.Context, program, dir string, more ...string) (*chi
 	cmd.Env = os.Environ()
 	set("data_dir", filepath.Join(dir, "data"))
 	set("dns.enabled", "true")
+	set("webservices.snapshot_servers", "127.0.0.0/8")
 	for _, s := range services {
 		set(s+".listen", "127.0.0.1:0")
 	}

@@ -82,6 +82,7 @@ func rows() []row {
 		{"sake durable create", 64, openRecordWriter, accounts(64), []part{{1, refPost}}},
 		{"sake GetMyRecords, 10", 16, openRecordReader, accounts(16), []part{{1, refPost}}},
 		{"webservices match report", 64, openMatchPlayer, accounts(64), []part{{3, refPost}}},
+		{"webservices BFHQ page", 16, openSoldier, accounts(16), []part{{1, refPost}}},
 		{"gpsp look-up", 16, openSearcher, accounts(16), []part{{1, refConnect}}},
 		{"peerchat sign-on", 16, openLobbyVisitor, nil, []part{{1, refConnect}, {2, refTCP}}},
 		{"peerchat message to 200", 1, openHall, nil, []part{{1, refFan}}},
