@@ -21,6 +21,7 @@ func (c *Config) steps() []service.Step {
 		{Name: "webservices sign-in", Needs: []string{name}, Order: service.OrderAlone, Run: check},
 		{Name: "webservices SSL 3.0", Needs: []string{name, tlsListen}, Order: service.OrderAlone, Run: checkSecure},
 		{Name: "webservices files", Needs: []string{name}, Order: service.OrderAlone, Run: checkPages},
+		{Name: "webservices BFHQ", Needs: []string{name}, Order: service.OrderAlone, Run: checkPlayerPages},
 		{Name: "match report", Needs: []string{name}, Order: service.OrderPlayers, Lasting: true, Run: c.reportMatch},
 	}
 }

@@ -200,3 +200,29 @@ func TestBattlefieldServerNotListed(t *testing.T) {
 	}
 	d.stop()
 }
+
+// The nodes of a cluster have the same pages, and a round that both get counts once.
+func TestBattlefieldCluster(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 2, variable("webservices.snapshot_servers", listedHere))
+	a, b := &c.nodes[0].running, &c.nodes[1].running
+	ann := enlist(t, a, "Ann")
+	list := roundList(0, `\pID_0\`+ann.pid+`\name_0\Ann\t_0\1\rs_0\600`)
+	for _, d := range []*running{a, b} {
+		if answer := sendRound(t, d, list); !strings.Contains(answer, "\r\n\r\nO\n") {
+			t.Errorf("round: %q", answer)
+		}
+	}
+	ann.await(b, "scor", "600")
+	for _, d := range []*running{a, b} {
+		page := bfhqPage(t, d, "getleaderboard.aspx?type=score&id=overall")
+		if score, _ := page.Value("score"); score != "600" || ann.value(d, "scor") != "600" {
+			t.Errorf("score %s, totals %s; want 600", score, ann.value(d, "scor"))
+		}
+	}
+	_, text, _ := strings.Cut(askWeb(t, b, webHead("POST", "bf2web.gamespy.com", "/ASP/selectunlock.aspx?pid="+ann.pid+"&id=22", 0, "")), "\r\n\r\n")
+	weapons := bfhqPage(t, a, "getunlocksinfo.aspx?pid="+ann.pid)
+	if got := fmt.Sprint(weapons.Tables[2].Rows[1]); !strings.HasPrefix(text, "O\n") || got != "[22 s]" {
+		t.Errorf("choice %q, then %s", text, got)
+	}
+}

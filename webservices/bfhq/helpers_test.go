@@ -54,13 +54,25 @@ func newWorld(t testing.TB, edit func(*Options)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
+	return newWorldOn(t, s, edit)
+}
+
+// newWorldOn opens a world on a store that has no accounts.
+func newWorldOn(t testing.TB, s storage.Store, edit func(*Options)) *world {
+	t.Helper()
 	w := &world{t: t, store: s}
 	for i, nick := range testNicks {
 		p := storage.Profile{Nick: "profile " + nick, UniqueNicks: []storage.UniqueNick{{Namespace: 12, Nick: nick, Key: storage.Fold(nick)}}}
-		if nick == "Ann" {
+		switch nick {
+		case "Ann":
 			p.Country = "de"
+		case "Cid": // an account that was not made in the game
+			p.UniqueNicks[0].Namespace = 1
+		case "Ben":
+			p.UniqueNicks = append(p.UniqueNicks, storage.UniqueNick{Namespace: 1, Nick: "Benno", Key: "benno"})
 		}
-		if _, p, err = s.CreateUser(t.Context(), storage.User{Email: nick + "@example.com"}, p); err != nil || int(p.ID) != i+1 {
+		_, p, err := s.CreateUser(t.Context(), storage.User{Email: nick + "@example.com"}, p)
+		if err != nil || int(p.ID) != i+1 {
 			t.Fatal(p.ID, err)
 		}
 	}

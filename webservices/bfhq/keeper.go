@@ -1,6 +1,7 @@
 package bfhq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,12 +58,23 @@ func (r *Room) edit(ctx context.Context, game string, id storage.ProfileID, chan
 	return err
 }
 
-// nickOf returns the name of a profile in a game.
+// nickOf returns the name of a profile in a game: the unique nick of the game's namespace, or
+// that of accounts that were not made in the game.
 func nickOf(g *games.Game, p *storage.Profile) string {
-	if nick := p.UniqueNickIn(g.UniqueNicks()); nick != "" {
-		return nick
+	return cmp.Or(p.UniqueNickIn(g.UniqueNicks()), p.UniqueNickIn(games.DefaultNamespace), p.Nick)
+}
+
+// byNick returns the profile with a name in a game, or storage.ErrNotFound.
+func (r *Room) byNick(ctx context.Context, g *games.Game, nick string) (storage.Profile, error) {
+	p, err := r.opt.Nick(ctx, g.UniqueNicks(), nick)
+	if !errors.Is(err, storage.ErrNotFound) {
+		return p, err
 	}
-	return p.Nick
+	p, err = r.opt.Nick(ctx, games.DefaultNamespace, nick)
+	if err == nil && storage.Fold(nickOf(g, &p)) != storage.Fold(nick) {
+		err = storage.ErrNotFound // the player has another name in the game
+	}
+	return p, err
 }
 
 // count stores a round, once, and leaves the totals of its players to the goroutine of Serve.

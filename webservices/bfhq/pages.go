@@ -224,7 +224,7 @@ func (r *Room) playerID(ctx context.Context, q *request) (*Answer, error) {
 	if nick == "" {
 		return nil, errNoNick
 	}
-	p, err := r.opt.Nick(ctx, q.game.UniqueNicks(), nick)
+	p, err := r.byNick(ctx, q.game, nick)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, errNotFound
 	}

@@ -360,8 +360,13 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s: %v, want %s", query, got, want)
 		}
 	}
-	if got := w.value("getplayerid.aspx?nick=tester", "pid"); got != "1" {
-		t.Errorf("getplayerid: %s", got)
+	for nick, want := range map[string]string{"tester": "1", "CID": "4"} {
+		if got := w.value("getplayerid.aspx?nick="+nick, "pid"); got != want {
+			t.Errorf("getplayerid of %s: %s", nick, got)
+		}
+	}
+	if text := w.get("getplayerid.aspx?nick=Benno"); text[0] != 'E' {
+		t.Errorf("a name of other games: %q", text)
 	}
 }
 

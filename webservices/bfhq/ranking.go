@@ -261,7 +261,7 @@ func (r *Room) search(ctx context.Context, q *request) (*Answer, error) {
 
 // exactly returns the player with a name, if there is one.
 func (r *Room) exactly(ctx context.Context, q *request, nick string) ([]found, error) {
-	p, err := r.opt.Nick(ctx, q.game.UniqueNicks(), nick)
+	p, err := r.byNick(ctx, q.game, nick)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
