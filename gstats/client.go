@@ -135,6 +135,20 @@ func (c *Client) AuthenticatePlayer(ctx context.Context, id storage.ProfileID, p
 	return nil
 }
 
+// AuthenticateToken proves that a player has a token and the challenge that was issued with
+// it, and returns the profile.
+func (c *Client) AuthenticateToken(ctx context.Context, token, challenge string) (storage.ProfileID, error) {
+	m, err := c.askPlayer(ctx, `\authp\\authtoken\`+token+`\resp\`+Proof(challenge, c.Challenge))
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseUint(fieldOf(m, "pauthr"), 10, 31)
+	if err != nil || id == 0 {
+		return 0, &Refused{fieldOf(m, "errmsg")}
+	}
+	return storage.ProfileID(id), nil
+}
+
 // askPlayer is ask with a local id behind the request.
 func (c *Client) askPlayer(ctx context.Context, body string) (string, error) {
 	c.lid++

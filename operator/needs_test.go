@@ -14,7 +14,7 @@ import (
 func served(s games.Service) games.Served {
 	switch s {
 	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch",
-		"idmaster", "codmaster", "nwmaster", "utmaster":
+		"idmaster", "codmaster", "nwmaster", "utmaster", "nas":
 		return games.Running
 	}
 	return games.NotBuilt
@@ -79,8 +79,8 @@ func TestKnownGames(t *testing.T) {
 		"doom3":         {"works", 1, nil, 0, "idnet.ua-corp.com", ""},
 		"rtcw":          {"works", 1, nil, 0, "", ""},
 		"callofduty2":   {"works", 1, []uint16{28960}, 0, "cod2master.activision.com", ""},
-		"mariokartwii":  {"not yet: needs Nintendo's sign-in", 16, nil, 0, "gpcm.gs.nintendowifi.net mariokartwii.available.gs.nintendowifi.net mariokartwii.ms19.gs.nintendowifi.net", nintendo},
-		"mariokartds":   {"not yet: needs Nintendo's sign-in", 16, nil, 0, "mariokartds.master.gs.nintendowifi.net", nintendo},
+		"mariokartwii":  {"works", 16, nil, 0, "gpcm.gs.nintendowifi.net mariokartwii.available.gs.nintendowifi.net mariokartwii.ms19.gs.nintendowifi.net " + nintendo, ""},
+		"mariokartds":   {"works", 16, nil, 0, "mariokartds.master.gs.nintendowifi.net " + nintendo, ""},
 		"arma2pc":       {"works", 1, []uint16{2302}, 0, "", ""},
 		"stalkersc":     {"works", 1, []uint16{5447}, 0, "stalkersc.available.gamegsc.com stalkersc.available.gamespy.com", ""},
 		"stalkercoppc":  {"works", 1, nil, 0, "", ""},

@@ -262,7 +262,7 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 		standing := s.api.Standing(g)
 		v.Names, v.State, v.Standing, v.Missing = s.namesOf(g), standing.State, standing.String(), missingOf(standing)
 		base, _ := s.opt.Games.Base(g.Name)
-		v.Via, v.Others, v.Shared = clean.Text(g.Via), s.otherNames(g, base), base.SharedList
+		v.Via, v.Others, v.Shared = clean.Text(g.Means()), s.otherNames(g, base), base.SharedList
 		v.Boards = s.boards(ctx, g)
 		v.Matches = s.matches(ctx, g)
 		v.Records = s.records(ctx, g)

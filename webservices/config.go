@@ -8,6 +8,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/gamefiles"
 	"github.com/respawnd/respawnd/webservices/motd"
+	"github.com/respawnd/respawnd/webservices/nas"
 	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 )
@@ -60,6 +61,7 @@ type Config struct {
 	motd.NewsConfig
 	gamefiles.FilesConfig
 	bfhq.PagesConfig
+	nas.ConsoleConfig
 }
 
 // The modes of Config.RSAMode.

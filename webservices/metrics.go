@@ -36,6 +36,7 @@ func DropReasons() []string {
 type metrics struct {
 	requests *prometheus.CounterVec // request
 	unknown  *prometheus.CounterVec // host
+	repaired prometheus.Counter
 
 	handshakes *prometheus.CounterVec // outcome
 }
@@ -47,6 +48,7 @@ func newMetrics(reg prometheus.Registerer, requests, hosts []string, pending fun
 		requests: f.Counters("respawnd_webservices_requests_total", "Requests that were executed, by method or page.", "request", requests...),
 		unknown: f.Counters("respawnd_webservices_unknown_total", "Requests for hosts and paths that do not exist, by form of the host.",
 			"host", append(slices.Clone(hosts), otherHost)...),
+		repaired:   f.Counter("respawnd_webservices_repaired_total", "Host lines that were removed from requests because they came twice."),
 		handshakes: f.Counters("respawnd_webservices_handshakes_total", "Handshakes of SSL 3.0, by how they ended.", "outcome", outcomes()...),
 	}
 }

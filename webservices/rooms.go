@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/gamefiles"
 	"github.com/respawnd/respawnd/webservices/motd"
+	"github.com/respawnd/respawnd/webservices/nas"
 	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -53,6 +54,9 @@ func rooms(o *Options) ([]room, error) {
 	if o.Stats != nil {
 		all = append(all, playerPagesRoom(o))
 	}
+	if o.Config.NAS {
+		all = append(all, consoleRoom(o, signIn))
+	}
 	return append(all, gameFileRoom(o)), nil
 }
 
@@ -65,6 +69,16 @@ func playerPagesRoom(o *Options) room {
 	})
 	o.Stats.SetTaker(r.Take)
 	return room{find: r.Find, names: bfhq.Names(), run: r.Serve, reload: func(c *Config) { r.Reload(c.PagesConfig) }}
+}
+
+// consoleRoom makes the room for consoles of Nintendo. New accounts count like those of the
+// sign-in.
+func consoleRoom(o *Options, signIn *auth.Room) room {
+	r := nas.New(nas.Options{
+		Config: o.Config.ConsoleConfig, Accounts: o.Accounts, MayRegister: signIn.MayRegister, Service: name, Verdicts: o.Verdicts,
+		Log: o.Log, Registerer: o.Registerer,
+	})
+	return room{pages: r.Pages(), find: r.Find, names: nas.Names(), reload: func(c *Config) { r.Reload(c.ConsoleConfig) }}
 }
 
 // gameFileRoom makes the room for what games load, as the catalogue has it.

@@ -17,13 +17,17 @@ import (
 
 // steps are the steps of the self-test.
 func (c *Config) steps() []service.Step {
-	return []service.Step{
+	steps := []service.Step{
 		{Name: "webservices sign-in", Needs: []string{name}, Order: service.OrderAlone, Run: check},
 		{Name: "webservices SSL 3.0", Needs: []string{name, tlsListen}, Order: service.OrderAlone, Run: checkSecure},
 		{Name: "webservices files", Needs: []string{name}, Order: service.OrderAlone, Run: checkPages},
 		{Name: "webservices BFHQ", Needs: []string{name}, Order: service.OrderAlone, Run: checkPlayerPages},
 		{Name: "match report", Needs: []string{name}, Order: service.OrderPlayers, Lasting: true, Run: c.reportMatch},
 	}
+	if c.NAS {
+		steps = append(steps, service.Step{Name: "Nintendo's sign-in", Needs: []string{name}, Order: service.OrderPlayers, Lasting: true, Run: c.checkConsole})
+	}
+	return steps
 }
 
 // check signs in with a name that no player has, and a key that is not that of the

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/bfhq"
+	"github.com/respawnd/respawnd/webservices/onehost"
 	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/ssl3"
 )
@@ -100,7 +102,7 @@ func New(opt Options) (*Server, error) {
 
 // newServer is New with the rooms.
 func newServer(opt Options, all []room) *Server {
-	s := &Server{opt: opt, rooms: all, router: newRouter(all), hosts: append(games.HostPatterns(name), games.HostPatterns("race")...)}
+	s := &Server{opt: opt, rooms: all, router: newRouter(all), hosts: slices.Concat(games.HostPatterns(name), games.HostPatterns("race"), games.HostPatterns("nas"))}
 	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts, s.handshakes)
 	s.gate = netserve.NewGate(netserve.ConnOptions{
 		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.trusted,
@@ -161,7 +163,7 @@ func (s *Server) serveOn(ctx context.Context, ln net.Listener, opt netserve.Conn
 	}
 	hs.SetKeepAlivesEnabled(false)
 	opt.Gate, opt.Metrics, opt.Log = s.gate, s.opt.Metrics, s.opt.Log
-	err := netserve.ServeHTTPUntil(ctx, hs, ln, grace, opt)
+	err := netserve.ServeHTTPUntil(ctx, hs, onehost.NewListener(ln, s.metrics.repaired.Inc), grace, opt)
 	if err != nil {
 		return fmt.Errorf("serve web services on %s: %w", ln.Addr(), err)
 	}

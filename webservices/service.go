@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
@@ -18,6 +19,7 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Web services of games", Optional: true, Steps: c.steps(), Check: c.check,
+		Parts:      map[games.Service]bool{"nas": c.NAS},
 		Files:      func(dataDir string) map[string]string { return map[string]string{auth.KeyName: c.KeyPath(dataDir)} },
 		SharedKeys: map[string]string{auth.KeyName: "webservices.key_file"},
 	}
@@ -26,7 +28,7 @@ func (c *Config) Describe() service.Descriptor {
 // check reads the service key and checks texts. A missing file in the data folder is made later; one
 // that this user cannot read may be readable by the user that runs the daemon.
 func (c *Config) check(dataDir string, _ service.Moment) error {
-	if err := errors.Join(c.CheckNews(), c.CheckFiles(), c.CheckPages()); err != nil {
+	if err := errors.Join(c.CheckNews(), c.CheckFiles(), c.CheckPages(), c.CheckConsoles()); err != nil {
 		return err
 	}
 	_, err := auth.ReadKey(c.KeyPath(dataDir))

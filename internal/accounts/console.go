@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -18,6 +19,7 @@ const ConsoleDomain = "console.invalid"
 type ConsolePlayer struct {
 	Console            string // letters and digits, such as "ps3"
 	ID                 uint64 // of the player on the network of the console, not 0
+	Variant            string // what else tells accounts apart, of at most MaxVariant letters, digits and hyphens; may be empty
 	Nick               string
 	Partner, Namespace int
 	From               netip.Addr
@@ -25,8 +27,14 @@ type ConsolePlayer struct {
 	MayRegister func() bool
 }
 
-// email returns the address under which the account of a player is found.
-func (c *ConsolePlayer) email() string {
+// MaxVariant is the length of the longest ConsolePlayer.Variant.
+const MaxVariant = 17
+
+// Email returns the address under which the account of a player is found.
+func (c *ConsolePlayer) Email() string {
+	if c.Variant != "" {
+		return fmt.Sprintf("%s-%x-%s@%s", c.Console, c.ID, c.Variant, ConsoleDomain)
+	}
 	return fmt.Sprintf("%s-%016x@%s", c.Console, c.ID, ConsoleDomain)
 }
 
@@ -38,7 +46,7 @@ func (s *Service) Console(ctx context.Context, c ConsolePlayer) (p storage.Profi
 	if s.failures.refuses(c.From, 0, time.Now()) {
 		return p, false, ErrThrottled
 	}
-	if c.ID == 0 || c.Partner < 0 || c.Partner > storage.MaxAccountID || c.Namespace < 0 || c.Namespace > storage.MaxAccountID {
+	if c.ID == 0 || !validVariant(c.Variant) || c.Partner < 0 || c.Partner > storage.MaxAccountID || c.Namespace < 0 || c.Namespace > storage.MaxAccountID {
 		return p, false, ErrMalformed
 	}
 	if err := checkNick(c.Nick); err != nil {
@@ -61,9 +69,19 @@ func (s *Service) Console(ctx context.Context, c ConsolePlayer) (p storage.Profi
 	return p, false, storage.ErrConflict
 }
 
+// validVariant reports whether a text can be a ConsolePlayer.Variant.
+func validVariant(s string) bool {
+	for i := range len(s) {
+		if !isAlnum(s[i]) && s[i] != '-' {
+			return false
+		}
+	}
+	return len(s) <= MaxVariant
+}
+
 // consoleProfile returns the profile of a player, storage.ErrNotFound if there is none.
 func (s *Service) consoleProfile(ctx context.Context, c *ConsolePlayer) (p storage.Profile, err error) {
-	u, err := s.store.UserByEmail(ctx, c.Partner, c.email())
+	u, err := s.store.UserByEmail(ctx, c.Partner, c.Email())
 	switch {
 	case err != nil:
 		return p, err
@@ -87,7 +105,7 @@ func (s *Service) consoleProfile(ctx context.Context, c *ConsolePlayer) (p stora
 // allow that and no other profile has it.
 func (s *Service) makeConsole(ctx context.Context, c *ConsolePlayer) (storage.Profile, error) {
 	now := time.Now()
-	u := storage.User{Partner: c.Partner, Email: c.email(), Created: now}
+	u := storage.User{Partner: c.Partner, Email: c.Email(), Created: now}
 	p := storage.Profile{Nick: c.Nick, PublicMask: DefaultPublicMask, Created: now}
 	if checkUniqueNick(c.Namespace, c.Nick) == nil {
 		p.UniqueNicks = []storage.UniqueNick{s.uniqueNick(c.Namespace, c.Nick)}
@@ -103,4 +121,19 @@ func (s *Service) makeConsole(ctx context.Context, c *ConsolePlayer) (storage.Pr
 	s.metrics.registered.Inc()
 	s.log.Info().Uint32("user", uint32(made.ID)).Uint32("profile", uint32(out.ID)).Int("partner", u.Partner).Str("console", c.Console).Msg("account created")
 	return out, nil
+}
+
+// Consoles of Nintendo know their tokens by the first letters, and have room for short
+// challenges.
+const (
+	consoleToken     = "NDS"
+	consoleChallenge = 8 // letters and digits
+)
+
+// IssueConsoleToken is IssueToken in the form that consoles of Nintendo expect, valid for
+// DefaultTokenLife and for any number of sign-ins. The error is that of the store.
+func (s *Service) IssueConsoleToken(profile storage.ProfileID) (Token, error) {
+	now := time.Now()
+	t := Token{Value: consoleToken + randomText(), Challenge: rand.Text()[:consoleChallenge], Profile: profile, Expires: now.Add(DefaultTokenLife)}
+	return t, s.tokens.add(t.Value, grant{profile: profile, challenge: t.Challenge, expires: t.Expires}, now)
 }

@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"errors"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +53,8 @@ func TestConsole(t *testing.T) {
 		want error
 	}{
 		"no id":          {func() { bad.ID = 0 }, ErrMalformed},
+		"long variant":   {func() { bad.Variant = strings.Repeat("a", MaxVariant+1) }, ErrMalformed},
+		"bad variant":    {func() { bad.Variant = "a@b" }, ErrMalformed},
 		"no nick":        {func() { bad.Nick = "" }, ErrBadNick},
 		"backslash":      {func() { bad.Nick = `a\b` }, ErrBadNick},
 		"partner":        {func() { bad.Partner = -1 }, ErrMalformed},
@@ -64,7 +68,7 @@ func TestConsole(t *testing.T) {
 		}
 	}
 
-	u, err := s.store.UserByEmail(t.Context(), 19, ann.email())
+	u, err := s.store.UserByEmail(t.Context(), 19, ann.Email())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +84,51 @@ func TestConsole(t *testing.T) {
 func TestConsoleOfPasswordAccount(t *testing.T) {
 	s := open(t, Options{})
 	c := ConsolePlayer{Console: "ps3", ID: 7, Nick: "Eve", From: home()}
-	register(t, s, Registration{Email: c.email(), Nick: "Eve", Password: "rosebud", From: elsewhere()})
+	register(t, s, Registration{Email: c.Email(), Nick: "Eve", Password: "rosebud", From: elsewhere()})
 	if _, made, err := s.Console(t.Context(), c); !errors.Is(err, ErrBadTicket) || made {
 		t.Errorf("Console() = %v, want ErrBadTicket", err)
+	}
+}
+
+// TestConsoleVariant has accounts of one player of a console that a variant tells apart, and
+// the longest of their addresses.
+func TestConsoleVariant(t *testing.T) {
+	s := open(t, Options{})
+	c := ConsolePlayer{Console: "nds", ID: 1<<43 - 1, Nick: "Ann", From: home()}
+	ids := make(map[storage.ProfileID]bool)
+	for _, variant := range []string{"", "rmcj", "rmcj-0123abcd", strings.Repeat("a", MaxVariant)} {
+		c.Variant = variant
+		p, made, err := s.Console(t.Context(), c)
+		if err != nil || !made || ids[p.ID] {
+			t.Errorf("Console() for variant %q = %+v, %v, %v", variant, p, made, err)
+		}
+		ids[p.ID] = true
+		if again, made, err := s.Console(t.Context(), c); again.ID != p.ID || made || err != nil {
+			t.Errorf("once more: profile %d, %v, %v, want %d", again.ID, made, err, p.ID)
+		}
+	}
+	if c.ID = math.MaxUint64; len(c.Email()) <= storage.MaxEmail {
+		t.Errorf("the address %q fits, so MaxVariant may be longer", c.Email())
+	}
+}
+
+func TestConsoleToken(t *testing.T) {
+	s := open(t, Options{})
+	p := register(t, s, alice())
+	token, err := s.IssueConsoleToken(p.ID)
+	if err != nil || !strings.HasPrefix(token.Value, "NDS") || len(token.Challenge) != 8 {
+		t.Fatalf("IssueConsoleToken() = %+v, %v", token, err)
+	}
+	for range 2 { // it is not used up
+		l, err := s.CheckProof(t.Context(), Proof{Token: token.Value, Digest: token.Challenge, Namespace: 1, From: home()})
+		if err != nil || l.Profile.ID != p.ID {
+			t.Errorf("CheckProof() = %+v, %v, want profile %d", l, err, p.ID)
+		}
+	}
+	if _, err := s.CheckProof(t.Context(), Proof{Token: token.Value, Digest: "ABCDEFGH", From: home()}); !errors.Is(err, ErrBadPassword) {
+		t.Errorf("with another challenge: %v", err)
+	}
+	if _, err := s.CheckStatsProof(t.Context(), StatsProof{Token: token.Value, Challenge: "x", Response: secretOf(token.Challenge + "x"), From: home()}); err != nil {
+		t.Errorf("CheckStatsProof() = %v", err)
 	}
 }

@@ -56,6 +56,7 @@ var ranks = map[string]int{
 	"webservices/commerce": 1,
 	"webservices/soap":     0,
 	"webservices/query":    0,
+	"webservices/onehost":  0,
 
 	"internal/a2s":           1,
 	"internal/binpatch":      1,
@@ -119,6 +120,7 @@ var ranks = map[string]int{
 	"webservices/bfhq":      4,
 	"webservices/gamefiles": 4,
 	"webservices/motd":      4,
+	"webservices/nas":       4,
 	"webservices/sakefiles": 4,
 
 	"internal/service": 4,

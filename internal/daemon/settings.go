@@ -138,11 +138,18 @@ func (s *settings) names(catalog *games.Catalog) (*games.Names, error) {
 
 // served returns whether games can use a service.
 func (s *settings) served(name games.Service) games.Served {
-	i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Name == string(name) })
+	on := true
+	i := slices.IndexFunc(s.entries, func(e Entry) bool {
+		part, contains := e.Parts[name]
+		if contains {
+			on = part
+		}
+		return contains || e.Name == string(name)
+	})
 	switch {
 	case i < 0:
 		return games.NotBuilt
-	case s.entries[i].On:
+	case s.entries[i].On && on:
 		return games.Running
 	default:
 		return games.SwitchedOff

@@ -14,30 +14,34 @@ type Service string
 var services = []struct {
 	name  Service
 	words string
+	via   string // what players must do beside DNS; empty: nothing
 }{
-	{"qr2", "server registration"},
-	{"serverbrowse", "server lists"},
-	{"legacylist", "old server lists"},
-	{"gpcm", "sign-in"},
-	{"gpsp", "account search"},
-	{"natneg", "NAT negotiation"},
-	{"cdkey", "CD key checks"},
-	{"gstats", "statistics"},
-	{"peerchat", "chat"},
-	{"webservices", "web services"},
-	{"zanmaster", "the Zandronum master"},
-	{"valvemaster", "the Valve-style master"},
-	{"q3master", "the Quake 3 master"},
-	{"idmaster", "id Software's master"},
-	{"codmaster", "the Call of Duty master"},
-	{"utmaster", "Epic's master"},
-	{"nwmaster", "BioWare's account check"},
-	{"mangler", "EA's NAT helper"},
-	{"quickmatch", "quick matches"},
-	{"fesl", "EA's sign-in"},
-	{"maplist", "its list of official maps"},
-	{"nas", "Nintendo's sign-in"},
-	{"race", "race service of Nintendo"},
+	{name: "qr2", words: "server registration"},
+	{name: "serverbrowse", words: "server lists"},
+	{name: "legacylist", words: "old server lists"},
+	{name: "gpcm", words: "sign-in"},
+	{name: "gpsp", words: "account search"},
+	{name: "natneg", words: "NAT negotiation"},
+	{name: "cdkey", words: "CD key checks"},
+	{name: "gstats", words: "statistics"},
+	{name: "peerchat", words: "chat"},
+	{name: "webservices", words: "web services"},
+	{name: "zanmaster", words: "the Zandronum master"},
+	{name: "valvemaster", words: "the Valve-style master"},
+	{name: "q3master", words: "the Quake 3 master"},
+	{name: "idmaster", words: "id Software's master"},
+	{name: "codmaster", words: "the Call of Duty master"},
+	{name: "utmaster", words: "Epic's master"},
+	{name: "nwmaster", words: "BioWare's account check"},
+	{name: "mangler", words: "EA's NAT helper"},
+	{name: "quickmatch", words: "quick matches"},
+	{name: "fesl", words: "EA's sign-in"},
+	{name: "maplist", words: "its list of official maps"},
+	{
+		name: "nas", words: "Nintendo's sign-in",
+		via: "Set the DNS server of the console. Games that insist on a certificate of the maker of the console also need a patch that makes them ask over http.",
+	},
+	{name: "race", words: "race service of Nintendo"},
 }
 
 // known reports whether a record may name the service.
@@ -58,6 +62,20 @@ func (s Service) Words() string {
 		return services[i].words
 	}
 	return string(s)
+}
+
+// Means returns what a player of the game must do beside DNS: Via, or else what the services
+// that the game needs demand. Empty: nothing.
+func (f Facts) Means() string {
+	if f.Via != "" {
+		return f.Via
+	}
+	for _, s := range f.Needs {
+		if i := s.index(); i >= 0 && services[i].via != "" {
+			return services[i].via
+		}
+	}
+	return ""
 }
 
 // serviceList returns the names of all services.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -43,6 +44,10 @@ type Descriptor struct {
 	Steps []Step
 
 	// The fields below depend on the settings.
+
+	// Parts are services of their own for games that this one contains, and whether
+	// each is on while this one is.
+	Parts map[games.Service]bool
 
 	// Switch is the key that enables a service without a key "listen", for
 	// messages. Empty: the service is off.

@@ -115,7 +115,7 @@ func TestLinesOfDefaultFileAreShort(t *testing.T) {
 func change(t *testing.T, name string) string {
 	t.Helper()
 	switch name {
-	case "data_dir", "peerchat.motd_file", "peerchat.word_filter", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file", "webservices.key_file":
+	case "data_dir", "peerchat.motd_file", "peerchat.word_filter", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file", "webservices.key_file", "webservices.nas_downloads":
 		return "/srv/elsewhere"
 	case "webservices.rsa_mode":
 		return "identity"

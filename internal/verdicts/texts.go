@@ -442,6 +442,15 @@ var texts = [...]text{
 		Cause:  "a weapon was to be chosen for a player who is not signed in from this address",
 		Advice: "Sign in with the game first, from the same address.",
 	}},
+	ConsoleTested: {code: "connection tested", message: "console tested its connection", debug: true, Explanation: Explanation{
+		Cause:  "a console of Nintendo tested its connection, and the test passed",
+		Advice: "If no sign-in follows when a game goes online, the game asks over https and insists on a certificate of the maker of the console: it needs a patch to http.",
+		Good:   true,
+	}},
+	ConsoleRefused: {code: "new console refused", message: "sign-in refused: new console", Explanation: Explanation{
+		Cause:  "a console of Nintendo that has no account here signed in, and new ones are not accepted",
+		Advice: "The operator can accept them: webservices.nas_new_consoles.",
+	}},
 	PortSame: {code: "port kept", message: "NAT helper: port kept", debug: true, Explanation: Explanation{
 		Cause: "the game asked how its port looks from outside, and the router of the player had not changed it",
 		Good:  true,

@@ -119,6 +119,8 @@ const (
 	RoundNotListed
 	RoundRefused
 	UnlockUnproved
+	ConsoleTested
+	ConsoleRefused
 )
 
 // OnReach reports whether v says how a listed server is reached.

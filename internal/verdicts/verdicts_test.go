@@ -95,7 +95,7 @@ func TestMessages(t *testing.T) {
 		}
 		seen[line.Message] = v
 		want := "info"
-		if slices.Contains([]Verdict{Heard, ChallengeSent, Asked, Restored, SpeaksCDKey, KeepaliveAlone, NotUnderstood, KeyAccepted, UnknownRequest, StorageRefused, SearchTooLarge, RecordsLeftOut, PortSame, PortChanged}, v) {
+		if slices.Contains([]Verdict{Heard, ChallengeSent, Asked, Restored, SpeaksCDKey, KeepaliveAlone, NotUnderstood, KeyAccepted, UnknownRequest, StorageRefused, SearchTooLarge, RecordsLeftOut, PortSame, PortChanged, ConsoleTested}, v) {
 			want = "debug"
 		}
 		if line.Level != want {

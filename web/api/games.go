@@ -146,7 +146,7 @@ func (s *API) serveGame(w http.ResponseWriter, r *http.Request) {
 func (s *API) viewDetails(list *Snapshot, g games.Game) gameDetails {
 	base, _ := s.lister.catalog.Base(g.Name)
 	v := gameDetails{
-		gameJSON: s.viewGame(list, g), Hosts: s.Hosts(g), Namespace: g.UniqueNicks(), Via: g.Via,
+		gameJSON: s.viewGame(list, g), Hosts: s.Hosts(g), Namespace: g.UniqueNicks(), Via: g.Means(),
 		Needs: orEmpty(g.Needs), Uses: orEmpty(g.Uses), LANPorts: orEmpty(g.LANPorts), Aliases: orEmpty(g.Aliases),
 		Rooms: []roomJSON{}, Shared: base.SharedList,
 	}

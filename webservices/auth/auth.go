@@ -90,8 +90,8 @@ func (r *Room) SetRegistrations(perMinute int) {
 // SetConsoles changes Options.Consoles.
 func (r *Room) SetConsoles(accept bool) { r.consoles.Store(accept) }
 
-// mayRegister reports whether an address may make one more account, and counts it.
-func (r *Room) mayRegister(from netip.Addr) bool {
+// MayRegister reports whether an address may make one more account, and counts it.
+func (r *Room) MayRegister(from netip.Addr) bool {
 	if r.opt.Trusted != nil && r.opt.Trusted(from) {
 		return true
 	}
@@ -300,7 +300,7 @@ func (r *Room) createAccount(ctx context.Context, q *soap.Request) []byte {
 	if !ok {
 		return r.answer(q, nil, nil, accounts.ErrMalformed)
 	}
-	if !r.mayRegister(p.From) {
+	if !r.MayRegister(p.From) {
 		return r.answer(q, nil, nil, accounts.ErrThrottled)
 	}
 	password, ok := r.open(block)

@@ -50,7 +50,7 @@ func (r *Room) consoleProfile(ctx context.Context, q *soap.Request) (storage.Pro
 	}
 	profile, made, err := r.opt.Accounts.Console(ctx, accounts.ConsolePlayer{
 		Console: "ps3", ID: t.user, Nick: t.name, Partner: p.Partner, Namespace: p.Namespace, From: p.From,
-		MayRegister: func() bool { return r.mayRegister(p.From) },
+		MayRegister: func() bool { return r.MayRegister(p.From) },
 	})
 	if made {
 		r.note(q, verdicts.AccountMade, "")
