@@ -230,7 +230,7 @@ func (w *wii) standing() {
 		t.Errorf("the game as JSON: %d %s", code, body)
 	}
 	out := d.cli("doctor", "127.0.0.1")
-	wantIn(t, out, "connection tested", "account made", "signed in")
+	wantIn(t, out, "connection tested", "account made", "console signed in", "Wii, game "+kartCode)
 	wantIn(t, d.cli("hosts", "--game", kartGame, "--ip", "192.0.2.7"), "192.0.2.7 conntest.nintendowifi.net\n", "192.0.2.7 naswii.nintendowifi.net\n", "192.0.2.7 dls1.nintendowifi.net\n")
 }
 

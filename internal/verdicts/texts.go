@@ -447,6 +447,10 @@ var texts = [...]text{
 		Advice: "If no sign-in follows when a game goes online, the game asks over https and insists on a certificate of the maker of the console: it needs a patch to http.",
 		Good:   true,
 	}},
+	ConsoleSignedIn: {code: "console signed in", message: "console signed in", Explanation: Explanation{
+		Cause: "a console of Nintendo signed in with its user id",
+		Good:  true,
+	}},
 	ConsoleRefused: {code: "new console refused", message: "sign-in refused: new console", Explanation: Explanation{
 		Cause:  "a console of Nintendo that has no account here signed in, and new ones are not accepted",
 		Advice: "The operator can accept them: webservices.nas_new_consoles.",

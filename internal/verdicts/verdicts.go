@@ -120,6 +120,7 @@ const (
 	RoundRefused
 	UnlockUnproved
 	ConsoleTested
+	ConsoleSignedIn
 	ConsoleRefused
 )
 

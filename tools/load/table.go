@@ -77,6 +77,7 @@ func rows() []row {
 		{"gpcm login and logout", 16, visitors(0), accounts(16), []part{{1, refConnect}, {1, refTCP}}},
 		{"gpcm message", 32, openPair, buddies(64), []part{{1, refTCP}}},
 		{"webservices sign-in", 16, openSOAPPlayer, accounts(16), []part{{1, refSigned}}},
+		{"webservices console", 16, openConsole, nil, []part{{1, refPost}}},
 		{"webservices upload of 4 KiB", 16, openUploader, accounts(16), []part{{1, refPost}}},
 		{"webservices download, 4 KiB", 16, openDownloader, accounts(16), []part{{1, refPost}}},
 		{"sake durable create", 64, openRecordWriter, accounts(64), []part{{1, refPost}}},

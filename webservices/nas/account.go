@@ -264,7 +264,7 @@ func (r *Room) login(ctx context.Context, q *soap.Request, f Form) Form {
 		return r.refused(q, &c, err)
 	}
 	r.done(requestLogin, resultOK)
-	r.note(q, verdicts.SignedIn, c.String())
+	r.note(q, verdicts.ConsoleSignedIn, c.String())
 	return append(reply(codeSignedIn, "0"), Field{"locator", []byte("gamespy.com")},
 		Field{"challenge", []byte(token.Challenge)}, Field{"token", []byte(token.Value)})
 }

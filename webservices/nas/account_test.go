@@ -147,7 +147,7 @@ func TestLoginRefused(t *testing.T) {
 	}
 	refused(login(), codeFailed, resultFailed, false)
 	for _, want := range []string{
-		"account made: Wii, game RMCP, Ann", "signed in: Wii, game RMCP, Ann", "new console refused: Wii, game RMCP, Ann",
+		"account made: Wii, game RMCP, Ann", "console signed in: Wii, game RMCP, Ann", "new console refused: Wii, game RMCP, Ann",
 		"account banned: Wii, game RMCP, Ann",
 	} {
 		if !slices.Contains(f.noted(), want) {
