@@ -40,17 +40,19 @@ func (r *Room) download(w http.ResponseWriter, _ *http.Request, q *soap.Request,
 	}
 	w.Header().Set("X-DLS-Host", "http://127.0.0.1/")
 	folder, err := openFolder(r.config.Load().NASDownloads, games...)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.failed(games[0], err)
-	}
-	if err == nil {
+	result := resultOK
+	switch {
+	case err == nil:
 		defer func() { _ = folder.Close() }()
+	case !errors.Is(err, fs.ErrNotExist):
+		r.failed(games[0], err)
+		result = resultFailed
 	}
 	if request == requestContents {
 		r.contents(w, q, f, folder, games[0])
 		return
 	}
-	r.files(w, q, f, folder, request, games[0])
+	r.files(w, q, f, folder, request, games[0], result)
 }
 
 // gamesOf returns the codes of the game in a form, the more exact one first.
@@ -74,8 +76,9 @@ func (r *Room) failed(game string, err error) {
 	}
 }
 
-// files answers with the list of a folder or the number of files in it. folder may be nil.
-func (r *Room) files(w http.ResponseWriter, q *soap.Request, f Form, folder *os.Root, request, game string) {
+// files answers with the list of a folder or the number of files in it. folder may be nil;
+// result is what came of opening it.
+func (r *Room) files(w http.ResponseWriter, q *soap.Request, f Form, folder *os.Root, request, game, result string) {
 	var wanted [3]string
 	for i := range wanted {
 		wanted[i] = string(f.Value("attr" + strconv.Itoa(i+1)))
@@ -87,7 +90,6 @@ func (r *Room) files(w http.ResponseWriter, q *soap.Request, f Form, folder *os.
 		return
 	}
 	var list []listed
-	result := resultOK
 	if folder != nil {
 		all, err := readFolder(folder)
 		if err != nil {

@@ -69,14 +69,17 @@ func appendList(b []byte, list []listed) []byte {
 	return b
 }
 
+// errFolder reports that the folder of all files cannot be opened.
+var errFolder = errors.New("webservices.nas_downloads")
+
 // openFolder opens the first folder of the games that exists. fs.ErrNotExist: none does.
 func openFolder(path string, games ...string) (*os.Root, error) {
 	if path == "" {
 		return nil, fs.ErrNotExist
 	}
 	root, err := os.OpenRoot(path)
-	if err != nil {
-		return nil, err
+	if err != nil { // unlike a game without a folder, this is a fault
+		return nil, errors.Join(errFolder, errors.New(err.Error()))
 	}
 	defer func() { _ = root.Close() }()
 	for _, g := range games {
