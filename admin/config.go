@@ -18,4 +18,8 @@ type Config struct {
 	AuditEntries int `key:"audit_entries" default:"10000" range:"100 to 1000000" live:"true"`
 	// How many of the last log lines the page can show, {range}.
 	LogLines int `key:"log_lines" default:"1000" range:"10 to 100000"`
+	// Profiles of the running program under /api/v1/debug/pprof/, for those who
+	// hold the token, true or false. They show where processor time and memory
+	// go; taking one costs a few percent while it lasts.
+	Pprof bool `key:"pprof" default:"false"`
 }

@@ -43,6 +43,7 @@ func (s *Server) routes() []Route {
 		getSessions.on(s), deleteSession.on(s), getMessages.on(s), getAudit.on(s),
 		{"GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog},
 		{"GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog},
+		{"GET", profilePath, "profiles of the running program, if admin.pprof is on: ?seconds=, ?gc=1, ?debug=1", s.getProfile},
 		{"GET", backupPath, "everything that a new machine needs, as a tar file", s.getBackup},
 		getKept.on(s), addServer.on(s), removeServer.on(s), hideServer.on(s), unhideServer.on(s),
 		getAccounts.on(s), createAccount.on(s), getAccount.on(s), setPassword.on(s), issueReset.on(s), banAccount.on(s), unbanAccount.on(s), deleteAccount.on(s),

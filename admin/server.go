@@ -52,13 +52,14 @@ type Server struct {
 	metrics   *metrics
 	conns     *netserve.Metrics
 	streams   chan struct{} // holds a value for each reader of the log
+	profiles  chan struct{} // holds a value for each profile that is taken
 }
 
 // New returns a Server.
 func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, token: sha256.Sum256([]byte(opt.Token)), templates: loadTemplates(), assets: loadAssets(),
-		sessions: newPageSessions(), forms: session.NewForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams),
+		sessions: newPageSessions(), forms: session.NewForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams), profiles: make(chan struct{}, maxProfiles),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.sessions.Len)
 	s.conns = netserve.NewMetrics(opt.Registerer, "admin")
