@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := build
-.PHONY: help build quick test race lint fmt docs fuzz bench storm gobench browser weigh packages ci clean
+.PHONY: help build quick test race lint fmt docs fuzz bench limits scale storm gobench browser weigh packages ci clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+): ## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -38,6 +38,12 @@ fuzz: ## all fuzz targets in 15 minutes; FUZZ=10m: as long for each, FUZZ_TOTAL=
 
 bench: ## what each operation costs, as in docs/operators/costs.md (Linux, two minutes)
 	cd tools/load && $(GO) run . table
+
+limits: ## what a full daemon costs, each figure with its goal (Linux, ten minutes, 2 GB of disk)
+	cd tools/load && $(GO) run . limit
+
+scale: ## from 100 to 200,000 servers, written to docs/operators/costs.md (Linux, five minutes)
+	cd tools/load && $(GO) run . scale -write ../../docs/operators/costs.md
 
 storm: ## kills under load and flipped bits, over and over; STORM_ROUNDS=50 FLIP_STEP=499
 	STORM_ROUNDS=$(or $(STORM_ROUNDS),50) $(GO) test -count 1 -timeout 1h -v -run 'Storm|SurviveAKill' ./cmd/respawnd

@@ -191,6 +191,44 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+func TestScale(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "costs.md")
+	if err := os.WriteFile(page, []byte("# Costs\n\n"+scaleHeading+"\n\nold\n\n## Disk\n\nmuch\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	opt := scaleOptions{program: program, length: 100 * time.Millisecond, scale: 0.01, write: page}
+	if err := curve(t.Context(), &out, opt); err != nil {
+		t.Fatalf("curve: %v\n%s", err, &out)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# Costs\n\n" + scaleHeading + "\n\nMeasured on ", "\n| 2000 | 10 |", "\n| 10 | 200 |", "\n\n## Disk\n\nmuch\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "old") {
+		t.Errorf("the section that was there is still there:\n%s", text)
+	}
+	if err := replaceSection(page, "## None", ""); !errors.Is(err, errNoSection) {
+		t.Errorf("replaceSection of a heading that is missing: %v, want errNoSection", err)
+	}
+}
+
+func TestMachineFor(t *testing.T) {
+	t.Parallel()
+	for want, load := range map[string][2]float64{
+		"1 core, 512 MiB": {0.5, 256}, "1 core, 1 GiB": {0.5, 257}, "2 cores, 2 GiB": {0.51, 100}, "16 cores, 32 GiB": {8, 100}, "more than one machine": {8.1, 1},
+	} {
+		if got := machineFor(load[0], load[1]); got != want {
+			t.Errorf("machineFor(%v): got %q, want %q", load, got, want)
+		}
+	}
+}
+
 // TestLimit_unknown_part has a part that does not exist.
 func TestLimit_unknown_part(t *testing.T) {
 	err := limit(t.Context(), io.Discard, limitOptions{only: "nothing", scale: 1})

@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: load soak|table|relay|limit [flags]; -h after each lists them")
+var errUsage = errors.New("usage: load soak|table|relay|limit|scale [flags]; -h after each lists them")
 
 // run does what the arguments say.
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -97,6 +97,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return withProgram(ctx, *program, func(path string) error {
 			opt.program = path
 			return limit(ctx, out, opt)
+		})
+	case "scale":
+		opt := scaleOptions{}
+		flags.DurationVar(&opt.length, "for", 20*time.Second, "how long each line is measured")
+		flags.Float64Var(&opt.scale, "scale", 1, "times the full numbers of servers and players")
+		flags.StringVar(&opt.write, "write", "", "the document whose section is replaced; empty: it is written to the standard output")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return curve(ctx, out, opt)
 		})
 	default:
 		return errUsage
