@@ -169,7 +169,7 @@ func (c *child) stop() error {
 // cost is what a process has used or holds.
 type cost struct {
 	cpu time.Duration // in steps of 10 ms
-	rss int64         // bytes
+	rss int64         // bytes, mapped files included
 	fds int
 }
 
@@ -203,6 +203,22 @@ func (c *child) measure() (cost, error) {
 		rss: n[2] * int64(os.Getpagesize()),
 		fds: len(files),
 	}, nil
+}
+
+// mapped returns how many bytes of the memory of the child are of mapped files, which
+// the system may drop: its store and its program.
+func (c *child) mapped() (int64, error) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(c.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, found := strings.CutPrefix(line, "RssFile:"); found {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, nil
 }
 
 // metrics returns values of the daemon's metrics without labels, by name.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,7 +60,7 @@ func limitNames() string {
 
 // limitSettings let as much in as is measured, and servers stay that do not report.
 var limitSettings = append([]string{
-	"qr2.expire=1h", "master.max_servers=2000000", "master.restore_for=1h", "gpcm.max_conns=100000", "web.max_conns=100000", "admin.pprof=true",
+	"qr2.expire=1h", "master.max_servers=2000000", "master.restore_for=1h", "master.save_every=1h", "gpcm.max_conns=100000", "web.max_conns=100000", "admin.pprof=true",
 }, tableSettings...)
 
 // bench measures what the daemon costs when it is full.
@@ -207,7 +208,7 @@ func (b *bench) withDaemon(ctx context.Context, settings []string, f func(w *wor
 	defer func() { _ = os.RemoveAll(dir) }()
 	w := &world{run: strconv.FormatInt(time.Now().Unix(), 36), dir: dir}
 	open := func() (err error) {
-		w.daemon, err = startDaemon(ctx, b.opt.program, dir, append(settings, limitSettings...)...)
+		w.daemon, err = startDaemon(ctx, b.opt.program, dir, slices.Concat(limitSettings, settings)...)
 		return err
 	}
 	if err := open(); err != nil {
@@ -237,6 +238,16 @@ func (b *bench) swarmed(ctx context.Context, w *world, n int, f func(w *world, s
 		return err
 	}
 	return f(w, s)
+}
+
+// quiet is crowded with a daemon that has settled.
+func (b *bench) quiet(ctx context.Context, n int, f func(w *world, s *swarm) error) error {
+	return b.crowded(ctx, n, func(w *world, s *swarm) error {
+		if err := b.settle(ctx, w.daemon); err != nil {
+			return err
+		}
+		return f(w, s)
+	})
 }
 
 // spent returns the processor time that a child uses while f runs.
@@ -274,6 +285,29 @@ func (b *bench) looped(ctx context.Context, c *child, users []user, name string,
 		return len(p.times), nil
 	})
 	return max(0, one-time.Duration(idle*float64(p.took)/float64(max(len(p.times), 1)))), err
+}
+
+// settleStep is the time in which a daemon that has settled uses at most settleUse: longer
+// than the pause between two looks at what there is to save.
+const (
+	settleStep = 1100 * time.Millisecond
+	settleUse  = 20 * time.Millisecond
+	maxSettle  = 20 * time.Second
+)
+
+// settle waits until the daemon has done what followed the last packets, such as
+// saving the list, or for maxSettle.
+func (b *bench) settle(ctx context.Context, c *child) error {
+	for end := time.Now().Add(maxSettle); time.Now().Before(end); {
+		cpu, err := spent(c, func() error {
+			pause(ctx, min(settleStep, b.opt.length))
+			return ctx.Err()
+		})
+		if err != nil || cpu <= settleUse {
+			return err
+		}
+	}
+	return nil
 }
 
 // idle returns the processor time that the daemon uses in a second of its own.

@@ -18,7 +18,7 @@ func filters() func() string {
 func (b *bench) lists(ctx context.Context) error {
 	for _, full := range []int{1000, most} {
 		n := b.size(full)
-		err := b.crowded(ctx, n, func(w *world, s *swarm) error {
+		err := b.quiet(ctx, n, func(w *world, s *swarm) error {
 			for _, t := range []struct {
 				name   string
 				filter func() string
@@ -62,6 +62,9 @@ func (b *bench) list(ctx context.Context, w *world, s *swarm, n int, filter func
 	size := 0
 	measure := func(idle float64) error {
 		return measured(ctx, w, clients, open, func(users []user) error {
+			if err := users[0].do(ctx); err != nil { // the first one prepares it
+				return err
+			}
 			cpu, err := b.looped(ctx, w.daemon, users, f.name, idle)
 			f.now, size = ms(cpu), users[0].(*browser).bytes
 			return err

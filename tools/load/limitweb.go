@@ -24,7 +24,7 @@ func limitPaths() []string {
 // pages measures pages and JSON of a long list while servers change.
 func (b *bench) pages(ctx context.Context) error {
 	n, rate := b.size(most), b.rate(1000)
-	return b.crowded(ctx, n, func(w *world, s *swarm) error {
+	return b.quiet(ctx, n, func(w *world, s *swarm) error {
 		return b.beside(ctx, s, rate, func() error {
 			idle, err := b.idle(ctx, w.daemon)
 			if err != nil {
@@ -99,13 +99,13 @@ func repeated(ctx context.Context, r *reader, path string) (string, error) {
 // events measures listeners of the whole list.
 func (b *bench) events(ctx context.Context) error {
 	n, listeners, rate := b.size(most), b.size(500), b.rate(1000)
-	return b.crowded(ctx, n, func(w *world, s *swarm) error {
+	return b.quiet(ctx, n, func(w *world, s *swarm) error {
 		return b.beside(ctx, s, rate, func() error {
 			before, err := b.idle(ctx, w.daemon)
 			if err != nil {
 				return err
 			}
-			return measured(ctx, w, listeners, openListener, func(users []user) error {
+			return measured(ctx, w, listeners, again(openListener), func(users []user) error {
 				had := make([]int64, len(users))
 				for i, u := range users {
 					had[i] = u.(*listener).bytes.Load()
@@ -129,15 +129,27 @@ func (b *bench) events(ctx context.Context) error {
 	})
 }
 
+// again returns an opener that tries three times, for the daemon is busy.
+func again(open opener) opener {
+	return func(ctx context.Context, w *world, i int) (u user, err error) {
+		for range 3 {
+			if u, err = open(ctx, w, i); err == nil || ctx.Err() != nil {
+				break
+			}
+		}
+		return u, err
+	}
+}
+
 // push measures browsers that follow the list.
 func (b *bench) push(ctx context.Context) error {
 	n, browsers, rate := b.size(5000), b.size(500), b.rate(100)
 	for _, different := range []int{1, 100} {
-		err := b.crowded(ctx, n, func(w *world, s *swarm) error {
+		err := b.quiet(ctx, n, func(w *world, s *swarm) error {
 			open := func(ctx context.Context, w *world, i int) (user, error) {
 				return watch(ctx, w, i, func() string { return listFilter + " and maxplayers<" + strconv.Itoa(1000+i%different) })
 			}
-			return measured(ctx, w, browsers, open, func([]user) error {
+			return measured(ctx, w, browsers, again(open), func([]user) error {
 				return b.beside(ctx, s, rate, func() error {
 					pause(ctx, min(time.Second, b.opt.length)) // it begins
 					cpu, err := b.idle(ctx, w.daemon)
