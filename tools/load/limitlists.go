@@ -56,7 +56,7 @@ func (b *bench) lists(ctx context.Context) error {
 // list measures a list of n servers, while some change.
 func (b *bench) list(ctx context.Context, w *world, s *swarm, n int, filter func() string, churn float64, f *figure) error {
 	open := func(_ context.Context, w *world, i int) (user, error) {
-		return &browser{w: w, i: i, want: n, filter: filter}, nil
+		return &browser{w: w, i: i, want: n, wait: time.Minute, filter: filter}, nil
 	}
 	const clients = 4
 	size := 0
@@ -117,7 +117,7 @@ type requested struct {
 
 // firstList requests a list of n servers.
 func firstList(ctx context.Context, w *world, n int) (requested, error) {
-	r := requested{browser: &browser{w: w, i: 1 << 10, want: n}}
+	r := requested{browser: &browser{w: w, i: 1 << 10, want: n, wait: time.Minute}}
 	began := time.Now()
 	err := r.do(ctx)
 	r.took = time.Since(began)

@@ -290,7 +290,7 @@ func (b *bench) openLoop(ctx context.Context) error {
 				}
 			}
 		})
-		sent, err := s.steady(during, rate, s.report)
+		sent, err := s.steady(during, rate, false, s.report)
 		wg.Wait()
 		if err != nil {
 			return err

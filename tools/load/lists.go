@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"io"
 	"net"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 )
@@ -21,6 +24,7 @@ type browser struct {
 	i    int
 	want int // servers; below 0: any number
 
+	wait   time.Duration // for an answer; 0: timeout
 	filter func() string // nil: listFilter
 	bytes  int           // of the last answer, with its header
 	first  time.Duration // from the dialling to the first byte of the last answer
@@ -58,7 +62,7 @@ func (b *browser) browse(ctx context.Context, o serverbrowse.Option) (*serverbro
 	}
 	b.bytes = 0
 	c := serverbrowse.NewClient(&timedConn{conn, b, began}, secret)
-	reply, err := c.List(soon(), serverbrowse.NewRequest(game, filter, listFields, o))
+	reply, err := c.List(netclient.Bound(context.Background(), cmp.Or(b.wait, timeout)), serverbrowse.NewRequest(game, filter, listFields, o))
 	if err == nil && b.want >= 0 && len(reply.Entries) != b.want {
 		err = errListLength
 	}
@@ -78,6 +82,42 @@ func (b *browser) do(ctx context.Context) error {
 }
 
 func (b *browser) close(bool) {}
+
+// taker requests lists and reads them without deciphering them, which costs far less
+// than a browser does.
+type taker struct {
+	*browser
+	size int // of a whole list that was deciphered
+}
+
+// do reads to the end of the connection, which follows the list because there can be no
+// second request.
+func (t *taker) do(ctx context.Context) error {
+	conn, err := dialTCP(ctx, address(groupBrowsers, t.i), t.w.daemon.at("serverbrowse"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	r := serverbrowse.NewRequest(game, listFilter, listFields, serverbrowse.FieldsForAll)
+	request, err := r.AppendTo(nil)
+	if err != nil {
+		return err
+	}
+	if err := conn.SetDeadline(time.Now().Add(cmp.Or(t.wait, timeout))); err != nil {
+		return err
+	}
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		return err
+	}
+	n, err := io.Copy(io.Discard, conn)
+	if err == nil && int(n) < t.size-t.size/8 {
+		err = errListLength
+	}
+	return err
+}
 
 // watcher stays connected after its list and follows what changes.
 type watcher struct {

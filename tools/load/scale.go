@@ -120,8 +120,12 @@ func (b *bench) crowd(ctx context.Context, servers, players int) (line string, e
 // pace has servers and players live at their usual pace.
 func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (string, error) {
 	servers := len(s.beats)
+	first := &browser{w: w, i: scaleBrowsers, want: servers, wait: time.Minute}
+	if err := first.do(ctx); err != nil { // it is prepared
+		return "", err
+	}
 	open := func(_ context.Context, w *world, i int) (user, error) {
-		return &browser{w: w, i: i, want: servers}, nil
+		return &taker{&browser{w: w, i: i, wait: time.Minute}, first.bytes}, nil
 	}
 	reports, lists := float64(servers)*reportsPerMinute/60, float64(players)/listsPerPlayer
 	var line string
@@ -132,7 +136,7 @@ func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (stri
 		var paced error
 		wg.Go(func() {
 			turns := 0
-			_, paced = s.steady(during, reports, func(i int) error {
+			_, paced = s.steady(during, reports, true, func(i int) error {
 				turns++
 				if turns/servers%reportsPerMinute == i%reportsPerMinute {
 					return s.heartbeat(i, "")
@@ -140,8 +144,6 @@ func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (stri
 				return s.keepalive(i)
 			})
 		})
-		// It begins: the first list is prepared.
-		err := users[0].do(ctx)
 		sent, began := s.sent.Load(), time.Now()
 		var p phase
 		cpu, spentErr := spent(w.daemon, func() error {
@@ -154,7 +156,7 @@ func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (stri
 		c, measureErr := w.daemon.measure()
 		cancel()
 		wg.Wait()
-		if err := errors.Join(err, spentErr, measureErr, paced); err != nil {
+		if err := errors.Join(spentErr, measureErr, paced); err != nil {
 			return err
 		}
 		if p.lost > 0 {
@@ -163,7 +165,7 @@ func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (stri
 		rate := float64(len(p.times)) / took
 		cores, memory := cpu.Seconds()/took, mib(c.rss)
 		line = fmt.Sprintf("| %d | %d | %s | %s | %s | %s | %.0f | %s |", servers, players, digits(packets), digits(rate),
-			digits(8e-6*rate*float64(users[0].(*browser).bytes)), digits(100*cores), memory, machineFor(cores, memory))
+			digits(8e-6*rate*float64(first.bytes)), digits(100*cores), memory, machineFor(cores, memory))
 		return nil
 	})
 	return line, err

@@ -300,14 +300,17 @@ const churnStep = 10 * time.Millisecond
 
 // steady calls act with one server after the other, so many times per second, until
 // ctx ends, and returns how often. What it has overslept by more than a few steps is left
-// out: a burst of it would not be the load that is wanted.
-func (s *swarm) steady(ctx context.Context, rate float64, act func(int) error) (int, error) {
+// out unless all is set: a burst of it would not be the load that is wanted.
+func (s *swarm) steady(ctx context.Context, rate float64, all bool, act func(int) error) (int, error) {
 	const steps = 5
 	begin, count, owed := time.Now(), 0, 0.0
 	for pause(ctx, churnStep) {
 		now := time.Now()
-		owed += rate * min(now.Sub(begin), steps*churnStep).Seconds()
-		begin = now
+		late := now.Sub(begin)
+		if begin = now; !all {
+			late = min(late, steps*churnStep)
+		}
+		owed += rate * late.Seconds()
 		for ; owed >= 1; owed-- {
 			if err := act(s.turn()); err != nil {
 				return count, err
@@ -323,7 +326,7 @@ func (s *swarm) steady(ctx context.Context, rate float64, act func(int) error) (
 
 // churn has servers report changes, so many per second, until ctx ends.
 func (s *swarm) churn(ctx context.Context, rate float64) error {
-	_, err := s.steady(ctx, rate, func(i int) error { return s.heartbeat(i, qr2.StateSame) })
+	_, err := s.steady(ctx, rate, true, func(i int) error { return s.heartbeat(i, qr2.StateSame) })
 	return err
 }
 
