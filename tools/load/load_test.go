@@ -218,14 +218,26 @@ func TestScale(t *testing.T) {
 	}
 }
 
-func TestMachineFor(t *testing.T) {
+func TestMachines(t *testing.T) {
 	t.Parallel()
-	for want, load := range map[string][2]float64{
-		"1 core, 512 MiB": {0.5, 256}, "1 core, 1 GiB": {0.5, 257}, "2 cores, 2 GiB": {0.51, 100}, "16 cores, 32 GiB": {8, 100}, "more than one machine": {8.1, 1},
+	for want, load := range map[string]paced{
+		"1 core and 512 MiB": {cores: 0.5, memory: 256}, "1 core and 1 GiB": {cores: 0.5, memory: 257}, "2 cores and 2 GiB": {cores: 0.51, memory: 100},
+		"16 cores and 32 GiB": {cores: 8, memory: 100}, "more than one machine": {cores: 8.1, memory: 1},
 	} {
-		if got := machineFor(load[0], load[1]); got != want {
-			t.Errorf("machineFor(%v): got %q, want %q", load, got, want)
+		if got := load.machine(); got != want {
+			t.Errorf("machine for %+v: got %q, want %q", load, got, want)
 		}
+	}
+	rows := []paced{
+		{servers: 1, players: 10, memory: 100},
+		{servers: 2, players: 10, memory: 100},
+		{servers: 3, players: 10, memory: 300},
+		{servers: 4, players: 10, memory: 1 << 20},
+		{servers: 1, players: 20, memory: 300},
+	}
+	want := "- 1 core and 512 MiB: 2 servers with 10 players.\n- 1 core and 1 GiB: 3 servers with 10 players, or 1 servers with 20 players.\n"
+	if got := statements(rows); got != want {
+		t.Errorf("statements: got %q, want %q", got, want)
 	}
 }
 

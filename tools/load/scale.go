@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,22 +39,69 @@ func machines() [][2]int {
 	return [][2]int{{1, 512}, {1, 1024}, {2, 2048}, {2, 4096}, {4, 4096}, {4, 8192}, {8, 16384}, {16, 32768}}
 }
 
-// machineFor names the smallest machine of which a load takes at most half, in cores
-// and MiB.
-func machineFor(cores, memory float64) string {
+// fits reports whether a load takes at most half of a machine.
+func (p *paced) fits(m [2]int) bool { return 2*p.cores <= float64(m[0]) && 2*p.memory <= float64(m[1]) }
+
+// machineName names a machine.
+func machineName(m [2]int) string {
+	size, cores := fmt.Sprintf("%d MiB", m[1]), fmt.Sprintf("%d cores", m[0])
+	if m[1] >= 1024 {
+		size = fmt.Sprintf("%d GiB", m[1]/1024)
+	}
+	if m[0] == 1 {
+		cores = "1 core"
+	}
+	return cores + " and " + size
+}
+
+// paced is a number of servers and players with what they cost.
+type paced struct {
+	servers, players int
+	packets, lists   float64 // per second
+	sent             float64 // bits of lists per second
+	cores, memory    float64 // memory in MiB
+}
+
+// machine names the smallest machine that carries a load.
+func (p *paced) machine() string {
 	for _, m := range machines() {
-		if 2*cores <= float64(m[0]) && 2*memory <= float64(m[1]) {
-			size := fmt.Sprintf("%d MiB", m[1])
-			if m[1] >= 1024 {
-				size = fmt.Sprintf("%d GiB", m[1]/1024)
-			}
-			if m[0] == 1 {
-				return "1 core, " + size
-			}
-			return fmt.Sprintf("%d cores, %s", m[0], size)
+		if p.fits(m) {
+			return machineName(m)
 		}
 	}
 	return "more than one machine"
+}
+
+func (p *paced) line() string {
+	return fmt.Sprintf("| %d | %d | %s | %s | %s | %s | %.0f | %s |", p.servers, p.players, digits(p.packets), digits(p.lists),
+		digits(p.sent/1e6), digits(100*p.cores), p.memory, p.machine())
+}
+
+// statements say what each machine carries that carries more than smaller ones.
+func statements(rows []paced) string {
+	var text strings.Builder
+	var servers, players paced // the most of what is carried so far
+	for _, m := range machines() {
+		before := [2]paced{servers, players}
+		for _, r := range rows {
+			if r.fits(m) && r.servers > servers.servers {
+				servers = r
+			}
+			if r.fits(m) && (r.players > players.players || r.players == players.players && r.servers > players.servers) {
+				players = r
+			}
+		}
+		var what []string
+		for i, r := range []paced{servers, players} {
+			if r != before[i] && (i == 0 || r != servers) {
+				what = append(what, fmt.Sprintf("%d servers with %d players", r.servers, r.players))
+			}
+		}
+		if what != nil {
+			_, _ = fmt.Fprintf(&text, "- %s: %s.\n", machineName(m), strings.Join(what, ", or "))
+		}
+	}
+	return text.String()
 }
 
 // curve writes what the daemon costs with more and more servers and players at their
@@ -66,16 +114,21 @@ func curve(ctx context.Context, out io.Writer, opt scaleOptions) error {
 	_, _ = fmt.Fprint(&text, "| servers | players | packets/s | lists/s | lists, Mbit/s | CPU, % of a core | memory, MiB | carried with room to spare by |\n"+
 		"|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	b := &bench{opt: limitOptions{program: opt.program, length: opt.length, scale: opt.scale}, out: out, tally: newTally()}
+	var rows []paced
 	for _, c := range crowds() {
-		line, err := b.crowd(ctx, b.size(c[0]), b.size(c[1]))
+		row, err := b.crowd(ctx, b.size(c[0]), b.size(c[1]))
 		if err != nil {
 			b.tally.write(out)
 			return fmt.Errorf("%d servers, %d players: %w", c[0], c[1], err)
 		}
-		_, _ = fmt.Fprintln(&text, line)
-		_, _ = fmt.Fprintln(out, line)
+		rows = append(rows, row)
+		_, _ = fmt.Fprintln(&text, row.line())
+		_, _ = fmt.Fprintln(out, row.line())
 	}
-	_, _ = fmt.Fprint(&text, scaleNotes)
+	_, _ = fmt.Fprintf(&text, "%s\n%s", scaleNotes, statements(rows))
+	if slices.ContainsFunc(rows, func(r paced) bool { return r.lists < 0.9*float64(r.players)/listsPerPlayer }) {
+		_, _ = fmt.Fprint(&text, scaleSlow)
+	}
 	if opt.write != "" {
 		return replaceSection(opt.write, scaleHeading, text.String())
 	}
@@ -96,11 +149,17 @@ const scaleNotes = `
 Each server sends a heartbeat a minute and a keepalive 20 and 40 seconds later. Each player is signed in and requests a list of
 all servers every 200 seconds: 5 lists per second for 1,000 players. All servers are of one game, which is the worst case: in
 reality most lists are of a game with few servers. CPU and memory are the daemon's alone; a machine is named if it has twice of
-both. Lists of many servers take bandwidth before they take processors.
+both. Lists of many servers take bandwidth before they take processors. So these machines carry, alone:
 `
 
-// crowd measures a number of servers and players, and returns a line of the table.
-func (b *bench) crowd(ctx context.Context, servers, players int) (line string, err error) {
+// scaleSlow follows a table with a line of fewer lists.
+const scaleSlow = `
+The machine of the measurement did other work too: where there are fewer lists per second than those, they took as long, and
+CPU and bandwidth are for as many as there were.
+`
+
+// crowd measures a number of servers and players.
+func (b *bench) crowd(ctx context.Context, servers, players int) (row paced, err error) {
 	const spare = 1000 // files that are no sessions
 	players = min(players, max(1, maxFiles()-spare))
 	err = b.withDaemon(ctx, nil, func(w *world, restart func() error) error {
@@ -109,34 +168,33 @@ func (b *bench) crowd(ctx context.Context, servers, players int) (line string, e
 		}
 		return b.swarmed(ctx, w, servers, func(w *world, s *swarm) error {
 			return measured(ctx, w, players, sessions(0), func([]user) error {
-				line, err = b.pace(ctx, w, s, players)
+				row, err = b.pace(ctx, w, s, players)
 				return err
 			})
 		})
 	})
-	return line, err
+	return row, err
 }
 
 // pace has servers and players live at their usual pace.
-func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (string, error) {
+func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (row paced, err error) {
 	servers := len(s.beats)
 	first := &browser{w: w, i: scaleBrowsers, want: servers, wait: time.Minute}
 	if err := first.do(ctx); err != nil { // it is prepared
-		return "", err
+		return row, err
 	}
 	open := func(_ context.Context, w *world, i int) (user, error) {
 		return &taker{&browser{w: w, i: i, wait: time.Minute}, first.bytes}, nil
 	}
 	reports, lists := float64(servers)*reportsPerMinute/60, float64(players)/listsPerPlayer
-	var line string
-	err := measured(ctx, w, scaleBrowsers, open, func(users []user) error {
+	err = measured(ctx, w, scaleBrowsers, open, func(users []user) error {
 		during, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var wg sync.WaitGroup
-		var paced error
+		var beaten error
 		wg.Go(func() {
 			turns := 0
-			_, paced = s.steady(during, reports, true, func(i int) error {
+			_, beaten = s.steady(during, reports, true, func(i int) error {
 				turns++
 				if turns/servers%reportsPerMinute == i%reportsPerMinute {
 					return s.heartbeat(i, "")
@@ -156,19 +214,20 @@ func (b *bench) pace(ctx context.Context, w *world, s *swarm, players int) (stri
 		c, measureErr := w.daemon.measure()
 		cancel()
 		wg.Wait()
-		if err := errors.Join(spentErr, measureErr, paced); err != nil {
+		if err := errors.Join(spentErr, measureErr, beaten); err != nil {
 			return err
 		}
 		if p.lost > 0 {
 			return fmt.Errorf("%w: %d of %d lists", errLost, p.lost, p.lost+len(p.times))
 		}
 		rate := float64(len(p.times)) / took
-		cores, memory := cpu.Seconds()/took, mib(c.rss)
-		line = fmt.Sprintf("| %d | %d | %s | %s | %s | %s | %.0f | %s |", servers, players, digits(packets), digits(rate),
-			digits(8e-6*rate*float64(first.bytes)), digits(100*cores), memory, machineFor(cores, memory))
+		row = paced{
+			servers: servers, players: players, packets: packets, lists: rate, sent: 8 * rate * float64(first.bytes),
+			cores: cpu.Seconds() / took, memory: mib(c.rss),
+		}
 		return nil
 	})
-	return line, err
+	return row, err
 }
 
 var errNoSection = errors.New("the document has no section")
