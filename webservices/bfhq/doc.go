@@ -31,10 +31,10 @@
 //
 // # What is kept
 //
-// A round is kept as a storage.Report under the number of the round, in the same step as the
-// scores on the boards. That step happens once for a round, however often and through whichever
-// node it is sent. After it the server is answered; then the totals of each player change: a
-// storage.StatBlock of kind StatPublicRead with index 0, see Record. It has the numbers of the
-// last rounds of the player, so that none counts twice. Totals that a crash left out are made up
-// for at the next start from the reports.
+// A round is kept as a storage.Report under the number of the round; then the server is answered.
+// Behind that the results go to the boards, in the step that makes the report final, which
+// happens once however often and through whichever node the round is sent. Last the totals of
+// each player change: a storage.StatBlock of kind StatPublicRead with index 0, see Record. It has
+// the numbers of the last rounds of the player, so that none counts twice. What a crash leaves
+// out is made up for from the reports, at the next start and every hour.
 package bfhq

@@ -59,7 +59,7 @@ func TestTwoNodes(t *testing.T) {
 		t.Errorf("a second weapon on the other node: %q", text)
 	}
 	a.room.sweep(t.Context(), time.Now())
-	b.room.makeUp(t.Context())
+	b.room.makeUp(t.Context(), makeUpSince)
 	if got := b.info(1, "scor"); got != "550" {
 		t.Errorf("score %s", got)
 	}

@@ -123,7 +123,7 @@ func (w *world) settle() {
 	for {
 		select {
 		case c := <-w.room.waiting:
-			w.room.apply(w.t.Context(), c)
+			w.room.finish(w.t.Context(), c)
 		default:
 			return
 		}
@@ -220,6 +220,16 @@ func (w *world) mustPost(list string) {
 		w.t.Fatalf("round: %d %q", code, text)
 	}
 	w.settle()
+}
+
+// dropReports removes the reports of all rounds.
+func (w *world) dropReports() {
+	w.t.Helper()
+	for r, err := range w.store.Reports(w.t.Context(), testGame, 0) {
+		if err != nil || w.store.DeleteReport(w.t.Context(), r.ID) != nil {
+			w.t.Fatal(err)
+		}
+	}
 }
 
 // counters returns the values of a counter by label, without those that are 0.

@@ -77,16 +77,32 @@ func (r *Room) byNick(ctx context.Context, g *games.Game, nick string) (storage.
 	return p, err
 }
 
-// count stores a round, once, and leaves the totals of its players to the goroutine of Serve.
-// repeated reports that it was stored before.
+// count stores a round and leaves its results to the goroutine of Serve, so that the server is
+// answered at once. repeated reports that they count already.
 func (r *Room) count(ctx context.Context, g *games.Game, round *Round) (repeated bool, err error) {
-	credits, err := r.admit(ctx, g, round)
-	if err != nil {
-		return false, err
+	most := 0
+	for _, p := range round.Players {
+		most += len(creditsOf(g.Name, round, p, time.Now()))
 	}
+	if most > storage.MaxCredits || len(round.kept()) > storage.MaxReportPairs {
+		return false, errPlayers
+	}
+	result, err := r.put(ctx, g, round, false, nil)
+	if err != nil || !result.Stored {
+		return err == nil, err
+	}
+	select {
+	case r.waiting <- counted{g, round}:
+	case <-ctx.Done(): // makeUp finds it
+	}
+	return false, nil
+}
+
+// put stores the report of a round, which is final when its results count.
+func (r *Room) put(ctx context.Context, g *games.Game, round *Round, final bool, credits []storage.Credit) (storage.ReportResult, error) {
 	now := time.Now()
 	report := storage.Report{
-		Game: g.Name, Conn: round.ID, Server: round.Server, Started: now, Updated: now, Done: true, Trusted: true, Pairs: round.kept(),
+		Game: g.Name, Conn: round.ID, Server: round.Server, Started: now, Updated: now, Done: final, Trusted: true, Pairs: round.kept(),
 	}
 	if at := round.Start; at.Before(now) && now.Sub(at) < makeUpSince {
 		report.Started = at
@@ -96,19 +112,39 @@ func (r *Room) count(ctx context.Context, g *games.Game, round *Round) (repeated
 			report.Profiles = append(report.Profiles, p.Profile)
 		}
 	}
-	if len(report.Pairs) > storage.MaxReportPairs || len(credits) > storage.MaxCredits {
-		return false, errPlayers
-	}
 	limits := r.opt.Limits()
-	result, err := r.opt.Store.PutReport(ctx, report, credits, storage.ReportLimits{PerGame: limits.KeepGames, Bytes: limits.KeepBytes})
+	return r.opt.Store.PutReport(ctx, report, credits, storage.ReportLimits{PerGame: limits.KeepGames, Bytes: limits.KeepBytes})
+}
+
+// finish makes the results of a round count: first those on boards, in one step that happens
+// once, then the totals. Until the store is available it waits.
+func (r *Room) finish(ctx context.Context, c counted) {
+	err := r.insist(ctx, func() error {
+		credits, err := r.admit(ctx, c.game, c.round)
+		if err == nil {
+			_, err = r.put(ctx, c.game, c.round, true, credits)
+		}
+		return err
+	})
 	if err != nil {
-		return false, err
+		r.troubled(ctx, err)
+		return // makeUp tries again
 	}
-	select {
-	case r.waiting <- counted{g, round}:
-	case <-ctx.Done(): // the next start makes up for it
+	r.apply(ctx, c)
+}
+
+// insist calls f until the store is available, or ctx ends.
+func (r *Room) insist(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if !errors.Is(err, storage.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryAfter):
+		}
 	}
-	return !result.Stored, nil
 }
 
 // admit decides for which players of a round it counts, and returns what they get on boards.
@@ -158,23 +194,11 @@ func (r *Room) admits(ctx context.Context, g *games.Game, round *Round, p *Parti
 	return playerCounted, nil
 }
 
-// apply changes the totals of the players of a round. Until the store is available again it
-// waits.
+// apply changes the totals of the players of a round for whom it counts.
 func (r *Room) apply(ctx context.Context, c counted) {
 	for _, p := range c.round.Players {
-		for p.Counts {
-			err := r.applyTo(ctx, c, p)
-			if ctx.Err() != nil {
-				return // the next start makes up for it
-			}
-			if !errors.Is(err, storage.ErrUnavailable) {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(retryAfter):
-			}
+		if p.Counts && ctx.Err() == nil {
+			_ = r.insist(ctx, func() error { return r.applyTo(ctx, c, p) }) // counted and logged there
 		}
 	}
 }
@@ -192,7 +216,7 @@ func (r *Room) applyTo(ctx context.Context, c counted, p *Participant) error {
 	switch {
 	case err == nil:
 		r.metrics.players.WithLabelValues(playerCounted).Inc()
-	case errors.Is(err, errAlready):
+	case errors.Is(err, errAlready), errors.Is(err, storage.ErrUnavailable): // it is tried again
 	case errors.Is(err, storage.ErrNotFound):
 		r.metrics.players.WithLabelValues(playerUnknown).Inc() // deleted a moment ago
 	default:
@@ -202,17 +226,18 @@ func (r *Room) applyTo(ctx context.Context, c counted, p *Participant) error {
 	return err
 }
 
-// Serve changes totals until ctx ends. It begins with those that an earlier run left out.
+// Serve makes rounds count until ctx ends. It begins with those that an earlier run left out.
 func (r *Room) Serve(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
-	r.makeUp(ctx)
+	r.makeUp(ctx, makeUpSince)
 	r.sweep(ctx, time.Now())
 	for {
 		select {
 		case c := <-r.waiting:
-			r.apply(ctx, c)
+			r.finish(ctx, c)
 		case now := <-ticker.C:
+			r.makeUp(ctx, 2*sweepEvery)
 			r.sweep(ctx, now)
 		case <-ctx.Done():
 			return
@@ -220,26 +245,30 @@ func (r *Room) Serve(ctx context.Context) {
 	}
 }
 
-// makeUp changes the totals that the rounds of the last day lack.
-func (r *Room) makeUp(ctx context.Context) {
-	since := time.Now().Add(-makeUpSince)
+// makeUp makes rounds of the last day count that do not yet, of this node and of others, and
+// changes the totals that later rounds lack.
+func (r *Room) makeUp(ctx context.Context, later time.Duration) {
+	now := time.Now()
 	for _, g := range r.games() {
 		for report, err := range r.opt.Store.Reports(ctx, g.Name, 0) {
 			if err != nil && !errors.Is(err, storage.ErrDamaged) {
 				r.troubled(ctx, err)
 				break
 			}
-			if err == nil && report.Updated.Before(since) {
+			if err != nil || !report.Trusted {
+				continue
+			}
+			if now.Sub(report.Updated) > makeUpSince {
 				break
 			}
-			if err == nil && report.Done && report.Trusted {
+			if !report.Done || now.Sub(report.Updated) <= later {
 				r.makeUpFor(ctx, &g, &report)
 			}
 		}
 	}
 }
 
-// makeUpFor changes the totals that a round lacks, if the report is that of one.
+// makeUpFor is makeUp for a report, if it is that of a round.
 func (r *Room) makeUpFor(ctx context.Context, g *games.Game, report *storage.Report) {
 	pairs, err := stats.ParsePairs(report.Pairs)
 	if err != nil {
@@ -247,6 +276,10 @@ func (r *Room) makeUpFor(ctx context.Context, g *games.Game, report *storage.Rep
 	}
 	round, err := newRound(report.Server.Addr(), pairs)
 	if err != nil || round.ID != report.Conn {
+		return
+	}
+	if !report.Done {
+		r.finish(ctx, counted{g, round})
 		return
 	}
 	for _, p := range round.Players {

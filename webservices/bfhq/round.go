@@ -34,6 +34,7 @@ type Participant struct {
 	// Counts is set if the round counts for the player.
 	Counts bool
 
+	number  int // in the keys of the list
 	values  map[string]int64
 	awards  []Award // without time
 	victims []Foe
@@ -127,7 +128,7 @@ func newParticipant(g *stats.Group) *Participant {
 	if err != nil || id == 0 || id > storage.MaxAccountID {
 		return nil
 	}
-	p := &Participant{Profile: storage.ProfileID(id), values: make(map[string]int64, len(g.Pairs))}
+	p := &Participant{Profile: storage.ProfileID(id), number: g.Number, values: make(map[string]int64, len(g.Pairs))}
 	victim := storage.ProfileID(0)
 	for _, pair := range g.Pairs {
 		n := number(pair.Value)
@@ -136,6 +137,10 @@ func newParticipant(g *stats.Group) *Participant {
 			p.Name = strings.TrimSpace(pair.Value)
 		case "ai":
 			p.Robot = n != 0
+		case keyVictims:
+			if foes, ok := parseFoes(pair.Value); ok {
+				p.victims = foes
+			}
 		case "mvns":
 			v, _ := strconv.ParseUint(pair.Value, 10, 32)
 			victim = storage.ProfileID(v)
@@ -183,21 +188,42 @@ func (p *Participant) named(nick string) bool {
 	return p.Name == "" || storage.Fold(name) == storage.Fold(nick) || storage.Fold(p.Name) == storage.Fold(nick)
 }
 
-// kept returns the pairs of a round without those of players that say nothing.
+// unkept are keys of players that no total needs. Addresses are among them.
+var unkept = map[string]bool{
+	"ip": true, "c": true, "tmkl": true, "tmdg": true, "tmvd": true, "tvp": true, "be8": true, "be9": true, "te6": true, "te7": true, "te8": true,
+}
+
+// kept returns what is kept of a round, from which newRound makes the same round: the pairs
+// without those of players that say nothing, and the victims of a player in one, victims_N. If
+// that is too long, the pairs of the round itself are left.
 func (r *Round) kept() []byte {
 	left := make([]stats.Pair, 0, len(r.pairs))
+	var head []stats.Pair
 	for _, p := range r.pairs {
-		if i := strings.LastIndexByte(p.Key, '_'); i > 0 && (p.Value == "" || p.Value == "0") {
-			switch p.Key[:i] {
-			case "a", "ss", "kills", "deaths": // 0 is not the same as missing
-			default:
-				continue
-			}
+		i := strings.LastIndexByte(p.Key, '_')
+		if i <= 0 {
+			left, head = append(left, p), append(head, p)
+			continue
 		}
-		left = append(left, p)
+		key, empty := p.Key[:i], p.Value == "" || p.Value == "0"
+		switch {
+		case unkept[key], key == "mvns", key == "mvks":
+		case empty && key != "a" && key != "ss" && key != "kills" && key != "deaths": // for these 0 is not the same as missing
+		default:
+			left = append(left, p)
+		}
 	}
-	return stats.AppendPairs(nil, left)
+	for _, p := range r.Players {
+		left = appendFoes(left, keyVictims+"_"+strconv.Itoa(p.number), p.victims)
+	}
+	if text := stats.AppendPairs(nil, left); len(text) <= storage.MaxReportPairs {
+		return text
+	}
+	return stats.AppendPairs(nil, head)
 }
+
+// keyVictims is the key of a player's victims in a round that is kept.
+const keyVictims = "victims"
 
 // value returns a value of the round itself.
 func (r *Round) value(key string) string {

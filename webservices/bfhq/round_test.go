@@ -83,11 +83,7 @@ func TestRoundCountsOnceWithoutReport(t *testing.T) {
 	w := newWorld(t, nil)
 	first := snapshot(0, soldier(1, 30))
 	w.mustPost(first)
-	for r, err := range w.store.Reports(t.Context(), testGame, 0) {
-		if err != nil || w.store.DeleteReport(t.Context(), r.ID) != nil {
-			t.Fatal(err)
-		}
-	}
+	w.dropReports()
 	w.mustPost(first)
 	if got := w.info(1, "scor") + " " + w.value("getleaderboard.aspx?type=score&id=overall&pid=1", "score"); got != "30 30" {
 		t.Errorf("scores %s", got)
@@ -102,13 +98,38 @@ func TestMakeUp(t *testing.T) {
 		t.Fatal(code, w.info(1, "scor"))
 	}
 	w.start(nil)
-	w.room.makeUp(t.Context())
-	w.room.makeUp(t.Context())
+	w.room.makeUp(t.Context(), makeUpSince)
+	w.room.makeUp(t.Context(), makeUpSince)
 	if got := w.info(1, "scor") + " " + w.info(2, "scor") + " " + w.info(1, "kill") + " " + w.info(2, "topr") + " " + w.info(1, "awn-0"); got != "35 7 0 1 2" {
 		t.Errorf("totals %s", got)
 	}
 	if got := w.counters("round_players_total"); got != "counted 2" {
 		t.Errorf("players %s", got)
+	}
+}
+
+// So does one that ends between the boards and the totals.
+func TestMakeUpTotals(t *testing.T) {
+	w := newWorld(t, nil)
+	if code, _ := w.post(snapshot(0, soldier(1, 30), soldier(2, 7))); code != 200 {
+		t.Fatal(code)
+	}
+	c := <-w.room.waiting
+	credits, err := w.room.admit(t.Context(), c.game, c.round)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.room.put(t.Context(), c.game, c.round, true, credits); err != nil {
+		t.Fatal(err)
+	}
+	board := func() string { return w.value("getleaderboard.aspx?type=score&id=overall&pid=1", "score") }
+	if got := w.info(1, "scor") + " " + board(); got != "0 30" {
+		t.Errorf("totals and board %s", got)
+	}
+	w.start(nil)
+	w.room.makeUp(t.Context(), makeUpSince)
+	if got := w.info(1, "scor") + " " + w.info(2, "scor") + " " + board(); got != "30 7 30" {
+		t.Errorf("totals and board %s", got)
 	}
 }
 
@@ -169,6 +190,7 @@ func TestRoundRefused(t *testing.T) {
 		"257 players":      {listed, players(maxPlayers + 1), 400, "too_large 1"},
 		"256 players":      {listed, players(maxPlayers), 200, "counted 1"},
 		"too many keys":    {listed, good[:len(good)-6] + strings.Repeat(`\a\`, maxPairs) + `\EOF\1`, 400, "too_large 1"},
+		"long to keep":     {listed, good[:len(good)-6] + `\x_0\` + strings.Repeat("y", storage.MaxReportPairs) + `\EOF\1`, 200, "counted 1"},
 		"too long to keep": {listed, good[:len(good)-6] + `\x\` + strings.Repeat("y", storage.MaxReportPairs) + `\EOF\1`, 400, "too_large 1"},
 	} {
 		w.start(nil)
@@ -205,6 +227,7 @@ func TestOldRounds(t *testing.T) {
 	for i := 1; i <= maxRounds+1; i++ {
 		w.mustPost(snapshot(i, soldier(1, 1)))
 	}
+	w.dropReports()
 	for _, i := range []int{0, 1, 2, maxRounds + 1} {
 		w.mustPost(snapshot(i, soldier(1, 1)))
 	}
