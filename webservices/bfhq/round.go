@@ -193,6 +193,9 @@ var unkept = map[string]bool{
 	"ip": true, "c": true, "tmkl": true, "tmdg": true, "tmvd": true, "tvp": true, "be8": true, "be9": true, "te6": true, "te7": true, "te8": true,
 }
 
+// zeroSays are keys for which 0 is not the same as missing.
+var zeroSays = map[string]bool{"a": true, "t": true, "rank": true, "ss": true, "kills": true, "deaths": true}
+
 // kept returns what is kept of a round, from which newRound makes the same round: the pairs
 // without those of players that say nothing, and the victims of a player in one, victims_N. If
 // that is too long, the pairs of the round itself are left.
@@ -208,7 +211,7 @@ func (r *Round) kept() []byte {
 		key, empty := p.Key[:i], p.Value == "" || p.Value == "0"
 		switch {
 		case unkept[key], key == "mvns", key == "mvks":
-		case empty && key != "a" && key != "ss" && key != "kills" && key != "deaths": // for these 0 is not the same as missing
+		case empty && !zeroSays[key]:
 		default:
 			left = append(left, p)
 		}

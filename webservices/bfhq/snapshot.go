@@ -30,7 +30,7 @@ func ParseSnapshot(body string) (pairs []stats.Pair, err error) {
 		return nil, errIncomplete
 	}
 	i := strings.Index(body, `\gameport\`)
-	if i < 0 {
+	if i < 0 || strings.ContainsRune(body, 0) {
 		return nil, errSnapshot
 	}
 	complete := false
