@@ -60,7 +60,7 @@ func newServer(c *Config, e *service.Env) *server {
 			srv, listed := e.Addresses.Outside().Find(e.List, a)
 			return listed && srv.Origin != master.Federated
 		},
-		metrics: newMetrics(e.Registerer, s.told), broadcast: hostnet.IsBroadcast, log: e.Log,
+		metrics: newMetrics(e.Registerer, s.told), broadcast: new(hostnet.Broadcasts).Has, log: e.Log,
 	})
 	d := &dialer{
 		lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {

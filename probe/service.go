@@ -38,7 +38,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	p := New(Options{
 		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Config: *c, Exempt: env.Trusted,
 		Ask: env.AskEvery,
-		Own: env.Own, Broadcast: hostnet.IsBroadcast, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
+		Own: env.Own, Broadcast: new(hostnet.Broadcasts).Has, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	statics := NewStatics(p, func(ctx context.Context, host string) ([]netip.Addr, error) {

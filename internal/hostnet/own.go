@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"net"
 	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
 )
 
 // Own returns the addresses of this machine, IPv6 included; none if the system
@@ -30,15 +33,41 @@ func AddressesOrNone() []Address {
 	return list
 }
 
-// IsBroadcast reports whether an address is the broadcast address of a network
-// that this machine is on now.
-func IsBroadcast(a netip.Addr) bool {
-	for _, own := range AddressesOrNone() {
-		if own.Broadcast && own.Prefix.Bits() < 31 && own.Prefix.Contains(a) && a == lastOf(own.Prefix) {
-			return true
+// Broadcasts knows the broadcast addresses of the networks that this machine is on. The
+// zero Broadcasts is ready for use, concurrent use too.
+type Broadcasts struct {
+	read  func() []Address // for tests; nil: AddressesOrNone
+	known atomic.Pointer[broadcasts]
+}
+
+// broadcasts are the addresses at a time.
+type broadcasts struct {
+	list []netip.Addr
+	till time.Time
+}
+
+// broadcastsFor is how long the addresses are taken as they were: asking the system takes
+// as long as a hundred answers.
+const broadcastsFor = time.Second
+
+// Has reports whether an address is the broadcast address of a network that this machine
+// was on within the last second.
+func (b *Broadcasts) Has(a netip.Addr) bool {
+	known, now := b.known.Load(), time.Now()
+	if known == nil || !now.Before(known.till) {
+		known = &broadcasts{till: now.Add(broadcastsFor)}
+		read := b.read
+		if read == nil {
+			read = AddressesOrNone
 		}
+		for _, own := range read() {
+			if own.Broadcast && own.Prefix.Bits() < 31 {
+				known.list = append(known.list, lastOf(own.Prefix))
+			}
+		}
+		b.known.Store(known)
 	}
-	return false
+	return slices.Contains(known.list, a)
 }
 
 // lastOf returns the last address of an IPv4 network.

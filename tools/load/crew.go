@@ -133,6 +133,10 @@ func counting(open opener) opener {
 			u.want = listed
 		case *quake3Browser:
 			u.want = listed
+		case *doom3Browser:
+			u.want = listed
+		case *codBrowser:
+			u.want = listed
 		}
 		return u, err
 	}

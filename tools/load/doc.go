@@ -20,6 +20,7 @@
 //	                        -only measures a part, -scale 0.1 a tenth of everything
 //	go run . scale          processor time and memory from 100 to 200,000 servers and 20,000
 //	                        players at their usual pace, as a table
+//	go run . federation     what it costs to read other masters
 //
 // It is not for measuring games or networks, and not for use against daemons of
 // others.

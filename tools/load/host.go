@@ -39,6 +39,9 @@ const (
 	groupEpic
 	groupEpicBrowsers
 	groupDoom3
+	groupDoom3Browsers
+	groupCoD
+	groupCoDBrowsers
 	groupNWN
 	groupWeb
 	groupDNS
@@ -47,6 +50,8 @@ const (
 	groupStats
 	groupJoiners
 	groupRelayed
+	groupMasters
+	groupTold
 )
 
 // host is a game server that reports in QR2's binary form.

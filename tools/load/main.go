@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: load soak|table|relay|limit|scale [flags]; -h after each lists them")
+var errUsage = errors.New("usage: load soak|table|relay|federation|limit|scale [flags]; -h after each lists them")
 
 // run does what the arguments say.
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -83,6 +83,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return withProgram(ctx, *program, func(path string) error {
 			opt.program = path
 			return relayed(ctx, out, opt)
+		})
+	case "federation":
+		opt := federationOptions{}
+		flags.DurationVar(&opt.length, "for", 2*time.Minute, "how long each of two daemons is measured")
+		flags.IntVar(&opt.masters, "masters", 20, "other masters, at most 64")
+		flags.IntVar(&opt.servers, "servers", 5000, "servers of each")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return federated(ctx, out, opt)
 		})
 	case "limit":
 		opt := limitOptions{}

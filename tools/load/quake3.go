@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/q3master"
 )
@@ -28,14 +30,20 @@ func openQuake3Server(ctx context.Context, w *world, i int) (user, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &quake3Server{Host: q3master.NewHost(c, "DarkPlaces", "gamename", quake3Game, "protocol", fmt.Sprint(quake3Protocol),
-		"hostname", fmt.Sprintf("Server %d of the load", i), "mapname", "load", "clients", "3", "sv_maxclients", "16", "gametype", "0")}
-	q.serving.Go(q.Serve)
+	q := newQuake3Server(c, "Server", i)
 	if err := q.do(ctx); err != nil {
 		q.close(true)
 		return nil, err
 	}
 	return q, nil
+}
+
+// newQuake3Server returns a server that answers questions.
+func newQuake3Server(c *netclient.Packets, name string, i int) *quake3Server {
+	q := &quake3Server{Host: q3master.NewHost(c, "DarkPlaces", "gamename", quake3Game, "protocol", strconv.Itoa(quake3Protocol),
+		"hostname", fmt.Sprintf("%s %d of the load", name, i), "mapname", "load", "clients", "3", "sv_maxclients", "16", "gametype", "0")}
+	q.serving.Go(q.Serve)
+	return q
 }
 
 // do is a heartbeat, and the answer to the question that follows.

@@ -41,6 +41,15 @@ func soakers() []crowd {
 		{"q3master list", openQuake3Browser, 30, 20, 100},
 		{"utmaster state", openEpicServer, 60, 10, 30},
 		{"utmaster list", openEpicBrowser, 30, 20, 0},
+		{"idmaster heartbeat", openDoom3Server, 60, 10, 30},
+		{"idmaster list", openDoom3Browser, 20, 10, 100},
+		{"codmaster heartbeat", openCoDServer, 60, 10, 30},
+		{"codmaster list", openCoDBrowser, 20, 10, 100},
+		{"codmaster player", openCoDAsker, 20, 10, 100},
+		{"nwmaster keys", openNWNServer, 20, 10, 100},
+		{"nwmaster account", openNWNPlayer, 20, 5, 50},
+		{"mangler question", openMangled, 10, 5, 50},
+		{"relayed packet", openRelayed, 20, 60, 600},
 		{"web pages", openReader, 20, 8, 100},
 		{"web events", openListener, 20, 4, 60},
 		{"dns answer", openResolver, 20, 20, 100},
@@ -86,11 +95,16 @@ func soak(ctx context.Context, out io.Writer, opt soakOptions) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	d, err := startDaemon(ctx, opt.program, dir)
+	other, settings, stop, err := soakFederation()
 	if err != nil {
 		return err
 	}
-	s := &soaker{opt: opt, out: out, world: &world{daemon: d, run: strconv.FormatInt(time.Now().Unix(), 36)}, tally: newTally()}
+	defer stop()
+	d, err := startDaemon(ctx, opt.program, dir, settings...)
+	if err != nil {
+		return err
+	}
+	s := &soaker{other: other, opt: opt, out: out, world: &world{daemon: d, run: strconv.FormatInt(time.Now().Unix(), 36)}, tally: newTally()}
 	err = s.run(ctx)
 	if stopErr := d.stop(); stopErr != nil {
 		err = errors.Join(err, fmt.Errorf("respawnd ended: %w", stopErr))
@@ -103,6 +117,7 @@ type soaker struct {
 	out     io.Writer
 	world   *world
 	tally   *tally
+	other   *otherMaster // that the daemon reads
 	samples []sample
 	missed  int
 }
@@ -212,6 +227,8 @@ func (s *soaker) summary() error {
 	}
 	total, failed := s.tally.sums()
 	check(total == 0 || float64(failed) > maxFailed*float64(total), "%d operations, %d failed", total, failed)
+	reads := s.other.reads.Load()
+	check(reads < int64(s.opt.length/soakEvery/2), "another master was read %d times", reads)
 	warnings, errs := s.world.daemon.said()
 	check(errs > 0, "%d lines of errors in the log, %d of warnings", errs, warnings)
 	for _, line := range s.world.daemon.complaints {

@@ -103,6 +103,8 @@ func rows() []row {
 		{"q3master list of 1,000", 16, counting(openQuake3Browser), populate(listed, openQuake3Server), []part{{3.5, refUDP}}},
 		{"utmaster list of 1,000", 16, counting(openEpicBrowser), populate(listed, openEpicServer), []part{{1.3, refEpic}, {0.65, refTCP}}},
 		{"idmaster heartbeat", 16, several(8, openDoom3Server), nil, []part{{1.5, refUDP}}},
+		{"idmaster list of 1,000", 16, counting(openDoom3Browser), populate(listed, openDoom3Server), []part{{3.5, refUDP}}},
+		{"codmaster list of 1,000", 16, counting(openCoDBrowser), populate(listed, openCoDServer), []part{{25.5, refUDP}}},
 		{"codmaster player", 16, openCoDAsker, nil, []part{{1.5, refUDP}}},
 		{"nwmaster keys", 16, openNWNServer, nil, []part{{1.5, refUDP}}},
 		{"nwmaster account", 16, openNWNPlayer, nil, []part{{3, refUDP}}}, // it reads the store, and two datagrams answer
@@ -120,7 +122,8 @@ var tableSettings = []string{
 	"q3master.list_window=0s", "q3master.lists_per_net=0", "q3master.lists_total=0", "q3master.max_per_addr=0", "q3master.query=false",
 	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "peerchat.max_members=3000",
 	"relay.pair_rate=1GiB", "relay.total_rate=1GiB", "relay.ports=20000-29999", // which the system gives to no other socket
-	"idmaster.max_per_addr=0", "idmaster.query=false",
+	"idmaster.list_window=0s", "idmaster.lists_per_net=0", "idmaster.lists_total=0", "idmaster.max_per_addr=0", "idmaster.query=false",
+	"codmaster.list_window=0s", "codmaster.lists_per_net=0", "codmaster.lists_total=0", "codmaster.max_per_addr=0", "codmaster.query=false",
 	"webservices.unproved_uploads=true", "webservices.player_files=200000", "webservices.player_file_size=1GiB",
 	"webservices.records_per_owner=10000", "webservices.player_records=10000", "webservices.player_requests=0", "webservices.player_writes=0",
 	"webservices.match_reports=0", "webservices.match_sessions=0",
