@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 )
@@ -193,7 +194,7 @@ func (h *Host) Open(ctx context.Context, conn net.Conn) error {
 		_, err := conn.Write(h.Mode.AppendTo(nil))
 		return err
 	})
-	if err != nil {
+	if err = errors.Join(err, conn.SetDeadline(time.Time{})); err != nil { // the connection outlasts ctx
 		return err
 	}
 	for _, s := range h.Sockets {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/playtest"
 	"github.com/respawnd/respawnd/internal/services"
@@ -116,7 +117,8 @@ func (p *program) target(ctx context.Context, cfg *services.Config, name, to str
 	}
 	return &playtest.Target{
 		Game: g, Address: at, Names: names,
-		Port: func(s games.Service) uint16 { return ports[s] },
+		Port:  func(s games.Service) uint16 { return ports[s] },
+		Built: func(s games.Service) bool { return daemon.Served(cfg)(s) != games.NotBuilt },
 		Lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", name)
 		},

@@ -31,6 +31,8 @@ type Target struct {
 	Names   []string   // that the game looks up
 	// Port returns the port of a service there; 0: it is not tested.
 	Port func(games.Service) uint16
+	// Built reports whether a server of this version can have a service; nil: any.
+	Built func(games.Service) bool
 	// Lookup resolves a name as this computer does; nil: names are not tested.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 }
@@ -75,8 +77,27 @@ func Run(ctx context.Context, t *Target, say func(Result) error) error {
 			return err
 		}
 	}
+	for _, needed := range t.Game.Needs {
+		if t.Built != nil && !t.Built(needed) {
+			if err := say(t.absent(needed)); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
+
+// absent is the result for a service that the game needs and that no server has.
+func (t *Target) absent(s games.Service) Result {
+	failed := "servers of this version do not have it"
+	if t.Game.Via != "" {
+		failed += ". " + strings.TrimSuffix(t.Game.Via, ".")
+	}
+	return Result{Step: stepOf(s), Needed: true, Failed: failed, Means: "the game cannot be played online there"}
+}
+
+// stepOf names the step of a service.
+func stepOf(s games.Service) string { return string(s) + ": " + s.Words() }
 
 // uses reports whether the game uses the service of a step. A game of which nothing is
 // known uses all of GameSpy's.
@@ -111,7 +132,7 @@ func (t *Target) names(ctx context.Context) Result {
 func (s *step) test(ctx context.Context, t *Target, at netip.AddrPort) Result {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	r := Result{Step: string(s.service) + ": " + s.service.Words(), Needed: slices.Contains(t.Game.Needs, s.service)}
+	r := Result{Step: stepOf(s.service), Needed: slices.Contains(t.Game.Needs, s.service)}
 	remark, err := s.run(ctx, t, at.String())
 	if err != nil {
 		r.Failed, r.Means = s.explain(err, at), s.means
