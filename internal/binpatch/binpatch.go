@@ -109,7 +109,21 @@ func (r Replacement) Find(file io.ReaderAt, size int64) ([]Place, error) {
 			}
 		}
 	}
-	return places, nil
+	return apart(places), nil
+}
+
+// apart sorts places, and leaves those as they are that share bytes with an earlier one.
+func apart(places []Place) []Place {
+	slices.SortStableFunc(places, func(a, b Place) int { return cmp.Compare(a.Offset, b.Offset) })
+	end := int64(0)
+	for i := range places {
+		p := &places[i]
+		if p.Offset < end {
+			p.Why = cmp.Or(p.Why, "it shares bytes with the place before")
+		}
+		end = max(end, p.Offset+int64(len(p.Text)*int(p.Width)))
+	}
+	return places
 }
 
 // window is a part of a file. Places are those whose text to replace begins in
@@ -178,8 +192,12 @@ func around(win window, i int, w Width, length int) Place {
 	visible := func(at int) bool {
 		return at >= 0 && at+int(w) <= len(win.data) && win.data[at] >= ' ' && win.data[at] <= '~' && (w == ASCII || win.data[at+1] == 0)
 	}
+	// The last character of an ASCII text looks like one of UTF-16, with the NUL behind it.
+	endsASCII := func(at int) bool {
+		return w == UTF16 && at > 0 && win.data[at-1] >= ' ' && win.data[at-1] <= '~'
+	}
 	begin, end := i, i+length*int(w)
-	for (i-begin)/int(w) < maxText && visible(begin-int(w)) {
+	for (i-begin)/int(w) < maxText && visible(begin-int(w)) && !endsASCII(begin-int(w)) {
 		begin -= int(w)
 	}
 	for (end-i)/int(w) < maxText && visible(end) {

@@ -46,6 +46,8 @@ func TestFind(t *testing.T) {
 		"another case":   {"example.org", "GameSpy.COM\x00", "example.org\x00", []string{""}},
 		"UTF-16":         {"lan.org", wide("gpcm.gamespy.com\x00"), wide("gpcm.lan.org\x00\x00\x00\x00\x00"), []string{""}},
 		"odd UTF-16":     {"example.org", "x" + wide("gamespy.com\x00"), "x" + wide("example.org\x00"), []string{""}},
+		"both widths":    {"lan.org", "a.gamespy.com\x00" + wide("b.gamespy.com\x00"), "a.lan.org\x00\x00\x00\x00\x00" + wide("b.lan.org\x00\x00\x00\x00\x00"), []string{"", ""}},
+		"overlapping":    {"lan.org", "gamespy.com:" + wide("gamespy.com\x00"), "lan.org:g\x00\x00\x00\x00\x00" + wide("amespy.com\x00"), []string{"", "it shares bytes with the place before"}},
 		"a sentence":     {"example.org", "Visit www.gamespy.com today\x00", "", []string{"a sentence, not a host name"}},
 		"longer name":    {"example.org", "mygamespy.com\x00gamespy.com.au\x00gamespy.community\x00", "", []string{"part of a longer name", "part of a longer name", "part of a longer name"}},
 		"end of a text":  {"example.org", "gamespy.com.\x00", "example.org.\x00", []string{""}},
