@@ -37,7 +37,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ask, ln) })
-	r.Address, r.UDP = conn.LocalAddr(), service.PacketAddrs([]*netserve.PacketConn{conn, ask})
+	r.UDP = service.PacketAddrs([]*netserve.PacketConn{conn, ask})
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	closeListener := r.Close
 	r.Close = func() error {

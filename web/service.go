@@ -112,12 +112,17 @@ func publicServices(opened []service.Opened) (out []Service) {
 		if s.Title == "" {
 			continue
 		}
-		network := "UDP"
-		if _, tcp := s.Address.(net.Addr); tcp {
-			network = "TCP"
+		where := s.Address.String()
+		if _, port, err := net.SplitHostPort(where); err == nil {
+			network := "UDP"
+			if _, tcp := s.Address.(net.Addr); tcp {
+				network = "TCP"
+			}
+			where = network + " " + port
+		} else if where == "" {
+			continue // it works on nothing: it is switched off
 		}
-		_, port, _ := net.SplitHostPort(s.Address.String())
-		out = append(out, Service{Name: s.Name, What: s.Title, Port: network + " " + port})
+		out = append(out, Service{Name: s.Name, What: s.Title, Port: where})
 	}
 	return out
 }
