@@ -103,14 +103,14 @@ func (x *session) sendList(ctx context.Context, filters []Filter, text []byte) e
 		return endedBusy
 	}
 	defer x.server.views.End(v)
-	x.server.metrics.views.Entries.Add(float64(v.rows))
-	list := v.text
+	x.server.metrics.views.Entries.Add(float64(v.Rows))
+	list := v.Bytes
 	if len(list) > writeSize {
 		if err := x.conn.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
 			return err
 		}
 	}
-	if v.rows > 0 && x.live.ListPause > 0 && x.hello.OS >= toolOS {
+	if v.Rows > 0 && x.live.ListPause > 0 && x.hello.OS >= toolOS {
 		if err := x.send(list[:listHeadSize]); err != nil {
 			return err
 		}

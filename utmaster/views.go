@@ -11,22 +11,6 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// Bounds of the lists that are kept and of those that are being sent; see
-// views.Options.
-const (
-	maxViews        = 256
-	maxViewBytes    = 32 << 20
-	maxSendingBytes = 128 << 20
-)
-
-// How long a list may be used after its game changed: twenty times as long as it took
-// to build, so that a list never costs more than a twentieth of a processor, and never
-// longer than maxHold.
-const (
-	maxHold   = 100 * time.Millisecond
-	holdTimes = 20
-)
-
 // viewKey is equal for requests that can share a list.
 type viewKey struct {
 	game   string
@@ -36,22 +20,10 @@ type viewKey struct {
 }
 
 // view is an encoded list at one moment. It is not changed.
-type view struct {
-	text   []byte
-	rows   int
-	serial uint64 // of the game's last change that it shows
-	built  time.Time
-	took   time.Duration
-	views.Sending
-}
-
-// Size returns the memory of the view in bytes.
-func (v *view) Size() int { return cap(v.text) }
+type view struct{ views.Text }
 
 func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
-	return views.New[viewKey, view, *view](views.Options{
-		Views: maxViews, Bytes: maxViewBytes, SendingBytes: maxSendingBytes, Kept: m.views.Kept,
-	})
+	return views.New[viewKey, view, *view](views.TextOptions(m.views.Kept))
 }
 
 // view returns the list for a request. text are the bytes of its filters.
@@ -69,14 +41,14 @@ func (s *Server) view(x *session, filters []Filter, text string) (*view, error) 
 		key.asker = asker.Outside()
 	}
 	fresh := func(v *view) bool {
-		return time.Since(v.built) < min(maxHold, holdTimes*v.took) || v.serial == s.opt.Registry.Serial(key.game)
+		return v.Held() || v.Serial == s.opt.Registry.Serial(key.game)
 	}
 	return s.views.Get(key, fresh, func() (*view, error) {
 		return s.views.InTurn(func() (*view, error) {
 			start := time.Now()
 			v := build(s.opt.Registry, key, filters)
-			v.built, v.took = start, time.Since(start)
-			s.metrics.views.Built(v.took)
+			v.Finish(start)
+			s.metrics.views.Built(v.Took)
 			return v, nil
 		})
 	})
@@ -85,7 +57,7 @@ func (s *Server) view(x *session, filters []Filter, text string) (*view, error) 
 // build encodes the present list.
 func build(reg *master.Registry, key viewKey, filters []Filter) *view {
 	servers, serial := reg.Snapshot(key.game, nil)
-	v := &view{serial: serial, text: make([]byte, listHeadSize, listHeadSize+64*len(servers))}
+	v := &view{views.Text{Serial: serial, Bytes: make([]byte, listHeadSize, listHeadSize+64*len(servers))}}
 	newest := 0
 	for _, srv := range servers {
 		newest = max(newest, versionOf(srv))
@@ -95,10 +67,10 @@ func build(reg *master.Registry, key viewKey, filters []Filter) *view {
 		if !ok || !match(filters, srv) {
 			continue
 		}
-		v.text = e.appendTo(v.text, key.form)
-		v.rows++
+		v.Bytes = e.appendTo(v.Bytes, key.form)
+		v.Rows++
 	}
-	appendListHead(v.text[:0], v.rows)
+	appendListHead(v.Bytes[:0], v.Rows)
 	return v
 }
 

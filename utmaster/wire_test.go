@@ -305,7 +305,7 @@ func TestLongestEntry(t *testing.T) {
 	long := "Ж" + strings.Repeat("x", 10_000)
 	put(t, reg, "ut2004", "192.0.2.1:7778", master.FromQR1, "hostport", "1", "hostname", long, "mapname", long, "gametype", long, ruleSkill, long)
 	v := build(reg, viewKey{game: "ut2004"}, nil)
-	if n := len(v.text) - listHeadSize - frameHead; v.rows != 1 || n > 1279 {
-		t.Errorf("%d servers, %d bytes", v.rows, n)
+	if n := len(v.Bytes) - listHeadSize - frameHead; v.Rows != 1 || n > 1279 {
+		t.Errorf("%d servers, %d bytes", v.Rows, n)
 	}
 }

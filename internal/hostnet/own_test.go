@@ -27,7 +27,8 @@ func TestBroadcasts(t *testing.T) {
 		b := &Broadcasts{read: func() []Address {
 			reads++
 			return []Address{
-				{Prefix: netip.MustParsePrefix(network), Broadcast: true}, {Prefix: netip.MustParsePrefix("10.0.0.1/31"), Broadcast: true},
+				{Prefix: netip.MustParsePrefix(network), Broadcast: true},
+				{Prefix: netip.MustParsePrefix("10.0.0.1/31"), Broadcast: true},
 				{Prefix: netip.MustParsePrefix("172.16.0.1/16")},
 			}
 		}}

@@ -53,17 +53,17 @@ func TestAddressesByAsker(t *testing.T) {
 		"10.0.0.9":    {"10.0.0.20:7002", "10.0.0.5:7001", "192.0.2.1:7003"},
 		"203.0.113.9": {"192.0.2.1:7003", "203.0.113.5:7001", "203.0.113.5:7002"},
 	} {
-		if got := addressesOf(t, string(f.viewFor(t, asker, Plain).text)); !slices.Equal(got, want) {
+		if got := addressesOf(t, string(f.viewFor(t, asker, Plain).Bytes)); !slices.Equal(got, want) {
 			t.Errorf("plain list for %s: %q, want %q", asker, got, want)
 		}
 		var got []string
-		for address := range tableOf(t, string(f.viewFor(t, asker, Info).text)) {
+		for address := range tableOf(t, string(f.viewFor(t, asker, Info).Bytes)) {
 			got = append(got, address)
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("table for %s: %q, want %q", asker, got, want)
 		}
-		servers, err := ParseCompact(f.viewFor(t, asker, Compact).text)
+		servers, err := ParseCompact(f.viewFor(t, asker, Compact).Bytes)
 		if err != nil || !slices.Equal(sorted(servers), want) {
 			t.Errorf("compact list for %s: %v, %v, want %q", asker, servers, err, want)
 		}

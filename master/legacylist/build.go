@@ -8,6 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // infoFields are the columns of a table of servers. The first one is the
@@ -29,16 +30,16 @@ func (r *serverRow) Field(i int) (string, bool) { return r.server.Field(r.names[
 // without those that clients of this list cannot query.
 func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, error) {
 	servers, serial := reg.Snapshot(key.game, nil)
-	v := &view{serial: serial}
+	v := &view{views.Text{Serial: serial}}
 	row := serverRow{names: f.Names()}
 	budget := filter.ListBudget(len(servers))
 	var appendServer func([]byte, *master.Server, netip.AddrPort) []byte
 	switch key.mode {
 	case Compact:
-		v.text = make([]byte, 0, compactSize*len(servers)+len(gamespy.Final))
+		v.Bytes = make([]byte, 0, compactSize*len(servers)+len(gamespy.Final))
 		appendServer = appendCompact
 	case Info:
-		v.text = appendFieldNames(nil, infoFields[:])
+		v.Bytes = appendFieldNames(nil, infoFields[:])
 		appendServer = appendInfo
 	default:
 		appendServer = appendPlain
@@ -57,8 +58,8 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 				continue
 			}
 		}
-		v.text = appendServer(v.text, s, given)
-		v.rows++
+		v.Bytes = appendServer(v.Bytes, s, given)
+		v.Rows++
 	}
 	v.finish()
 	return v, nil
@@ -66,10 +67,10 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 
 // finish ends the text. A table without rows is only the end mark.
 func (v *view) finish() {
-	if v.rows == 0 {
-		v.text = v.text[:0]
+	if v.Rows == 0 {
+		v.Bytes = v.Bytes[:0]
 	}
-	v.text = append(v.text, gamespy.Final...)
+	v.Bytes = append(v.Bytes, gamespy.Final...)
 }
 
 // compactSize is the size of a server in a compact list.

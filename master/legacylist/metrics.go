@@ -48,5 +48,5 @@ func (m *metrics) list(result string) { m.lists.WithLabelValues(result).Inc() }
 
 func (m *metrics) sent(v *view) {
 	m.list(listSent)
-	m.views.Entries.Add(float64(v.rows))
+	m.views.Entries.Add(float64(v.Rows))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master/filter"
 	"github.com/respawnd/respawnd/master/rooms"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // groupFields are the columns of a table of rooms. The last one packs the other
@@ -52,7 +53,7 @@ func (r *roomRow) packed() string {
 
 // buildRooms makes the list of the rooms of a game as it is now.
 func (s *Server) buildRooms(game games.Game, f *filter.Filter) (*view, error) {
-	v := &view{text: appendFieldNames(nil, groupFields[:])}
+	v := &view{views.Text{Bytes: appendFieldNames(nil, groupFields[:])}}
 	list := rooms.Sources{List: s.opt.Registry, More: s.opt.Rooms, Waiting: s.opt.Waiting}.Of(game)
 	row := roomRow{names: f.Names()}
 	budget := filter.ListBudget(len(list))
@@ -65,9 +66,9 @@ func (s *Server) buildRooms(game games.Game, f *filter.Filter) (*view, error) {
 			continue
 		}
 		for _, name := range groupFields {
-			v.text = appendValue(v.text, row.value(name))
+			v.Bytes = appendValue(v.Bytes, row.value(name))
 		}
-		v.rows++
+		v.Rows++
 	}
 	v.finish()
 	return v, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // three lists a server of each of three origins and one of another game.
@@ -284,7 +285,7 @@ func TestTooExpensiveFilterIsRefused(t *testing.T) {
 func TestListWhileBusy(t *testing.T) {
 	f := start(t, nil)
 	three(t, f.reg)
-	other := &view{text: make([]byte, maxSendingBytes)}
+	other := &view{views.Text{Bytes: make([]byte, views.TextOptions(nil).SendingBytes)}}
 	if err := f.srv.views.Begin(other); err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +406,7 @@ func TestSharedList(t *testing.T) {
 	} {
 		f.reg.Share(tt.groups)
 		var d string
-		for began := time.Now(); time.Since(began) < 50*maxHold; { // a list is used on for up to maxHold
+		for began := time.Now(); time.Since(began) < 50*views.MaxHold; { // a list is used on for up to views.MaxHold
 			if d = cmp.Diff([][]string{tt.game, tt.open}, [][]string{ask("gmtest", testSecret), ask("open", "fedcba")}); d == "" {
 				break
 			}

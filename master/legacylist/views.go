@@ -10,22 +10,6 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// Bounds of the lists that are kept and of those that are being sent; see
-// views.Options.
-const (
-	maxViews        = 256
-	maxViewBytes    = 32 << 20
-	maxSendingBytes = 128 << 20
-)
-
-// How long a list may be used after its game changed: twenty times as long as
-// it took to build, so that a list never costs more than a twentieth of a
-// processor, and never longer than maxHold.
-const (
-	maxHold   = 100 * time.Millisecond
-	holdTimes = 20
-)
-
 // viewKey is equal for requests that can share a list. The fields of a table
 // follow from its mode.
 type viewKey struct {
@@ -37,34 +21,22 @@ type viewKey struct {
 
 // view is a list at one moment. It is immutable; any number of connections send
 // from it concurrently.
-type view struct {
-	text   []byte // with the end mark
-	rows   int
-	serial uint64 // of the game's last change that it shows
-	built  time.Time
-	took   time.Duration
-	views.Sending
-}
-
-// Size returns the memory of the view in bytes.
-func (v *view) Size() int { return cap(v.text) }
+type view struct{ views.Text }
 
 // emptyView is the list of an unknown game. It is not counted.
-var emptyView = &view{text: []byte(gamespy.Final)}
+var emptyView = &view{views.Text{Bytes: []byte(gamespy.Final)}}
 
 // list returns the bytes to send. bare leaves out the end mark, which clients
 // of enctype 1 would take for a server; an empty list always has it.
 func (v *view) list(bare bool) []byte {
-	if bare && v.rows > 0 {
-		return v.text[:len(v.text)-len(gamespy.Final)]
+	if bare && v.Rows > 0 {
+		return v.Bytes[:len(v.Bytes)-len(gamespy.Final)]
 	}
-	return v.text
+	return v.Bytes
 }
 
 func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
-	return views.New[viewKey, view, *view](views.Options{
-		Views: maxViews, Bytes: maxViewBytes, SendingBytes: maxSendingBytes, Kept: m.views.Kept,
-	})
+	return views.New[viewKey, view, *view](views.TextOptions(m.views.Kept))
 }
 
 // view returns the list for a request of an asker.
@@ -80,11 +52,10 @@ func (s *Server) view(game games.Game, r *inquiry, asker advertise.Asker) (*view
 		key.asker = asker.Outside()
 	}
 	fresh := func(v *view) bool {
-		age := time.Since(v.built)
 		if key.mode == Groups {
-			return age < maxHold // no serial says when a room changes
+			return time.Since(v.Built) < views.MaxHold // no serial says when a room changes
 		}
-		return age < min(maxHold, holdTimes*v.took) || v.serial == s.opt.Registry.Serial(key.game)
+		return v.Held() || v.Serial == s.opt.Registry.Serial(key.game)
 	}
 	return s.views.Get(key, fresh, func() (*view, error) { return s.build(key, game, f) })
 }
@@ -102,7 +73,7 @@ func (s *Server) build(key viewKey, game games.Game, f *filter.Filter) (v *view,
 	if err != nil {
 		return nil, err
 	}
-	v.built, v.took = start, time.Since(start)
-	s.metrics.views.Built(v.took)
+	v.Finish(start)
+	s.metrics.views.Built(v.Took)
 	return v, nil
 }

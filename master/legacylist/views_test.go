@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 func TestRequestsForTheSameShareAList(t *testing.T) {
@@ -52,7 +53,7 @@ func TestSizeOfAListIsTheMemoryThatItTakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := v.Size(), cap(v.text); got != want {
+		if got, want := v.Size(), cap(v.Bytes); got != want {
 			t.Errorf("mode %q: Size() = %d, want %d", mode, got, want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestListIsBuiltAnewWhenItsGameChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return v.rows
+			return v.Rows
 		}
 		for i := range 5 { // time stands still: building took no time
 			if got := rows(Plain); got != i {
@@ -77,13 +78,13 @@ func TestListIsBuiltAnewWhenItsGameChanged(t *testing.T) {
 		}
 		rows(Groups)
 		built := f.value(t, "respawnd_legacylist_view_builds_total", "")
-		time.Sleep(maxHold - time.Millisecond)
+		time.Sleep(views.MaxHold - time.Millisecond)
 		if rows(Groups); f.value(t, "respawnd_legacylist_view_builds_total", "") != built {
-			t.Errorf("rooms rebuilt within %v", maxHold)
+			t.Errorf("rooms rebuilt within %v", views.MaxHold)
 		}
 		time.Sleep(time.Millisecond)
 		if rows(Groups); f.value(t, "respawnd_legacylist_view_builds_total", "") != built+1 {
-			t.Errorf("rooms not rebuilt after %v", maxHold)
+			t.Errorf("rooms not rebuilt after %v", views.MaxHold)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "table":
 		opt := tableOptions{}
 		flags.DurationVar(&opt.length, "for", 2*time.Second, "how long each loop of each operation runs")
-		flags.StringVar(&opt.only, "only", "", "only operations whose name contains this, beside the references")
+		flags.StringVar(&opt.only, "only", "", "only operations whose name contains this, beside the references; several with commas between")
 		if err := parse(); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,7 +134,12 @@ var tableSettings = []string{
 type tableOptions struct {
 	program string
 	length  time.Duration // of each loop
-	only    string        // part of the names of operations; empty: all
+	only    string        // parts of the names of operations, with commas between; empty: all
+}
+
+// wants reports whether an operation is measured.
+func (o tableOptions) wants(name string) bool {
+	return slices.ContainsFunc(strings.Split(o.only, ","), func(part string) bool { return strings.Contains(name, part) })
 }
 
 var errLost = errors.New("operations failed; see above")
@@ -146,7 +152,7 @@ func table(ctx context.Context, out io.Writer, opt tableOptions) error {
 		return err
 	}
 	for _, r := range rows() {
-		if !strings.Contains(r.name, opt.only) {
+		if !opt.wants(r.name) {
 			continue
 		}
 		if err := m.withDaemon(ctx, func(w *world) error { return m.measure(ctx, w, r) }); err != nil {
@@ -154,7 +160,7 @@ func table(ctx context.Context, out io.Writer, opt tableOptions) error {
 		}
 	}
 	for _, h := range holdings() {
-		if !strings.Contains(h.name, opt.only) {
+		if !opt.wants(h.name) {
 			continue
 		}
 		if err := m.withDaemon(ctx, func(w *world) error { return m.hold(ctx, w, h) }); err != nil {
