@@ -149,12 +149,23 @@ func (b *bench) push(ctx context.Context) error {
 			open := func(ctx context.Context, w *world, i int) (user, error) {
 				return watch(ctx, w, i, func() string { return listFilter + " and maxplayers<" + strconv.Itoa(1000+i%different) })
 			}
-			return measured(ctx, w, browsers, again(open), func([]user) error {
+			return measured(ctx, w, browsers, again(open), func(users []user) error {
 				return b.beside(ctx, s, rate, func() error {
 					pause(ctx, min(time.Second, b.opt.length)) // it begins
+					had := make([]int64, len(users))
+					for i, u := range users {
+						had[i] = u.(*watcher).heard.Load()
+					}
+					before := s.sent.Load()
 					cpu, err := b.idle(ctx, w.daemon)
 					if err != nil {
 						return err
+					}
+					sent := s.sent.Load() - before
+					least, longest := int64(1)<<62, int64(0)
+					for i, u := range users {
+						got := u.(*watcher).heard.Load() - had[i]
+						least, longest = min(least, got), max(longest, got)
 					}
 					c, err := w.daemon.measure()
 					name := fmt.Sprintf("push to %d browsers, %d servers, %d filters, %.0f changes/s", browsers, n, different, rate)
@@ -162,7 +173,7 @@ func (b *bench) push(ctx context.Context) error {
 					if different > 1 {
 						goals = [2]float64{}
 					}
-					b.write(figure{name: name, unit: "%", now: 100 * cpu, goal: goals[0], note: "of a core"})
+					b.write(figure{name: name, unit: "%", now: 100 * cpu, goal: goals[0], note: fmt.Sprintf("of a core; %d to %d updates for each, of %d", least, longest, sent)})
 					b.write(figure{name: name, unit: "MiB", now: mib(c.rss), goal: goals[1]})
 					return err
 				})

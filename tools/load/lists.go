@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
@@ -124,6 +125,7 @@ type watcher struct {
 	*serverbrowse.Client
 	ended chan struct{}
 	err   error // what ended the updates, once ended is closed
+	heard atomic.Int64
 }
 
 func openWatcher(ctx context.Context, w *world, i int) (user, error) { return watch(ctx, w, i, nil) }
@@ -144,7 +146,9 @@ func watch(ctx context.Context, w *world, i int, filter func() string) (user, er
 func (x *watcher) follow(ctx context.Context) {
 	defer close(x.ended)
 	for x.err == nil {
-		_, x.err = x.Next(ctx)
+		if _, x.err = x.Next(ctx); x.err == nil {
+			x.heard.Add(1)
+		}
 	}
 }
 
