@@ -263,53 +263,74 @@ func (b *bench) start(ctx context.Context) error {
 	})
 }
 
+// offered is what came of heartbeats at a steady rate.
+type offered struct {
+	sent, lost int
+	dropped    int // by the system, before they were read
+}
+
+// offer has servers report at a steady rate for the time of the open loop, while beside
+// runs, and counts what is lost. port is where they report to.
+func (b *bench) offer(ctx context.Context, s *swarm, port uint16, rate float64, beside func(during context.Context)) (o offered, err error) {
+	var before, after [2]int
+	count := func(into *[2]int) (err error) {
+		for i, p := range [2]uint16{port, s.port()} {
+			if into[i], err = drops(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := count(&before); err != nil {
+		return o, err
+	}
+	during, cancel := context.WithTimeout(ctx, b.opt.openLoop)
+	defer cancel()
+	var wg sync.WaitGroup
+	answered := 0
+	wg.Go(func() { answered = s.count(ctx, during) })
+	wg.Go(func() { beside(during) })
+	o.sent, err = s.steady(during, rate, false, s.report)
+	wg.Wait()
+	if err != nil {
+		return o, err
+	}
+	err = count(&after)
+	o.dropped = after[0] - before[0]
+	o.lost = max(o.sent-answered-(after[1]-before[1]), o.dropped) // answers that we lost do not count
+	return o, err
+}
+
 // openLoop measures heartbeats at a steady rate beside lists and a full garbage
 // collection.
 func (b *bench) openLoop(ctx context.Context) error {
 	n, rate := b.size(most), b.rate(15_000)
-	return b.crowded(ctx, n, func(w *world, s *swarm) error {
-		port := w.daemon.at("qr2").Port()
-		before, err := drops(port)
-		if err != nil {
-			return err
-		}
-		ours, err := drops(s.port())
-		if err != nil {
-			return err
-		}
-		during, cancel := context.WithTimeout(ctx, b.opt.openLoop)
-		defer cancel()
-		var wg sync.WaitGroup
-		answered, lists, collected := 0, 0, false
-		wg.Go(func() { answered = s.count(ctx, during) })
-		wg.Go(func() {
-			time.AfterFunc(b.opt.openLoop/2, func() { collected = collect(ctx, w) })
+	var bare offered
+	err := b.swarmed(ctx, &world{daemon: b.bare}, n, func(w *world, s *swarm) (err error) {
+		bare, err = b.offer(ctx, s, w.daemon.at("null").Port(), rate, func(context.Context) {})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.quiet(ctx, n, func(w *world, s *swarm) error {
+		lists, collected := 0, ""
+		o, err := b.offer(ctx, s, w.daemon.at("qr2").Port(), rate, func(during context.Context) {
+			half := time.Now().Add(b.opt.openLoop / 2)
 			for pause(during, time.Second) {
 				if _, err := firstList(ctx, w, n); err == nil {
 					lists++
 				}
+				if collected == "" && time.Now().After(half) && collect(ctx, w) {
+					collected = " and a collection of garbage"
+				}
 			}
 		})
-		sent, err := s.steady(during, rate, false, s.report)
-		wg.Wait()
-		if err != nil {
-			return err
-		}
-		after, err := drops(port)
-		if err != nil {
-			return err
-		}
-		ourNow, err := drops(s.port())
-		if err != nil {
-			return err
-		}
-		lost := max(sent-answered-(ourNow-ours), after-before)
-		note := fmt.Sprintf("%d sent in %s beside %d lists; %d dropped by the system, %d answers by ours", sent, b.opt.openLoop, lists, after-before, ourNow-ours)
-		if collected {
-			note += "; one collection"
-		}
-		b.write(figure{name: fmt.Sprintf("lost of %.0f heartbeats per second, %d servers", rate, n), now: float64(lost), goal: 0.5, note: note})
-		return nil
+		b.write(figure{
+			name: fmt.Sprintf("lost of %.0f heartbeats per second, %d servers", rate, n), now: float64(o.lost), goal: 0.5,
+			note: fmt.Sprintf("of %d in %s beside %d lists%s, %d dropped by the system; a bare server beside nothing lost %d of %d", o.sent, b.opt.openLoop, lists, collected, o.dropped, bare.lost, bare.sent),
+		})
+		return err
 	})
 }
 
