@@ -89,6 +89,8 @@ func TestPointTest(t *testing.T) {
 		t.Errorf("a step failed:\n%s", out)
 	}
 	wantIn(t, cli(t, env, "point", "test", "openarena", "--to", "127.0.0.1", "--no-names"), "q3master: ", "0 servers")
+	console := cli(t, env, "point", "test", "mariokartwii", "--to", "127.0.0.1", "--no-names")
+	wantIn(t, console, "nas: Nintendo's sign-in", "it answers over http")
 	if list, err := netclient.Get(t.Context(), d.address["web"].String(), "/api/v1/servers"); err != nil || strings.Contains(string(list), "gmtest") {
 		t.Errorf("the test left a server: %s, %v", list, err)
 	}

@@ -115,6 +115,9 @@ func (p *program) target(ctx context.Context, cfg *services.Config, name, to str
 			ports[s] = uint16(n)
 		}
 	}
+	if cfg.WebServices.NAS {
+		ports["nas"] = ports["webservices"]
+	}
 	return &playtest.Target{
 		Game: g, Address: at, Names: names,
 		Port:  func(s games.Service) uint16 { return ports[s] },

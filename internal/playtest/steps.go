@@ -24,6 +24,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/webservices/nas"
 )
 
 // steps are in the order in which games take them.
@@ -44,6 +45,7 @@ var steps = []step{
 	{"mangler", "UDP", true, "matches between players behind some routers do not start", mangled},
 	{"gstats", "TCP", false, "statistics and ranks are not kept", count},
 	{"webservices", "TCP", false, "what the game loads over HTTP is missing", fetch},
+	{"nas", "TCP", true, "the console says that it cannot connect", testConsole},
 }
 
 var errNoName = errors.New("the game has no secret key in the catalogue, so its list cannot be read")
@@ -233,6 +235,20 @@ func fetch(ctx context.Context, _ *Target, address string) (string, error) {
 		}
 		return "it answers", err
 	})
+}
+
+// testConsole tests the connection as a console does, and asks where files are.
+func testConsole(ctx context.Context, _ *Target, address string) (string, error) {
+	console := nas.Client{Address: address}
+	page, err := console.Get(ctx, "conntest", "/")
+	if err != nil {
+		return "", err
+	}
+	if page.Header.Get("X-Organization") != "Nintendo" {
+		return "", fmt.Errorf("the connection test is answered with status %d: the sign-in of consoles is off there", page.Status)
+	}
+	_, err = console.Ask(ctx, "/ac", nas.Form{{Name: "action", Value: []byte("svcloc")}, {Name: "svc", Value: []byte("9000")}})
+	return "it answers over http, which the game must be patched for", err
 }
 
 // listed returns how many servers a list has, in words.
