@@ -59,9 +59,7 @@ func newRelayed(w *world, i int) (r *relayedPair, err error) {
 		}
 		r.players[k] = natneg.Peer{Packets: netclient.New(c, w.daemon.at("natneg"), readSize), Version: negotiationVersion, Index: byte(k), Game: game}
 	}
-	for _, end := range []func(*natneg.Peer) error{
-		func(p *natneg.Peer) error { return p.Fail(soon()) }, func(p *natneg.Peer) error { return p.Report(soon()) },
-	} {
+	for range 2 { // the first time they are sent to each other, unless they were relayed within the last hour
 		cookie := rand.Uint32() //nolint:gosec // needs only to differ
 		for k := range r.players {
 			r.players[k].Cookie = cookie
@@ -74,16 +72,20 @@ func newRelayed(w *world, i int) (r *relayedPair, err error) {
 				return r, err
 			}
 		}
+		relayed, end := r.told[0] != r.players[1].Local(), (*natneg.Peer).Fail
+		if relayed {
+			end = (*natneg.Peer).Report
+		}
 		for k := range r.players {
-			if err := end(&r.players[k]); err != nil {
+			if err := end(&r.players[k], soon()); err != nil {
 				return r, err
 			}
 		}
+		if relayed {
+			return r, r.join()
+		}
 	}
-	if r.told[0] == r.players[1].Local() {
-		return r, errNotRelayed
-	}
-	return r, r.join()
+	return r, errNotRelayed
 }
 
 // join sends packets until both players are known to the relay.
