@@ -117,7 +117,7 @@ type soaker struct {
 	out     io.Writer
 	world   *world
 	tally   *tally
-	other   *otherMaster // that the daemon reads
+	other   *otherMaster // that the daemon reads; nil: none
 	samples []sample
 	missed  int
 }
@@ -227,8 +227,10 @@ func (s *soaker) summary() error {
 	}
 	total, failed := s.tally.sums()
 	check(total == 0 || float64(failed) > maxFailed*float64(total), "%d operations, %d failed", total, failed)
-	reads := s.other.reads.Load()
-	check(reads < int64(s.opt.length/soakEvery/2), "another master was read %d times", reads)
+	if s.other != nil {
+		reads := s.other.reads.Load()
+		check(reads < int64(s.opt.length/soakEvery/2), "another master was read %d times", reads)
+	}
 	warnings, errs := s.world.daemon.said()
 	check(errs > 0, "%d lines of errors in the log, %d of warnings", errs, warnings)
 	for _, line := range s.world.daemon.complaints {
