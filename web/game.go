@@ -66,20 +66,33 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 		state = ""
 	}
 	list := s.api.Snapshot()
-	v := gamesView{Frame: s.site.Frame("Games", page.Games), Query: p.query, State: state}
+	asked := gamesQuestion{p.query, state, p.page}
+	s.replyPage(w, r, list, asked, func() []byte { return s.gamesPage(list, asked) })
+}
+
+// gamesQuestion is the question for a page of the catalogue.
+type gamesQuestion struct {
+	query string
+	state games.State
+	page  int
+}
+
+// gamesPage writes a page of the catalogue.
+func (s *Server) gamesPage(list *api.Snapshot, q gamesQuestion) []byte {
+	v := gamesView{Frame: s.site.Frame("Games", page.Games), Query: q.query, State: q.state}
 	v.Focus = len(s.opt.Focus) > 0 && v.Query == "" && v.State == ""
 	all := s.matchingGames(list, &v)
 	v.Found = len(all)
-	first := min((p.page-1)*gamesRows, len(all))
+	first := min((q.page-1)*gamesRows, len(all))
 	last := min(first+gamesRows, len(all))
 	v.Games = all[first:last]
 	if last < len(all) {
-		v.More = s.gamesURL(&v, p.page+1)
+		v.More = s.gamesURL(&v, q.page+1)
 	}
-	if p.page > 1 {
-		v.Fewer = s.gamesURL(&v, p.page-1)
+	if q.page > 1 {
+		v.Fewer = s.gamesURL(&v, q.page-1)
 	}
-	s.show(w, r, "games", v)
+	return s.render("games", v)
 }
 
 // matchingGames returns the games that match a search, those with players

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/webtest"
@@ -113,4 +114,26 @@ func askUntil(t *testing.T, addr string) {
 			return
 		}
 	}
+}
+
+// Pages have a tag, which gives 304 while what they show stays the same.
+func TestPagesAreTagged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.Fill(3)
+		for _, path := range []string{"/", "/servers", "/servers?q=server", "/players", "/games", "/games?q=gm&page=1", "/games/gmtest"} {
+			first := f.Get(path)
+			tag := first.Header().Get("ETag")
+			if first.Code != http.StatusOK || tag == "" {
+				t.Errorf("%s: status %d, tag %q, want 200 and a tag", path, first.Code, tag)
+				continue
+			}
+			if again := f.Get(path, "If-None-Match", tag); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+				t.Errorf("%s: status %d and %d bytes with the tag, want 304 and none", path, again.Code, again.Body.Len())
+			}
+			if other := f.Get(path, "If-None-Match", `"other"`); other.Code != http.StatusOK {
+				t.Errorf("%s: status %d with another tag, want 200", path, other.Code)
+			}
+		}
+	})
 }
