@@ -10,7 +10,7 @@
 // below /usr/lib/postgresql. Without them tests are skipped, but fail where CI is set.
 // Short runs skip them too.
 //
-// It is for tests only.
+// It is for tests and the load tool only.
 package pgtest
 
 import (
@@ -79,6 +79,15 @@ func NewAt(tb testing.TB, at netip.Addr) *Server {
 	return s
 }
 
+// Open is New for a program that measures. close stops the server.
+func Open() (s *Server, closeServer func(), err error) {
+	s, err = newServer(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	if err != nil {
+		return nil, nil, fmt.Errorf("PostgreSQL for tests: %w", err)
+	}
+	return s, s.close, nil
+}
+
 // Server is a PostgreSQL server.
 type Server struct {
 	dir  string // the socket, the log and folder data
@@ -144,8 +153,8 @@ func (s *Server) Prepared(tb testing.TB, name string, prepare func(url string) e
 
 func (s *Server) copyOf(tb testing.TB, template string) string {
 	tb.Helper()
-	name := fmt.Sprintf("test_%d", s.made.Add(1))
-	if err := s.admin(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY %s", name, template, strategy)); err != nil {
+	name, err := s.create(template)
+	if err != nil {
 		tb.Fatalf("create database: %v", err)
 	}
 	tb.Cleanup(func() {
@@ -153,6 +162,18 @@ func (s *Server) copyOf(tb testing.TB, template string) string {
 		_ = s.admin(fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name))
 	})
 	return s.URL(name)
+}
+
+// Create creates an empty database, which stays until the server is closed, and returns
+// its URL.
+func (s *Server) Create() (string, error) {
+	name, err := s.create("template0")
+	return s.URL(name), err
+}
+
+func (s *Server) create(template string) (name string, err error) {
+	name = fmt.Sprintf("test_%d", s.made.Add(1))
+	return name, s.admin(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY %s", name, template, strategy))
 }
 
 // admin runs a statement in the database of administrators.

@@ -52,6 +52,9 @@ const (
 	groupRelayed
 	groupMasters
 	groupTold
+	groupFleet
+	groupFresh
+	groupLookouts
 )
 
 // host is a game server that reports in QR2's binary form.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/pgtest"
 )
 
 // program is the built respawnd.
@@ -149,7 +151,7 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// The two tests of whole runs are not parallel: they look at what they leave.
+// The tests of whole runs are not parallel: they look at what they leave.
 
 func TestTable(t *testing.T) {
 	files := openFiles(t)
@@ -291,6 +293,26 @@ func TestSoak(t *testing.T) {
 	for _, c := range soakers() {
 		if !strings.Contains(out.String(), c.name) {
 			t.Errorf("no user did %s:\n%s", c.name, &out)
+		}
+	}
+	if now := openFiles(t); len(now) > len(files) {
+		t.Errorf("open files before %q, after %q", files, now)
+	}
+}
+
+func TestCluster(t *testing.T) {
+	pgtest.New(t) // or the test is skipped
+	files := openFiles(t)
+	var out bytes.Buffer
+	err := clustered(t.Context(), &out, clusterOptions{
+		program: program, length: 300 * time.Millisecond, rounds: 1, servers: 300, changes: 100, fresh: 20, pairs: 2,
+	})
+	if err != nil {
+		t.Fatalf("cluster: %v\n%s", err, &out)
+	}
+	for _, line := range []string{"heartbeats per node: ", "buddy message to another node ", "replication: ", "new server on other nodes: p99 "} {
+		if !strings.Contains(out.String(), "\n"+line) {
+			t.Errorf("no line %q:\n%s", line, &out)
 		}
 	}
 	if now := openFiles(t); len(now) > len(files) {

@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: load soak|table|relay|federation|limit|scale [flags]; -h after each lists them")
+var errUsage = errors.New("usage: load soak|table|relay|federation|limit|scale|cluster [flags]; -h after each lists them")
 
 // run does what the arguments say.
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -121,6 +121,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return withProgram(ctx, *program, func(path string) error {
 			opt.program = path
 			return curve(ctx, out, opt)
+		})
+	case "cluster":
+		opt := clusterOptions{}
+		flags.DurationVar(&opt.length, "for", 10*time.Second, "how long each part runs")
+		flags.IntVar(&opt.rounds, "rounds", 3, "how often heartbeats and messages are measured, lone node and cluster in turn")
+		flags.IntVar(&opt.servers, "servers", 50_000, "listed servers, at most 65000")
+		flags.IntVar(&opt.changes, "changes", 1700, "servers that change per second")
+		flags.IntVar(&opt.fresh, "fresh", 20, "new servers per second beside them")
+		flags.IntVar(&opt.pairs, "pairs", 20, "buddies on two nodes, who write 200 messages per second together")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return clustered(ctx, out, opt)
 		})
 	default:
 		return errUsage
