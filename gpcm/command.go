@@ -77,7 +77,7 @@ func commands() map[string]*command {
 		{name: "addblock", fail: codeAddBlock, change: true, run: (*session).addBlock},
 		{name: "removeblock", fail: codeRemoveBlock, change: true, run: (*session).removeBlock},
 
-		{name: "bm", tail: "msg", fail: codeMessage, pace: paceMessage, run: (*session).message},
+		{name: messageCommand, tail: "msg", fail: codeMessage, pace: paceMessage, run: (*session).message},
 		{name: "pinvite", tail: "location", fail: codeMessage, change: true, run: (*session).invite},
 		{name: "inviteto", run: (*session).inviteTo},
 
@@ -132,6 +132,9 @@ func (x *session) handle(ctx context.Context, body []byte) error {
 		r.id, r.hasID = loginID, true // clients wait for nothing else
 	}
 	x.server.metrics.commands.WithLabelValues(c.name).Inc()
+	if c.name != messageCommand {
+		x.settleDispatched() // what a player does stays in order
+	}
 	if err := x.allow(ctx, c, r); err != nil {
 		return x.answer(c, r, err)
 	}

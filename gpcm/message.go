@@ -45,8 +45,14 @@ func (x *session) message(ctx context.Context, r *request) error {
 		Text: carry(r.tail, storage.MaxMessageText), Sent: now,
 	}
 	st, there := x.server.opt.Hub.Status(ctx, to)
-	if there && st.Quiet&quiet == 0 {
-		return x.pass(ctx, to, m)
+	reachable := there && st.Quiet&quiet == 0
+	if reachable && x.dispatch(ctx, r, to, m) {
+		return nil
+	}
+	x.settleDispatched() // those before it may be stored now
+	if reachable {
+		delivered, err := x.server.opt.Hub.Send(ctx, to, m)
+		return x.passed(ctx, to, m, delivered, err)
 	}
 	if m.Kind != presence.Text {
 		x.server.metrics.message(messageOffline)
@@ -55,9 +61,9 @@ func (x *session) message(ctx context.Context, r *request) error {
 	return x.store(ctx, to, m)
 }
 
-// pass sends a message to a signed-in player.
-func (x *session) pass(ctx context.Context, to storage.ProfileID, m presence.Message) error {
-	delivered, err := x.server.opt.Hub.Send(ctx, to, m)
+// passed handles what came of a message to a signed-in player. It is called in the order
+// of the messages.
+func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.Message, delivered bool, err error) error {
 	switch {
 	case errors.Is(err, presence.ErrUnreachable) && m.Kind == presence.Text:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace) // also if this node stops too

@@ -127,6 +127,7 @@ type session struct {
 	quietSince time.Time // zero: since the sign-in
 	known      knownRelations
 	pace       *rate.Limiter
+	dispatched dispatched
 
 	out      outbox
 	silence  *time.Timer // nil: the writer may not begin
@@ -220,6 +221,7 @@ func (x *session) release(ctx context.Context) {
 	if x.signedIn {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
+	x.settleDispatched()
 	x.stopWriting(nil)
 	x.settleAtEnd(ctx, false)
 }
@@ -335,6 +337,7 @@ func (x *session) finish(ctx context.Context, err error) {
 	if x.signedIn {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
+	x.settleDispatched()
 	x.Kick(err) // the writer no longer waits
 	last := x.lastWords(err)
 	if errors.Is(err, endedSlow) {

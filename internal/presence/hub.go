@@ -132,6 +132,12 @@ type Hub interface {
 	// blocks are not checked. The error may be ErrUnreachable.
 	Send(ctx context.Context, to storage.ProfileID, e Event) (delivered bool, err error)
 
+	// Dispatch sends an event to a profile that is signed in on one other node alone and does
+	// not wait for the answer, which the Passage does. The event arrives after that of
+	// the Passage after, if that is not nil. It returns nil if the event did not begin:
+	// then after ends first, and Send sends it.
+	Dispatch(to storage.ProfileID, e Event, after *Passage) *Passage
+
 	// CheckKey reports whether a session of that profile has that key.
 	CheckKey(ctx context.Context, id storage.ProfileID, key int32) bool
 

@@ -29,6 +29,9 @@ const (
 	// maxRecent is the number of events of one node whose answers are remembered. A
 	// sender repeats one after passWait.
 	maxRecent = 1 << 14
+	// maxEarly is the number of events of one node that may wait for one before them.
+	// Over it they are forgotten: their senders repeat them.
+	maxEarly = 1 << 10
 	// settlePause is how long settled events are collected before they are reported.
 	settlePause = 50 * time.Millisecond
 )
@@ -55,7 +58,8 @@ type sentEvent struct {
 	at     time.Time
 	done   chan answer // gets the answer; closed if the node is gone
 
-	answered bool // mu of post
+	answered bool   // mu of post
+	got      answer // if answered; mu of post
 }
 
 // recentEvents are the events that came from a node, with their answers.
@@ -63,6 +67,7 @@ type recentEvents struct {
 	answers map[uint64]answer
 	order   []uint64 // ring, oldest at next when it is full
 	next    int
+	early   map[uint64]*parcel // events that wait for the one before them, by its id
 }
 
 func newPost() post {
@@ -92,7 +97,7 @@ func (c *Clustered) Send(ctx context.Context, to storage.ProfileID, e Event) (bo
 	}
 	var err error
 	for _, node := range nodes {
-		switch c.pass(node, to, e) {
+		switch c.begin(node, to, e, 0).answer() {
 		case answerTaken:
 			delivered = true
 		case answerAbsent:
@@ -122,58 +127,6 @@ func (c *Clustered) broadcast(to storage.ProfileID, e Event) {
 	if b, ok := p.appendTo(c.header(kindEvent)); ok {
 		c.toAll(b)
 	}
-}
-
-// pass sends an event to a node and waits for the answer: answerAbsent if the player
-// or the node is not there.
-func (c *Clustered) pass(node string, to storage.ProfileID, e Event) answer {
-	_, hold := Stored(e)
-	s := &sentEvent{node: node, to: to, event: e, weight: weightOf(e), at: time.Now(), done: make(chan answer, 1)}
-	if !c.post.add(s) {
-		c.metrics.passed.WithLabelValues(passFull).Inc()
-		return answerAbsent
-	}
-	p := parcel{id: s.id, to: to, event: withReceipt(e, nil)}
-	if hold {
-		p.flags = flagHold
-	}
-	b, ok := p.appendTo(c.header(kindEvent))
-	if !ok {
-		c.post.drop(s)
-		return answerRefused
-	}
-	got, ok := c.await(s, b)
-	if !ok {
-		c.metrics.passed.WithLabelValues(passUnreachable).Inc()
-		return answerAbsent
-	}
-	if got != answerTaken || !hold {
-		c.post.drop(s)
-	}
-	c.metrics.passed.WithLabelValues(passNames[got]).Inc()
-	return got
-}
-
-// await sends an event until it is answered. ok is false if it is not.
-func (c *Clustered) await(s *sentEvent, b []byte) (got answer, ok bool) {
-	t := time.NewTimer(passWait)
-	defer t.Stop()
-	for range passTries {
-		if c.to(s.node, b) != nil {
-			break
-		}
-		t.Reset(passWait)
-		select {
-		case got, ok = <-s.done:
-			return got, ok
-		case <-t.C:
-		}
-	}
-	if c.post.giveUp(s) {
-		return 0, false
-	}
-	got, ok = <-s.done // it came just now
-	return got, ok
 }
 
 // weightOf returns the size of the text of an event.
@@ -225,6 +178,7 @@ func (p *post) giveUp(s *sentEvent) bool {
 	if s.answered {
 		return false
 	}
+	s.answered, s.got = true, answerAbsent
 	p.remove(s)
 	return true
 }
@@ -234,7 +188,7 @@ func (p *post) answer(id uint64, a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.out[id]; s != nil && !s.answered {
-		s.answered = true
+		s.answered, s.got = true, a
 		s.done <- a
 	}
 }
@@ -250,7 +204,7 @@ func (p *post) leave(node string) (lost []*sentEvent) {
 		}
 		p.remove(s)
 		if !s.answered {
-			s.answered = true
+			s.answered, s.got = true, answerAbsent
 			close(s.done)
 		} else if _, hold := Stored(s.event); hold {
 			lost = append(lost, s)
@@ -280,7 +234,8 @@ func (p *post) held() int {
 	return len(p.out)
 }
 
-// receiveEvent delivers an event of another node, once.
+// receiveEvent delivers an event of another node, once, and those that came before it
+// although they follow it.
 func (c *Clustered) receiveEvent(from string, b []byte) error {
 	m, err := parseParcel(b)
 	if err != nil {
@@ -290,12 +245,17 @@ func (c *Clustered) receiveEvent(from string, b []byte) error {
 		c.deliver(m.to, m.event)
 		return nil
 	}
-	got, repeated := c.post.recall(from, m.id)
-	if !repeated {
-		got = c.take(from, &m)
-		c.post.remember(from, m.id, got)
+	for next := &m; next != nil; next = c.post.follower(from, next.id) {
+		got, repeated := c.post.recall(from, next.id)
+		if !repeated {
+			if c.post.early(from, next) {
+				return nil
+			}
+			got = c.take(from, next)
+			c.post.remember(from, next.id, got)
+		}
+		_ = c.to(from, append(binary.AppendUvarint(c.header(kindAck), next.id), byte(got)))
 	}
-	_ = c.to(from, append(binary.AppendUvarint(c.header(kindAck), m.id), byte(got)))
 	return nil
 }
 
@@ -335,11 +295,7 @@ func (p *post) recall(node string, id uint64) (got answer, ok bool) {
 func (p *post) remember(node string, id uint64, a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.recent[node]
-	if r == nil {
-		r = &recentEvents{answers: make(map[uint64]answer)}
-		p.recent[node] = r
-	}
+	r := p.of(node)
 	if len(r.order) < maxRecent {
 		r.order = append(r.order, id)
 	} else {
@@ -348,6 +304,47 @@ func (p *post) remember(node string, id uint64, a answer) {
 		r.next = (r.next + 1) % maxRecent
 	}
 	r.answers[id] = a
+}
+
+// of returns the recent events of a node. mu is held.
+func (p *post) of(node string) *recentEvents {
+	r := p.recent[node]
+	if r == nil {
+		r = &recentEvents{answers: make(map[uint64]answer), early: make(map[uint64]*parcel)}
+		p.recent[node] = r
+	}
+	return r
+}
+
+// early keeps an event whose predecessor has not come, and reports whether that is so.
+func (p *post) early(node string, m *parcel) bool {
+	if m.after == 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.of(node)
+	if _, there := r.answers[m.after]; there {
+		return false
+	}
+	if len(r.early) >= maxEarly {
+		clear(r.early) // some may wait for events that their senders gave up
+	}
+	r.early[m.after] = m
+	return true
+}
+
+// follower removes the event that waited for another one, and returns it; nil: none did.
+func (p *post) follower(node string, id uint64) *parcel {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.recent[node]
+	if r == nil {
+		return nil
+	}
+	m := r.early[id]
+	delete(r.early, id)
+	return m
 }
 
 // settle has the sender of an event informed that it need not be kept.

@@ -377,6 +377,7 @@ func parseSnapshot(b []byte) (m snapshot, err error) {
 // parcel is kindEvent.
 type parcel struct {
 	id    uint64 // 0: no answer is expected
+	after uint64 // id of the event that has to arrive before it; 0: none
 	flags byte
 	to    storage.ProfileID
 	event Event
@@ -398,7 +399,7 @@ const (
 
 // appendTo appends m. It returns false for an event that does not cross nodes.
 func (m *parcel) appendTo(b []byte) ([]byte, bool) {
-	b = binary.AppendUvarint(b, m.id)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, m.id), m.after)
 	b = binary.AppendUvarint(append(b, m.flags), uint64(m.to))
 	from := func(k eventKind, id storage.ProfileID) []byte {
 		return binary.AppendUvarint(append(b, byte(k)), uint64(id))
@@ -427,7 +428,7 @@ func (m *parcel) appendTo(b []byte) ([]byte, bool) {
 
 func parseParcel(b []byte) (m parcel, err error) {
 	c := cursor{b: b}
-	m.id, m.flags, m.to = c.number(math.MaxUint64), c.byte(), c.profile()
+	m.id, m.after, m.flags, m.to = c.number(math.MaxUint64), c.number(math.MaxUint64), c.byte(), c.profile()
 	switch eventKind(c.byte()) {
 	case eventMessage:
 		m.event = Message{From: c.profile(), Kind: MessageKind(c.number(math.MaxInt32)), Text: c.text(storage.MaxMessageText), Sent: c.time()}
@@ -446,7 +447,7 @@ func parseParcel(b []byte) (m parcel, err error) {
 	default:
 		c.fail()
 	}
-	if c.bad || m.to == 0 {
+	if c.bad || m.to == 0 || m.after != 0 && m.after >= m.id {
 		return parcel{}, errWire
 	}
 	return m, nil

@@ -1,0 +1,83 @@
+package gpcm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/cluster/clustertest"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage/storagetest"
+)
+
+// startPair runs the service on two nodes of a cluster with one store.
+func startPair(t *testing.T) (net *clustertest.Net, a, b *fixture) {
+	t.Helper()
+	net = clustertest.New(t, "a", "b")
+	sessions := storagetest.NewSessionModel()
+	join := func(name string, o *Options) {
+		hub := presence.NewClustered(presence.New(o.Store, presence.Options{}), presence.ClusterOptions{
+			Bus: net.Bus(name), Sessions: sessions, Mailbox: o.Store, Log: zerolog.Nop(),
+		})
+		if err := hub.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() { defer close(done); hub.Run(ctx) }()
+		t.Cleanup(func() { cancel(); <-done })
+		o.Hub = hub
+	}
+	a = startPipe(t, func(o *Options) { join("a", o) })
+	b = startPipe(t, func(o *Options) {
+		o.Store, o.Accounts = a.store, a.accounts
+		join("b", o)
+	})
+	return net, a, b
+}
+
+// TestMessagesToAnotherNode writes many messages at once to a buddy on another node. They
+// do not wait for each other's answers, and those that cannot be delivered are stored in
+// their order.
+func TestMessagesToAnotherNode(t *testing.T) {
+	const delay, n = 100 * time.Millisecond, 15
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := startPair(t)
+		annID, benID := a.register("Ann"), a.register("Ben")
+		a.befriend(annID.ID, benID.ID)
+		ann, ben := a.signIn(annID, 11), b.signIn(benID, 11)
+		ann.want(`\bm\100\`)
+		ben.want(`\bm\100\`)
+		net.SetDelay(delay)
+		say := func() (texts []string) {
+			var all strings.Builder
+			for i := range n {
+				texts = append(texts, fmt.Sprint("text ", i))
+				fmt.Fprintf(&all, `\bm\1\sesskey\%s\t\%d\id\%d\msg\text %[3]d\final\`, ann.key, ben.id, i)
+			}
+			ann.send("%s", all.String())
+			return texts
+		}
+		began := time.Now()
+		ben.wantTexts(say()...)
+		if took := time.Since(began); took != delay {
+			t.Errorf("%d messages took %v, want one way of %v", n, took, delay)
+		}
+		ann.wantNothing()
+		net.SetSilence(time.Minute)
+		net.Cut("a", "b")
+		texts := say() // before a misses b
+		time.Sleep(time.Minute)
+		ann.want(`\bm\100\`)
+		ann.wantNothing()
+		_ = ben.conn.Close()
+		net.Heal()
+		time.Sleep(time.Minute)
+		b.signIn(benID, 11).wantTexts(texts...)
+	})
+}
