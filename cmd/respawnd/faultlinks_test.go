@@ -220,7 +220,6 @@ func slowLinks(t *testing.T) {
 	const delay, loss = 100 * time.Millisecond, 0.01
 	w := newFaultWorld(t)
 	l := w.load
-	l.rarely.Store(10) // a node passes on one message of a player after the other
 	w.wires.Slow(append(slices.Clone(nodeAddrs), dbAddr), delay, loss)
 	l.resetTalk()
 	began := time.Now()

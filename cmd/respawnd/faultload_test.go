@@ -41,7 +41,6 @@ type faultLoad struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	clients sync.WaitGroup
-	rarely  atomic.Int64  // players say something only each time that sayEvery passed so often
 	unread  []atomic.Bool // by node: nothing is expected of it now
 
 	servers []*gameServer
@@ -571,14 +570,11 @@ func (l *faultLoad) followOne(p *pair, b *buddy) {
 func (p *pair) talk() {
 	tick := time.NewTicker(sayEvery)
 	defer tick.Stop()
-	for i := int64(0); ; i++ {
+	for {
 		select {
 		case <-p.l.ctx.Done():
 			return
 		case <-tick.C:
-		}
-		if i%max(p.l.rarely.Load(), 1) != 0 {
-			continue
 		}
 		if p.from.ended.Load() != nil || p.quiet.Load() {
 			continue
