@@ -58,6 +58,15 @@ func (f *flight) has(id uint64) bool {
 	return slices.ContainsFunc(f.events, func(s sent) bool { return s.id == id })
 }
 
+// removed notes that messages are no longer in the mailbox.
+func (f *flight) removed(ids []uint64) {
+	for i := range f.events {
+		if slices.Contains(ids, f.events[i].id) {
+			f.events[i].id = 0
+		}
+	}
+}
+
 // acknowledge records the system's report on the bytes written last.
 func (f *flight) acknowledge(unacknowledged int, known bool) {
 	if !known {

@@ -66,7 +66,7 @@ func (p *page) mailboxLater(err error) {
 
 // stored appends messages of the mailbox.
 func (p *page) stored(ctx context.Context, messages []storage.Message) error {
-	var over []uint64
+	var over, again []uint64
 	for i := range messages {
 		m := &messages[i]
 		e := restored(m)
@@ -80,11 +80,30 @@ func (p *page) stored(ctx context.Context, messages []storage.Message) error {
 		if err := p.track(ctx, e, m.ID); err != nil {
 			return err
 		}
+		if m.Again {
+			again = append(again, m.ID)
+		}
 		if err := p.flushIfLong(); err != nil {
 			return err
 		}
 	}
 	p.removeMessages(ctx, over)
+	return p.onceMore(ctx, again)
+}
+
+// onceMore writes the page and removes messages in it from the mailbox that may have been
+// delivered before: another session of the player must not send them a third time. Those
+// that have not arrived in the end are put back.
+func (p *page) onceMore(ctx context.Context, ids []uint64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if p.removeMessages(ctx, ids) {
+		p.flight.removed(ids)
+	}
 	return nil
 }
 

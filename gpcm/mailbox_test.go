@@ -144,3 +144,35 @@ func (p *peer) inOrder() (texts []string) {
 		}
 	}
 }
+
+// TestOnceMore has a message in the mailbox that may have been delivered before. It comes
+// in one session, not in the next one too, unless it did not arrive.
+func TestOnceMore(t *testing.T) {
+	again := func(f *fixture, to storage.ProfileID) {
+		m, _ := presence.Stored(text("again"))
+		m.Again = true
+		if n, err := f.store.Return(t.Context(), to, []storage.Message{m}); n != 1 || err != nil {
+			t.Fatalf("Return() = %d, %v", n, err)
+		}
+	}
+	t.Run("second session", func(t *testing.T) {
+		f := start(t, nil)
+		ann := f.register("Ann")
+		again(f, ann.ID)
+		first := f.signIn(ann, 11)
+		first.wantTexts("again")
+		first.wantNothing() // what is removed is
+		second := f.signIn(ann, 11)
+		first.wantError(codeForced)
+		second.wantNothing()
+	})
+	t.Run("connection lost", func(t *testing.T) {
+		f := start(t, nil)
+		ann := f.register("Ann")
+		again(f, ann.ID)
+		p := f.signIn(ann, 11)
+		p.reset()
+		f.empty()
+		f.signIn(ann, 11).wantTexts("again")
+	})
+}

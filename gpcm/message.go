@@ -58,7 +58,7 @@ func (x *session) message(ctx context.Context, r *request) error {
 		x.server.metrics.message(messageOffline)
 		return refuse(codeMessageOffline)
 	}
-	return x.store(ctx, to, m)
+	return x.store(ctx, to, m, false)
 }
 
 // passed handles what came of a message to a signed-in player. It is called in the order
@@ -68,7 +68,7 @@ func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.M
 	case errors.Is(err, presence.ErrUnreachable) && m.Kind == presence.Text:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace) // also if this node stops too
 		defer cancel()
-		return x.store(ctx, to, m)
+		return x.store(ctx, to, m, true)
 	case errors.Is(err, presence.ErrUnreachable):
 		x.server.metrics.message(messageOffline)
 		return refuse(codeMessageOffline)
@@ -86,12 +86,13 @@ func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.M
 		x.server.metrics.message(messageOffline)
 		return refuse(codeMessageOffline)
 	}
-	return x.store(ctx, to, m)
+	return x.store(ctx, to, m, false)
 }
 
-// store stores a message for an offline player.
-func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message) error {
+// store stores a message for an offline player. again: it may have been delivered.
+func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message, again bool) error {
 	kept, _ := presence.Stored(m)
+	kept.Again = again
 	err := x.server.leave(ctx, to, kept)
 	switch {
 	case errors.Is(err, storage.ErrFull):

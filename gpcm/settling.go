@@ -69,15 +69,17 @@ func (p *page) makeRoom(ctx context.Context) error {
 	}
 }
 
-// removeMessages removes messages that have arrived from the mailbox. One that
-// cannot be removed comes once more.
-func (x *session) removeMessages(ctx context.Context, ids []uint64) {
+// removeMessages removes messages that have arrived from the mailbox, and reports whether
+// it did. One that cannot be removed comes once more.
+func (x *session) removeMessages(ctx context.Context, ids []uint64) bool {
 	if len(ids) == 0 {
-		return
+		return true
 	}
-	if err := x.server.opt.Store.RemoveMessages(ctx, x.profile, ids); err != nil && ctx.Err() == nil {
+	err := x.server.opt.Store.RemoveMessages(ctx, x.profile, ids)
+	if err != nil && ctx.Err() == nil {
 		x.server.troubled(err, "messages not removed from a mailbox")
 	}
+	return err == nil
 }
 
 // tookAll reports whether everything was written and, if known, acknowledged by
@@ -107,6 +109,7 @@ func (x *session) settleAtEnd(ctx context.Context, there bool) {
 	var events []presence.Event
 	for _, s := range x.flight.events {
 		if m, ok := presence.Stored(s.event); ok && s.id == 0 {
+			m.Again = true
 			back, events = append(back, m), append(events, s.event)
 		}
 	}

@@ -85,6 +85,9 @@ type Message struct {
 	Kind MessageKind `json:"kind"`
 	Text string      `json:"text,omitzero"` // without NUL
 	Sent time.Time   `json:"sent"`          // expires MessageLife later
+
+	// Again reports that it may have been delivered before it was stored.
+	Again bool `json:"again,omitzero"`
 }
 
 // Expired reports whether the message has expired at now: MessageLife after

@@ -42,7 +42,8 @@
 // If a profile has sessions on several nodes, its status is that of the newest.
 //
 // An event for a player of another node has an id. It is repeated until it is
-// answered, and delivered once. One that would be missed is kept by the sender's node
+// answered, and delivered once. Several of one sender may be under way; each names the
+// one before it, and waits for that at the receiver. One that would be missed is kept by the sender's node
 // until the session has settled it, see [Receipt]. If the receiver's node dies before,
 // it is stored; at worst it comes once more.
 //

@@ -427,6 +427,7 @@ func (c *Clustered) storeLost(ctx context.Context, lost []*sentEvent) (left []*s
 		var messages []storage.Message
 		for _, s := range events {
 			m, _ := Stored(s.event)
+			m.Again = true
 			messages = append(messages, m)
 		}
 		n, err := c.opt.Mailbox.Return(ctx, to, messages)

@@ -106,7 +106,7 @@ func testMessageReturn(t *testing.T, s storage.Store) {
 	to := p[0].ID
 	many := make([]storage.Message, storage.MaxReturned)
 	for i := range many {
-		many[i] = storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: fmt.Sprint(i), Sent: moment()}
+		many[i] = storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: fmt.Sprint(i), Sent: moment(), Again: i%2 == 1}
 	}
 	returned := func(messages []storage.Message, want int) {
 		t.Helper()
