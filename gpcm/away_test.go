@@ -88,6 +88,13 @@ func (s *awayStore) Leave(ctx context.Context, to storage.ProfileID, m storage.M
 	return s.Store.Leave(ctx, to, m)
 }
 
+func (s *awayStore) Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (int, error) {
+	if s.lateAway.Load() == "return" {
+		return 0, storage.ErrUnavailable
+	}
+	return s.Store.Return(ctx, to, messages)
+}
+
 // A message that the store does not take in time is refused, and the session stays.
 func TestStoreThatIsLate(t *testing.T) {
 	var store *awayStore

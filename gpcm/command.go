@@ -238,10 +238,16 @@ func (x *session) told(c *command, err error) *refusal {
 		fault.Log(x.server.opt.Log, err).Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
 			Int("untold", untold).Msg("command not carried out")
 	}
-	if away := errors.Is(err, storage.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded); away && x.signedIn && c.fail != 0 {
+	if away(err) && x.signedIn && c.fail != 0 {
 		return &refusal{code: c.fail, text: texts[codeDatabase]} // the session continues while the database is away
 	}
 	return &refusal{code: codeDatabase}
+}
+
+// away reports whether an error is that of a database that cannot be used now, or did not
+// answer in time.
+func away(err error) bool {
+	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // reply sends a refusal. If it is fatal it is returned as the end.

@@ -16,7 +16,7 @@ import (
 )
 
 // startPair runs the service on two nodes of a cluster with one store.
-func startPair(t *testing.T) (net *clustertest.Net, a, b *fixture) {
+func startPair(t *testing.T) (net *clustertest.Net, store *awayStore, a, b *fixture) {
 	t.Helper()
 	net = clustertest.New(t, "a", "b")
 	sessions := storagetest.NewSessionModel()
@@ -33,12 +33,16 @@ func startPair(t *testing.T) (net *clustertest.Net, a, b *fixture) {
 		t.Cleanup(func() { cancel(); <-done })
 		o.Hub = hub
 	}
-	a = startPipe(t, func(o *Options) { join("a", o) })
+	a = startPipe(t, func(o *Options) {
+		store = &awayStore{Store: o.Store}
+		o.Store = store
+		join("a", o)
+	})
 	b = startPipe(t, func(o *Options) {
-		o.Store, o.Accounts = a.store, a.accounts
+		o.Store, o.Accounts = store, a.accounts
 		join("b", o)
 	})
-	return net, a, b
+	return net, store, a, b
 }
 
 // TestMessagesToAnotherNode writes many messages at once to a buddy on another node. They
@@ -47,7 +51,7 @@ func startPair(t *testing.T) (net *clustertest.Net, a, b *fixture) {
 func TestMessagesToAnotherNode(t *testing.T) {
 	const delay, n = 100 * time.Millisecond, 15
 	synctest.Test(t, func(t *testing.T) {
-		net, a, b := startPair(t)
+		net, _, a, b := startPair(t)
 		annID, benID := a.register("Ann"), a.register("Ben")
 		a.befriend(annID.ID, benID.ID)
 		ann, ben := a.signIn(annID, 11), b.signIn(benID, 11)
@@ -79,5 +83,25 @@ func TestMessagesToAnotherNode(t *testing.T) {
 		net.Heal()
 		time.Sleep(time.Minute)
 		b.signIn(benID, 11).wantTexts(texts...)
+	})
+}
+
+// TestLostWithoutDatabase has a client vanish to which messages were sent while the database is
+// away. They are stored when it is back.
+func TestLostWithoutDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, store, a, b := startPair(t)
+		annID, benID := a.register("Ann"), a.register("Ben")
+		a.befriend(annID.ID, benID.ID)
+		ann, ben := a.signIn(annID, 11), b.signIn(benID, 11)
+		ann.want(`\bm\100\`)
+		ben.want(`\bm\100\`)
+		ann.send(`\bm\1\sesskey\$K\t\%d\msg\one\final\`, ben.id)
+		ann.send(`\bm\1\sesskey\$K\t\%d\msg\two\final\`, ben.id)
+		store.lateAway.Store("return")
+		time.Sleep(time.Hour) // nothing is read there any more
+		store.lateAway.Store("")
+		time.Sleep(time.Minute)
+		b.signIn(benID, 11).wantTexts("one", "two")
 	})
 }

@@ -119,20 +119,24 @@ func (x *session) settleAtEnd(ctx context.Context, there bool) {
 		}
 	}
 	x.flight.events, x.unsent = nil, nil
-	x.putBack(ctx, back)
+	x.putBack(ctx, back, events)
 	for _, e := range events {
 		presence.ReceiptOf(e).Settle()
 	}
 }
 
-// putBack puts undelivered messages into the mailbox.
-func (x *session) putBack(ctx context.Context, messages []storage.Message) {
+// putBack puts undelivered messages, which are those of events, into the mailbox.
+func (x *session) putBack(ctx context.Context, messages []storage.Message, events []presence.Event) {
 	if len(messages) == 0 {
 		return
 	}
 	n, err := x.server.opt.Store.Return(ctx, x.profile, messages)
-	if errors.Is(err, storage.ErrNotFound) {
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
 		return // the profile was deleted
+	case away(err) && x.server.opt.Hub.Keep(x.profile, events):
+		x.server.troubled(err, "messages that did not reach their receiver are stored later")
+		return
 	}
 	x.server.metrics.messages.WithLabelValues(messageReturned).Add(float64(n))
 	if lost := len(messages) - n; lost > 0 {

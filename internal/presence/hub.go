@@ -138,6 +138,10 @@ type Hub interface {
 	// then after ends first, and Send sends it.
 	Dispatch(to storage.ProfileID, e Event, after *Passage) *Passage
 
+	// Keep stores events that did not reach a profile as soon as the store can, which it
+	// cannot now. It returns false if they are not kept.
+	Keep(to storage.ProfileID, events []Event) bool
+
 	// CheckKey reports whether a session of that profile has that key.
 	CheckKey(ctx context.Context, id storage.ProfileID, key int32) bool
 

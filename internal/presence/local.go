@@ -250,6 +250,9 @@ func (l *Local) Send(ctx context.Context, to storage.ProfileID, e Event) (bool, 
 // Dispatch implements Hub.
 func (l *Local) Dispatch(storage.ProfileID, Event, *Passage) *Passage { return nil }
 
+// Keep implements Hub.
+func (l *Local) Keep(storage.ProfileID, []Event) bool { return false }
+
 // deliver delivers an event to all sessions of a profile and reports whether
 // one of them accepted it.
 func (l *Local) deliver(to storage.ProfileID, e Event) (delivered bool) {

@@ -23,6 +23,7 @@ func (p *Passage) Wait() (delivered bool, err error) {
 		return true, nil
 	case answerAbsent:
 		return false, ErrUnreachable
+	case answerRefused:
 	}
 	return false, nil
 }

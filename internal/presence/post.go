@@ -416,6 +416,19 @@ func (c *Clustered) putBack(lost []*sentEvent) {
 	}
 }
 
+// Keep implements Hub.
+func (c *Clustered) Keep(to storage.ProfileID, events []Event) (kept bool) {
+	c.chore.do(func(t *tasks) {
+		if kept = len(t.lost)+len(events) <= maxPost; !kept {
+			return
+		}
+		for _, e := range events {
+			t.lost = append(t.lost, &sentEvent{to: to, event: e})
+		}
+	})
+	return kept
+}
+
 // storeLost stores events whose receiver's node died, and returns those that the
 // store did not take.
 func (c *Clustered) storeLost(ctx context.Context, lost []*sentEvent) (left []*sentEvent) {
@@ -442,6 +455,6 @@ func (c *Clustered) storeLost(ctx context.Context, lost []*sentEvent) (left []*s
 		c.metrics.putBack.Add(float64(n))
 		_, _ = c.Send(ctx, to, MessagesWaiting{})
 	}
-	slices.SortFunc(left, func(a, b *sentEvent) int { return cmp.Compare(a.id, b.id) })
+	slices.SortStableFunc(left, func(a, b *sentEvent) int { return cmp.Compare(a.id, b.id) })
 	return left
 }
