@@ -626,6 +626,7 @@ func TestSnapshotIsAskedForAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newTowns(t, "a", "b")
 		w.enter("a", newPeer(1), KickProfile)
+		time.Sleep(beatEvery) // a node that asked early asks once more
 		b := w.hubs["b"]
 		b.far.mu.Lock()
 		b.far.remove("a", 1)
