@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/coherence"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/operator"
@@ -430,7 +431,9 @@ func (l *faultLoad) ends(t *testing.T) {
 	t.Helper()
 	l.stop()
 	l.clients.Wait()
-	same := l.w.within(5*time.Second, "the same tables on all nodes", func() error {
+	// A change whose request ended just now may be in the store and not yet on its own node,
+	// which compares its tables now and then.
+	same := l.w.within(2*coherence.CheckEvery, "the same tables on all nodes", func() error {
 		var first []string
 		for i, n := range l.w.nodes {
 			tables := tablesOf(t, n.client(n.dir))
