@@ -24,9 +24,7 @@ func TestClusterSamples(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no bash")
 	}
-	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("there is no openssl")
-	}
+	_ = debian(t, "openssl", "openssl")
 	certs := t.TempDir()
 	blocks := pastedShell.FindAllStringSubmatch(docs(t)["docs/operators/cluster.md"], -1)
 	if len(blocks) != 2 || !strings.Contains(blocks[0][1], "openssl") {
