@@ -164,8 +164,9 @@ func (c *Clustered) SignIn(ctx context.Context, s Session, p Policy, st Status) 
 		return nil, err
 	}
 	for _, old := range displaced {
-		c.own.take(old)
-		old.Kick(ErrDisplaced)
+		if c.own.take(old) {
+			old.Kick(ErrDisplaced)
+		}
 	}
 	c.Local.metrics.displaced.Add(float64(len(displaced)))
 	for _, id := range gone {

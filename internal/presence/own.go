@@ -135,13 +135,20 @@ func (t *ownSessions) condemn(o *ownSession, reason error) bool {
 	return o.in
 }
 
-// take notes that Local displaced a session, so that the row does not end it again.
-func (t *ownSessions) take(s Session) {
+// take notes that Local displaced a session, so that the row does not end it again,
+// and reports whether the caller ends it: not if the row was quicker.
+func (t *ownSessions) take(s Session) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if o := t.all[s]; o != nil && o.over == nil {
-		o.over = ErrDisplaced
+	o := t.all[s]
+	switch {
+	case o == nil: // it is signing out
+		return true
+	case o.over != nil:
+		return false
 	}
+	o.over = ErrDisplaced
+	return true
 }
 
 // displace ends the session with an id because a newer one displaced it, once. A row
