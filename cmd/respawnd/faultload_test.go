@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/respawnd/respawnd/internal/coherence"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/operator"
@@ -431,9 +430,9 @@ func (l *faultLoad) ends(t *testing.T) {
 	t.Helper()
 	l.stop()
 	l.clients.Wait()
-	// A change whose request ended just now may be in the store and not yet on its own node,
-	// which compares its tables now and then.
-	same := l.w.within(2*coherence.CheckEvery, "the same tables on all nodes", func() error {
+	// A change whose request ended just now may be in the store and not yet in force: its
+	// node compares the tables until it knows.
+	same := l.w.within(5*time.Second, "the same tables on all nodes", func() error {
 		var first []string
 		for i, n := range l.w.nodes {
 			tables := tablesOf(t, n.client(n.dir))

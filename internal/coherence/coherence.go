@@ -44,6 +44,10 @@ const (
 	// for the network.
 	restShare = 4
 	maxRest   = 2 * time.Second
+	// doubtFor is how long after Doubt the table is compared, every doubtEvery. The store
+	// undoes a step within 2 s once its client is gone.
+	doubtFor   = 5 * time.Second
+	doubtEvery = 500 * time.Millisecond
 )
 
 // maxName is the maximum length of the name of a table in bytes.
@@ -82,6 +86,7 @@ type Tables struct {
 type table struct {
 	load     func(context.Context) error
 	stale    bool
+	doubt    time.Time // until when it is compared often; zero: it is not
 	rest     time.Time // when it may be loaded again
 	failures int       // since it was last loaded
 	revision int64     // of the store when the table was loaded; 0: not known
@@ -127,6 +132,19 @@ func (t *Tables) Changed(name string) {
 	if err := t.opt.Bus.Publish(subject, append([]byte{version}, name...)); err != nil {
 		t.opt.Log.Debug().Err(err).Str("table", name).Msg("the other nodes notice a change later")
 	}
+}
+
+// Doubt says that it is not known whether the store made a change of this node: the
+// request ended, or the connection broke, before the answer. The table is compared
+// until the change must have been made or undone, and a difference takes effect here
+// and is published. It does not wait.
+func (t *Tables) Doubt(name string) {
+	t.mu.Lock()
+	if one := t.tables[name]; one != nil {
+		one.doubt = time.Now().Add(doubtFor)
+	}
+	t.mu.Unlock()
+	t.compare()
 }
 
 // Run loads tables until ctx ends. It begins with a comparison: a change may have been
@@ -200,13 +218,14 @@ func (t *Tables) work(ctx context.Context) (next time.Duration) {
 	t.mu.Lock()
 	check, stale := t.check, false
 	for _, one := range t.tables {
-		stale = stale || one.stale
+		stale = stale || one.stale || !one.doubt.IsZero()
 	}
 	t.check = false
 	t.mu.Unlock()
 	if !check && !stale {
 		return time.Hour
 	}
+	asked := time.Now()
 	var revisions map[string]int64
 	if t.opt.Revisions != nil {
 		var err error
@@ -223,64 +242,90 @@ func (t *Tables) work(ctx context.Context) (next time.Duration) {
 	}
 	next = time.Hour
 	for _, name := range t.order {
-		if wait := t.refresh(ctx, name, revisions); wait > 0 {
+		if wait := t.refresh(ctx, name, revisions, asked); wait > 0 {
 			next = min(next, wait)
 		}
 	}
 	return next
 }
 
-// refresh loads a table if it is stale. revisions are those of the store before. It
+// refresh loads a table if it is stale. revisions are those of the store at asked. It
 // returns after how long the table is to be looked at again; 0: no need.
-func (t *Tables) refresh(ctx context.Context, name string, revisions map[string]int64) (again time.Duration) {
-	now := time.Now()
-	t.mu.Lock()
+func (t *Tables) refresh(ctx context.Context, name string, revisions map[string]int64, asked time.Time) (again time.Duration) {
 	one := t.tables[name]
-	if revision, known := revisions[name]; known && revision != one.revision {
-		one.stale = true
-	}
-	rest := one.rest.Sub(now)
-	due := one.stale && rest <= 0
-	stale := one.stale
-	if due {
-		one.stale = false // a message from now on asks for one more load
-	}
-	t.mu.Unlock()
-	switch {
-	case !stale:
-		return 0
-	case !due:
-		return rest
+	revision, known := revisions[name]
+	load, again := t.look(one, revision, known, asked)
+	if !load {
+		return again
 	}
 	bounded, cancel := context.WithTimeout(ctx, loadTime)
+	began := time.Now()
 	err := one.load(bounded)
 	cancel()
 	if err != nil && ctx.Err() != nil {
 		return 0
 	}
-	took := time.Since(now)
+	doubted, again := t.loaded(name, one, revision, asked, time.Since(began), err)
+	if doubted {
+		t.Changed(name)
+	}
+	return again
+}
+
+// look decides whether a table is to be loaded now; if not, again is when to look next.
+func (t *Tables) look(one *table, revision int64, known bool, asked time.Time) (load bool, again time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one.rest = time.Now().Add(min(restShare*took, maxRest))
+	if known && revision != one.revision || !known && !one.doubt.IsZero() {
+		one.stale = true
+	}
+	if !one.stale {
+		return false, one.settle(asked)
+	}
+	if rest := time.Until(one.rest); rest > 0 {
+		return false, rest
+	}
+	one.stale = false // a message from now on asks for one more load
+	return true, 0
+}
+
+// settle ends the doubt about a table that is equal to the store of that time, and
+// returns when to compare it again; 0: there is no doubt.
+func (one *table) settle(asked time.Time) (again time.Duration) {
+	if asked.After(one.doubt) {
+		one.doubt = time.Time{}
+		return 0
+	}
+	return doubtEvery
+}
+
+// loaded notes how a load ended that took so long. doubted reports whether the other
+// nodes may not know of the change.
+func (t *Tables) loaded(name string, one *table, revision int64, asked time.Time, took time.Duration, err error) (doubted bool, again time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rest := min(restShare*took, maxRest)
 	if err != nil {
 		one.stale = true
 		retry := retryEvery
 		if !errors.Is(err, storage.ErrUnavailable) {
 			retry = min(retryEvery<<min(one.failures, 10), maxRetry)
 		}
-		one.rest = time.Now().Add(max(retry, min(restShare*took, maxRest)))
+		one.rest = time.Now().Add(max(retry, rest))
 		t.failed(name, one, err)
-		return time.Until(one.rest)
+		return false, time.Until(one.rest)
 	}
 	t.metrics.loads.WithLabelValues(name, "loaded").Inc()
 	if one.failures > 0 {
 		t.opt.Log.Info().Str("table", name).Msg("a table of the store was loaded again")
 	}
-	one.failures, one.revision = 0, revisions[name]
+	one.rest = time.Now().Add(rest)
+	one.failures, one.revision = 0, revision
+	doubted, again = !one.doubt.IsZero(), one.settle(asked)
 	if one.stale {
-		return max(time.Until(one.rest), time.Millisecond)
+		again = max(time.Until(one.rest), time.Millisecond)
 	}
-	return 0
+	return doubted, again
 }
 
 // failed reports the first of several failures. t.mu is held.

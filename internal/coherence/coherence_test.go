@@ -222,6 +222,60 @@ func TestChangePastTheDaemons(t *testing.T) {
 	})
 }
 
+// A change whose request ended before the store answered may be made all the same, even
+// a moment later.
+func TestChangeInDoubt(t *testing.T) {
+	for name, tt := range map[string]struct {
+		revisions bool
+		after     time.Duration // the change
+	}{
+		"made": {true, -1}, "made later": {true, 2 * time.Second}, "without revisions": {false, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, tt.revisions, func(t *testing.T, w *world) {
+				if tt.after < 0 {
+					w.base.set("bans", 2)
+				}
+				w.nodes["a"].Doubt("bans")
+				if tt.after > 0 {
+					time.Sleep(tt.after)
+					w.base.set("bans", 2)
+				}
+				time.Sleep(time.Second)
+				w.expect(t, "a second after the change", "bans", 2, "a", "b", "c")
+				before := w.nodes["a"].loaded("bans")
+				time.Sleep(CheckEvery)
+				if got := w.nodes["a"].loaded("bans"); tt.revisions && got != before {
+					t.Errorf("the table was loaded %d times more", got-before)
+				}
+			})
+		})
+	}
+}
+
+// The doubt outlasts a store that is down, and ends.
+func TestChangeInDoubtWhileTheStoreIsDown(t *testing.T) {
+	inWorld(t, true, func(t *testing.T, w *world) {
+		w.base.setDown(true)
+		w.nodes["a"].Doubt("bans")
+		time.Sleep(time.Minute)
+		w.base.set("bans", 2)
+		w.base.setDown(false)
+		time.Sleep(retryEvery + time.Second)
+		w.expect(t, "after the store is back", "bans", 2, "a", "b", "c")
+		time.Sleep(doubtFor)
+		w.base.mu.Lock()
+		w.base.asked = 0
+		w.base.mu.Unlock()
+		time.Sleep(CheckEvery / 2)
+		w.base.mu.Lock()
+		defer w.base.mu.Unlock()
+		if w.base.asked > 3 {
+			t.Errorf("the store was asked %d times after the doubt had ended", w.base.asked)
+		}
+	})
+}
+
 func TestQuietClusterLoadsNothing(t *testing.T) {
 	inWorld(t, true, func(t *testing.T, w *world) {
 		before := w.nodes["a"].loaded("bans")

@@ -61,7 +61,7 @@ func (h *shared) tableStore() engine.Store {
 	if h.tables == nil {
 		return h.store
 	}
-	return sharedStore{h.store, h.tables.Changed}
+	return sharedStore{h.store, h.tables.Changed, h.tables.Doubt}
 }
 
 // sharedStore reports the changes of tables that all nodes hold in memory, after they
@@ -70,22 +70,34 @@ type sharedStore struct {
 	engine.Store
 
 	changed func(table string)
+	doubt   func(table string)
 }
 
-// note reports a change that succeeded.
+// note reports a change that succeeded, or may have.
 func (s sharedStore) note(table string, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		s.changed(table)
+	case unsure(err):
+		s.doubt(table)
 	}
 	return err
 }
 
-// some reports a change of some records that succeeded.
+// some is note for a change of n records.
 func (s sharedStore) some(table string, n int, err error) (int, error) {
 	if n > 0 {
 		s.changed(table)
 	}
+	if unsure(err) {
+		s.doubt(table)
+	}
 	return n, err
+}
+
+// unsure reports whether the change that failed with err may have been made.
+func unsure(err error) bool {
+	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // AddBan implements storage.Bans.
