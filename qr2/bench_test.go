@@ -177,3 +177,18 @@ func BenchmarkRegistration(b *testing.B) {
 		b.Errorf("%d servers are listed, want none: all have left", in.list.Len())
 	}
 }
+
+// BenchmarkFirstRead is the first look at the report of a server that has just been
+// listed.
+func BenchmarkFirstRead(b *testing.B) {
+	f := newFleet(b, 1, spread, masterAddr)
+	text := f.source.KeptText(string(f.packets[0].Data[header:]))
+	b.ReportAllocs()
+	for b.Loop() {
+		var s master.Server
+		f.source.Into(&s, text)
+		if s.Rules.Len() != 40 {
+			b.Fatal(s.Rules.Len())
+		}
+	}
+}

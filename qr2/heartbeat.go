@@ -2,6 +2,7 @@ package qr2
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -249,6 +250,7 @@ type parser struct {
 	names    []string
 	values   [][]byte
 	text     []byte
+	last     master.Shape // names of the reports before, probably of the same game
 }
 
 // decoder parses the reports of listed servers on demand. It implements
@@ -273,9 +275,13 @@ func (d *decoder) Decode(text string, expected master.Shape, into *master.Report
 
 // parse reads the sections of a heartbeat without the rule statechanged. What
 // was cut is left out. The names of the last report are expected to come again,
-// and then nothing is allocated.
+// and then nothing is allocated. A first report probably has the names of the one
+// that was parsed before: all servers of a game are read for its list.
 func (p *parser) parse(sections []byte, expected master.Shape, into *master.Report) {
 	p.report = into
+	expected.Rules = cmp.Or(expected.Rules, p.last.Rules)
+	expected.Players = cmp.Or(expected.Players, p.last.Players)
+	expected.Teams = cmp.Or(expected.Teams, p.last.Teams)
 	if rest, whole := p.rules(sections, expected.Rules); whole {
 		p.tables(rest, expected.Players, expected.Teams)
 	}
@@ -304,6 +310,7 @@ func (p *parser) rules(b []byte, hint *master.Names) (rest []byte, whole bool) {
 			p.report.Rule(localValue(name, value))
 		}
 	}
+	p.last.Rules = names
 	p.report.SetRules(names)
 	if len(b) > 0 && b[0] == 0 {
 		return b[1:], true
@@ -357,7 +364,9 @@ func (p *parser) tables(b []byte, players, teams *master.Names) {
 	} else {
 		b = t.each(p.report.Player)
 		p.report.SetPlayers(t.names, t.rows)
+		p.last.Players = t.names
 		t, ok = p.table(b, teams)
+		p.last.Teams = t.names
 	}
 	switch {
 	case !ok, swapped && t.ofTeams():

@@ -422,3 +422,48 @@ func FuzzParseHeartbeat(f *testing.F) {
 		}
 	})
 }
+
+// The names of the report before are expected in the first one of another server, and
+// reports with other names are read as they are.
+func TestFirstReportAfterAnother(t *testing.T) {
+	list := master.NewRegistry(master.Limits{})
+	d := newDecoder(list)
+	read := func(b []byte) *master.Server {
+		t.Helper()
+		var report master.Report
+		d.Decode(string(b[header:]), master.Shape{}, &report)
+		var s master.Server
+		if err := report.Into(&s); err != nil {
+			t.Fatal(err)
+		}
+		return &s
+	}
+	h := host{instance: 1, game: "gmtest"}
+	withTables := func(hostname, player, column string) []byte {
+		b := table(h.heartbeat("hostname", hostname), 1, []string{column}, player)
+		return table(b, 1, []string{"team_t"}, "Red")
+	}
+	first := read(withTables("first", "alpha", "player_"))
+	for name, tc := range map[string]struct {
+		packet                []byte
+		hostname, player, col string
+		players, teams        int
+	}{
+		"same names":     {withTables("second", "beta", "player_"), "second", "beta", "player_", 1, 1},
+		"other column":   {withTables("third", "gamma", "name_"), "third", "gamma", "name_", 1, 1},
+		"without tables": {h.heartbeat("hostname", "fourth"), "fourth", "", "", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := read(tc.packet)
+			if got, _ := s.Rules.Get("hostname"); got != tc.hostname || s.Players.Rows() != tc.players || s.Teams.Rows() != tc.teams {
+				t.Fatalf("hostname %q, %d players, %d teams, want %q, %d, %d", got, s.Players.Rows(), s.Teams.Rows(), tc.hostname, tc.players, tc.teams)
+			}
+			if tc.players > 0 && (s.Players.Value(0, 0) != tc.player || s.Players.Names().Name(0) != tc.col) {
+				t.Errorf("player %q in %q, want %q in %q", s.Players.Value(0, 0), s.Players.Names().Name(0), tc.player, tc.col)
+			}
+			if s.Rules.Names() != first.Rules.Names() {
+				t.Error("the names of the rules are not shared")
+			}
+		})
+	}
+}
