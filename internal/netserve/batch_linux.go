@@ -16,10 +16,10 @@ const (
 	batchReply   = 1472 // longest datagram that waits for the end of its batch, in bytes: what fits an Ethernet frame
 )
 
-// bufferStride is the distance between the read buffers. It is not a multiple
-// of the page size, so that the beginnings of all buffers can be in the
-// processor's cache at once.
-const bufferStride = packetBuffer + 17*64
+// bufferShift is how much later than its allocation, which is a number of pages, each
+// read buffer begins than the one before. It is not a multiple of the page size, so
+// that the beginnings of all buffers can be in the processor's cache at once.
+const bufferShift = 17 * 64
 
 // mmsghdr is the mmsghdr of the system.
 type mmsghdr struct {
@@ -48,6 +48,10 @@ type slot struct {
 // short answers in the same way. Sending them together causes far fewer
 // wake-ups on both sides. It belongs to one goroutine and is the PacketWriter
 // of the handler.
+//
+// It has a read buffer for one datagram at first, and for twice as many after each
+// system call that filled all of them: most sockets never need more than a few, and
+// they are the largest part of an idle daemon's memory.
 type batch struct {
 	sock *socket
 	raw  syscall.RawConn
@@ -57,8 +61,9 @@ type batch struct {
 	read    func(fd uintptr) bool // receive, bound once
 	in      [batchPackets]mmsghdr
 	inSlots [batchPackets]slot
-	buffer  []byte
-	got     int
+	buffers [batchPackets][]byte
+	slots   int // number of buffers
+	got     int // datagrams of the last read
 
 	write    func(fd uintptr) bool // transmit, bound once
 	out      [batchPackets]mmsghdr
@@ -74,7 +79,7 @@ func newBatch(s *socket) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{sock: s, raw: raw, buffer: make([]byte, batchPackets*bufferStride)}
+	b := &batch{sock: s, raw: raw}
 	b.read, b.write = b.receive, b.transmit
 	err = controlFD(raw, func(fd uintptr) error {
 		family, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DOMAIN)
@@ -82,10 +87,19 @@ func newBatch(s *socket) (*batch, error) {
 		return err
 	})
 	for i := range batchPackets {
-		b.inSlots[i].bind(&b.in[i], b.buffer[i*bufferStride:][:packetBuffer])
 		b.outSlots[i].bind(&b.out[i], b.replies[i][:])
 	}
+	b.grow(1)
 	return b, err
+}
+
+// grow makes the batch read up to n datagrams at a time, n <= batchPackets.
+func (b *batch) grow(n int) {
+	for i := b.slots; i < n; i++ {
+		b.buffers[i] = make([]byte, i*bufferShift+packetBuffer)[i*bufferShift:]
+		b.inSlots[i].bind(&b.in[i], b.buffers[i])
+	}
+	b.slots = n
 }
 
 // bind makes h point to the slot and to data.
@@ -99,6 +113,9 @@ func (s *slot) bind(h *mmsghdr, data []byte) {
 
 // fill waits for datagrams and returns how many came.
 func (b *batch) fill() (int, error) {
+	if b.got == b.slots && b.slots < batchPackets {
+		b.grow(min(2*b.slots, batchPackets))
+	}
 	b.got, b.err = 0, nil
 	if err := b.raw.Read(b.read); err != nil {
 		return 0, err
@@ -108,7 +125,7 @@ func (b *batch) fill() (int, error) {
 
 // receive reads what there is. It returns false if there is nothing.
 func (b *batch) receive(fd uintptr) bool {
-	for i := range b.in {
+	for i := range b.slots {
 		h := &b.in[i].hdr
 		h.Namelen = uint32(len(sockaddr{}))
 		if b.sock.control != noControl {
@@ -116,7 +133,7 @@ func (b *batch) receive(fd uintptr) bool {
 			h.SetControllen(controlSpace)
 		}
 	}
-	n, errno := mmsg(unix.SYS_RECVMMSG, fd, b.in[:])
+	n, errno := mmsg(unix.SYS_RECVMMSG, fd, b.in[:b.slots])
 	switch errno {
 	case 0:
 		b.got = n
@@ -148,7 +165,7 @@ func mmsg(call, fd uintptr, list []mmsghdr) (int, syscall.Errno) {
 // packet returns datagram i of the last fill. Its data is valid until the next.
 func (b *batch) packet(i int) Packet {
 	h, s := &b.in[i], &b.inSlots[i]
-	p := Packet{Data: b.buffer[i*bufferStride:][:h.len], From: s.name.addrPort()}
+	p := Packet{Data: b.buffers[i][:h.len], From: s.name.addrPort()}
 	if b.sock.control != noControl {
 		p.To = parseDestination(s.oob[:h.hdr.Controllen])
 	} else if local := b.sock.conn.local.Addr(); !local.IsUnspecified() {

@@ -114,6 +114,54 @@ func TestDatagramsOfABatchAreKeptApart(t *testing.T) {
 	}
 }
 
+// A socket with little traffic keeps a small buffer, one with much reads batches.
+func TestBatchGrows(t *testing.T) {
+	pc := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
+	b, err := newBatch(pc.sockets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, pc.LocalAddr().String())
+	next, sent := 0, 0
+	send := func(n int) {
+		t.Helper()
+		for range n {
+			sent++
+			if _, err := c.Write(bytes.Repeat([]byte{byte(sent)}, sent)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill := func(want, slots int) {
+		t.Helper()
+		n, err := b.fill()
+		if n != want || err != nil || b.slots != slots {
+			t.Fatalf("fill = %d, %v into %d buffers, want %d into %d", n, err, b.slots, want, slots)
+		}
+		for i := range n {
+			next++
+			if got, want := b.packet(i).Data, bytes.Repeat([]byte{byte(next)}, next); !bytes.Equal(got, want) {
+				t.Fatalf("datagram %d: got %x, want %x", next, got, want)
+			}
+		}
+	}
+	for range 3 {
+		send(1)
+		fill(1, min(2, next+1))
+	}
+	send(2)
+	fill(2, 2)
+	send(1)
+	fill(1, 4) // the last one had no room for more
+	send(4 + 8 + 2*batchPackets)
+	fill(4, 4)
+	fill(8, 8)
+	fill(batchPackets, batchPackets)
+	fill(batchPackets, batchPackets)
+	send(1)
+	fill(1, batchPackets)
+}
+
 func TestReadingAndAnsweringAllocateNothing(t *testing.T) {
 	pc := listen(t, "udp4", "0.0.0.0:0", ListenOptions{})
 	b, err := newBatch(pc.sockets[0])
