@@ -58,9 +58,17 @@ func (r *reader) do(ctx context.Context) error {
 
 // get fetches an address, which the caller reads and closes.
 func get(ctx context.Context, client *http.Client, url string) (io.ReadCloser, error) {
+	return ask(ctx, client, url, "")
+}
+
+// ask is get in an encoding, which the caller decodes; empty: the client does.
+func ask(ctx context.Context, client *http.Client, url, encoding string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if encoding != "" {
+		req.Header.Set("Accept-Encoding", encoding)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -74,7 +82,8 @@ func get(ctx context.Context, client *http.Client, url string) (io.ReadCloser, e
 
 func (r *reader) close(bool) { r.client.CloseIdleConnections() }
 
-// listener hears what happens in the list, over server-sent events.
+// listener hears what happens in the list, over server-sent events. They are compressed,
+// as browsers ask for them, and not decoded: that would cost more than the daemon does.
 type listener struct {
 	client *http.Client
 	cancel context.CancelFunc
@@ -93,7 +102,7 @@ func openListener(ctx context.Context, w *world, i int) (user, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &listener{client: webClient(address(groupWeb, i+1<<12)), cancel: cancel, ended: make(chan struct{})}
 	t := time.AfterFunc(timeout, cancel)
-	body, err := get(ctx, l.client, "http://"+w.daemon.at("web").String()+"/api/v1/events")
+	body, err := ask(ctx, l.client, "http://"+w.daemon.at("web").String()+"/api/v1/events", "gzip")
 	t.Stop()
 	if err != nil {
 		cancel()

@@ -62,6 +62,14 @@ func (b *batch) appendGiven(dst []byte, from, to int, asker advertise.Asker, spo
 	return append(dst, b.text[from:to]...), spots
 }
 
+// formFor returns what textFor does. Streams that get the same share it.
+func (b *batch) formFor(game string, sharing []string, asker advertise.Asker) *form {
+	if len(b.spots) == 0 {
+		asker = advertise.Asker{}
+	}
+	return b.forms.get(asked{game, asker}, func() []byte { return b.textFor(game, sharing, asker) })
+}
+
 // textFor returns the events of the list of a game (of all, if it is empty), which
 // shares it with others, with the addresses that an asker is given.
 func (b *batch) textFor(game string, sharing []string, asker advertise.Asker) (text []byte) {

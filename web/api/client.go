@@ -287,7 +287,7 @@ func readEvents(r io.Reader, each func(*RemoteEvent)) error {
 			kind, data = "", data[:0]
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // compressed streams have no trailer
 		return err
 	}
 	return errEnds

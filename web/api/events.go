@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/netip"
 	"os"
@@ -61,6 +62,11 @@ func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", eventsType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	h.Add("Vary", "Accept-Encoding")
+	zipped := front.AcceptsGzip(r)
+	if zipped {
+		h.Set("Content-Encoding", "gzip")
+	}
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
 		return
@@ -79,7 +85,7 @@ func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	a.Seat.SetState(netserve.StateStream)
 	netserve.SetState(ctx, netserve.StateStream)
-	out := &stream{server: s, w: w, control: http.NewResponseController(w), addr: addr, game: game, at: s.feed.join()}
+	out := &stream{server: s, w: w, control: http.NewResponseController(w), addr: addr, game: game, zipped: zipped, at: s.feed.join()}
 	defer s.feed.leave()
 	if err := out.run(r.WithContext(ctx)); errors.Is(err, os.ErrDeadlineExceeded) {
 		s.Drop(dropSlowStream)
@@ -106,6 +112,7 @@ type stream struct {
 	control *http.ResponseController
 	addr    netip.Addr // of the visitor
 	game    string     // empty: all
+	zipped  bool       // the client gets it compressed
 	at      uint64     // the client has all changes up to this serial
 	counts  uint64     // and the counts of chat rooms up to this version
 }
@@ -154,6 +161,11 @@ func (t *stream) run(r *http.Request) error {
 // last event, if that is given and known, else now.
 func (t *stream) begin(last string) error {
 	f := t.server.feed
+	if t.zipped {
+		if _, err := io.WriteString(t.w, gzipHead); err != nil {
+			return err
+		}
+	}
 	if last == "" {
 		return t.send([]byte("retry: " + streamRetry + "\nid: " + f.id(t.at) + "\n\n"))
 	}
@@ -178,7 +190,7 @@ func (t *stream) tell(b *batch) error {
 	if len(b.spots) > 0 {
 		asker = t.server.opt.Addresses.Browser(t.addr, netip.Addr{})
 	}
-	return t.send(b.textFor(t.game, t.server.opt.List.Sharing(t.game), asker))
+	return t.write(b.formFor(t.game, t.server.opt.List.Sharing(t.game), asker).bytes(t.zipped))
 }
 
 // tellCounts sends the counts of chat rooms that changed.
@@ -188,8 +200,17 @@ func (t *stream) tellCounts() error {
 	return t.send(text)
 }
 
-// send writes and flushes text within streamWrite.
+// send writes text for this stream alone, which is short.
 func (t *stream) send(text []byte) error {
+	if t.zipped {
+		text = appendStored(nil, text)
+	}
+	return t.write(text)
+}
+
+// write writes and flushes text, which is compressed in a compressed stream, within
+// streamWrite.
+func (t *stream) write(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}

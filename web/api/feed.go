@@ -32,13 +32,14 @@ const (
 	keptBytes   = 8 << 20
 )
 
-// batch holds the events of the list after one serial, up to another. It is
-// immutable and shared by all streams.
+// batch holds the events of the list after one serial, up to another. It is shared by
+// all streams and immutable but for its forms.
 type batch struct {
 	from, to uint64
 	text     []byte
 	events   []eventEnd
 	spots    []spot // private addresses in the text
+	forms    forms
 }
 
 // eventEnd is the end of an event in the text of a batch. An event without a game
@@ -58,7 +59,6 @@ type feed struct {
 	mu      sync.Mutex // guards the fields below
 	to      uint64     // of the newest batch
 	batches []*batch   // without gaps; the last one ends at to
-	bytes   int        // in batches
 	moved   chan struct{}
 	over    chan struct{} // closed when no more will come
 	streams int
@@ -77,7 +77,7 @@ func (f *feed) join() (at uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.streams == 0 {
-		f.to, f.batches, f.bytes = f.lister.registry.LastSerial(), nil, 0
+		f.to, f.batches = f.lister.registry.LastSerial(), nil
 		select {
 		case f.wake <- struct{}{}:
 		default:
@@ -87,10 +87,13 @@ func (f *feed) join() (at uint64) {
 	return f.to
 }
 
+// leave forgets a stream, and with the last one what was kept for them.
 func (f *feed) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.streams--
+	if f.streams--; f.streams == 0 {
+		f.batches = nil
+	}
 }
 
 // len returns the number of streams.
@@ -146,13 +149,26 @@ func (f *feed) advance() {
 	}
 	f.to = b.to
 	f.batches = append(f.batches, b)
-	f.bytes += len(b.text)
-	for len(f.batches) > 1 && (len(f.batches) > keptBatches || f.bytes > keptBytes) {
-		f.bytes -= len(f.batches[0].text)
+	for len(f.batches) > 1 && (len(f.batches) > keptBatches || f.held() > keptBytes) {
 		f.batches = slices.Delete(f.batches, 0, 1)
 	}
 	close(f.moved)
 	f.moved = make(chan struct{})
+}
+
+// held returns the bytes of text in batches. mu is held.
+func (f *feed) held() (n int) {
+	for _, b := range f.batches {
+		n += len(b.text) + b.forms.bytes()
+	}
+	return n
+}
+
+// heldBytes is held for a metric.
+func (f *feed) heldBytes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held()
 }
 
 // next returns the batch that begins at a serial. If there is none, wait is

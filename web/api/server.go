@@ -72,6 +72,7 @@ func New(f *front.Front, opt Options) *API {
 		streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
+	f.Gauge("respawnd_web_event_bytes", "Bytes of events that are kept for the streams.", s.feed.heldBytes)
 	historyGauges(f, opt.History)
 	return s
 }

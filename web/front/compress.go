@@ -22,7 +22,7 @@ type zipped struct{ question any }
 func (f *Front) Reply(w http.ResponseWriter, r *http.Request, contentType string, cache *Cache, question any, write func() []byte) {
 	a := f.Answer(cache, question, write)
 	w.Header().Add("Vary", "Accept-Encoding")
-	if len(a.body) >= minZip && acceptsGzip(r.Header.Values("Accept-Encoding")) && !IsNear(f.Visitor(r)) {
+	if len(a.body) >= minZip && AcceptsGzip(r) && !IsNear(f.Visitor(r)) {
 		w.Header().Set("Content-Encoding", "gzip")
 		a = f.Answer(cache, zipped{question}, func() []byte { return f.zipper.zip(a.body) })
 	}
@@ -67,9 +67,9 @@ func (z *zipper) zip(body []byte) []byte {
 	return b.Bytes()
 }
 
-// acceptsGzip reads Accept-Encoding.
-func acceptsGzip(lines []string) bool {
-	for _, line := range lines {
+// AcceptsGzip reports whether a client takes answers that gzip compressed.
+func AcceptsGzip(r *http.Request) bool {
+	for _, line := range r.Header.Values("Accept-Encoding") {
 		for entry := range strings.SplitSeq(line, ",") {
 			name, weight, weighted := strings.Cut(entry, ";")
 			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
