@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/cluster"
@@ -277,8 +278,9 @@ func TestLossAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestExternalServer(t *testing.T) {
-	t.Parallel()
+// natsServer starts a NATS server and returns its address.
+func natsServer(t *testing.T) string {
+	t.Helper()
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)
@@ -288,9 +290,41 @@ func TestExternalServer(t *testing.T) {
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("no server")
 	}
+	return s.ClientURL()
+}
+
+// A node that is too busy for heartbeats keeps its name.
+func TestNameOfABusyNode(t *testing.T) {
+	t.Parallel()
+	url := natsServer(t)
+	busy, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(busy.Close)
+	if _, err := busy.Subscribe("respawnd.test.ask.b.>", func(m *nats.Msg) { _ = m.Respond(answered.encode(nil)) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := busy.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for node, taken := range map[string]bool{"a": false, "b": true} {
+		b, err := Open(t.Context(), Options{Name: "test", Node: node, URL: url, Log: zerolog.Nop()})
+		if (err != nil) != taken {
+			t.Errorf("Open(%s): %v, want an error: %t", node, err, taken)
+		}
+		if err == nil {
+			_ = b.Close()
+		}
+	}
+}
+
+func TestExternalServer(t *testing.T) {
+	t.Parallel()
+	url := natsServer(t)
 	var nodes []*Bus
 	for _, name := range []string{"a", "b"} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: s.ClientURL(), Log: zerolog.Nop()})
+		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +339,7 @@ func TestExternalServer(t *testing.T) {
 	if got := next(t, at); got != "a:hi" {
 		t.Errorf("received %q", got)
 	}
-	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: s.ClientURL(), Log: zerolog.Nop()}); err == nil {
+	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop()}); err == nil {
 		t.Error("a second node b opened")
 	}
 }

@@ -252,13 +252,30 @@ func (b *Bus) join(ctx context.Context) error {
 			break
 		}
 	}
+	taken := b.twinAnswers(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.joining = false
-	if b.apart(time.Now()) {
+	if taken || b.apart(time.Now()) {
 		return fmt.Errorf("cluster.node: another node of the cluster is called %q", b.opt.Node)
 	}
 	return nil
+}
+
+// twinAnswers reports whether another node with the name of this one answers. If none
+// is connected, NATS replies at once. A busy one may be too slow for a heartbeat within
+// answerWait.
+func (b *Bus) twinAnswers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	self := b.opt.Node
+	m, err := b.conn.RequestWithContext(ctx, b.prefix+"ask."+self+"."+self+"."+subjectPing, question{b.incarnation, silence}.encode(nil))
+	if err != nil {
+		return false
+	}
+	var what outcome
+	_, err = what.decode(m.Data)
+	return err == nil && what == answered
 }
 
 // heardAny reports whether a heartbeat of another node has come.

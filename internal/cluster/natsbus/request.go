@@ -14,6 +14,8 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster"
 )
 
+var errJoining = errors.New("this node has not joined the cluster yet")
+
 type handler struct {
 	f func(ctx context.Context, from string, data []byte) ([]byte, error)
 }
@@ -170,8 +172,15 @@ func (b *Bus) respond(m *nats.Msg, what outcome, answer []byte) {
 	b.metrics.passed("out", len(data))
 }
 
-// answerPing answers with the time of the clock of this node.
-func (b *Bus) answerPing(context.Context, string, []byte) ([]byte, error) {
+// answerPing answers with the time of the clock of this node. If it asks for its own
+// name as well, it does not have that yet.
+func (b *Bus) answerPing(_ context.Context, from string, _ []byte) ([]byte, error) {
+	b.mu.Lock()
+	joining := b.joining
+	b.mu.Unlock()
+	if joining && from == b.opt.Node {
+		return nil, errJoining
+	}
 	return binary.BigEndian.AppendUint64(nil, uint64(b.now().UnixNano())), nil
 }
 
