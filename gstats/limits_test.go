@@ -262,9 +262,8 @@ func TestMessageSizes(t *testing.T) {
 }
 
 // 10,000 requests at once are answered in order, without growing memory, while storage
-// blocks.
+// blocks. Not parallel: it measures the memory of the process.
 func TestPipeline(t *testing.T) {
-	t.Parallel()
 	many := 10_000
 	if racetest.RaceDetector {
 		many = 2500
