@@ -202,8 +202,8 @@ func TestLossIsFollowedByAComparison(t *testing.T) {
 func TestStoreThatIsDown(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
 		inWorld(t, revisions, func(t *testing.T, w *world) {
+			w.base.setDown(true) // before another node can load what is changed
 			w.change("a", "bans", 2)
-			w.base.setDown(true)
 			time.Sleep(time.Minute)
 			w.expect(t, "while it is down", "bans", 1, "b", "c")
 			w.base.setDown(false)
