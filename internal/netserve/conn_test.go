@@ -261,7 +261,7 @@ func TestLinger(t *testing.T) {
 		want  error
 	}{
 		"silent":     {func(net.Conn) {}, pause, nil},
-		"closed":     {func(far net.Conn) { _ = far.Close() }, 0, io.EOF},
+		"closed":     {func(far net.Conn) { synctest.Wait(); _ = far.Close() }, 0, io.EOF}, // while it reads: a closed pipe takes no deadline
 		"much":       {func(far net.Conn) { _, _ = far.Write(make([]byte, limit)) }, 0, nil},
 		"almost":     {func(far net.Conn) { _, _ = far.Write(make([]byte, limit-1)) }, pause, nil},
 		"for long":   {every(900 * time.Millisecond), most, nil},
