@@ -103,7 +103,7 @@ func (d *Daemon) open(ctx context.Context) error {
 	}
 	d.metrics = prometheus.NewRegistry()
 	d.store, err = openStore(ctx, s, engine.Options{
-		LockWait: storeWait, Patient: true, Node: s.node(), Log: d.log, Registerer: d.metrics,
+		LockWait: storeWait, Patient: true, CheckLater: true, Node: s.node(), Log: d.log, Registerer: d.metrics,
 	})
 	if err != nil {
 		return err

@@ -91,8 +91,11 @@ type Options struct {
 	// Patient waits for a database that does not answer, as long as the configuration
 	// says.
 	Patient bool
-	Node    string // name of this node in its cluster; empty: there is none
-	Log     zerolog.Logger
+	// CheckLater lets Open return before a large file is checked as a whole: see
+	// bolt.Options. It is for daemons.
+	CheckLater bool
+	Node       string // name of this node in its cluster; empty: there is none
+	Log        zerolog.Logger
 	// Registerer registers the metrics of the engine; nil: none.
 	Registerer prometheus.Registerer
 }
@@ -106,7 +109,7 @@ func Open(ctx context.Context, opt Options) (Store, error) {
 	if opt.Config.Shared() {
 		return openPostgres(ctx, opt)
 	}
-	store, err := bolt.Open(ctx, filepath.Join(opt.DataDir, FileName), bolt.Options{Timeout: opt.LockWait, Log: opt.Log})
+	store, err := bolt.Open(ctx, filepath.Join(opt.DataDir, FileName), bolt.Options{Timeout: opt.LockWait, CheckLater: opt.CheckLater, Log: opt.Log})
 	if err != nil {
 		return nil, folderError(opt.DataDir, err)
 	}

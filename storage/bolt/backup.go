@@ -15,10 +15,13 @@ import (
 )
 
 // Backup writes the whole file as it is at this moment to w, while the store is
-// in use, and returns the number of bytes. The output is a storage file. A
+// in use, after the file was checked, and returns the number of bytes. The output is a storage file. A
 // change that makes the file grow waits until Backup is done, so w should be a
 // local file, not a slow connection.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	if err := s.check.wait(ctx); err != nil {
+		return 0, fmt.Errorf("backup of %s: %w", s.path, err)
+	}
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -107,7 +110,7 @@ func verify(tx *bbolt.Tx, path string, size int64) error {
 	if err := checkSize(tx, size); err != nil {
 		return err
 	}
-	found, err := checkTree(tx, path)
+	found, err := checkTree(tx, path, nil, nil)
 	if err != nil {
 		return err
 	}

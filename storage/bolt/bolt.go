@@ -57,8 +57,8 @@
 //	matches_open   id (8 bytes)                          empty: reports are missing
 //	match_players  profile, id (8 bytes)                 empty
 //
-// "meta" also has "user" and "profile", 4 bytes: the ids given out last, and
-// "audit" and "audit_players", 8 bytes: how many entries there are, and "probe",
+// "meta" also has "user" and "profile", 4 bytes: the ids given out last, "users", 8
+// bytes: how many there are (usercount.go), and "audit" and "audit_players", 8 bytes: how many entries there are, and "probe",
 // which Probe writes.
 // Numbers are big-endian, so that byte order is number order. The sequence of a bucket gives the revisions.
 //
@@ -73,6 +73,14 @@
 // damaged payload does not prevent the use of the file. It is logged at the
 // start, and reading it returns an error. Values are checked again whenever
 // they are read. Reading everything takes about as long as copying the file.
+//
+// With [Options.CheckLater], which is for daemons, Open of a file above 64 MiB
+// checks only what a start reads as a whole: bans, rules, games, rooms, and the
+// tree that leads to them (check.go). A goroutine, owned by the Store, checks
+// everything right after that. Until it is done, records can be read, and changes
+// and backups wait: no byte is written on the word of a page that may be damaged. If
+// it finds what Open would have refused, the store refuses everything from then
+// on, and LastWrite returns the error.
 //
 // bbolt panics, or the process faults, when a page changes later. Both become
 // errors that match [storage.ErrDamaged] and advise the operator to restore a
@@ -121,9 +129,14 @@ var errEmptyFile = errors.New("it is empty; remove it to begin without accounts"
 
 // Options configure how a file is opened. The zero value is right for a daemon.
 type Options struct {
-	Timeout time.Duration  // how long to wait for the lock; 0: DefaultTimeout
-	NoSync  bool           // do not sync to disk; for tests only, a crash destroys the file
-	Log     zerolog.Logger // upgrades and repairs
+	Timeout time.Duration // how long to wait for the lock; 0: DefaultTimeout
+	NoSync  bool          // do not sync to disk; for tests only, a crash destroys the file
+	// CheckLater lets Open return before a large file is checked as a whole, see
+	// the section about damage.
+	CheckLater bool
+	Log        zerolog.Logger // upgrades and repairs
+
+	atOpen int64 // for checkedAtOpen, in tests
 }
 
 // Store is an open storage file. It implements [storage.Store].
@@ -133,6 +146,7 @@ type Store struct {
 	log    zerolog.Logger
 	broken atomic.Pointer[error] // reason for refusing changes; nil: none
 	writes writes
+	check  *check
 
 	saving chan struct{} // full while a list is saved
 	list   savedList
@@ -140,7 +154,7 @@ type Store struct {
 	group     *group // changes of accounts and buddies; nil until the file is prepared
 	relations relations
 
-	users    atomic.Int64 // how many there are
+	users    userCount
 	maxAudit atomic.Int64 // entries
 }
 
@@ -152,8 +166,8 @@ var _ storage.Store = (*Store)(nil)
 // ErrInUse, ErrNotOurs, ErrNewer or storage.ErrDamaged if that is the reason.
 // After ErrDamaged the file may stay locked until the process ends.
 //
-// It starts one goroutine, which writes groups of changes; Close ends it and waits
-// for it.
+// It starts a goroutine, which writes groups of changes, and with CheckLater
+// another one; Close ends them and waits for them.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	return open(ctx, path, opt, migrations())
 }
@@ -163,7 +177,8 @@ func open(ctx context.Context, path string, opt Options, steps []migration) (*St
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, log: opt.Log, saving: make(chan struct{}, 1)}
+	s := &Store{path: path, log: opt.Log, check: newCheck(opt), saving: make(chan struct{}, 1)}
+	s.users.counted = -1
 	s.maxAudit.Store(storage.DefaultAuditEntries)
 	if err := create(path, opt); err != nil {
 		return nil, fmt.Errorf("storage file %s: %w", path, err)
@@ -180,6 +195,11 @@ func open(ctx context.Context, path string, opt Options, steps []migration) (*St
 	}
 	s.group = newGroup()
 	go s.writeGroups()
+	if s.check.later {
+		s.check.runs.Go(s.checkRest)
+	} else if err := s.correctUsers(ctx); err != nil {
+		s.log.Warn().Str("file", path).Err(err).Msg("the number of accounts was not stored; the next start tries again")
+	}
 	return s, nil
 }
 
@@ -191,7 +211,7 @@ func (s *Store) prepare(ctx context.Context, steps []migration) error {
 	if err := s.loadListHead(ctx); err != nil {
 		return err
 	}
-	if err := s.countUsers(ctx); err != nil {
+	if err := s.loadUsers(ctx); err != nil || s.check.later {
 		return err
 	}
 	return s.dropGenerations(ctx)
@@ -201,6 +221,7 @@ func (s *Store) prepare(ctx context.Context, steps []migration) error {
 // changes because of damage, the file stays locked until the process ends: the
 // failed step may hold a lock that closing would wait for.
 func (s *Store) Close() error {
+	s.check.close()
 	if s.group != nil {
 		s.group.close()
 	}
@@ -216,6 +237,9 @@ func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := s.check.err(); err != nil {
+		return err
+	}
 	defer catchDamage(s.path, &err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	return closedError(s.db.View(fn))
@@ -226,6 +250,12 @@ func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) 
 // returns errIdle if there is nothing to change.
 func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.check.wait(ctx); err != nil {
+		if isDamage(err) {
+			s.writes.report(0, err)
+		}
 		return err
 	}
 	if broken := s.broken.Load(); broken != nil {

@@ -43,6 +43,7 @@ type contents struct {
 	lost    faults // damaged keys, whose values would silently be missing
 	bad     faults // records that cannot be read; reading them returns an error
 	oneHead bool   // the other head of the file cannot be read
+	users   int64
 
 	bucket   string // the outermost bucket being visited
 	kind     kind
@@ -76,6 +77,9 @@ func (c *contents) visit(of [][]byte, key, value []byte) {
 			c.bad.add(c.bucket, key, err)
 		}
 		return
+	}
+	if c.bucket == bucketUsers {
+		c.users++
 	}
 	switch c.kind {
 	case recordKind:

@@ -184,8 +184,9 @@ func list[R any](add func(question string, answer any, err error), question stri
 }
 
 // flipped opens a copy of a file in which one bit is another, and returns which
-// wrong answer it gives without a word.
-func flipped(t *testing.T, content []byte, bit int, want map[string]string) string {
+// wrong answer it gives without a word. With later, the file is checked after it is
+// opened, and asked after that.
+func flipped(t *testing.T, content []byte, bit int, later bool, want map[string]string) string {
 	t.Helper()
 	bad := bytes.Clone(content)
 	bad[bit/8] ^= 1 << (bit % 8)
@@ -193,11 +194,12 @@ func flipped(t *testing.T, content []byte, bit int, want map[string]string) stri
 	defer func() { _ = os.Remove(path) }()
 	var log bytes.Buffer
 	opt := testOptions()
-	opt.Log = zerolog.New(&log)
+	opt.Log, opt.CheckLater, opt.atOpen = zerolog.New(zerolog.SyncWriter(&log)), later, 1
 	s, err := Open(t.Context(), path, opt)
 	if err != nil {
 		return "" // refused
 	}
+	_ = s.check.wait(t.Context()) // the answers show its error
 	got := answers(t.Context(), s)
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -247,8 +249,10 @@ func TestFlippedBit(t *testing.T) {
 		}
 	}
 	for bit := 0; bit < 8*len(content); bit += flipStep(t) {
-		if wrong := flipped(t, content, bit, want); wrong != "" {
-			t.Errorf("bit %d of byte %d (page %d, offset %d): %s", bit%8, bit/8, bit/8/os.Getpagesize(), bit/8%os.Getpagesize(), wrong)
+		for _, later := range []bool{false, true} {
+			if wrong := flipped(t, content, bit, later, want); wrong != "" {
+				t.Errorf("bit %d of byte %d (page %d, offset %d; checked later: %t): %s", bit%8, bit/8, bit/8/os.Getpagesize(), bit/8%os.Getpagesize(), later, wrong)
+			}
 		}
 	}
 }

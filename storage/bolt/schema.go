@@ -82,6 +82,7 @@ const (
 	metaRoom    = "room"
 	metaUser    = "user"
 	metaProfile = "profile"
+	metaUsers   = "users"
 	metaFile    = "file"
 
 	metaAudit        = "audit"
@@ -246,29 +247,14 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 	}
 	var old layout
 	err = s.view(ctx, func(tx *bbolt.Tx) (err error) {
-		if err := checkSize(tx, info.Size()); err != nil {
-			return damagedFile(s.path, err)
-		}
-		found, err := checkTree(tx, s.path)
-		if isDamage(err) {
-			return damagedFile(s.path, err)
-		} else if err != nil {
-			return err
-		}
-		if old, err = readLayout(tx); err != nil {
-			return err
-		}
-		if err := old.checkNewer(len(steps)); err != nil {
-			return err
-		}
-		return s.report(found, !old.empty && old.schema == uint64(len(steps)) && len(steps) == len(migrations()))
+		s.check.later = s.check.later && info.Size() > s.check.atOpen
+		old, err = s.examine(tx, info.Size(), len(steps))
+		return s.explain(err)
 	})
-	if isDamage(err) {
-		return err // names the file already
+	if err != nil || s.check.later {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("storage file %s: %w", s.path, err)
-	}
+	close(s.check.done)
 	if !old.empty && old.schema < uint64(len(steps)) {
 		if err := s.migrate(ctx, old.schema, steps); err != nil {
 			return err
@@ -310,7 +296,7 @@ func (s *Store) report(found *contents, present bool) error {
 		return nil
 	}
 	if err := found.lost.err(); err != nil {
-		return damagedFile(s.path, err)
+		return err
 	}
 	if err := found.bad.err(); err != nil {
 		s.log.Error().Str("file", s.path).Int("records", found.bad.n).Err(err).Msg("damaged records cannot be read; \"respawnd restore\" puts a backup in their place")

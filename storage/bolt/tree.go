@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -55,15 +56,22 @@ type tree struct {
 	seen     []uint64 // a bit for each page
 	pages    [][]byte // the page being visited, by depth
 	contents *contents
+	only     func(bucket string) bool // which buckets are visited; nil: all
+	stop     <-chan struct{}          // ends the walk when it is closed; nil: never
 }
+
+// errStopped means that a walk was ended before its time.
+var errStopped = errors.New("stopped")
 
 // span is the range of the keys of a page: from min, and below max if that is
 // not nil.
 type span struct{ min, max []byte }
 
 // checkTree returns an error for an invalid page of the file, and the faults of
-// its keys and values.
-func checkTree(tx *bbolt.Tx, path string) (*contents, error) {
+// its keys and values. If only is not nil, it checks no more than the buckets for
+// which that is true, what leads to them, and that no bucket is missing. If stop is
+// closed, it returns errStopped.
+func checkTree(tx *bbolt.Tx, path string, only func(bucket string) bool, stop <-chan struct{}) (*contents, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -71,7 +79,7 @@ func checkTree(tx *bbolt.Tx, path string) (*contents, error) {
 	defer func() { _ = f.Close() }()
 	size := int64(tx.DB().Info().PageSize)
 	end := uint64(tx.Size() / size)
-	t := &tree{file: f, size: size, end: end, seen: make([]uint64, end/64+1), contents: newContents()}
+	t := &tree{file: f, size: size, end: end, seen: make([]uint64, end/64+1), contents: newContents(), only: only, stop: stop}
 	if err := t.walk(uint64(tx.Cursor().Bucket().Root()), 0, span{}, nil); err != nil {
 		return nil, err
 	}
@@ -79,8 +87,10 @@ func checkTree(tx *bbolt.Tx, path string) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.freelist(heads, uint64(tx.ID())); err != nil {
-		return nil, err
+	if only == nil {
+		if err := t.freelist(heads, uint64(tx.ID())); err != nil {
+			return nil, err
+		}
 	}
 	t.contents.oneHead = len(heads) == 1
 	t.contents.end()
@@ -102,6 +112,11 @@ func (t *tree) use(id uint64) error {
 // walk visits a page and what is below it. of names the buckets that it belongs
 // to, outermost first.
 func (t *tree) walk(id uint64, depth int, keys span, of [][]byte) error {
+	select {
+	case <-t.stop:
+		return errStopped
+	default:
+	}
 	page, err := t.read(id, depth)
 	if err != nil {
 		return err
@@ -239,6 +254,9 @@ func (t *tree) leaf(id uint64, page []byte, depth int, keys span, of [][]byte) e
 		}
 		inner := append(slices.Clip(of), e.key)
 		t.contents.enter(inner, binary.NativeEndian.Uint64(e.value[8:]))
+		if t.only != nil && !t.only(string(inner[0])) {
+			return nil
+		}
 		if root := binary.NativeEndian.Uint64(e.value); root != 0 {
 			return t.walk(root, depth+1, span{}, inner)
 		}

@@ -140,7 +140,7 @@ func (s *Store) ImportUser(ctx context.Context, u storage.User, profiles []stora
 	if err != nil {
 		return storage.User{}, nil, fmt.Errorf("create user: %w", err)
 	}
-	s.users.Add(1)
+	s.users.now.Add(1)
 	return user, made, nil
 }
 
@@ -180,6 +180,9 @@ func (c *change) newUser(u storage.User) (_ storage.User, err error) {
 		return u, err
 	}
 	if err := c.usedID(metaUser, uint32(u.ID)); err != nil {
+		return u, err
+	}
+	if err := c.addUsers(1); err != nil {
 		return u, err
 	}
 	return u, c.putUser(storage.User{}, u)
@@ -286,20 +289,12 @@ func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 		if err := c.delete(bucketUsersByEmail, emailKey(u.Partner, u.Email)); err != nil {
 			return err
 		}
-		return c.delete(bucketUsers, idKey(id))
+		return errors.Join(c.addUsers(-1), c.delete(bucketUsers, idKey(id)))
 	})
 	if err == nil {
-		s.users.Add(-1)
+		s.users.now.Add(-1)
 	}
 	return err
-}
-
-// countUsers counts the users in the file.
-func (s *Store) countUsers(ctx context.Context) error {
-	return s.view(ctx, func(tx *bbolt.Tx) error {
-		s.users.Store(int64(tx.Bucket([]byte(bucketUsers)).Stats().KeyN))
-		return nil
-	})
 }
 
 // CountUsers is described in [storage.Accounts].
@@ -310,7 +305,7 @@ func (s *Store) CountUsers(ctx context.Context) (int, error) {
 	if s.group.isStopped() {
 		return 0, storage.ErrClosed
 	}
-	return int(s.users.Load()), nil
+	return int(s.users.now.Load()), nil
 }
 
 // Users is described in [storage.Accounts].

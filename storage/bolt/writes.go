@@ -78,6 +78,9 @@ func (s *Store) OnWrite(observe func(took time.Duration, err error)) { s.writes.
 // LastWrite returns the time and the error of the last write to the disk. The
 // time is zero if nothing was written since Open.
 func (s *Store) LastWrite() (time.Time, error) {
+	if err := s.check.err(); isDamage(err) {
+		return time.Now(), err
+	}
 	if broken := s.broken.Load(); broken != nil {
 		return time.Now(), *broken
 	}
