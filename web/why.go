@@ -8,7 +8,6 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -58,12 +57,7 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 		v.Banned = s.opt.Banned(from)
 	}
 	list := s.api.Snapshot()
-	var here []*api.Row
-	for _, row := range list.Rows {
-		if row.Public.Addr() == from || row.Key.Source.Addr() == from {
-			here = append(here, row)
-		}
-	}
+	here := list.At(from)
 	v.More = max(len(here)-maxServersHere, 0)
 	v.Listed = s.rowViews(here[:min(len(here), maxServersHere)], list.Begun, s.api.Asker(r))
 	if s.opt.Verdicts != nil {

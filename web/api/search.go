@@ -2,7 +2,9 @@ package api
 
 import (
 	"cmp"
+	"encoding/binary"
 	"iter"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +26,7 @@ type found struct {
 	texts   string // name, map, title, game, address, players
 	players int    // where the players begin in texts
 	count   int    // of these players
+	grams   grams  // of texts and the address
 }
 
 // slotsOfPlayers returns the columns of a table of players that hold their names and
@@ -67,7 +70,9 @@ func (r *reading) index() {
 		players.WriteByte('\n') // no cleaned text has one, so no text is found across names
 	}
 	texts := strings.ToLower(head.String())
-	r.found = found{texts + players.String(), len(texts), n}
+	r.found = found{texts: texts + players.String(), players: len(texts), count: n}
+	r.found.grams.add(r.found.texts)
+	r.found.grams.add(r.Public.String())
 	name, rest, _ := strings.Cut(r.found.texts, "\n")
 	area, _, _ := strings.Cut(rest, "\n")
 	r.LowerName, r.LowerMap = name, area
@@ -102,18 +107,28 @@ func (r *reading) PlayerScore(i int) string {
 	return clean.Text(r.Players.Value(i, r.scoreSlot))
 }
 
-// finds reports whether a visitor finds the server with a text in lower case: in its
-// name, map, game or the names of its players. address is true if the text may be part
-// of an address.
-func (r *reading) finds(lower string, asker advertise.Asker, address bool) bool {
-	if strings.Contains(r.found.texts, lower) {
+// finds reports whether a visitor finds the server with a text in lower case, which has
+// those pairs: in its name, map, game or the names of its players. address is true if the
+// text may be part of an address.
+func (r *Row) finds(lower string, pairs *grams, asker advertise.Asker, address bool) bool {
+	may := r.brief.grams.mayHave(pairs)
+	if may && strings.Contains(r.found.texts, lower) {
 		return true
 	}
-	if !address || !master.IsPrivate(r.Public.Addr()) {
+	if !address || !r.brief.private || !may && r.brief.same(asker) {
 		return false
 	}
 	var room [64]byte
 	return strings.Contains(string(asker.Given(r.Public).AppendTo(room[:0])), lower)
+}
+
+// same reports whether an asker is certain to get the public address as it is.
+func (b *brief) same(asker advertise.Asker) bool {
+	if b.six {
+		return false
+	}
+	at := netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, b.public)))
+	return asker.Given(netip.AddrPortFrom(at, 0)).Addr() == at
 }
 
 // inAddress reports whether an IPv4 address with a port can have the text.
@@ -140,8 +155,8 @@ func (r *reading) PlayersFound(lower string) iter.Seq[int] {
 }
 
 // Search returns the rows in the list of a game (all, if game is empty) that a visitor
-// finds with a text in the name, the map, the game, the address or a player, in an
-// order. The slice may be the snapshot's own.
+// finds with a text in the name, the map, the game, the address or the name of a player,
+// in an order. The slice may be the snapshot's own.
 func (s *Snapshot) Search(game, text string, o Order, asker advertise.Asker) []*Row {
 	rows := s.Choose(game, "", o)
 	if text == "" {
@@ -149,9 +164,11 @@ func (s *Snapshot) Search(game, text string, o Order, asker advertise.Asker) []*
 	}
 	text = strings.ToLower(text)
 	address := inAddress(text)
+	var pairs grams
+	pairs.add(text)
 	var out []*Row
 	for _, r := range rows {
-		if r.finds(text, asker, address) {
+		if r.finds(text, &pairs, asker, address) {
 			out = append(out, r)
 		}
 	}

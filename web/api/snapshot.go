@@ -1,7 +1,9 @@
 package api
 
 import (
+	"encoding/binary"
 	"hash/maphash"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -72,12 +74,40 @@ type brief struct {
 	open     bool // without password
 	private  bool // its address depends on the asker
 	joinable master.Joinable
+	six      bool   // its address is of IPv6
+	public   uint32 // mark of its address; the address itself if it is of IPv4
+	source   uint32 // mark of the address that reported it
+	grams    grams  // of found
+}
+
+// markOf returns a number for an address. Few addresses have the same.
+func markOf(a netip.Addr) uint32 {
+	if a.Is4() {
+		b := a.As4()
+		return binary.BigEndian.Uint32(b[:])
+	}
+	b := a.As16()
+	high, low := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+	return uint32(high>>32) ^ uint32(high) ^ uint32(low>>32) ^ uint32(low)
+}
+
+// At returns the servers on an address, and those that reported from it. The slice is
+// the caller's.
+func (s *Snapshot) At(a netip.Addr) (found []*Row) {
+	mark := markOf(a)
+	for _, r := range s.Rows {
+		if (r.brief.public == mark || r.brief.source == mark) && (r.Public.Addr() == a || r.Key.Source.Addr() == a) {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // newRow returns a row of a reading.
 func newRow(r *reading, last time.Time) Row {
 	row := Row{reading: r, Last: last}
-	row.brief = brief{rank: r.Rank, players: int16(r.Count), open: !r.Password, private: master.IsPrivate(r.Public.Addr()), joinable: r.Joinable()}
+	row.brief = brief{rank: r.Rank, players: int16(r.Count), open: !r.Password, private: master.IsPrivate(r.Public.Addr()), joinable: r.Joinable(), grams: r.found.grams, six: !r.Public.Addr().Is4()}
+	row.brief.public, row.brief.source = markOf(r.Public.Addr()), markOf(r.Key.Source.Addr())
 	copy(row.brief.country[:], r.Country)
 	return row
 }
