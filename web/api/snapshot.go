@@ -347,9 +347,11 @@ func (s *Snapshot) Choose(game, text string, o Order) []*Row {
 		return rows
 	}
 	text = strings.ToLower(text)
+	var pairs grams
+	pairs.add(text)
 	var found []*Row
 	for _, r := range rows {
-		if (game == "" || r.IsOf(game, sharing)) && (text == "" || r.matches(text)) {
+		if r.brief.grams.mayHave(&pairs) && (game == "" || r.IsOf(game, sharing)) && (text == "" || r.matches(text)) {
 			found = append(found, r)
 		}
 	}
