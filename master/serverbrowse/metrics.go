@@ -38,6 +38,7 @@ type metrics struct {
 	servers  prometheus.Counter     // of pushes
 	deletes  prometheus.Counter
 	views    views.Metrics
+	wholes   prometheus.Counter
 	audience prometheus.Gauge
 	followed prometheus.Gauge
 
@@ -56,6 +57,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			searchAnswered, searchRated, searchSpent),
 		pushes:   in.Counters("respawnd_serverbrowse_pushes_total", "Updates queued for browsers.", "kind", "server", "delete"),
 		views:    views.NewMetrics(reg, "serverbrowse"),
+		wholes:   in.Counter("respawnd_serverbrowse_whole_lists_total", "Lists built of all servers of a game, from which those that pass a filter are picked."),
 		audience: in.Gauge("respawnd_serverbrowse_subscribers", "Browsers that are kept informed of changes."),
 		followed: in.Gauge("respawnd_serverbrowse_followed_lists", "Different lists on which browsers are kept informed."),
 		unfollowed: in.Counter("respawnd_serverbrowse_unfollowed_total",

@@ -2,6 +2,7 @@ package serverbrowse
 
 import (
 	"context"
+	"hash/maphash"
 	"net"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -52,6 +53,7 @@ type Server struct {
 	metrics  *metrics
 	views    *views.Cache[viewKey, view, *view]
 	builders builders
+	repeats  repeats
 	feed     *feed
 	indexes  *views.Cache[string, nameIndex, *nameIndex] // names of players, by game
 	searches *netserve.Limiter
@@ -64,6 +66,7 @@ func New(opt Options) *Server {
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
 	s.gate = netserve.NewGate(s.limits(&opt.Config))
 	s.views = newViews(s.metrics)
+	s.repeats.seed = maphash.MakeSeed()
 	s.indexes, s.searches = newIndexes(), newSearchBudget()
 	s.feed = newFeed(opt, s.view, s.metrics)
 	return s

@@ -54,11 +54,12 @@ type view struct {
 	built   time.Time
 	took    time.Duration
 	servers int // of the game, those that the filter kept out included
+	whole   *whole
 	views.Sending
 }
 
 // Size returns the memory of the view in bytes.
-func (v *view) Size() int { return cap(v.clear) + 4*cap(v.ends) + 8*cap(v.listed) }
+func (v *view) Size() int { return cap(v.clear) + 4*cap(v.ends) + 8*cap(v.listed) + v.whole.Size() }
 
 // entries returns the number of entries.
 func (v *view) entries() int { return len(v.ends) }
@@ -180,6 +181,9 @@ type builder struct {
 	ends     []uint32
 	packed   []uint64 // addresses under which the servers of listed are listed
 	moved    bool     // the asker gets other addresses for some of them
+
+	picker picker
+	texts  valueTable // of a column of a whole list
 }
 
 // builders is a pool of builders.
@@ -202,6 +206,7 @@ func (p *builders) put(b *builder) {
 	b.wanted.reset(nil)
 	b.asked.reset(nil)
 	b.table.reset()
+	b.texts.reset()
 	p.pool.Put(b)
 }
 

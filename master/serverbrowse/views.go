@@ -54,17 +54,48 @@ func (s *Server) usable(a *asked, v *view) bool {
 	return age < v.hold() || v.serial == s.opt.Registry.Serial(a.key.game)
 }
 
+// build makes a list: from the rooms, from a whole list or from the records.
 func (s *Server) build(a *asked) (v *view, err error) {
 	if a.key.rooms {
-		v, err = s.buildRooms(a) // may wait for a store
-	} else {
+		if v, err = s.buildRooms(a); err == nil { // may wait for a store
+			s.metrics.views.Built(v.took)
+		}
+		return v, err
+	}
+	all, err := s.whole(a)
+	switch {
+	case err != nil:
+		return nil, err
+	case all != nil:
 		v, err = s.views.InTurn(func() (*view, error) {
 			b := s.builders.get()
 			defer s.builders.put(b)
-			game, _ := s.opt.Games.Lookup(a.key.game)
-			return b.build(s.opt.Registry, a.key, a.names, a.filter, game.Keys)
+			return b.picker.pick(all, a.filter)
 		})
+		if err == nil {
+			s.metrics.views.Built(v.took)
+		}
+	default:
+		v, err = s.buildView(a, func(*builder, *view) {})
 	}
+	if err == nil {
+		s.repeats.note(a.key, v)
+	}
+	return v, err
+}
+
+// buildView makes a list from the records of the servers. more is called with it.
+func (s *Server) buildView(a *asked, more func(*builder, *view)) (*view, error) {
+	v, err := s.views.InTurn(func() (*view, error) {
+		b := s.builders.get()
+		defer s.builders.put(b)
+		game, _ := s.opt.Games.Lookup(a.key.game)
+		v, err := b.build(s.opt.Registry, a.key, a.names, a.filter, game.Keys)
+		if err == nil {
+			more(b, v)
+		}
+		return v, err
+	})
 	if err == nil {
 		s.metrics.views.Built(v.took)
 	}
