@@ -221,6 +221,7 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 	changes, sharing := reg.LastSerial(), reg.Sharing(key.game)
 	var serial uint64
 	b.snapshot, serial = reg.Snapshot(key.game, b.snapshot[:0])
+	defer readAhead(b.snapshot)()
 	if err := b.choose(f); err != nil {
 		return nil, err
 	}
