@@ -31,6 +31,9 @@ func (s *Store) CompactServers(ctx context.Context) error {
 	if err := s.changeList(ctx, s.compactServers); err != nil {
 		return fmt.Errorf("compact the saved server list: %w", err)
 	}
+	if err := s.releasePages(ctx); err != nil {
+		return fmt.Errorf("release the pages of the file: %w", err)
+	}
 	return nil
 }
 
