@@ -133,6 +133,11 @@ func (s *Server) Reload(c *Config) {
 // Serve answers the queries that come to conn until ctx ends. conn stays open
 // and belongs to the caller.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
+	forgetting, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.latest.Run(forgetting) })
+	defer running.Wait()
+	defer stop()
 	return netserve.ServePackets(ctx, conn, s, s.opt.Packets)
 }
 

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,10 @@ import (
 // the times of the last reports change without that.
 const MaxAge = time.Second
 
+// KeptFor is how long after it was last asked for a Latest keeps a value, while Run runs:
+// that of a long list is large.
+const KeptFor = time.Minute
+
 // Latest caches a value made from the whole list until the list changes or
 // MaxAge has passed. Now may be called concurrently.
 type Latest[T any] struct {
@@ -17,7 +22,8 @@ type Latest[T any] struct {
 	build  func(last *T) *T
 	hold   func(made *T) time.Duration // nil: values are not held
 
-	building sync.Mutex // held while a value is built
+	asked    atomic.Int64 // when Now was called last, in Unix nanoseconds
+	building sync.Mutex   // held while a value is built
 	current  atomic.Pointer[dated[T]]
 }
 
@@ -45,6 +51,7 @@ func (l *Latest[T]) Hold(hold func(made *T) time.Duration) { l.hold = hold }
 // for a running build and share the next one.
 func (l *Latest[T]) Now() *T {
 	asked := time.Now()
+	l.asked.Store(asked.UnixNano())
 	if d := l.current.Load(); d != nil && l.isFresh(d, asked) {
 		return d.made
 	}
@@ -58,6 +65,29 @@ func (l *Latest[T]) Now() *T {
 	next.made = l.build(l.Last())
 	l.current.Store(next)
 	return next.made
+}
+
+// Run forgets values that are not asked for any more, until ctx ends.
+func (l *Latest[T]) Run(ctx context.Context) {
+	tick := time.NewTicker(KeptFor)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			l.forget(now)
+		}
+	}
+}
+
+// forget drops the value if it was not asked for within KeptFor.
+func (l *Latest[T]) forget(now time.Time) {
+	l.building.Lock()
+	defer l.building.Unlock()
+	if now.UnixNano()-l.asked.Load() >= int64(KeptFor) {
+		l.current.Store(nil)
+	}
 }
 
 // Last returns the last value, nil if there is none.

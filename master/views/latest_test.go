@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,6 +47,32 @@ func TestLatestIsFresh(t *testing.T) {
 				t.Errorf("%s: got number %d, Last %d, want %d", step.what, got, *l.Last(), step.want)
 			}
 		}
+	})
+}
+
+func TestLatestIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serial := uint64(0)
+		l := counted(&serial, func() {})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		l.Now()
+		time.Sleep(KeptFor - 1)
+		l.Now()
+		time.Sleep(KeptFor)
+		if l.Last() == nil {
+			t.Error("a value is forgotten although it was asked for within the time")
+		}
+		time.Sleep(KeptFor)
+		if l.Last() != nil {
+			t.Error("a value is kept that was not asked for")
+		}
+		if got := *l.Now(); got != 1 {
+			t.Errorf("after that: got number %d, want one that is made as the first", got)
+		}
+		stop()
+		running.Wait()
 	})
 }
 

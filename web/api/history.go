@@ -27,11 +27,12 @@ func (s *API) sample(ctx context.Context) {
 	}
 }
 
-// sampleNow takes one sample of all servers.
+// sampleNow takes one sample of all servers. It does not make a snapshot, which is large
+// and not needed before a visitor comes.
 func (s *API) sampleNow(now time.Time) {
 	round := s.opt.History.Begin(now)
-	for _, r := range s.lister.now().Rows {
-		round.Add(r.HistoryKey(), r.Game, r.Count)
+	for _, r := range s.lister.registry.All() {
+		round.Add(history.Key{Origin: r.Origin, Public: r.Public}, r.Game, r.Population())
 	}
 	round.End()
 	if u := s.opt.History.Usage(); u.Refused > 0 {

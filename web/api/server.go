@@ -89,6 +89,7 @@ func (s *API) Run(ctx context.Context) {
 	running.Go(func() { s.feed.run(ctx) })
 	running.Go(func() { s.lobby.run(ctx, s.feed.len) })
 	running.Go(func() { s.sample(ctx) })
+	running.Go(func() { s.lister.latest.Run(ctx) })
 	running.Wait()
 }
 
