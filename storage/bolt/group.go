@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"runtime"
@@ -61,6 +62,19 @@ type change struct {
 func (c *change) touch(one, other storage.ProfileID) {
 	p, _ := newPair(one, other)
 	c.touched = append(c.touched, p)
+}
+
+// appendFill is how full pages get to which keys are only added at the end. By
+// bbolt's default they would be half empty for ever.
+const appendFill = 0.9
+
+// append prepares a bucket for a new key. If it comes after all others, pages that
+// the transaction splits are filled up.
+func (c *change) append(bucket string, key []byte) {
+	b := c.Bucket([]byte(bucket))
+	if last, _ := b.Cursor().Last(); bytes.Compare(key, last) > 0 {
+		b.FillPercent = appendFill
+	}
 }
 
 // put stores a record under a key.

@@ -133,6 +133,8 @@ func (c *change) createProfile(p *storage.Profile) (err error) {
 	if err := c.usedID(metaProfile, uint32(p.ID)); err != nil {
 		return err
 	}
+	c.append(bucketProfiles, idKey(p.ID))
+	c.append(bucketNicks, nickKey(p.User, p.Nick))
 	return c.putProfile(nil, *p)
 }
 

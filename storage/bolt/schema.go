@@ -118,7 +118,7 @@ type migration func(tx *bbolt.Tx) (done bool, err error)
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults)}
+	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults), once(addFields)}
 }
 
 // once is a migration in one transaction.
@@ -206,6 +206,11 @@ func addResults(tx *bbolt.Tx) error {
 	}
 	return nil
 }
+
+// addFields goes from schema 6 to 7. Schema 6 had users and profiles as JSON only,
+// which is still read. A program that does not know the binary form must not run on the
+// file: it would take accounts for damaged.
+func addFields(*bbolt.Tx) error { return nil }
 
 // layout is the content of a file's meta bucket.
 type layout struct {

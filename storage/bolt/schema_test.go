@@ -246,11 +246,11 @@ func TestMigrationsRunInOrder(t *testing.T) {
 	if schema := readSchema(t, path); schema != 4 {
 		t.Errorf("schema after a failed step = %d, want 4: the steps before it are done", schema)
 	}
-	if trace, err := open2(once(wrapValues), mark("a"), mark("b"), mark("c"), mark("d"), mark("e"), mark("f")); trace != "abcdef" || err != nil {
-		t.Errorf("open after the failure: trace %q, %v, want abcdef", trace, err)
+	if trace, err := open2(once(wrapValues), mark("a"), mark("b"), mark("c"), mark("d"), mark("e"), mark("f"), mark("g")); trace != "abcdefg" || err != nil {
+		t.Errorf("open after the failure: trace %q, %v, want abcdefg", trace, err)
 	}
 	if _, err := Open(t.Context(), path, testOptions()); !errors.Is(err, ErrNewer) {
-		t.Errorf("Open() of schema 7 = %v, want ErrNewer", err)
+		t.Errorf("Open() of schema 8 = %v, want ErrNewer", err)
 	}
 }
 

@@ -185,6 +185,7 @@ func (c *change) newUser(u storage.User) (_ storage.User, err error) {
 	if err := c.addUsers(1); err != nil {
 		return u, err
 	}
+	c.append(bucketUsers, idKey(u.ID))
 	return u, c.putUser(storage.User{}, u)
 }
 

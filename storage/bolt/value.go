@@ -13,14 +13,17 @@ import (
 // The value of a record in the file:
 //
 //	offset size
-//	     0    1  version of this layout, 2
+//	     0    1  version of this layout: 2, or 3 if the payload is not JSON
 //	     1    4  CRC-32C of the payload, big-endian
 //	     5    4  CRC-32C of the key, big-endian
-//	     9    -  payload: the JSON of one record; blocks and reports have forms of
-//	             their own
+//	     9    -  payload: version 2: the JSON of one record; blocks and reports have
+//	             forms of their own; version 3: its fields, see fields.go
 //
 // The checksum of the key detects a record under a damaged key, which a reader
 // would silently miss.
+//
+// Users and profiles are written in version 3. Those that schema 6 wrote in version 2
+// stay so until they change.
 //
 // A chunk of a server list is of version 1, without the checksum of the key. Its
 // payload are records, each as its length (unsigned varint) and its JSON.
@@ -29,7 +32,8 @@ const (
 	valueHeader  = 5 // of a chunk, and before the checksum of the key
 
 	recordVersion = 2
-	recordHeader  = valueHeader + crc32.Size
+	fieldsVersion = 3
+	recordHeader  = valueHeader + crc32.Size // of both
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -47,13 +51,13 @@ func sealInPlace(value []byte) []byte {
 // unseal returns the payload of a value. It shares the memory of value.
 func unseal(value []byte) ([]byte, error) {
 	header := valueHeader
-	if len(value) > 0 && value[0] == recordVersion {
+	if len(value) > 0 && (value[0] == recordVersion || value[0] == fieldsVersion) {
 		header = recordHeader
 	}
 	if len(value) < header {
 		return nil, fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(value))
 	}
-	if value[0] != chunkVersion && value[0] != recordVersion {
+	if value[0] != chunkVersion && header != recordHeader {
 		return nil, fmt.Errorf("%w: value version %d", storage.ErrDamaged, value[0])
 	}
 	payload := value[header:]
@@ -66,7 +70,8 @@ func unseal(value []byte) ([]byte, error) {
 // checkKey returns an error for a record under another key than it was stored
 // under. It does not check the payload.
 func checkKey(key, value []byte) error {
-	if len(value) >= recordHeader && value[0] == recordVersion && binary.BigEndian.Uint32(value[valueHeader:]) != checksum(key) {
+	if len(value) >= recordHeader && (value[0] == recordVersion || value[0] == fieldsVersion) &&
+		binary.BigEndian.Uint32(value[valueHeader:]) != checksum(key) {
 		return fmt.Errorf("%w: stored under another key", storage.ErrDamaged)
 	}
 	return nil
@@ -74,6 +79,11 @@ func checkKey(key, value []byte) error {
 
 // encode returns the value of one record under a key.
 func encode(key []byte, record any) ([]byte, error) {
+	if payload, ok := appendFields(record); ok {
+		value := sealRecord(key, payload, nil)
+		value[0] = fieldsVersion
+		return value, nil
+	}
 	payload, err := json.Marshal(record)
 	if err != nil {
 		return nil, err
@@ -109,6 +119,10 @@ func decodeInto[R any](value []byte, record *R) error {
 	if err != nil {
 		*record = *new(R)
 		return err
+	}
+	if value[0] == fieldsVersion {
+		*record = *new(R)
+		return decodeFields(payload, record)
 	}
 	return decodeJSONInto(payload, record)
 }

@@ -76,6 +76,13 @@ func checkDecode[R any](t *testing.T, value []byte) {
 	if err != nil {
 		t.Fatalf("decode(encode(%+v)) = %v", record, err)
 	}
+	if again[0] == fieldsVersion { // its times are in UTC, those of the JSON perhaps not
+		third, err := encode([]byte("key"), second)
+		if err != nil || !bytes.Equal(again, third) {
+			t.Errorf("encode(decode(%q)) = %q, %v", again, third, err)
+		}
+		return
+	}
 	a, errA := json.Marshal(record)
 	b, errB := json.Marshal(second)
 	if errA != nil || errB != nil || !bytes.Equal(a, b) {
