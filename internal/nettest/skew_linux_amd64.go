@@ -22,13 +22,16 @@ var (
 func skewedAddr() uintptr
 
 // SkewClock puts the wall clock of this process ahead by whole seconds, from now on and
-// for everything in it. The monotonic clock stays. It may be called once, before other
-// goroutines run.
+// for everything in it. The monotonic clock stays. It is called before other goroutines
+// run.
 func SkewClock(d time.Duration) error {
 	if clockGettime == 0 {
 		return errors.New("the runtime does not take the time from a function of the kernel")
 	}
-	original, seconds = clockGettime, int64(d/time.Second)
-	clockGettime = skewedAddr()
+	seconds = int64(d / time.Second)
+	if original == 0 { // else skewed would ask itself
+		original = clockGettime
+		clockGettime = skewedAddr()
+	}
 	return nil
 }

@@ -53,10 +53,12 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
+// timesPrepared counts in all runs of TestPrepared: the process has one template.
+var timesPrepared int
+
 func TestPrepared(t *testing.T) {
-	times := 0
 	prepare := func(url string) error {
-		times++
+		timesPrepared++
 		_, err := ask(t, url, "CREATE TABLE prepared (n int)", "SELECT 'made'")
 		return err
 	}
@@ -66,8 +68,8 @@ func TestPrepared(t *testing.T) {
 			t.Errorf("%s rows after the first insert", got)
 		}
 	}
-	if times != 1 {
-		t.Errorf("prepared %d times, want once", times)
+	if timesPrepared != 1 {
+		t.Errorf("prepared %d times, want once", timesPrepared)
 	}
 }
 
