@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"reflect"
 	"strings"
+	"sync"
 )
 
 // Service is a service that listens on an address of its own.
@@ -27,10 +28,8 @@ type Listener struct {
 // order of their sections. The caller owns the slice.
 func Services(config any) []Service {
 	var all []Service
-	for _, k := range keysOf(reflect.TypeOf(config).Elem()) {
-		if s, ok := k.service(); ok {
-			all = append(all, s)
-		}
+	for _, s := range addressesOf(reflect.TypeOf(config).Elem()) {
+		all = append(all, s.Service)
 	}
 	return all
 }
@@ -45,32 +44,56 @@ func (k Key) service() (s Service, ok bool) {
 	return Service{Name: name, Key: k.Name, Network: network, Port: uint16(must(parseNumber(port, 1, 65535)))}, true
 }
 
+// addresses are the keys of the addresses of a service: paths of their fields, nil for
+// a key that it does not have.
+type addresses struct {
+	Service
+	enabled, listen, extra, tls []int
+}
+
+var addressesByType sync.Map // of []addresses; they are shared and never change
+
+func addressesOf(t reflect.Type) []addresses {
+	if all, ok := addressesByType.Load(t); ok {
+		return all.([]addresses)
+	}
+	paths := make(map[string][]int)
+	for _, k := range keysOf(t) {
+		paths[k.Name] = k.path
+	}
+	var all []addresses
+	for _, k := range keysOf(t) {
+		if s, ok := k.service(); ok {
+			all = append(all, addresses{s, paths[s.Name+".enabled"], k.path, paths[s.Name+".extra_listen"], paths[s.Name+".tls_listen"]})
+		}
+	}
+	cached, _ := addressesByType.LoadOrStore(t, all)
+	return cached.([]addresses)
+}
+
 // Listeners returns the addresses of all services that are on, in the order of
 // Services. A service is off if its address is empty or its key enabled is false.
 // The addresses of its keys extra_listen and tls_listen follow the first. The
 // caller owns the slice.
 func Listeners(config any) []Listener {
-	values := make(map[string]reflect.Value)
-	for _, k := range Keys(config) {
-		values[k.Name] = k.value
-	}
+	root := reflect.ValueOf(config).Elem()
 	var all []Listener
-	for _, s := range Services(config) {
-		if on, ok := values[s.Name+".enabled"]; ok && !on.Bool() {
-			continue
-		}
-		address := values[s.Key].String()
-		if address == "" {
+	for _, s := range addressesOf(root.Type()) {
+		address := root.FieldByIndex(s.listen).String()
+		if address == "" || s.enabled != nil && !root.FieldByIndex(s.enabled).Bool() {
 			continue
 		}
 		all = append(all, Listener{s.Name, s.Key, s.Network, address})
-		if extra := s.Name + ".extra_listen"; values[extra].IsValid() {
-			for _, a := range values[extra].Interface().([]string) {
-				all = append(all, Listener{s.Name, extra, s.Network, a})
+		if s.extra != nil {
+			for _, a := range root.FieldByIndex(s.extra).Interface().([]string) {
+				all = append(all, Listener{s.Name, s.Name + ".extra_listen", s.Network, a})
 			}
 		}
-		if tls := s.Name + ".tls_listen"; values[tls].IsValid() && values[tls].String() != "" {
-			all = append(all, Listener{s.Name, tls, s.Network, values[tls].String()})
+		if s.tls == nil {
+			continue
+		}
+		if a := root.FieldByIndex(s.tls).String(); a != "" {
+			all = append(all, Listener{s.Name, s.Name + ".tls_listen", s.Network, a})
 		}
 	}
 	return all
