@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -87,6 +88,9 @@ wrong.`
 // run executes one command line and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.rootCommand()
+	if slices.Contains(args, cobra.ShellCompRequestCmd) || slices.Contains(args, cobra.ShellCompNoDescRequestCmd) {
+		completeArgs(root) // only for shells that ask: it visits the flags of all commands
+	}
 	root.SetArgs(args)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
@@ -141,7 +145,6 @@ func (p *program) rootCommand() *cobra.Command {
 		p.queryCommand(), p.auditCommand(), p.webhookCommand(),
 	)
 	root.AddCommand(buildCommands()...)
-	completeArgs(root)
 	return root
 }
 
