@@ -13,8 +13,8 @@ var clockGettime uintptr
 
 // Of skewed, which assembly reads.
 var (
-	original uintptr //nolint:unused // read by assembly
-	seconds  int64   //nolint:unused // read by assembly
+	original uintptr
+	seconds  int64 //nolint:unused // read by assembly
 )
 
 // skewedAddr returns the address of skewed, which asks original and adds seconds to
