@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"hash/maphash"
 	"net/netip"
 	"time"
@@ -25,17 +26,20 @@ const counters = 4096
 //
 // It is not safe for concurrent use.
 type Challenges struct {
-	key   [32]byte
+	mac   hash.Hash // reset before use, which is cheaper than a new one
 	start time.Time
 	seed  maphash.Seed
 	used  [counters]uint32
+
+	fixed [30]byte          // memory of at
+	sum   [sha256.Size]byte // the same
 }
 
 // NewChallenges returns Challenges with a key of their own.
 func NewChallenges() *Challenges {
-	c := &Challenges{start: time.Now(), seed: maphash.MakeSeed()}
-	_, _ = rand.Read(c.key[:]) // never returns an error
-	return c
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // never returns an error
+	return &Challenges{mac: hmac.New(sha256.New, key[:]), start: time.Now(), seed: maphash.MakeSeed()}
 }
 
 // Current returns the challenge of a host in the slot of now. about
@@ -63,14 +67,13 @@ func (c *Challenges) count(source netip.AddrPort, about []byte) *uint32 {
 // so no two challenges are made from the same bytes.
 func (c *Challenges) at(source netip.AddrPort, about []byte, slot int64) uint64 {
 	ip := source.Addr().As16()
-	var fixed [30]byte
-	copy(fixed[:], ip[:])
+	fixed := c.fixed[:]
+	copy(fixed, ip[:])
 	binary.BigEndian.PutUint16(fixed[16:], source.Port())
 	binary.BigEndian.PutUint64(fixed[18:], uint64(slot))
 	binary.BigEndian.PutUint32(fixed[26:], *c.count(source, about))
-	mac := hmac.New(sha256.New, c.key[:])
-	_, _ = mac.Write(fixed[:]) // never returns an error
-	_, _ = mac.Write(about)
-	var sum [sha256.Size]byte
-	return binary.BigEndian.Uint64(mac.Sum(sum[:0]))
+	c.mac.Reset()
+	_, _ = c.mac.Write(fixed) // never returns an error
+	_, _ = c.mac.Write(about)
+	return binary.BigEndian.Uint64(c.mac.Sum(c.sum[:0]))
 }
