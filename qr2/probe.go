@@ -32,17 +32,32 @@ type probeJob struct {
 	due      time.Time
 }
 
+// waitingProbe is a host to be asked in little memory: after a start all of them
+// wait.
+type waitingProbe struct {
+	source   ipv4Port
+	via      [4]byte // zero: unknown
+	instance uint32
+	prequery bool
+}
+
+// ipv4Port is the source address of a host.
+type ipv4Port struct {
+	ip   [4]byte
+	port uint16
+}
+
 // probeQueue holds the probes; Server.mu guards it. A host is in it at most
 // once: waiting in fifo, or asked and in asked.
 type probeQueue struct {
-	fifo   []probeJob
-	queued map[netip.AddrPort]bool
+	fifo   []waitingProbe
+	queued map[ipv4Port]struct{}
 	asked  map[netip.AddrPort]*probeJob
 	rounds time.Time // when all hosts were last queued
 }
 
 func newProbeQueue() probeQueue {
-	return probeQueue{queued: make(map[netip.AddrPort]bool), asked: make(map[netip.AddrPort]*probeJob)}
+	return probeQueue{queued: make(map[ipv4Port]struct{}), asked: make(map[netip.AddrPort]*probeJob)}
 }
 
 // vantage is a socket on another address of ours than that of the intake. A host
@@ -76,13 +91,36 @@ func (s *Server) allVantages() []vantage {
 
 // add queues a host. If the queue is full, the findings about the host do not
 // change.
-func (q *probeQueue) add(k master.Key, via netip.Addr, prequery bool, now time.Time) {
-	if len(q.fifo) >= maxProbes || q.queued[k.Source] {
+func (q *probeQueue) add(k master.Key, via netip.Addr, prequery bool) {
+	if !k.Source.Addr().Is4() {
+		return // no such host can be listed
+	}
+	source := ipv4Port{k.Source.Addr().As4(), k.Source.Port()}
+	if _, waits := q.queued[source]; waits || len(q.fifo) >= maxProbes {
 		return
 	}
 	delete(q.asked, k.Source)
-	q.queued[k.Source] = true
-	q.fifo = append(q.fifo, probeJob{key: k, via: via, prequery: prequery, due: now})
+	q.queued[source] = struct{}{}
+	w := waitingProbe{source: source, instance: k.Instance, prequery: prequery}
+	if via.Is4() {
+		w.via = via.As4()
+	}
+	q.fifo = append(q.fifo, w)
+}
+
+// next takes a host from those that wait.
+func (q *probeQueue) next() probeJob {
+	w := q.fifo[0]
+	q.fifo = q.fifo[1:]
+	delete(q.queued, w.source)
+	if len(q.fifo) == 0 {
+		q.fifo, q.queued = nil, make(map[ipv4Port]struct{}) // a long queue took memory
+	}
+	j := probeJob{key: master.Key{Source: netip.AddrPortFrom(netip.AddrFrom4(w.source.ip), w.source.port), Instance: w.instance}, prequery: w.prequery}
+	if w.via != [4]byte{} {
+		j.via = netip.AddrFrom4(w.via)
+	}
+	return j
 }
 
 // probe queries the hosts that are due and gives up those that never answered.
@@ -104,9 +142,7 @@ func (s *Server) probe(w netserve.PacketWriter, now time.Time) {
 		}
 	}
 	for len(q.fifo) > 0 && len(out) < probeAtOnce && len(q.asked) < maxProbeWait {
-		j := q.fifo[0]
-		q.fifo = q.fifo[1:]
-		delete(q.queued, j.key.Source)
+		j := q.next()
 		j.number, j.tries, j.due = rand.Uint32(), 1, now.Add(probeEvery) // it only distinguishes answers; the address is proved
 		q.asked[j.key.Source] = &j
 		out = append(out, j)
@@ -144,7 +180,7 @@ func (s *Server) queueAll(now time.Time) {
 		}
 		g, _ := s.opt.Games.Lookup(h.Game)
 		s.mu.Lock()
-		s.probes.add(h.Key, h.Via, g.QueryChallenge(), now)
+		s.probes.add(h.Key, h.Via, g.QueryChallenge())
 		s.mu.Unlock()
 	}
 }
@@ -156,10 +192,9 @@ func (s *Server) Recheck(srv *master.Server) bool {
 		return false
 	}
 	g, _ := s.opt.Games.Lookup(srv.Game)
-	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.probes.add(srv.Key, srv.Via, g.QueryChallenge(), now)
+	s.probes.add(srv.Key, srv.Via, g.QueryChallenge())
 	return true
 }
 

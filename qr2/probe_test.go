@@ -336,7 +336,7 @@ func TestProbesPerTickAndWaitingAreBounded(t *testing.T) {
 		for i := range uint32(3 * probeAtOnce) {
 			k := h.restarted(i).key()
 			k.Source = in.host("192.0.2.1:1").addr
-			in.probes.add(k, masterAddr, false, time.Now()) // the same source: once
+			in.probes.add(k, masterAddr, false) // the same source: once
 		}
 		if len(in.probes.fifo) != 1 {
 			t.Fatalf("%d entries for one source, want 1", len(in.probes.fifo))
@@ -345,11 +345,42 @@ func TestProbesPerTickAndWaitingAreBounded(t *testing.T) {
 		for port := range uint16(3 * probeAtOnce) {
 			k := h.key()
 			k.Source = netip.AddrPortFrom(h.addr.Addr(), 1000+port)
-			in.probes.add(k, masterAddr, false, time.Now())
+			in.probes.add(k, masterAddr, false)
 		}
 		in.pass(tickEvery)
 		if got := len(in.probe.Take()); got != probeAtOnce {
 			t.Errorf("probes in one tick: got %d, want %d", got, probeAtOnce)
 		}
 	})
+}
+
+// A host waits in little memory, which is free again when all were asked, and comes out
+// as it was queued.
+func TestProbeQueue(t *testing.T) {
+	q := newProbeQueue()
+	var want []probeJob
+	for i := range 300 {
+		j := probeJob{
+			key:      master.Key{Source: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), uint16(6500+i)), Instance: uint32(i)},
+			prequery: i%2 == 0,
+		}
+		if i%3 > 0 {
+			j.via = netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})
+		}
+		q.add(j.key, j.via, j.prequery)
+		q.add(j.key, j.via, j.prequery)
+		want = append(want, j)
+	}
+	q.add(master.Key{Source: netip.MustParseAddrPort("[2001:db8::1]:1")}, netip.Addr{}, false)
+	if len(q.fifo) != len(want) {
+		t.Fatalf("%d hosts wait, want %d", len(q.fifo), len(want))
+	}
+	for i := range want {
+		if got := q.next(); got != want[i] {
+			t.Fatalf("host %d: got %+v, want %+v", i, got, want[i])
+		}
+	}
+	if q.fifo != nil || len(q.queued) != 0 {
+		t.Errorf("%d places and %d hosts after the last one", cap(q.fifo), len(q.queued))
+	}
 }

@@ -210,7 +210,7 @@ func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *pending,
 	if restarted {
 		s.messages.forget(old.Key)
 	}
-	s.probes.add(v.key, v.via, v.game.QueryChallenge(), now)
+	s.probes.add(v.key, v.via, v.game.QueryChallenge())
 	s.mu.Unlock()
 	return notDropped
 }
