@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+)
 
 func TestSetsCollector(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -19,5 +25,48 @@ func TestSetsCollector(t *testing.T) {
 				t.Errorf("setsCollector(%q) = %t, want %t", tc.env, got, tc.want)
 			}
 		})
+	}
+}
+
+func TestTrim(t *testing.T) {
+	const mib = 1 << 20
+	for name, tc := range map[string]struct {
+		looks []memory
+		given int
+	}{
+		"busy":             {[]memory{{1, 90 * mib, 100 * mib}, {2, 90 * mib, 100 * mib}, {3, 90 * mib, 100 * mib}}, 0},
+		"quiet":            {[]memory{{1, 90 * mib, 100 * mib}, {1, 90 * mib, 100 * mib}}, 1},
+		"little":           {[]memory{{1, trimFree - 1, 1 * mib}, {1, trimFree - 1, 1 * mib}}, 0},
+		"little of much":   {[]memory{{1, 20 * mib, 160 * mib}, {1, 20 * mib, 160 * mib}}, 0},
+		"quiet after work": {[]memory{{1, 90 * mib, 100 * mib}, {2, 90 * mib, 100 * mib}, {2, 90 * mib, 100 * mib}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				n, given, trimmed := 0, 0, false
+				go trim(ctx, func() memory {
+					m := tc.looks[min(n, len(tc.looks)-1)]
+					if trimmed { // by a collection
+						m.cycles, m.free = m.cycles+1, 0
+					}
+					n++
+					return m
+				}, func() { given++; trimmed = true })
+				time.Sleep(time.Duration(len(tc.looks)-1)*trimLook + 1)
+				cancel()
+				synctest.Wait()
+				if given != tc.given {
+					t.Errorf("memory was returned %d times, want %d", given, tc.given)
+				}
+			})
+		})
+	}
+}
+
+func TestReadMemory(t *testing.T) {
+	before := readMemory()
+	debug.FreeOSMemory()
+	if after := readMemory(); after.cycles <= before.cycles || after.inUse == 0 {
+		t.Errorf("%+v after a collection, %+v before", after, before)
 	}
 }
