@@ -141,6 +141,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	x.showRequests(requests)
 	x.showMessages()
 	x.showBuddies(ctx, buddies, watched)
+	x.in.Rest() // most clients are silent from here on
 	return nil
 }
 

@@ -17,12 +17,12 @@ const (
 
 // knownRelations caches the last used relations of a client.
 type knownRelations struct {
-	entries [maxKnown]knownRelation
-	next    int
+	entries []knownRelation // at most maxKnown; nil while the client sends nothing
+	next    int             // the oldest of maxKnown
 }
 
 type knownRelation struct {
-	to       storage.ProfileID // 0: none
+	to       storage.ProfileID
 	relation storage.Relation
 	version  uint64
 	read     time.Time
@@ -61,6 +61,13 @@ func (k *knownRelations) of(to storage.ProfileID) *knownRelation {
 func (k *knownRelations) put(r knownRelation) {
 	if e := k.of(r.to); e != nil {
 		*e = r
+		return
+	}
+	if len(k.entries) < maxKnown {
+		if k.entries == nil {
+			k.entries = make([]knownRelation, 0, maxKnown)
+		}
+		k.entries = append(k.entries, r)
 		return
 	}
 	k.entries[k.next] = r

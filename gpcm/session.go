@@ -129,19 +129,19 @@ type session struct {
 	pace       *rate.Limiter
 	dispatched dispatched
 
-	out      outbox
-	silence  *time.Timer // nil: the writer may not begin
-	settling *time.Timer // nil: not signed in
-	writer   sync.WaitGroup
-	quiet    atomic.Uint32 // that of status
+	out     outbox
+	silence *time.Timer // nil: the writer may not begin
+	writer  sync.WaitGroup
+	quiet   atomic.Uint32 // that of status
 
 	// Of the writer; after its end, of the session's goroutine.
 	failed   bool             // the client no longer reads
 	unsent   []presence.Event // was not written
 	flight   flight
 	unread   unread
-	settleBy time.Time // zero: nothing is in flight
-	renewed  time.Time // when the client got its ticket
+	settleBy time.Time   // zero: nothing is in flight
+	settling *time.Timer // of settleBy; nil: nothing was ever in flight
+	renewed  time.Time   // when the client got its ticket
 	shown    shownRequests
 
 	kickOnce sync.Once

@@ -36,7 +36,11 @@ func (x *session) settleInTime(ctx context.Context) {
 	}
 	if len(x.flight.events) > 0 && x.settleBy.IsZero() {
 		x.settleBy = now.Add(settleTime)
-		x.settling.Reset(settleTime)
+		if x.settling == nil {
+			x.settling = time.AfterFunc(settleTime, x.out.look)
+		} else {
+			x.settling.Reset(settleTime)
+		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 func (x *session) startWriting(ctx context.Context) {
 	x.renewed = time.Now()
 	x.silence = time.AfterFunc(x.server.opt.KeepAlive, x.breakSilence)
-	x.settling = time.AfterFunc(forever, x.out.look)
 	x.out.open(func() { x.writer.Go(func() { x.write(ctx) }) })
 }
 
@@ -23,6 +22,8 @@ func (x *session) stopWriting(last []byte) {
 	x.writer.Wait()
 	if x.silence != nil {
 		x.silence.Stop()
+	}
+	if x.settling != nil {
 		x.settling.Stop()
 	}
 	x.unread.stop()

@@ -6,12 +6,14 @@ import "io"
 // The zero value is empty and holds no memory.
 type Inbox struct {
 	buf      []byte
-	from, to int // the unread part of buf
+	from, to int  // the unread part of buf
+	rested   bool // the first buffer is of restInbox
 }
 
 // Sizes of the memory of an Inbox, in bytes.
 const (
 	firstInbox = 512
+	restInbox  = 128
 	keepInbox  = 2048 // a larger buffer is released when it is empty
 )
 
@@ -36,12 +38,24 @@ func (i *Inbox) Next(r io.Reader) ([]byte, error) {
 	}
 }
 
+// Rest releases the memory if nothing is unread, and begins with little of it when
+// it reads again: for a stream that will be silent for long.
+func (i *Inbox) Rest() {
+	if i.from == i.to {
+		*i = Inbox{rested: true}
+	}
+}
+
 // makeRoom makes room for at least one byte after the unread part.
 func (i *Inbox) makeRoom() {
 	unread := i.buf[i.from:i.to]
 	switch {
 	case len(unread) == 0 && (i.buf == nil || len(i.buf) > keepInbox):
-		i.buf = make([]byte, firstInbox)
+		size := firstInbox
+		if i.rested {
+			size, i.rested = restInbox, false // one that needs more soon needs it again
+		}
+		i.buf = make([]byte, size)
 	case i.from == 0 && i.to == len(i.buf):
 		i.buf = append(i.buf, make([]byte, len(i.buf))...)
 		return

@@ -9,6 +9,36 @@ import (
 	"testing/iotest"
 )
 
+// An Inbox that rests holds little memory until it needs more.
+func TestInboxRest(t *testing.T) {
+	long := strings.Repeat("x", 3*restInbox)
+	text := `\a\b\final\\c\d\final\` + `e\final\` + long + Final
+	cut := len(`\a\b\final\\c\d\final\`)
+	var in Inbox
+	next := func(r io.Reader, want string) {
+		t.Helper()
+		if got, err := in.Next(r); string(got) != want || err != nil {
+			t.Errorf("Next() = %.40q, %v, want %.40q", got, err, want)
+		}
+	}
+	first, rest := strings.NewReader(text[:cut]), strings.NewReader(text[cut:])
+	next(first, `\a\b`)
+	in.Rest() // there is more
+	next(first, `\c\d`)
+	in.Rest()
+	if in.buf != nil {
+		t.Errorf("%d bytes at rest", len(in.buf))
+	}
+	next(iotest.OneByteReader(rest), "e")
+	if len(in.buf) != restInbox {
+		t.Errorf("%d bytes after a rest, want %d", len(in.buf), restInbox)
+	}
+	next(rest, long)
+	if len(in.buf) > keepInbox {
+		t.Errorf("%d bytes kept", len(in.buf))
+	}
+}
+
 func TestInbox(t *testing.T) {
 	longest := strings.Repeat("x", MaxMessage-len(Final))
 	for name, tc := range map[string]struct {
