@@ -169,6 +169,13 @@ func (l *loader) override(name, value, source string) {
 }
 
 func (l *loader) readEnv(env []string) {
+	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		variable, _, _ := strings.Cut(entry, "=")
+		return !strings.HasPrefix(strings.ToUpper(variable), EnvPrefix)
+	})
+	if len(env) == 0 {
+		return
+	}
 	byVariable := make(map[string]string, len(l.keys))
 	for _, k := range l.keys {
 		byVariable[k.Variable()] = k.Name
@@ -176,9 +183,6 @@ func (l *loader) readEnv(env []string) {
 	variables := slices.Sorted(maps.Keys(byVariable))
 	for _, entry := range env {
 		variable, value, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(strings.ToUpper(variable), EnvPrefix) {
-			continue
-		}
 		name, found := byVariable[variable]
 		if !found {
 			l.warnings = append(l.warnings, unknownVariable(variable, variables))
