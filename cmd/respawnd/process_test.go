@@ -13,7 +13,6 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/nettest"
-	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 )
 
@@ -38,7 +37,6 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	service.StepTimeout = 10 * time.Second
 	as := os.Getenv(asProgram)
 	if as != allGames {
 		fewGames()

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// StepTimeout bounds every wait of a step of the self-test. Only tests change it, before
-// they run steps: with the race detector, and other tests beside them, answers take longer.
-var StepTimeout = 3 * time.Second
+// StepTimeout bounds every wait of a step of the self-test.
+const StepTimeout = 3 * time.Second
 
 // Errors of steps that look for the game server of the self-test.
 var (
