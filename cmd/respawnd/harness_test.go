@@ -372,7 +372,11 @@ func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.W
 // command runs a command and returns its exit code and what it printed.
 func command(t testing.TB, env []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	guard := hang
+	if slices.Contains(args, "selftest") { // many steps, each with a limit of its own
+		guard = 4 * hang
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), guard)
 	defer cancel()
 	var o, e bytes.Buffer
 	code = run(ctx, args, env, strings.NewReader(""), &o, &e)
