@@ -170,7 +170,9 @@ func (s *Server) whole(a *asked) (*view, error) {
 	var before *whole
 	return s.views.Get(key, func(v *view) bool {
 		before = v.whole
-		return v.whole.has(fields) && s.usable(all, v)
+		// The time that building took does not count, or those that waited for it would
+		// all build it again.
+		return v.whole.has(fields) && (s.usable(all, v) || time.Since(v.built) < v.took+v.hold())
 	}, func() (*view, error) {
 		s.metrics.wholes.Inc()
 		return s.buildView(all, func(b *builder, v *view) { b.addWhole(v, before.with(fields)) })
