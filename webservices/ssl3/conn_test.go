@@ -114,6 +114,7 @@ func TestConn(t *testing.T) {
 		if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("echo: %v", err)
 		}
+		synctest.Wait() // until Write has returned: Close would cut it short, without close_notify
 		go func() { _ = c.Close() }()
 		if err := <-ended; err != nil {
 			t.Errorf("the server's end: %v", err)
