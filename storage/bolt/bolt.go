@@ -77,10 +77,10 @@
 // With [Options.CheckLater], which is for daemons, Open of a file above 64 MiB
 // checks only what a start reads as a whole: bans, rules, games, rooms, and the
 // tree that leads to them (check.go). A goroutine, owned by the Store, checks
-// everything right after that. Until it is done, records can be read, and changes
-// and backups wait: no byte is written on the word of a page that may be damaged. If
-// it finds what Open would have refused, the store refuses everything from then
-// on, and LastWrite returns the error.
+// everything two seconds later, or when the first change or backup comes. Until it
+// is done, records can be read, and changes and backups wait: no byte is written on
+// the word of a page that may be damaged. If it finds what Open would have refused,
+// the store refuses everything from then on, and LastWrite returns the error.
 //
 // bbolt panics, or the process faults, when a page changes later. Both become
 // errors that match [storage.ErrDamaged] and advise the operator to restore a
@@ -136,7 +136,8 @@ type Options struct {
 	CheckLater bool
 	Log        zerolog.Logger // upgrades and repairs
 
-	atOpen int64 // for checkedAtOpen, in tests
+	atOpen int64         // for checkedAtOpen, in tests
+	delay  time.Duration // for checkDelay, in tests
 }
 
 // Store is an open storage file. It implements [storage.Store].

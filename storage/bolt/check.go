@@ -20,19 +20,28 @@ import (
 // whole even with Options.CheckLater: that takes about a tenth of a second.
 const checkedAtOpen = 64 << 20
 
+// checkDelay is how long after Open the rest of a file is checked, unless a change
+// waits for that: a daemon has much to read when it starts.
+const checkDelay = 2 * time.Second
+
 // check is the state of the check of the file.
 type check struct {
 	later  bool                  // it runs after Open
 	atOpen int64                 // see checkedAtOpen
+	delay  time.Duration         // see checkDelay
 	done   chan struct{}         // closed when changes no longer wait for it
 	failed atomic.Pointer[error] // why the store refuses everything; nil: it does not
-	stop   chan struct{}         // closed by Close
+	wanted chan struct{}         // closed when a change waits
+	wants  sync.Once
+	stop   chan struct{} // closed by Close
 	stops  sync.Once
 	runs   sync.WaitGroup
 }
 
 func newCheck(opt Options) *check {
-	return &check{later: opt.CheckLater, atOpen: cmp.Or(opt.atOpen, checkedAtOpen), done: make(chan struct{}), stop: make(chan struct{})}
+	return &check{
+		later: opt.CheckLater, atOpen: cmp.Or(opt.atOpen, checkedAtOpen), delay: cmp.Or(opt.delay, checkDelay), done: make(chan struct{}), wanted: make(chan struct{}), stop: make(chan struct{}),
+	}
 }
 
 // close ends the check and waits for it. Changes that waited get ErrClosed.
@@ -49,6 +58,12 @@ func (c *check) err() error {
 	return nil
 }
 
+// want begins the check unless it has begun, and returns what is closed at its end.
+func (c *check) want() <-chan struct{} {
+	c.wants.Do(func() { close(c.wanted) })
+	return c.done
+}
+
 // wait waits for the check and returns its error.
 func (c *check) wait(ctx context.Context) error {
 	select {
@@ -57,7 +72,7 @@ func (c *check) wait(ctx context.Context) error {
 	default:
 	}
 	select {
-	case <-c.done:
+	case <-c.want():
 		return c.err()
 	case <-ctx.Done():
 		return ctx.Err()
@@ -112,6 +127,13 @@ func (s *Store) examine(tx *bbolt.Tx, size int64, present int) (old layout, err 
 // nothing is written to a file that may be damaged. If it is, the store refuses
 // everything from then on.
 func (s *Store) checkRest() {
+	pause := time.NewTimer(s.check.delay)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-s.check.wanted:
+	case <-s.check.stop: // readWhole notices
+	}
 	began := time.Now()
 	s.log.Info().Str("file", s.path).Msg("the storage file is checked while the daemon runs; changes of accounts wait until that is done")
 	found, err := s.readWhole()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -180,6 +181,48 @@ func TestChangesWaitForTheCheck(t *testing.T) {
 		t.Errorf("CreateUser() while the store closes = %v, want ErrClosed", err)
 	}
 	s.check = checked
+}
+
+// A change and a backup do not wait until the check would begin by itself.
+func TestCheckIsWanted(t *testing.T) {
+	for name, step := range map[string]func(s *Store) error{
+		"change": func(s *Store) error {
+			u, p := newAccount("early")
+			_, _, err := s.CreateUser(t.Context(), u, p)
+			return err
+		},
+		"ban": func(s *Store) error {
+			return s.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll})
+		},
+		"backup": func(s *Store) error {
+			_, err := s.Backup(t.Context(), io.Discard)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			opt := testOptions()
+			opt.CheckLater, opt.atOpen, opt.delay, opt.Log = true, 1, time.Hour, zerolog.New(zerolog.SyncWriter(&log))
+			s, err := Open(t.Context(), writeFile(t, fullFile(t)), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.GetUser(t.Context(), 1); err != nil {
+				t.Errorf("GetUser() = %v", err)
+			}
+			select {
+			case <-s.check.wanted:
+				t.Error("the check begins before anything needs it")
+			default:
+			}
+			if err := errors.Join(step(s), s.Close()); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(log.String(), "the storage file is checked\"") {
+				t.Errorf("log = %s, want the end of the check", log.String())
+			}
+		})
+	}
 }
 
 func TestCheckStops(t *testing.T) {

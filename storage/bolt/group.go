@@ -239,7 +239,7 @@ func (s *Store) writeGroups() {
 			return
 		case <-s.group.wake:
 		}
-		<-s.check.done // until then, steps can be withdrawn; each gets the error of the check
+		<-s.check.want() // until then, steps can be withdrawn; each gets the error of the check
 		for {
 			s.group.settle(expected)
 			steps := s.group.take()
