@@ -163,7 +163,7 @@ func (s *Server) whole(a *asked) (*view, error) {
 	}
 	key := a.key
 	key.filter = ""
-	if !s.repeats.again(key, s.opt.Registry.Serial(key.game)) {
+	if !s.repeats.again(key, a.key.filter, s.opt.Registry.Serial(key.game)) {
 		return nil, nil //nolint:nilnil // nil is documented
 	}
 	all := &asked{key, a.names, new(filter.Filter)}
@@ -190,33 +190,29 @@ type repeats struct {
 // repeatSlots is how many lists are remembered.
 const repeatSlots = 64
 
-// A list of which several requests were picked is expected to be requested again for
-// repeatFor after it became too old.
-const (
-	repeatPicks = 2
-	repeatFor   = time.Second
-)
+// repeatFor is how long after a list was held another filter is expected to come: those
+// who wait for a long list come one after the other.
+const repeatFor = time.Second
 
 // repeat is a list with a filter.
 type repeat struct {
 	key    viewKey // without the filter
+	filter string
 	serial uint64
 	until  time.Time // it was held
-	picks  int       // lists picked since built
-	built  time.Time
 }
 
 func (r *repeats) slot(key viewKey) *repeat {
 	return &r.slots[maphash.Comparable(r.seed, key)%repeatSlots]
 }
 
-// again reports whether it is worth to have a whole list: one with another filter was built
-// and could be used still, or such requests come all the time.
-func (r *repeats) again(key viewKey, serial uint64) bool {
+// again reports whether it is worth to have a whole list: one with another filter was
+// built, and the game did not change or it was a moment ago.
+func (r *repeats) again(key viewKey, filter string, serial uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at, now := r.slot(key), time.Now()
-	return at.key == key && (at.serial == serial || now.Before(at.until) || at.picks >= repeatPicks && now.Before(at.until.Add(repeatFor)))
+	at := r.slot(key)
+	return at.key == key && at.filter != filter && (at.serial == serial || time.Now().Before(at.until.Add(repeatFor)))
 }
 
 // note remembers a list with a filter. Short lists are built for each filter.
@@ -224,13 +220,9 @@ func (r *repeats) note(key viewKey, v *view) {
 	if key.filter == "" || v.servers <= shortList {
 		return
 	}
+	filter := key.filter
 	key.filter = ""
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.slot(key)
-	picks := 0
-	if at.key == key && at.built.Equal(v.built) {
-		picks = at.picks + 1
-	}
-	*at = repeat{key, v.serial, v.built.Add(v.hold()), picks, v.built}
+	*r.slot(key) = repeat{key, filter, v.serial, v.built.Add(v.hold())}
 }
