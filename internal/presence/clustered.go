@@ -64,6 +64,9 @@ type Clustered struct {
 	// publishing is held while the state of a profile is read and sent, so that the
 	// other nodes get the states in their order. It comes before Local.mu and own.mu.
 	publishing sync.Mutex
+	// joining is held while a node joins, so that this is done once. It comes before the
+	// other locks.
+	joining sync.Mutex
 
 	own   ownSessions
 	ends  seenEnds

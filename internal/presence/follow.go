@@ -45,17 +45,19 @@ func (c *Clustered) compareNodes() {
 // knows reports whether messages of an incarnation of a node count. A new one is
 // asked for its players.
 func (c *Clustered) knows(node string, incarnation uint64) bool {
-	c.far.mu.RLock()
-	n := c.far.nodes[node]
-	known := n != nil && n.incarnation == incarnation
-	c.far.mu.RUnlock()
-	if known {
+	if _, known := c.incarnation(node, incarnation); known {
+		return true
+	}
+	c.joining.Lock()
+	defer c.joining.Unlock()
+	was, known := c.incarnation(node, incarnation)
+	if known { // a message and the list of nodes told of it at once
 		return true
 	}
 	if incarnation == 0 || c.bus.Incarnation(node) != incarnation {
 		return false
 	}
-	if n != nil {
+	if was {
 		c.leftNode(node)
 	}
 	if c.isBack(node, incarnation) { // before it can pass on anything newer
@@ -69,6 +71,14 @@ func (c *Clustered) knows(node string, incarnation uint64) bool {
 	c.far.mu.Unlock()
 	c.ask(node)
 	return true
+}
+
+// incarnation reports whether a node is known, and whether as that incarnation.
+func (c *Clustered) incarnation(node string, incarnation uint64) (some, same bool) {
+	c.far.mu.RLock()
+	defer c.far.mu.RUnlock()
+	n := c.far.nodes[node]
+	return n != nil, n != nil && n.incarnation == incarnation
 }
 
 // isBack reports whether a node left and did not restart: it was cut off, and either may
