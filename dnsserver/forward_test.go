@@ -192,6 +192,24 @@ func long(m *dns.Msg, n int) *dns.Msg {
 	return a
 }
 
+// empty returns an answer with a record of a type that has no data, as only
+// dynamic updates have them.
+func empty(m *dns.Msg, kind uint16) *dns.Msg {
+	a := new(dns.Msg).SetReply(m)
+	a.Answer = []dns.RR{&dns.RFC3597{Hdr: dns.RR_Header{Name: m.Question[0].Name, Rrtype: kind, Class: dns.ClassINET, Ttl: 5}}}
+	return a
+}
+
+func TestAnswersThatCannotBeRepeatedAreRefused(t *testing.T) {
+	q := question{name: "example.org.", kind: dns.TypeTXT}
+	for _, kind := range []uint16{dns.TypeTKEY, dns.TypeMX, dns.TypeSOA} {
+		m := empty(about("example.org", dns.TypeTXT), kind)
+		if _, ok := q.answeredBy(pack(t, m), m.Id); ok {
+			t.Errorf("an answer with an empty record of type %s was accepted", dns.TypeToString[kind])
+		}
+	}
+}
+
 func TestLongAnswersOverUDPAndTCP(t *testing.T) {
 	const texts = 40
 	up := upstream(t, func(network string, m *dns.Msg) [][]byte {

@@ -46,6 +46,7 @@ func FuzzRelay(f *testing.F) {
 	f.Add(pack(f, long(q, 3)), uint16(512))
 	f.Add(pack(f, long(q, 40)), uint16(1232))
 	f.Add(pack(f, says(f, q, "192.0.2.1")), uint16(0xFFFF))
+	f.Add(pack(f, empty(q, dns.TypeTKEY)), uint16(1232))
 	f.Fuzz(func(t *testing.T, b []byte, limit uint16) {
 		limit = max(limit, dns.MinMsgSize)
 		if len(b) >= 2 {

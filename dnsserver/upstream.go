@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,14 +62,33 @@ func (q question) message() *dns.Msg {
 	return m.SetEdns0(maxAnswer, q.do)
 }
 
-// answeredBy returns the message in p if it answers the question.
+// answeredBy returns the message in p if it answers the question and can be
+// repeated to clients.
 func (q question) answeredBy(p []byte, id uint16) (*dns.Msg, bool) {
 	m := new(dns.Msg)
 	if m.Unpack(p) != nil || m.Id != id || !m.Response || m.Opcode != dns.OpcodeQuery || len(m.Question) != 1 {
 		return nil, false
 	}
 	got := m.Question[0]
-	return m, strings.EqualFold(got.Name, q.name) && got.Qtype == q.kind && got.Qclass == dns.ClassINET
+	return m, strings.EqualFold(got.Name, q.name) && got.Qtype == q.kind && got.Qclass == dns.ClassINET && repeatable(m)
+}
+
+// repeatable reports whether a message, written again, says what it said before.
+// Records without data do not if their type has fields, since the reader skips
+// them and the writer does not; any other difference shows when it is read.
+func repeatable(m *dns.Msg) bool {
+	for _, section := range [][]dns.RR{m.Answer, m.Ns, m.Extra} {
+		if slices.ContainsFunc(section, hollow) {
+			return false
+		}
+	}
+	p, err := m.Pack()
+	return err == nil && new(dns.Msg).Unpack(p) == nil
+}
+
+// hollow reports whether a record was read without the fields of its type.
+func hollow(rr dns.RR) bool {
+	return rr.Header().Rdlength == 0 && dns.Len(rr) > dns.Len(rr.Header())
 }
 
 // exchange sends a question over a connection, which it closes, and reads up to
