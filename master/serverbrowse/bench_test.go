@@ -93,7 +93,7 @@ func BenchmarkUpdate50000(b *testing.B) {
 	}
 	var subs []*subscriber
 	for range 1000 {
-		sub := &subscriber{out: make(chan []byte, maxOutbox), slow: func() { b.Error("queue full") }}
+		sub := &subscriber{out: make(chan *batch, maxOutbox), slow: func() { b.Error("queue full") }}
 		if _, ok, err := s.feed.join(at, sub); err != nil || !ok {
 			b.Fatal(ok, err)
 		}

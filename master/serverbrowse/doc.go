@@ -105,7 +105,8 @@
 // things change, by a server entry for every new or changed server and a delete
 // for every server that left or no longer matches the filter. These entries
 // always have values: without them the client would treat the update as failed.
-// A result limit applies only to the list, not to the updates. While
+// Changes are collected for a tenth of a second, and for up to half a second with
+// many subscribers. A result limit applies only to the list, not to the updates. While
 // Options.MaxFollowed different lists are followed, or too many servers are on
 // them, a browser that requests another one gets the list and no updates until
 // its next request; that is logged and counted.

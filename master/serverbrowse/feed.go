@@ -15,8 +15,13 @@ import (
 
 // Bounds of updates.
 const (
-	// coalesce is how long changes are collected before they are sent.
-	coalesce = 100 * time.Millisecond
+	// coalesce is how long changes are collected before they are sent, and
+	// coalescePerClient how much longer for each subscriber, up to maxCoalesce: a
+	// write costs a client's goroutine about 10 microseconds, so that all of them
+	// together use a few hundredths of a processor.
+	coalesce          = 100 * time.Millisecond
+	coalescePerClient = 500 * time.Microsecond
+	maxCoalesce       = 500 * time.Millisecond
 	// maxOutbox is the number of batches that may wait for a slow client.
 	maxOutbox = 256
 	// maxTracked is the number of servers tracked over all followed lists above
@@ -32,7 +37,7 @@ const (
 
 // subscriber is a client that receives updates.
 type subscriber struct {
-	out  chan []byte // batches of whole messages, shared and read-only
+	out  chan *batch // shared and read-only
 	slow func()      // called once, when out is full; must not block
 }
 
@@ -73,6 +78,7 @@ type feed struct {
 
 	mu       sync.Mutex // guards the fields below and all follows
 	followed map[viewKey]*follow
+	audience int // subscribers
 	tracked  int
 	round    round
 	pass     []*follow // the lists of the current round
@@ -118,7 +124,7 @@ func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	} else {
 		to.joined = append(to.joined, joiner{sub, v, since})
 	}
-	f.metrics.audience.Inc()
+	f.attend(1)
 	select {
 	case f.poke <- struct{}{}:
 	default:
@@ -172,6 +178,12 @@ func (f *feed) count(to *follow) {
 	to.counted = len(to.had)
 }
 
+// attend counts subscribers that come or leave.
+func (f *feed) attend(more int) {
+	f.audience += more
+	f.metrics.audience.Set(float64(f.audience))
+}
+
 // leave ends a subscription; it may have ended already.
 func (f *feed) leave(a *asked, sub *subscriber) {
 	f.mu.Lock()
@@ -191,13 +203,13 @@ func (f *feed) leave(a *asked, sub *subscriber) {
 func (f *feed) drop(to *follow, sub *subscriber) {
 	if _, ok := to.subs[sub]; ok {
 		delete(to.subs, sub)
-		f.metrics.audience.Dec()
+		f.attend(-1)
 		return
 	}
 	for i := range to.joined {
 		if to.joined[i].sub == sub {
 			to.joined = append(to.joined[:i], to.joined[i+1:]...)
-			f.metrics.audience.Dec()
+			f.attend(-1)
 			return
 		}
 	}
@@ -228,8 +240,16 @@ func (f *feed) run(ctx context.Context) {
 		}
 		began := time.Now()
 		f.update()
-		rest = max(coalesce, restFactor*time.Since(began))
+		rest = f.rest(time.Since(began))
 	}
+}
+
+// rest returns how long changes are collected after a round that took so long.
+func (f *feed) rest(took time.Duration) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	collect := min(coalesce+time.Duration(f.audience)*coalescePerClient, maxCoalesce)
+	return max(collect, restFactor*took)
 }
 
 // oldest returns the change up to which all subscribers are up to date; those

@@ -19,7 +19,7 @@ func (x *session) listAndPush(r *ListRequest, plain, header []byte, a *asked) er
 		}
 		return x.sendView(r, plain, header, v, nil)
 	}
-	sub := &subscriber{out: make(chan []byte, maxOutbox), slow: sync.OnceFunc(func() {
+	sub := &subscriber{out: make(chan *batch, maxOutbox), slow: sync.OnceFunc(func() {
 		x.server.opt.Metrics.Drop(endedSlow.Error())
 		_ = x.conn.Close()
 	})}
@@ -51,8 +51,8 @@ func (x *session) subscribe(a *asked, sub *subscriber) {
 			select {
 			case <-quit:
 				return
-			case batch := <-sub.out:
-				if x.out.send(nil, batch) != nil {
+			case b := <-sub.out:
+				if x.out.send(nil, b.bytes) != nil {
 					_ = x.conn.Close() // wakes the reader
 					return
 				}

@@ -176,6 +176,25 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 	})
 }
 
+func TestChangesAreCollectedLongerForMore(t *testing.T) {
+	f := New(Options{Config: testConfig(), Registry: newTestRegistry(), Games: testGames(t)}).feed
+	for _, c := range []struct {
+		audience   int
+		took, want time.Duration
+	}{
+		{1, 0, coalesce + coalescePerClient},
+		{500, 0, 350 * time.Millisecond},
+		{800, 0, maxCoalesce},
+		{100_000, 0, maxCoalesce},
+		{800, time.Second, restFactor * time.Second},
+	} {
+		f.audience = c.audience
+		if got := f.rest(c.took); got != c.want {
+			t.Errorf("%d subscribers, a round of %v: %v, want %v", c.audience, c.took, got, c.want)
+		}
+	}
+}
+
 func TestFollowedListsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bound = 100
@@ -259,7 +278,7 @@ func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 			t.Fatal(err)
 		}
 		join := func() *subscriber {
-			sub := &subscriber{out: make(chan []byte, maxOutbox), slow: func() { t.Error("queue full") }}
+			sub := &subscriber{out: make(chan *batch, maxOutbox), slow: func() { t.Error("queue full") }}
 			if _, ok, err := s.feed.join(at, sub); err != nil || !ok {
 				t.Fatal(ok, err)
 			}
@@ -287,7 +306,7 @@ func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 		if len(late.out) != 1 {
 			t.Fatalf("who joined with the old list was told of %d updates, want 1", len(late.out))
 		}
-		if !bytes.Contains(<-late.out, []byte("b\x00")) {
+		if !bytes.Contains((<-late.out).bytes, []byte("b\x00")) {
 			t.Error("the update does not have the latest name")
 		}
 	})
@@ -307,7 +326,7 @@ func (s *screen) read() {
 	for {
 		select {
 		case batch := <-s.sub.out:
-			d := newClearDecoder(bytes.NewReader(batch))
+			d := newClearDecoder(bytes.NewReader(batch.bytes))
 			d.port, d.keys = 6500, []Key{{KeyString, "hostname"}}
 			for {
 				p, err := d.Push()
@@ -405,7 +424,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 				}
 				at.key.asker = rapid.SampledFrom(askers).Draw(t, "asker")
 				sc := &screen{t: t, at: at, rows: make(map[string]string)}
-				sc.sub = &subscriber{out: make(chan []byte, 1000), slow: func() { t.Error("queue full") }}
+				sc.sub = &subscriber{out: make(chan *batch, 1000), slow: func() { t.Error("queue full") }}
 				v, ok, err := s.feed.join(at, sc.sub)
 				if err != nil || !ok {
 					t.Fatal(ok, err)

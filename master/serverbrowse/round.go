@@ -202,9 +202,9 @@ func (f *feed) level(to *follow) {
 	f.deliver(level, b)
 }
 
-// batch is the data of one update for some subscribers.
+// batch is one update for some subscribers.
 type batch struct {
-	bytes            []byte
+	bytes            []byte // whole messages
 	servers, deletes int
 }
 
@@ -226,7 +226,7 @@ func (f *feed) deliver(subs map[*subscriber]struct{}, b batch) {
 	}
 	for sub := range subs {
 		select {
-		case sub.out <- b.bytes:
+		case sub.out <- &b:
 			f.metrics.pushed(b.servers, b.deletes)
 		default:
 			sub.slow()

@@ -180,6 +180,18 @@ func (b *bench) write(f figure) {
 	b.line(f.name, value(f.now), bare, times, goal, strings.TrimSpace(strings.Join([]string{verdict, f.note}, "  ")))
 }
 
+// resident writes the memory of a child in MiB, and how much of it are pages of files,
+// mostly of the program, which the system takes back when it needs them.
+func (b *bench) resident(c *child, name string, goal float64, note string) error {
+	now, err := c.measure()
+	if err != nil {
+		return err
+	}
+	mapped, err := c.mapped()
+	b.write(figure{name: name, unit: "MiB", now: mib(now.rss), goal: goal, note: fmt.Sprintf("%.0f of it of files%s", mib(mapped), note)})
+	return err
+}
+
 // digits returns a number with three digits that count.
 func digits(v float64) string {
 	n := 0
