@@ -105,6 +105,10 @@ func (b *bench) events(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			alone, err := w.daemon.measure()
+			if err != nil {
+				return err
+			}
 			return measured(ctx, w, listeners, again(openListener), func(users []user) error {
 				had := make([]int64, len(users))
 				for i, u := range users {
@@ -121,7 +125,7 @@ func (b *bench) events(ctx context.Context) error {
 				}
 				name := fmt.Sprintf("%d listeners of %d servers, %.0f changes per second", listeners, n, rate)
 				b.write(figure{name: name, unit: "%", now: 100 * cpu, goal: 12, note: fmt.Sprintf("of a core; %.0f %% without listeners; %.1f to %.1f MiB each in %s", 100*before, mib(least), mib(longest), b.opt.length)})
-				return b.resident(w.daemon, name, 120, "")
+				return b.resident(w.daemon, name, 120, fmt.Sprintf("; %.0f without listeners", mib(alone.rss)))
 			})
 		})
 	})
@@ -162,6 +166,10 @@ func (b *bench) push(ctx context.Context) error {
 	n, browsers, rate := b.size(5000), b.size(500), b.rate(100)
 	for _, different := range []int{1, 100} {
 		err := b.quiet(ctx, n, func(w *world, s *swarm) error {
+			alone, err := w.daemon.measure()
+			if err != nil {
+				return err
+			}
 			open := func(ctx context.Context, w *world, i int) (user, error) {
 				return watch(ctx, w, i, func() string { return listFilter + " and maxplayers<" + strconv.Itoa(1000+i%different) })
 			}
@@ -189,7 +197,7 @@ func (b *bench) push(ctx context.Context) error {
 						goals = [2]float64{}
 					}
 					b.write(figure{name: name, unit: "%", now: 100 * cpu, goal: goals[0], note: fmt.Sprintf("of a core; %d to %d updates for each, of %d", least, longest, sent)})
-					return b.resident(w.daemon, name, goals[1], "")
+					return b.resident(w.daemon, name, goals[1], fmt.Sprintf("; %.0f without browsers", mib(alone.rss)))
 				})
 			})
 		})
