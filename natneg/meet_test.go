@@ -271,6 +271,21 @@ func TestPlayersMeetDespiteLoss(t *testing.T) {
 	})
 }
 
+// Receipts that are slower than the next init come twice.
+func TestSlowReceipts(t *testing.T) {
+	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
+		c.net.Delay = 300 * time.Millisecond
+		got := c.meet(ctx, 5*time.Second,
+			c.player(c.nat(10, natnegtest.PortRestricted), "192.168.1.5", 0, true),
+			c.player(c.nat(20, natnegtest.PortRestricted), "192.168.1.5", 1, true))
+		for i, r := range got {
+			if r.End != natnegtest.Connected || !r.Confirmed {
+				t.Errorf("player %d: got %v, report confirmed: %v", i, r.End, r.Confirmed)
+			}
+		}
+	})
+}
+
 func TestLostConnectsAreRepeatedInTime(t *testing.T) {
 	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
 		start := time.Now()

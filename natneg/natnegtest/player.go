@@ -117,75 +117,30 @@ func (n *negotiator) run(ctx context.Context, in <-chan datagram) {
 	for _, t := range n.portTypes() {
 		n.unacked[t] = true
 	}
-	tries := 0
 	n.result.End = InitTimeout
-	n.until(ctx, in, initEvery, func() bool {
-		if n.paired || n.over || len(n.unacked) == 0 || tries == initSends {
-			return true
-		}
-		tries++
-		for _, t := range n.portTypes() {
-			if n.unacked[t] {
-				n.sendInit(t)
-			}
-		}
-		return false
-	})
+	n.repeat(ctx, in, initSends, initEvery, n.sendInits, func() bool { return n.paired || n.over || len(n.unacked) == 0 })
 	if len(n.unacked) == 0 && !n.paired && !n.over {
 		n.result.End = NoPartner
-		waited := false
-		n.until(ctx, in, partnerWait, func() bool {
-			done := n.paired || n.over || waited
-			waited = true
-			return done
-		})
+		n.repeat(ctx, in, 1, partnerWait, func() {}, func() bool { return n.paired || n.over })
 	}
 	if !n.paired || ctx.Err() != nil {
 		n.stopped(ctx)
 		return
 	}
 	n.result.End = PingTimeout
-	tries = 0
-	n.until(ctx, in, pingEvery, func() bool {
-		if n.met() || tries == pingSends {
-			return true
-		}
-		tries++
-		n.ping()
-		return false
-	})
+	n.repeat(ctx, in, pingSends, pingEvery, n.ping, n.met)
 	if n.met() {
 		n.result.End = Connected
 	}
+	never := func() bool { return false }
 	if n.version() >= 3 {
-		tries = 0
-		n.until(ctx, in, reportEvery, func() bool {
-			if n.result.Confirmed || tries == reportSends {
-				return true
-			}
-			tries++
-			n.report()
-			return false
-		})
+		n.repeat(ctx, in, reportSends, reportEvery, n.report, func() bool { return n.result.Confirmed })
 	}
 	if n.met() && n.Says != "" {
-		tries = 0
-		n.until(ctx, in, sayEvery, func() bool {
-			if tries == saySends {
-				return true
-			}
-			tries++
-			n.gameSock.Send([]byte(n.Says), n.result.Remote)
-			return false
-		})
+		n.repeat(ctx, in, saySends, sayEvery, func() { n.gameSock.Send([]byte(n.Says), n.result.Remote) }, never)
 	}
 	if n.Linger > 0 {
-		lingered := false
-		n.until(ctx, in, n.Linger, func() bool {
-			done := lingered
-			lingered = true
-			return done
-		})
+		n.repeat(ctx, in, 1, n.Linger, func() {}, never)
 	}
 	n.stopped(ctx)
 }
@@ -196,92 +151,89 @@ func (n *negotiator) stopped(ctx context.Context) {
 	}
 }
 
-// until calls step at once, after each datagram that changed something and after
-// each pause, until it returns true or ctx ends. Between the pauses step is
-// called only to see whether it is done, so it must be so before it sends.
-func (n *negotiator) until(ctx context.Context, in <-chan datagram, pause time.Duration, step func() bool) {
-	done := step()
+// repeat sends a number of times and takes datagrams during a pause after each, until
+// done returns true or ctx ends.
+func (n *negotiator) repeat(ctx context.Context, in <-chan datagram, times int, pause time.Duration, send func(), done func() bool) {
 	t := time.NewTicker(pause)
 	defer t.Stop()
-	for !done {
-		select {
-		case <-ctx.Done():
+	for range times {
+		if done() {
 			return
-		case <-t.C:
-			done = step()
-		case d := <-in:
-			if n.take(d) {
-				done = step()
+		}
+		send()
+		for due := false; !due && !done(); {
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.C:
+				due = true
+			case d := <-in:
+				n.take(d)
 			}
 		}
 	}
 }
 
-// take handles a datagram. It returns whether a stage has ended by it.
-func (n *negotiator) take(d datagram) bool {
+// take handles a datagram.
+func (n *negotiator) take(d datagram) {
 	h, body, err := natneg.ParseHeader(d.data)
 	if err != nil && d.game == n.Game.IsValid() && d.from == n.result.Remote {
 		n.result.Heard = string(d.data)
 	}
 	if err != nil || h.Cookie != n.Cookie {
-		return false
+		return
 	}
 	switch h.Type {
 	case natneg.TypeInitAck:
-		a, ok := natneg.ParseAck(h.Version, body)
-		if ok {
+		if a, ok := natneg.ParseAck(h.Version, body); ok {
 			delete(n.unacked, a.PortType)
 		}
-		return ok && len(n.unacked) == 0 && !n.paired
 	case natneg.TypeConnect:
-		c, ok := natneg.ParseConnect(body)
-		return ok && n.connect(c, d.from)
+		if c, ok := natneg.ParseConnect(body); ok {
+			n.connect(c, d.from)
+		}
 	case natneg.TypePing:
-		c, ok := natneg.ParseConnect(body)
-		return ok && n.pinged(c, d.from)
+		if c, ok := natneg.ParseConnect(body); ok {
+			n.pinged(c, d.from)
+		}
 	case natneg.TypeReportAck:
 		n.result.Confirmed = true
-		return true
 	default: // a client knows no others
-		return false
 	}
 }
 
 // connect takes our word. Only the first one counts, every one is confirmed.
-func (n *negotiator) connect(c natneg.Connect, from netip.AddrPort) bool {
+func (n *negotiator) connect(c natneg.Connect, from netip.AddrPort) {
 	n.result.Connects++
 	switch c.Finished {
 	case natneg.FinishedNoOne:
 		n.over, n.result.End = true, NoPartner
-		return true
+		return
 	case natneg.FinishedHalfWay:
 		n.over, n.result.End = true, InitTimeout
-		return true
+		return
 	}
 	b := n.header(natneg.TypeConnectAck)
 	ack := natneg.Ack{PortType: 0x20, Index: n.Index, Rest: [7]byte{0, 0, 0x20, 0x20, 0x20, 0x20, 0x20}}
 	n.sock.Send(ack.AppendTo(b, n.version()), from)
 	if n.paired {
-		return false
+		return
 	}
 	n.paired = true
 	n.result.Told = c.Remote
 	if !n.result.Remote.IsValid() {
 		n.result.Remote = c.Remote
 	}
-	return true
 }
 
 // pinged handles a ping: it switches to the partner's real address and answers.
-func (n *negotiator) pinged(c natneg.Connect, from netip.AddrPort) bool {
+func (n *negotiator) pinged(c natneg.Connect, from netip.AddrPort) {
 	n.result.Remote = from
-	was := n.met()
 	n.heard = true
 	n.answered = n.answered || c.GotData == 1
 	if n.paired && c.Finished == 0 {
 		n.ping()
 	}
-	return n.met() && !was
 }
 
 // met reports whether each of the two has received data of the other.
@@ -305,6 +257,15 @@ func (n *negotiator) report() {
 	}
 	copy(r.Game[:], n.Name)
 	n.sock.Send(r.AppendTo(n.header(natneg.TypeReport)), n.Servers[0])
+}
+
+// sendInits sends the inits that are not confirmed.
+func (n *negotiator) sendInits() {
+	for _, t := range n.portTypes() {
+		if n.unacked[t] {
+			n.sendInit(t)
+		}
+	}
 }
 
 func (n *negotiator) sendInit(t natneg.PortType) {
