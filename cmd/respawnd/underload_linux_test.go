@@ -26,9 +26,11 @@ func hundred(t *testing.T, c *child) (hosts []*host) {
 	return hosts
 }
 
+// loadedConfig returns a configuration with which hosts stay listed, however slow a
+// loaded daemon is.
 func loadedConfig(t *testing.T) string {
 	t.Helper()
-	return writeFile(t, "load.yaml", "net:\n  trusted: [127.0.0.0/8]\n")
+	return writeFile(t, "load.yaml", "net:\n  trusted: [127.0.0.0/8]\nqr2:\n  expire: 1h\n")
 }
 
 // makeAccounts makes one account after the other until the daemon does not
