@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
@@ -88,9 +89,9 @@ var navigation = []struct{ Path, Title string }{
 	{"/audit", "Audit"},
 }
 
-// loadTemplates reads the templates, each within the frame. Any test finds a
-// mistake in them.
-func loadTemplates() map[string]*template.Template {
+// templates reads the templates, each within the frame. All servers of a process share
+// them. Any test finds a mistake in them.
+var templates = sync.OnceValue(func() map[string]*template.Template {
 	funcs := template.FuncMap{
 		"show": show, "kind": kindWords, "server": serverWords, "score": scoreText, "stamp": stamp, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"ago": ago, "many": many, "navigation": func() any { return navigation },
@@ -107,7 +108,7 @@ func loadTemplates() map[string]*template.Template {
 		}
 	}
 	return out
-}
+})
 
 // stamp writes a time for people.
 func stamp(t time.Time) string {

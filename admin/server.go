@@ -58,7 +58,7 @@ type Server struct {
 // New returns a Server.
 func New(opt Options) *Server {
 	s := &Server{
-		opt: opt, token: sha256.Sum256([]byte(opt.Token)), templates: loadTemplates(), assets: loadAssets(),
+		opt: opt, token: sha256.Sum256([]byte(opt.Token)), templates: templates(), assets: loadAssets(),
 		sessions: newPageSessions(), forms: session.NewForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams), profiles: make(chan struct{}, maxProfiles),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.sessions.Len)

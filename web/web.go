@@ -77,6 +77,11 @@ type Server struct {
 	handler   http.Handler
 }
 
+// templates returns those of the pages. All services of a process share them.
+var templates = sync.OnceValue(func() map[string]*template.Template {
+	return page.Parse(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts")
+})
+
 // New returns a service that is not serving yet. It panics if the registerer has
 // other metrics of the same names.
 func New(opt Options) *Server {
@@ -88,7 +93,7 @@ func New(opt Options) *Server {
 	}
 	public := opt.Config.PublicURL
 	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges(), doctor: newDoctor(public)}
-	s.templates = s.site.Parse(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts")
+	s.templates = templates()
 	s.Front = front.New(front.Options{
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -90,10 +91,15 @@ type limits struct {
 	forms, registrations *netserve.Limiter
 }
 
+// templates returns those of the pages. All Pages of a process share them.
+var templates = sync.OnceValue(func() map[string]*template.Template {
+	return page.Parse(files, "login", "register", "account", "reset")
+})
+
 // New returns pages that are switched off until SetLimits is called.
 func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p := &Pages{
-		Front: f, site: site, opt: opt, templates: site.Parse(files, "login", "register", "account", "reset"),
+		Front: f, site: site, opt: opt, templates: templates(),
 		sessions: newSessions(), forms: session.NewForms(), origins: http.NewCrossOriginProtection(),
 	}
 	prefix := "respawnd-"

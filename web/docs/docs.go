@@ -68,7 +68,7 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.front.ReplyTagged(w, r, front.HTML, p.cache(), name, func() []byte {
-		return page.Render(p.site.Parse(files, name)[name], p.site.Frame(title, page.Help))
+		return page.Render(page.Parse(files, name)[name], p.site.Frame(title, page.Help))
 	})
 }
 

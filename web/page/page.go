@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/respawnd/respawnd/web/front"
@@ -56,6 +57,8 @@ type Look struct {
 // program is the name of a site without a title.
 const program = "respawnd"
 
+var messageTemplate = sync.OnceValue(func() *template.Template { return Parse(files, "message")["message"] })
+
 // New returns a Site. public is the address under which visitors find the pages,
 // without a slash at its end; empty if it is not known. version may be empty.
 func New(public, version string) *Site {
@@ -65,7 +68,7 @@ func New(public, version string) *Site {
 		s.origin = u.Scheme + "://" + u.Host
 	}
 	s.look.Store(new(Look))
-	s.message = s.Parse(files, "message")["message"]
+	s.message = messageTemplate()
 	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8", "assets/charts.css")
 	s.live = newAsset("/assets/live.js", "text/javascript; charset=utf-8")
 	s.reset = newAsset("/assets/reset.js", "text/javascript; charset=utf-8")
@@ -76,8 +79,8 @@ func New(public, version string) *Site {
 
 // Parse reads templates from a folder of their name, each to fill the frame. All of
 // them have the definitions of parts.html, if there is one. It panics if one cannot
-// be read, which any test finds.
-func (s *Site) Parse(from fs.FS, names ...string) map[string]*template.Template {
+// be read, which any test finds. It takes milliseconds: callers keep the result.
+func Parse(from fs.FS, names ...string) map[string]*template.Template {
 	frame := template.Must(template.ParseFS(files, "templates/frame.html"))
 	if parts, err := fs.Glob(from, "templates/parts.html"); err == nil && len(parts) > 0 {
 		template.Must(frame.ParseFS(from, parts...))
