@@ -134,7 +134,8 @@ func parse(t testing.TB, entry string) configs.OtherMaster {
 func addr(text string) netip.AddrPort { return netip.MustParseAddrPort(text) }
 
 // numbered returns distinct public addresses.
-func numbered(n int) (list []netip.AddrPort) {
+func numbered(n int) []netip.AddrPort {
+	list := make([]netip.AddrPort, 0, n)
 	for i := range n {
 		list = append(list, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}), 27960))
 	}
