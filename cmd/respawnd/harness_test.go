@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -366,6 +367,7 @@ func withoutNotes(text string) string {
 
 // run executes a command line. The machine's installed service is not looked for.
 func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.Writer) int {
+	env = append(slices.Clone(env), "GOGC="+strconv.Itoa(collectInTests)) // the setting is that of all tests
 	return newProgram(env, in, out, errOut).run(ctx, args)
 }
 

@@ -319,7 +319,7 @@ func (j *journey) start(args ...string) {
 	if err != nil {
 		j.Fatal(err)
 	}
-	env := []string{variable("log.format", "json"), variable("lan.discover", "false")}
+	env := []string{usualCollector, variable("log.format", "json"), variable("lan.discover", "false")}
 	for _, l := range cfg.Listeners() {
 		env = append(env, variable(l.Key, "127.0.0.1:0"))
 	}

@@ -91,7 +91,7 @@ func TestLittleMemoryIsEnough(t *testing.T) {
 		limits, rounds = limits[:1], 1
 	}
 	for _, limit := range limits {
-		c := startWrapped(t, nil, append(testEnv(t.TempDir()), "GOMEMLIMIT="+limit), "--config", loadedConfig(t))
+		c := startWrapped(t, nil, append(testEnv(t.TempDir()), usualCollector, "GOMEMLIMIT="+limit), "--config", loadedConfig(t))
 		hosts := hundred(t, c)
 		var logins []*player
 		for n := range 50 {
