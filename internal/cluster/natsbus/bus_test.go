@@ -240,10 +240,10 @@ func TestSlowSubscriber(t *testing.T) {
 	b := open(t, "b", a.Addr())
 	sees(t, a, "a", "b")
 	sees(t, b, "a", "b")
-	release := make(chan struct{})
+	entered, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	var once sync.Once
-	b.Subscribe("x", func(string, []byte) { once.Do(func() { <-release }) })
+	b.Subscribe("x", func(string, []byte) { once.Do(func() { close(entered); <-release }) })
 	lost := make(chan string, 1)
 	b.OnLoss(func(from string) {
 		select {
@@ -251,13 +251,21 @@ func TestSlowSubscriber(t *testing.T) {
 		default:
 		}
 	})
-	for range 2*inMessages + 2 {
-		for a.Publish("x", []byte("m")) != nil {
-			time.Sleep(time.Millisecond)
+	send := func() {
+		if err := b.Send("b", "x", []byte("m")); err != nil {
+			t.Fatal(err)
 		}
 	}
+	send()
+	<-entered
+	for range inMessages { // they wait
+		send()
+	}
+	if err := a.Publish("x", []byte("m")); err != nil {
+		t.Fatal(err)
+	}
 	if got := next(t, lost); got != "a" {
-		t.Errorf("loss of messages of %q", got)
+		t.Errorf("loss of messages of %q, want none but of a", got)
 	}
 }
 
