@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -217,14 +218,17 @@ func flipped(t *testing.T, content []byte, bit int, later bool, want map[string]
 
 // flipStep is the distance of the bits that are changed: a prime, so that every bit
 // of a byte and every part of a page is among them. FLIP_STEP=1 changes each; CI takes
-// smaller steps than the default, which is quick with the race detector, too.
+// smaller steps than the defaults.
 func flipStep(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv("FLIP_STEP"))
-	if err != nil || n < 1 {
-		return 99991
+	switch {
+	case err == nil && n > 0:
+		return n
+	case racetest.RaceDetector:
+		return 499979
 	}
-	return n
+	return 99991
 }
 
 // A store with one bit changed is refused, reports what it cannot read, or is
