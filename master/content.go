@@ -14,10 +14,10 @@ import (
 // servers the last text has long left the processor's caches, and fetching it
 // would cost more than everything else.
 type content struct {
-	read     atomic.Pointer[values] // nil until the text is parsed
-	source   *Source                // parses the text
-	digest   uint64                 // of the text
-	expected Shape                  // names of the last parsed report of the server
+	read   atomic.Pointer[values] // nil until the text is parsed
+	source *Source                // parses the text
+	digest uint64                 // of the text
+	model  *model                 // packs the text; nil: it is not packed
 
 	mu   sync.Mutex // held while the text is parsed
 	text string     // guarded by mu; empty once it is parsed
@@ -45,21 +45,40 @@ func (c *content) readText() *values {
 	if v := c.read.Load(); v != nil {
 		return v
 	}
-	v := c.source.values(c.text, c.expected)
+	v := c.source.values(c)
 	c.text = "" // its memory is free for other reports
 	c.read.Store(v)
 	return v
 }
 
-// shape returns the names that the next report will probably have.
-func (c *content) shape() Shape {
-	if c == nil {
-		return Shape{}
+// appendText appends the text, which is not parsed yet. c.mu is held.
+func (c *content) appendText(b []byte) []byte {
+	if c.model == nil {
+		return append(b, c.text...)
 	}
-	if v := c.read.Load(); v != nil {
-		return Shape{v.rules.names, v.players.names, v.teams.names}
+	return appendUnpacked(b, c.text, c.model.text)
+}
+
+// expected returns the names that the text probably has.
+func (c *content) expected() Shape {
+	if c.model != nil {
+		if s := c.model.shape.Load(); s != nil {
+			return *s
+		}
 	}
-	return c.expected
+	return Shape{}
+}
+
+// learn makes the names of the parsed text expected of others that the same model packs.
+func (c *content) learn(v *values) {
+	if c.model == nil {
+		return
+	}
+	s := Shape{v.rules.names, v.players.names, v.teams.names}
+	if last := c.model.shape.Load(); last == nil || *last != s {
+		next := s
+		c.model.shape.Store(&next)
+	}
 }
 
 // Shape holds the names of the three sections of a report. Each may be nil.
@@ -68,11 +87,11 @@ type Shape struct{ Rules, Players, Teams *Names }
 // Decoder parses reports of one protocol. It is called once per text, by the
 // first reader of a record, from any goroutine.
 type Decoder interface {
-	// Decode fills an empty report from a text. expected are the names that the
-	// server reported before, as a hint that saves work. Invalid text is left
-	// out of the report. Decode may call Registry.Names and must not call other
-	// methods of the registry.
-	Decode(text string, expected Shape, into *Report)
+	// Decode fills an empty report from a text, which is valid during the call.
+	// expected are the names that it probably has, as a hint that saves work. Invalid
+	// text is left out of the report. Decode may call Registry.Names and must not call
+	// other methods of the registry.
+	Decode(text []byte, expected Shape, into *Report)
 }
 
 // Source makes records from reports that are parsed later. It may be used
@@ -81,35 +100,29 @@ type Source struct {
 	decoder Decoder
 	seed    maphash.Seed // secret, so that no client can make two texts look the same
 	reports sync.Pool    // of *Report
+	texts   sync.Pool    // of *[]byte
+	models  models
 }
 
 // NewSource returns a Source whose texts d parses.
 func NewSource(d Decoder) *Source {
-	return &Source{decoder: d, seed: maphash.MakeSeed(), reports: sync.Pool{New: func() any { return new(Report) }}}
+	return &Source{
+		decoder: d,
+		seed:    maphash.MakeSeed(),
+		reports: sync.Pool{New: func() any { return new(Report) }},
+		texts:   sync.Pool{New: func() any { return new([]byte) }},
+		models:  models{of: make(map[string]*gameModels)},
+	}
 }
 
 // Text is an unparsed report.
 type Text struct {
 	bytes  []byte // owned by the caller
-	kept   string // instead of bytes, if not empty
 	digest uint64
 }
 
 // Text returns a text that Same and Into take. It does not copy b.
 func (src *Source) Text(b []byte) Text { return Text{bytes: b, digest: maphash.Bytes(src.seed, b)} }
-
-// KeptText is Text of a string, which is kept and not copied.
-func (src *Source) KeptText(s string) Text {
-	return Text{kept: s, digest: maphash.String(src.seed, s)}
-}
-
-// text returns the text as a string that may be kept.
-func (t *Text) text() string {
-	if t.kept != "" {
-		return t.kept
-	}
-	return string(t.bytes)
-}
 
 // Same reports whether the record was made from an identical text. It is false
 // for a record made otherwise, even with equal values. Texts are compared by 64
@@ -119,16 +132,26 @@ func (src *Source) Same(s *Server, t Text) bool {
 	return c != nil && c.source == src && c.digest == t.digest
 }
 
-// Unread returns the text from which a Source made the record; ok is false if
-// it has been parsed already, and for a record made from a Report.
-func (s *Server) Unread() (text string, ok bool) {
+// IsUnread reports whether a Source made the record from a text that has not been
+// parsed yet.
+func (s *Server) IsUnread() bool {
+	c := s.Rules.content
+	return c != nil && c.source != nil && c.read.Load() == nil
+}
+
+// AppendUnread appends the text from which a Source made the record to b; ok is false
+// if it has been parsed already, and for a record made from a Report.
+func (s *Server) AppendUnread(b []byte) (_ []byte, ok bool) {
 	c := s.Rules.content
 	if c == nil || c.source == nil {
-		return "", false
+		return b, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.text, c.read.Load() == nil
+	if c.read.Load() != nil {
+		return b, false
+	}
+	return c.appendText(b), true
 }
 
 // Into puts a text into a record that is not listed yet, replacing its content.
@@ -153,19 +176,30 @@ func (src *Source) Next(old *Server, t Text) *Server {
 }
 
 func (src *Source) fill(c *content, old *Server, t Text) {
-	c.source, c.digest, c.text = src, t.digest, t.text()
-	c.expected = old.Rules.content.shape()
+	var likely *model
+	if before := old.Rules.content; before != nil {
+		likely = before.model
+	}
+	memory := src.texts.Get().(*[]byte)
+	defer src.texts.Put(memory)
+	var kept []byte
+	c.model, kept, *memory = src.models.pack(old.Game, t.bytes, likely, *memory)
+	c.source, c.digest, c.text = src, t.digest, string(kept)
 }
 
-// values parses a text.
-func (src *Source) values(text string, expected Shape) *values {
+// values parses the text of c, whose mu is held.
+func (src *Source) values(c *content) *values {
 	r := src.reports.Get().(*Report)
 	defer src.reports.Put(r)
+	memory := src.texts.Get().(*[]byte)
+	defer src.texts.Put(memory)
+	*memory = c.appendText((*memory)[:0])
 	r.Reset()
-	src.decoder.Decode(text, expected, r)
+	src.decoder.Decode(*memory, c.expected(), r)
 	v, err := r.values()
 	if err != nil {
 		return &values{} // a decoder must not fill a report so; there is no caller to report it to
 	}
+	c.learn(v)
 	return v
 }

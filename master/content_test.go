@@ -15,11 +15,11 @@ type pairsDecoder struct {
 	hint  atomic.Pointer[Names]
 }
 
-func (d *pairsDecoder) Decode(text string, expected Shape, into *Report) {
+func (d *pairsDecoder) Decode(text []byte, expected Shape, into *Report) {
 	d.calls.Add(1)
 	d.hint.Store(expected.Rules)
-	if text != "" {
-		fillRules(d.list, into, strings.Split(text, ",")...)
+	if len(text) > 0 {
+		fillRules(d.list, into, strings.Split(string(text), ",")...)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestNamesThatWereReadLastAreExpected(t *testing.T) {
 
 type brokenDecoder struct{}
 
-func (brokenDecoder) Decode(_ string, _ Shape, into *Report) { into.Rule([]byte("without a name")) }
+func (brokenDecoder) Decode(_ []byte, _ Shape, into *Report) { into.Rule([]byte("without a name")) }
 
 func TestReportThatFitsNoRecordIsEmpty(t *testing.T) {
 	var s Server

@@ -14,8 +14,8 @@ import (
 // numberDecoder takes a text as the number of players.
 type numberDecoder struct{ names *Names }
 
-func (d numberDecoder) Decode(text string, _ Shape, into *Report) {
-	into.Rule([]byte(text))
+func (d numberDecoder) Decode(text []byte, _ Shape, into *Report) {
+	into.Rule(text)
 	into.SetRules(d.names)
 }
 
@@ -31,7 +31,7 @@ func (p populations) fill(t *rapid.T, r *Registry, s *Server) {
 		s.Rules, s.Players, s.Teams = old.Rules, old.Players, old.Teams
 		return
 	}
-	p.source.Into(s, p.source.KeptText(strconv.Itoa(rapid.IntRange(0, 64).Draw(t, "players"))))
+	p.source.Into(s, p.source.Text([]byte(strconv.Itoa(rapid.IntRange(0, 64).Draw(t, "players")))))
 }
 
 // comparePopulations checks Populations.
@@ -75,7 +75,7 @@ func TestPopulationsReadEachRecordOnce(t *testing.T) {
 	src := NewSource(numberDecoder{r.Names([]string{"numplayers"})})
 	for i := range servers {
 		s := at([]string{"one", "two"}[i%2], source(i), 1)
-		src.Into(&s, src.KeptText("3"))
+		src.Into(&s, src.Text([]byte("3")))
 		mustPut(t, r, s)
 	}
 	want := map[string]Population{"one": {servers/2 + 1, 3 * (servers/2 + 1)}, "two": {servers / 2, 3 * (servers / 2)}}
@@ -83,7 +83,7 @@ func TestPopulationsReadEachRecordOnce(t *testing.T) {
 		t.Errorf("Populations() = %v, want %v", got, want)
 	}
 	s := at("one", source(0), 1)
-	src.Into(&s, src.KeptText("5"))
+	src.Into(&s, src.Text([]byte("5")))
 	mustPut(t, r, s)
 	if len(r.uncounted) != 1 {
 		t.Errorf("%d servers wait after one changed, want 1", len(r.uncounted))
@@ -104,7 +104,7 @@ func TestPopulationsWhileTheListChanges(t *testing.T) {
 		writing.Go(func() {
 			for i := range 2000 {
 				s := at(fmt.Sprint("game", i%3), source(100*w+i%40), uint32(i%5))
-				src.Into(&s, src.KeptText(strconv.Itoa(i%60)))
+				src.Into(&s, src.Text([]byte(strconv.Itoa(i%60))))
 				_ = r.Put(s) // one that is taken or not does not matter
 				switch i % 7 {
 				case 0:

@@ -182,7 +182,7 @@ func BenchmarkRegistration(b *testing.B) {
 // listed.
 func BenchmarkFirstRead(b *testing.B) {
 	f := newFleet(b, 1, spread, masterAddr)
-	text := f.source.KeptText(string(f.packets[0].Data[header:]))
+	text := f.source.Text(f.packets[0].Data[header:])
 	b.ReportAllocs()
 	for b.Loop() {
 		var s master.Server

@@ -217,15 +217,14 @@ func (f *fixed) appendStateless(b, sections []byte) []byte {
 
 // reported is the content of a heartbeat, in memory of its own.
 type reported struct {
-	text   string // the sections without the rule statechanged; never empty
+	text   []byte // the sections without the rule statechanged; never empty
 	natNeg bool
 	local  []netip.AddrPort
 }
 
 // reported returns the content of the heartbeat with these sections.
 func (f *fixed) reported(sections []byte) reported {
-	var space [MaxPacket]byte
-	return reported{string(f.appendStateless(space[:0], sections)), f.natNeg, f.local(nil)}
+	return reported{f.appendStateless(make([]byte, 0, len(sections)), sections), f.natNeg, f.local(nil)}
 }
 
 // cutPair cuts one name and value. ok is false at the empty name that ends the
@@ -249,7 +248,6 @@ type parser struct {
 	report   *master.Report // the report being filled
 	names    []string
 	values   [][]byte
-	text     []byte
 	last     master.Shape // names of the reports before, probably of the same game
 }
 
@@ -266,11 +264,10 @@ func newDecoder(r *master.Registry) *decoder {
 }
 
 // Decode implements master.Decoder.
-func (d *decoder) Decode(text string, expected master.Shape, into *master.Report) {
+func (d *decoder) Decode(text []byte, expected master.Shape, into *master.Report) {
 	p := d.parsers.Get().(*parser)
 	defer d.parsers.Put(p)
-	p.text = append(p.text[:0], text...)
-	p.parse(p.text, expected, into)
+	p.parse(text, expected, into)
 }
 
 // parse reads the sections of a heartbeat without the rule statechanged. What

@@ -431,7 +431,7 @@ func TestFirstReportAfterAnother(t *testing.T) {
 	read := func(b []byte) *master.Server {
 		t.Helper()
 		var report master.Report
-		d.Decode(string(b[header:]), master.Shape{}, &report)
+		d.Decode(b[header:], master.Shape{}, &report)
 		var s master.Server
 		if err := report.Into(&s); err != nil {
 			t.Fatal(err)

@@ -167,7 +167,7 @@ func read(list *master.Registry, b []byte, hint *master.Server) (s master.Server
 		expected = master.Shape{Rules: hint.Rules.Names(), Players: hint.Players.Names(), Teams: hint.Teams.Names()}
 	}
 	var report master.Report
-	newDecoder(list).Decode(string(f.appendStateless(nil, b[header:])), expected, &report)
+	newDecoder(list).Decode(f.appendStateless(nil, b[header:]), expected, &report)
 	if err := report.Into(&s); err != nil {
 		return s, f, fmt.Errorf("report: %w", err)
 	}

@@ -127,7 +127,7 @@ func (t *pendingTable) hear(k master.Key, via netip.Addr, n int, g games.Game, s
 	if v.challenge == "" || v.game.Name != g.Name {
 		v.challenge = t.challenge(k, g, now)
 	}
-	if said.text != "" {
+	if len(said.text) > 0 {
 		v.said = said
 	}
 	v.game, v.via, v.expires = g, via, now.Add(pendingLife)

@@ -125,13 +125,13 @@ func (s *Server) verified(v *pending, now time.Time) error {
 // challenged on a keepalive there is no other, else its reports were taken.
 func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	old, listed := s.own(v.key)
-	if listed && old.Game == v.game.Name && (v.said.text == "" || !old.Restored) {
+	if listed && old.Game == v.game.Name && (len(v.said.text) == 0 || !old.Restored) {
 		// The record is as new as the packet, or newer.
 		srv := *old
 		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.via, 0
 		return srv, nil
 	}
-	if v.said.text == "" {
+	if len(v.said.text) == 0 {
 		return master.Server{}, master.ErrNotListed
 	}
 	srv := master.Server{
@@ -150,7 +150,7 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	if s.opt.Locate != nil {
 		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
 	}
-	s.source.Into(&srv, s.source.KeptText(v.said.text))
+	s.source.Into(&srv, s.source.Text(v.said.text))
 	return srv, nil
 }
 

@@ -50,7 +50,8 @@ func setsCollector(env []string) bool {
 // Go returns memory to the system slowly, and keeps what a burst took until then. The
 // daemon returns it once it is quiet.
 const (
-	trimLook = 10 * time.Second // between two looks at the memory
+	trimLook = time.Second      // between two looks at the memory
+	trimRest = 10 * time.Second // after it was returned, which takes a collection of garbage
 	trimFree = 16 << 20         // least number of free bytes that is returned
 	trimPart = 8                // free memory is more than this part of what is in use
 )
@@ -84,6 +85,7 @@ func (m memory) idles(before memory) bool {
 func trim(ctx context.Context, read func() memory, give func()) {
 	tick := time.NewTicker(trimLook)
 	defer tick.Stop()
+	var given time.Time
 	for before := read(); ; {
 		select {
 		case <-ctx.Done():
@@ -91,8 +93,9 @@ func trim(ctx context.Context, read func() memory, give func()) {
 		case <-tick.C:
 		}
 		now := read()
-		if now.idles(before) {
+		if now.idles(before) && time.Since(given) >= trimRest {
 			give()
+			given = time.Now()
 			now = read() // the collection that this took is not counted
 		}
 		before = now

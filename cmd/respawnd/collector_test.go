@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,23 @@ func TestTrim(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Memory that is free again soon after it was returned stays for a while: what needs it
+// will probably come again.
+func TestTrimRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		begin := time.Now()
+		var given []time.Duration
+		go trim(ctx, func() memory { return memory{1, 90 << 20, 100 << 20} }, func() { given = append(given, time.Since(begin)) })
+		time.Sleep(trimLook + 2*trimRest + 1)
+		cancel()
+		synctest.Wait()
+		if want := []time.Duration{trimLook, trimLook + trimRest, trimLook + 2*trimRest}; !slices.Equal(given, want) {
+			t.Errorf("memory was returned at %v, want %v", given, want)
+		}
+	})
 }
 
 func TestReadMemory(t *testing.T) {

@@ -105,8 +105,12 @@ func appendRemoved(b []byte, source netip.AddrPort) []byte {
 // appendServer appends the item of a server.
 func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy bool) []byte {
 	start := len(b)
-	text, unread := s.Unread()
-	unread = unread && lazy && len(text) <= maxText
+	var text []byte
+	unread := false
+	if lazy {
+		text, unread = s.AppendUnread(nil)
+		unread = unread && len(text) <= maxText
+	}
 	var flags byte
 	if s.NATNeg {
 		flags |= flagNATNeg
@@ -294,7 +298,7 @@ func (d *decoder) item(b []byte, node string, now time.Time) (it item, err error
 		if source == nil || len(r.b) > maxText {
 			return it, errMalformed
 		}
-		source.Into(s, source.KeptText(string(r.b)))
+		source.Into(s, source.Text(r.b))
 		return it, nil
 	}
 	return it, d.content(&r, s)

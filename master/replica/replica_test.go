@@ -21,9 +21,9 @@ const restoreFor = 90 * time.Second
 // textDecoder reads reports of the form name=value;name=value.
 type textDecoder struct{ registry *master.Registry }
 
-func (d textDecoder) Decode(text string, _ master.Shape, into *master.Report) {
+func (d textDecoder) Decode(text []byte, _ master.Shape, into *master.Report) {
 	var names, values []string
-	for pair := range strings.SplitSeq(text, ";") {
+	for pair := range strings.SplitSeq(string(text), ";") {
 		name, value, _ := strings.Cut(pair, "=")
 		names, values = append(names, name), append(values, value)
 	}

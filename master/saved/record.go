@@ -16,9 +16,11 @@ func (l *List) pack(h master.Record) storage.Server {
 		Public: h.Public, Local: h.Local, NATNeg: h.NATNeg, Reached: reachedWord(h.Findings.Reached),
 		Country: h.Country, Region: h.Region, First: h.First, Seen: h.LastSeen,
 	}
-	if text, ok := h.Unread(); ok && l.Sources[h.Origin] != nil {
-		s.Report = []byte(text)
-		return s
+	if l.Sources[h.Origin] != nil {
+		if text, ok := h.AppendUnread(nil); ok {
+			s.Report = text
+			return s
+		}
 	}
 	s.Rules, s.Players, s.Teams = packRules(h.Rules), packTable(h.Players), packTable(h.Teams)
 	return s
@@ -50,7 +52,7 @@ func (l *List) unpack(rec storage.Server) (s master.Server, ok bool) {
 		if from == nil {
 			return s, false
 		}
-		from.Into(&s, from.KeptText(string(rec.Report)))
+		from.Into(&s, from.Text(rec.Report))
 		return s, true
 	}
 	var report master.Report

@@ -35,7 +35,7 @@ func unread(list []*master.Server) bool {
 	const looks = 16
 	n := 0
 	for i := range looks {
-		if _, ok := list[i*len(list)/looks].Unread(); ok {
+		if list[i*len(list)/looks].IsUnread() {
 			n++
 		}
 	}

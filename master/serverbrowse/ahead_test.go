@@ -16,9 +16,9 @@ type countingDecoder struct {
 	calls atomic.Int64
 }
 
-func (d *countingDecoder) Decode(text string, _ master.Shape, into *master.Report) {
+func (d *countingDecoder) Decode(text []byte, _ master.Shape, into *master.Report) {
 	d.calls.Add(1)
-	into.Rule([]byte(text))
+	into.Rule(text)
 	into.SetRules(d.reg.Names([]string{"hostname"}))
 }
 
@@ -30,7 +30,7 @@ func TestReadAhead(t *testing.T) {
 		for i := range n {
 			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 1, byte(i >> 8), byte(i)}), 6500)
 			s := master.Server{Key: master.Key{Source: a}, Game: "gmtest", Public: a}
-			src.Into(&s, src.KeptText(fmt.Sprint("server ", i)))
+			src.Into(&s, src.Text([]byte(fmt.Sprint("server ", i))))
 			if err := reg.Put(s); err != nil {
 				t.Fatal(err)
 			}
