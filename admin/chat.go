@@ -17,7 +17,7 @@ var (
 
 	getChatRooms   = newGetter("chat/rooms", "chat rooms that have members", operator.Operator.ChatRooms)
 	getChatMembers = newEndpoint("GET", "chat/members", "members of a chat room: ?channel=", channelParam, operator.Operator.ChatWho)
-	getChatLines   = newEndpoint("GET", "chat/lines", "what was last said in a chat room, as many lines as peerchat.history: ?channel=", channelParam, operator.Operator.ChatSaid)
+	getChatLines   = newEndpoint("GET", "chat/lines", "the last lines of a chat room, as many as peerchat.history: ?channel=", channelParam, operator.Operator.ChatSaid)
 	chatKick       = newEndpoint("POST", "chat/kick", "remove players from a chat room, or disconnect them: nick, profile or prefix, channel, reason", jsonBody,
 		func(op operator.Operator, ctx context.Context, k kickBody) (removed, error) {
 			n, err := op.ChatKick(ctx, k.ChatTarget, k.Reason)

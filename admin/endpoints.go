@@ -49,7 +49,7 @@ var (
 		func(op operator.Operator, ctx context.Context, list gameList) (stored, error) {
 			return stored{len(list)}, op.PutGames(ctx, list)
 		})
-	importGames = newEndpoint("POST", "games/import", "store what a list of games adds, in a format that `game import` reads: ?name= (of the file)",
+	importGames = newEndpoint("POST", "games/import", "store the additions of a list of games, in a format that `game import` reads: ?name= (of the file)",
 		func(p *params, l *importedList) { l.params(p) },
 		func(op operator.Operator, ctx context.Context, l importedList) (operator.GameImport, error) {
 			return l.store(ctx, op)
@@ -74,7 +74,7 @@ var (
 // Servers, verdicts, sessions and the audit log.
 var (
 	getServers  = newEndpoint("GET", "servers", "servers of the list and those kept out of it: ?game=", gameParam, operator.Operator.Servers)
-	getVerdicts = newEndpoint("GET", "verdicts", "what was last decided about addresses: ?addr=", addrParam, operator.Operator.Verdicts)
+	getVerdicts = newEndpoint("GET", "verdicts", "the last decisions about addresses: ?addr=", addrParam, operator.Operator.Verdicts)
 	getMasters  = newGetter("federation", "the other masters that are read, and their states", operator.Operator.Masters)
 	getMeetings = newGetter("meetings", "how players who negotiated reached each other, by kinds of routers", operator.Operator.Meetings)
 	getRelayed  = newGetter("relay", "the pairs of players that are relayed", operator.Operator.Relayed)
@@ -91,13 +91,13 @@ var (
 			return removed{n}, err
 		})
 	getMessages = newGetter("messages", "how many messages wait for players", operator.Operator.Waiting)
-	getAudit    = newEndpoint("GET", "audit", "what operators changed, newest first: ?before=, ?limit=", auditQuery, operator.Operator.AuditLog)
+	getAudit    = newEndpoint("GET", "audit", "changes by operators, newest first: ?before=, ?limit=", auditQuery, operator.Operator.AuditLog)
 
 	getKept      = newGetter("servers/kept", "servers that were added or hidden, here or in the configuration", operator.Operator.KeptServers)
 	addServer    = newEndpoint("PUT", "servers/added", "have a server asked and listed: address, protocol, game, by", jsonBody, answering(done{1}, operator.Operator.AddServer))
 	removeServer = newEndpoint("DELETE", "servers/added", "forget an added server and take it off the list: ?address=",
 		func(p *params, address *string) { p.text("address", address) }, operator.Operator.RemoveServer)
-	hideServer   = newEndpoint("PUT", "servers/hidden", "keep a server out of what the list shows: address, reason, by", jsonBody, answering(done{1}, operator.Operator.HideServer))
+	hideServer   = newEndpoint("PUT", "servers/hidden", "hide a server: address, reason, by", jsonBody, answering(done{1}, operator.Operator.HideServer))
 	unhideServer = newEndpoint("DELETE", "servers/hidden", "show a hidden server again: ?address=", addressParam, answering(removed{1}, operator.Operator.UnhideServer))
 )
 

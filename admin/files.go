@@ -15,7 +15,7 @@ import (
 // Files of players.
 var (
 	getFiles   = newEndpoint("GET", "files", "files that players uploaded, at most 1000: ?game=, ?after=", fileQuery, operator.Operator.ListFiles)
-	getFile    = newEndpoint("GET", "files/{id}", "what is known about one file", idParam, operator.Operator.File)
+	getFile    = newEndpoint("GET", "files/{id}", "the details of one file", idParam, operator.Operator.File)
 	deleteFile = newEndpoint("DELETE", "files/{id}", "delete a file and its content", idParam, answering(removed{1}, operator.Operator.DeleteFile))
 )
 

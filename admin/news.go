@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// What games show at their start.
+// Messages that games show at their start.
 var (
 	getMotds    = newGetter("motd", "messages of the day of games", operator.Operator.Motds)
 	setMotd     = newEndpoint("PUT", "motd", "set the message of the day of a game at once: game, text, by", jsonBody, answering(done{1}, operator.Operator.SetMotd))

@@ -17,7 +17,7 @@ import (
 // maxBlocksShown is how many blocks of a profile its page has.
 const maxBlocksShown = 200
 
-// playerStats returns what is stored for the profiles of an account, those without
+// playerStats returns the stored data of the profiles of an account, those without
 // anything left out.
 func (s *Server) playerStats(ctx context.Context, a *accounts.Account) (list []operator.PlayerStats, err error) {
 	for _, p := range a.Profiles {

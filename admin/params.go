@@ -130,7 +130,7 @@ func secretBody[T any](p *params, v *T) {
 		return
 	}
 	if jsonBody(p, v); p.err != nil {
-		p.err = fmt.Errorf("%w: the body is not what it must be", operator.ErrBadRequest)
+		p.err = fmt.Errorf("%w: the body is not valid", operator.ErrBadRequest)
 	}
 }
 
@@ -171,7 +171,7 @@ func (l *importedList) params(p *params) {
 	}
 }
 
-// store stores what the list adds to the catalogue.
+// store stores the additions of the list to the catalogue.
 func (l *importedList) store(ctx context.Context, op operator.Operator) (operator.GameImport, error) {
 	list, report, err := games.Import(bytes.NewReader(l.data), l.name)
 	if err != nil {

@@ -27,7 +27,7 @@ var errNoSuchPath = errors.New("no such path")
 // routes returns the API, in the order in which it lists itself.
 func (s *Server) routes() []Route {
 	return []Route{
-		{"GET", "/api/v1/routes", "all routes with what they do: this list", s.getRoutes},
+		{"GET", "/api/v1/routes", "all routes with a description: this list", s.getRoutes},
 		getStatus.on(s),
 		getBans.on(s), getFileBans.on(s), addBan.on(s), removeBans.on(s),
 		getGames.on(s), putGames.on(s), importGames.on(s), getGame.on(s), deleteGame.on(s), setMaintenance.on(s),

@@ -209,8 +209,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, now time.Tim
 	return notDropped
 }
 
-// noted are the verdicts as the log of verdicts has them. What is only asked is not
-// noted.
+// noted are the verdicts as the log of verdicts has them. Queries without an effect are not noted.
 var noted = [...]verdicts.Verdict{
 	verdictAccepted: verdicts.KeyAccepted, verdictUnknown: verdicts.KeyUnknown, verdictWrong: verdicts.KeyWrong,
 	verdictInUse: verdicts.KeyInUse, verdictBanned: verdicts.KeyBanned,

@@ -15,7 +15,7 @@ const (
 	askTime = 2 * time.Second
 	// repeatTime is how long a refusal is remembered, for a request that comes again.
 	repeatTime = 10 * time.Second
-	// maxCredit bounds what a server can save up, in bytes.
+	// maxCredit bounds the credit of a server, in bytes.
 	maxCredit = 64 << 10
 )
 

@@ -16,7 +16,7 @@ import (
 // name is that of the service.
 const name = "codmaster"
 
-// keys answers what Call of Duty asks beside lists.
+// keys answers the requests of Call of Duty other than lists.
 type keys struct {
 	banned                           netserve.AddrSet // players that may not join
 	question, denied, player, update prometheus.Counter

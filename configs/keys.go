@@ -249,7 +249,7 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 	}
 }
 
-// erase hides the type of what a function returns.
+// erase hides the type of a function's result.
 func erase[T any](parse func(string) (T, error)) func(string) (any, error) {
 	return func(text string) (any, error) { return parse(text) }
 }

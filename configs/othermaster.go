@@ -56,7 +56,7 @@ const (
 	masterExamples = "such as q3 dpmaster.example.org:27950 game=Xonotic protocol=3"
 )
 
-// masterForm is what an entry of a protocol may hold.
+// masterForm describes the fields that an entry of a protocol may have.
 type masterForm struct {
 	protocol string
 	port     string // usual one; empty: the address is a URL

@@ -8,7 +8,7 @@
 // names. Questions from other addresses, and those over the rate of an address,
 // are dropped without an answer.
 //
-// # What is answered
+// # Answers
 //
 //	name of a game's service, A       one address, for 60 seconds
 //	                , anything else   no error and no record: there is no other address

@@ -200,7 +200,7 @@ func empty(m *dns.Msg, kind uint16) *dns.Msg {
 	return a
 }
 
-func TestAnswersThatCannotBeRepeatedAreRefused(t *testing.T) {
+func TestUnrepeatableAnswers(t *testing.T) {
 	q := question{name: "example.org.", kind: dns.TypeTXT}
 	for _, kind := range []uint16{dns.TypeTKEY, dns.TypeMX, dns.TypeSOA} {
 		m := empty(about("example.org", dns.TypeTXT), kind)

@@ -17,7 +17,7 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	in := metric.With(reg)
-	answers := in.Counters("respawnd_dns_answers_total", "Answers without an upstream: for names of services, refused, failed, to what was no question.", "result")
+	answers := in.Counters("respawnd_dns_answers_total", "Answers without an upstream: for names of services, refused, failed, to messages that are not questions.", "result")
 	forwards := in.Counters("respawnd_dns_forwards_total", "Questions for upstreams: sent on, waiting for one under way, too many; answered, answered with private addresses that were taken out, given up.", "event")
 	return &metrics{
 		own:       answers.WithLabelValues("own"),

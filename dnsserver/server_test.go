@@ -75,7 +75,7 @@ func TestAddressesAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnsweredWithoutARecord(t *testing.T) {
+func TestAnswersWithoutARecord(t *testing.T) {
 	asked := func(name string, kind, class uint16, change func(*dns.Msg)) *dns.Msg {
 		m := about(name, kind)
 		m.Question[0].Qclass = class
@@ -133,7 +133,7 @@ func TestNameIsRepeatedAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoQuestionIsNotAnswered(t *testing.T) {
+func TestNonQuestionsAreNotAnswered(t *testing.T) {
 	f := newServer(t, nil)
 	answer := pack(t, says(t, about("gamespy.com", dns.TypeA), "192.0.2.1"))
 	for name, b := range map[string][]byte{"nothing": {}, "less than a header": make([]byte, 11), "an answer": answer} {

@@ -53,6 +53,6 @@ func portHolders(goos string) string {
 		return "On macOS that is mostly Internet Sharing (mDNSResponder), or dnsmasq; switch it off."
 	default:
 		return "On Linux that is mostly systemd-resolved (DNSStubListener=no in /etc/systemd/resolved.conf frees it), dnsmasq, " +
-			"libvirt or bind; `ss -lunp sport = :53` tells."
+			"libvirt or bind; `ss -lunp sport = :53` shows it."
 	}
 }

@@ -37,7 +37,7 @@ type systemError string
 
 func (s systemError) Error() string { return string(s) }
 
-func TestOpenErrorsSayWhatToDo(t *testing.T) {
+func TestOpenErrorsNameTheRemedy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err    error
 		listen string

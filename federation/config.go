@@ -40,13 +40,13 @@ type Config struct {
 	Every time.Duration `key:"every" default:"5m" range:"30s to 24h" live:"true"`
 	// Entries that are read of the list of one master, {range}.
 	MaxPerMaster int `key:"max_per_master" default:"20000" range:"1 to 200000" live:"true"`
-	// A server leaves the list when no master has told of it for this long, {range},
+	// A server leaves the list when no master has listed it for this long, {range},
 	// and not before two readings.
 	Expire time.Duration `key:"expire" default:"15m" range:"1m to 168h" live:"true"`
 }
 
-// Mistakes returns the mistakes of a list of masters as a whole: too many, and those that
-// cannot be told apart.
+// Mistakes returns the mistakes of a list of masters as a whole: too many, and those that cannot be
+// distinguished.
 func Mistakes(list []configs.OtherMaster) (all []configs.KeyError) {
 	const key = "federation.masters"
 	if len(list) > MaxMasters {

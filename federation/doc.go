@@ -11,12 +11,12 @@
 // banned ones, private ones unless the master is named lan, and servers that report here
 // themselves. The prober of package probe queries the others by their own protocol,
 // within its limits, and lists those that answer, under origin federated and with the
-// name of the master. Several masters may tell of a server: it is known from the first
+// name of the master. Several masters may name a server: it is known from the first
 // of them in the configuration.
 //
-// A server leaves the list when it does not answer three times, or when no master has
-// told of it for Config.Expire. One that does not answer is queried again later, each
-// time after twice as long, up to an hour.
+// A server leaves the list when it does not answer three times, or when no master has named it for
+// Config.Expire. One that does not answer is queried again later, each time after twice as long, up
+// to an hour.
 //
 // Whatever is reported here has precedence: see master.Registry.Put.
 //
@@ -30,7 +30,7 @@
 // The servers of a verified peer are listed with the rules and players that it reports,
 // without a query of our own, and marked as vouched.
 //
-// In the other protocols a list does not tell where its servers come from. Two daemons
+// Lists of the other protocols do not contain the origin of their servers. Two daemons
 // that read each other in them keep a server listed for as long as it answers.
 //
 // # In a cluster

@@ -20,12 +20,12 @@ type metrics struct {
 	success  *prometheus.GaugeVec   // by master: time of the last success
 }
 
-// newMetrics makes the counters. told returns the number of candidates by master.
+// newMetrics makes the counters. told returns the number of servers that each master names.
 func newMetrics(reg prometheus.Registerer, told func() map[string]int) *metrics {
 	in := metric.With(reg)
 	if reg != nil {
 		reg.MustRegister(&toldCollector{told, prometheus.NewDesc(
-			"respawnd_federation_servers", "Servers that another master tells of, by master, without the refused ones.", []string{"master"}, nil,
+			"respawnd_federation_servers", "Servers that another master lists, by master, without the refused ones.", []string{"master"}, nil,
 		)})
 	}
 	return &metrics{

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/web/api"
 )
 
-// Bounds of what a peer reports of a server.
+// Bounds of a peer's report of a server.
 const (
 	maxRules   = 200
 	maxColumns = 24
@@ -96,7 +96,7 @@ func (p *peer) read(ctx context.Context, s *source, most int) (string, error) {
 	return resultRead, err
 }
 
-// follow takes over changes as they happen. What is missed, between the list and the
+// follow takes over changes as they happen. Changes missed between the list and the
 // stream or because it broke, comes with the next reading.
 func (p *peer) follow(ctx context.Context, s *source) {
 	if !p.follows {
@@ -145,7 +145,7 @@ func (p *peer) found(r *api.Remote) (f found, refused string) {
 	return f, ""
 }
 
-// reportOf returns what a peer reports of a server, within bounds.
+// reportOf returns a peer's report of a server, within bounds.
 func reportOf(r *api.Remote) *report {
 	out := &report{players: grid(r.Players), teams: grid(r.Teams)}
 	for _, name := range slices.Sorted(maps.Keys(r.Rules)) {

@@ -18,7 +18,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// sweepEvery is how often servers that are no longer told of are searched for.
+// sweepEvery is the interval at which servers that no master names are removed.
 const sweepEvery = 30 * time.Second
 
 // Describe implements service.Service. The service is always opened, so that a reload can
@@ -90,7 +90,7 @@ func isOwnTCP(opened []service.Opened, a netip.AddrPort) bool {
 	})
 }
 
-// count is what the service works on, in words.
+// count describes the objects of the service in words.
 type count struct{ server *server }
 
 // String implements fmt.Stringer.
@@ -202,7 +202,7 @@ func (s *server) all() []*source {
 	return slices.Clone(s.sources)
 }
 
-// told returns the number of candidates by master.
+// told returns the number of servers that each master names.
 func (s *server) told() map[string]int {
 	out := make(map[string]int)
 	for _, src := range s.all() {

@@ -81,7 +81,7 @@ func (s *source) run(ctx context.Context) {
 	}
 }
 
-// end removes what the master told.
+// end removes the servers that the master named.
 func (s *source) end() {
 	s.ended.Store(true)
 	s.fetch.close()
@@ -129,7 +129,7 @@ func (s *source) begin() {
 	}
 }
 
-// tell takes an entry of the list.
+// tell handles an entry of the list.
 func (s *source) tell(f found) {
 	s.mu.Lock()
 	seen := s.seen

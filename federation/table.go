@@ -55,24 +55,24 @@ type found struct {
 	addr   netip.AddrPort
 	query  string  // protocol in which it is queried
 	game   string  // under which it is listed; empty: the one that it names
-	report *report // what a verified peer reports of it; nil: it is queried
+	report *report // report of a verified peer; nil: it is queried
 }
 
-// report is what a verified peer tells of a server.
+// report is a verified peer's report of a server.
 type report struct {
 	names, values  []string
 	players, teams master.Grid
 	partial        bool // players and teams are not known
 }
 
-// teller is a master that tells of a server.
+// teller is a master that names a server.
 type teller struct {
 	source *source
 	found
 	last time.Time
 }
 
-// candidate is a server that masters tell of.
+// candidate is a server that masters name.
 type candidate struct {
 	tellers []teller // in the order of the configuration; never empty
 	// use is the index of the one whose protocol the server is queried in: the first,
@@ -85,7 +85,7 @@ type candidate struct {
 	again   time.Time
 }
 
-// env is what a table works with.
+// env holds the dependencies of a table.
 type env struct {
 	list      *master.Registry
 	games     *games.Catalog
@@ -107,7 +107,7 @@ type asker interface {
 	Unwatch(netip.AddrPort, master.Origin)
 }
 
-// table holds the servers that masters tell of. Its lock is held while the prober and the
+// table holds the servers that masters name. Its lock is held while the prober and the
 // list are called, never the other way around.
 type table struct {
 	env
@@ -158,7 +158,7 @@ func isPrivate(a netip.Addr) bool {
 	return master.IsPrivate(a) || shared.Contains(a)
 }
 
-// tell records that a master tells of a server, and has it queried if it is new. It
+// tell records that a master names a server, and has it queried if it is new. It
 // returns the reason for which the entry is refused.
 func (t *table) tell(src *source, f found, now time.Time) (refused string) {
 	if refused = t.refuses(src, &f); refused != "" {
@@ -250,7 +250,7 @@ func (t *table) unwatch(a netip.AddrPort, c *candidate) {
 	}
 }
 
-// lose records that a master no longer tells of a server.
+// lose records that a master no longer names a server.
 func (t *table) lose(src *source, a netip.AddrPort, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -281,7 +281,7 @@ func (t *table) drop(a netip.AddrPort, c *candidate, now time.Time, gone func(*t
 	}
 }
 
-// renew records that a master still tells of all servers that it told of since a time.
+// renew records that a master still names all servers that it has named since a time.
 func (t *table) renew(src *source, since, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -296,8 +296,8 @@ func (t *table) renew(src *source, since, now time.Time) {
 	}
 }
 
-// sweep drops what was not told for a time, and everything of sources that ended. What is
-// no longer a candidate, because it reports here or is banned now, is dropped too.
+// sweep drops servers that no master has named for a time, and those of sources that ended. A
+// server that is no longer a candidate, because it reports here or is banned now, is dropped too.
 func (t *table) sweep(now time.Time, expire time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -48,7 +48,7 @@ func (t *table) vouch(a netip.AddrPort, c *candidate, now time.Time) {
 // before.
 const vouchedLifetime = 7*24*time.Hour + time.Hour
 
-// unvouch removes what vouch listed. mu is held.
+// unvouch removes the servers that vouch listed. mu is held.
 func (t *table) unvouch(a netip.AddrPort, c *candidate) {
 	if c.vouched {
 		t.list.Remove(vouchedKey(a))

@@ -123,7 +123,7 @@ func (c *Client) Accept(ctx context.Context, profile string) error {
 
 // Kinds of messages between buddies.
 const (
-	MessageText     = "1" // what the player wrote
+	MessageText     = "1" // text of the player
 	MessageRequest  = "2" // asks to become a buddy
 	MessageAccepted = "4" // answers a request
 )

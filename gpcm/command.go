@@ -46,7 +46,7 @@ type command struct {
 	run func(*session, context.Context, *request) error
 }
 
-// What commands cost others.
+// Costs of commands for other players.
 const (
 	paceMessage = 1
 	paceStatus  = 20
@@ -133,7 +133,7 @@ func (x *session) handle(ctx context.Context, body []byte) error {
 	}
 	x.server.metrics.commands.WithLabelValues(c.name).Inc()
 	if c.name != messageCommand {
-		x.settleDispatched() // what a player does stays in order
+		x.settleDispatched() // commands of a player stay in order
 	}
 	if err := x.allow(ctx, c, r); err != nil {
 		return x.answer(c, r, err)
@@ -226,7 +226,7 @@ func (x *session) answer(c *command, r *request, err error) error {
 	return x.reply(r, x.told(c, err))
 }
 
-// told returns the refusal that is sent to the client for an error.
+// told returns the refusal that the client is sent for an error.
 func (x *session) told(c *command, err error) *refusal {
 	if why, ok := errors.AsType[*refusal](err); ok {
 		return why

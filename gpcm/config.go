@@ -33,7 +33,7 @@ type Config struct {
 	// Accounts and profiles that one address may create per minute, {range}. 0: no
 	// bound.
 	Registrations int `key:"registrations" default:"60" range:"0 to 1000000" live:"true"`
-	// What a second login of the same player ends: {words}. profile: the session
+	// Sessions that a second login of the same player ends: {words}. profile: the session
 	// of that profile, user: those of all profiles of the account, allow: none.
 	// This and the next three can be set for single games in their policy
 	// (games.file).
@@ -41,7 +41,7 @@ type Config struct {
 	// Two players who asked each other become buddies without an answer, true or
 	// false. Games with friend codes need it.
 	AutoAccept bool `key:"auto_accept" default:"false" live:"true"`
-	// Who removes a buddy disappears from that buddy's list too, true or false.
+	// Removing a buddy also removes the player from that buddy's list, true or false.
 	SymmetricDelete bool `key:"symmetric_delete" default:"false" live:"true"`
 	// Reports the user id as 0 at login, true or false. Some games of handhelds
 	// want that.

@@ -22,8 +22,8 @@ type dispatched struct {
 	done chan struct{}     // closed when the last one is settled
 }
 
-// dispatch sends a message on its way to another node, and reports whether it did. What
-// comes of it is handled after those before it.
+// dispatch sends a message on its way to another node, and reports whether it did. Its result is handled
+// after the results before it.
 func (x *session) dispatch(ctx context.Context, r *request, to storage.ProfileID, m presence.Message) bool {
 	d := &x.dispatched
 	select {

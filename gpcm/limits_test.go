@@ -240,9 +240,9 @@ func TestTicketIsRenewed(t *testing.T) {
 	})
 }
 
-// TestSlowReaderDelaysNobody has a player who reads nothing any more, whose
+// TestSlowReader has a player who reads nothing any more, whose
 // connection takes nothing any more, and others who go on.
-func TestSlowReaderDelaysNobody(t *testing.T) {
+func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, func(o *Options) { o.KeepAlive = time.Hour })
 		ann, ben := f.pair()

@@ -13,8 +13,8 @@ import (
 // mailboxPause is how long after a failure the mailbox of a client is read again.
 const mailboxPause = 2 * time.Second
 
-// unread is a mailbox that could not be read because the database is away. What is newer
-// than its messages waits behind them, within the bounds of a flight.
+// unread is a mailbox that could not be read because the database is away. Newer messages wait
+// behind its own, within the bounds of a flight.
 type unread struct {
 	again  *time.Timer // nil: there is nothing to read
 	from   time.Time   // when it may be read

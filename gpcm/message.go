@@ -61,7 +61,7 @@ func (x *session) message(ctx context.Context, r *request) error {
 	return x.store(ctx, to, m, false)
 }
 
-// passed handles what came of a message to a signed-in player. It is called in the order
+// passed handles the result of a message to a signed-in player. It is called in the order
 // of the messages.
 func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.Message, delivered bool, err error) error {
 	switch {

@@ -16,7 +16,7 @@ const (
 	messageRefused = "refused"
 	messageBlocked = "blocked"
 
-	// What was sent and did not arrive.
+	// Messages that were sent and did not arrive.
 	messageReturned = "returned" // it waits now
 	messageLost     = "lost"
 )

@@ -231,7 +231,7 @@ func (o *outbox) take(slack []item) (items []item, last []byte, more bool) {
 	return items, last, true
 }
 
-// close ends the queue. What waits is still written, and last after it.
+// close ends the queue. Waiting data is still written, and last after it.
 func (o *outbox) close(last []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

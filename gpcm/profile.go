@@ -249,7 +249,7 @@ func (x *session) newProfile(ctx context.Context, r *request) error {
 	return nil
 }
 
-// delProfile is the command of that name. Who watches the profile sees it go.
+// delProfile is the command of that name. Sessions that watch the profile see it go.
 func (x *session) delProfile(ctx context.Context, r *request) error {
 	watchers, err := collect(x.server.opt.Store.Watchers(ctx, x.profile))
 	if err != nil {

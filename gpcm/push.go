@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// What a client understands, in its sdkrevision.
+// Features of a client, in its sdkrevision.
 const (
 	knowsAuthorized = 1
 	knowsRevoked    = 2

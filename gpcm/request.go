@@ -53,8 +53,7 @@ func cutTail(body []byte, key string) (head, tail []byte) {
 	}
 }
 
-// commandName appends the name of a message to dst, in lower case. What is too
-// long for a name is cut.
+// commandName appends the name of a message to dst, in lower case. Longer names are cut.
 func commandName(dst, body []byte) []byte {
 	_, body, _ = bytes.Cut(body, []byte{'\\'})
 	body = bytes.TrimLeft(body, "\\\r\n")

@@ -412,7 +412,7 @@ func (f *farewell) Error() string { return f.refusal.Error() }
 // Unwrap returns the counted error.
 func (f *farewell) Unwrap() error { return f.why }
 
-// linger reads what the client still sends until it pauses or has closed its
+// linger discards further input of the client until it pauses or has closed its
 // side. It reports whether the connection is in order.
 func (x *session) linger() bool {
 	err := x.conn.Linger(lingerPause, lingerTime, lingerBytes)

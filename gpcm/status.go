@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/presence"
 )
 
-// What a player does not want to be bothered with.
+// Kinds of events that a player can suppress.
 const (
 	quietMessages = 1
 	quietUTMs     = 2
@@ -79,7 +79,7 @@ func (x *session) change(ctx context.Context, next presence.Status) error {
 	return err
 }
 
-// setQuiet is the command quiet. What was held back comes when it is cleared.
+// setQuiet is the command quiet. Suppressed events are delivered when it is cleared.
 func (x *session) setQuiet(ctx context.Context, r *request) error {
 	flags, ok := r.bits("quiet")
 	if !ok {

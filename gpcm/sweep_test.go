@@ -11,7 +11,7 @@ import (
 
 // What waits for a player is still there when the clock, which was wrong, is set
 // right; when it has really waited for too long it goes.
-func TestWhatWaitsSurvivesClockJumps(t *testing.T) {
+func TestMailboxAcrossClockJumps(t *testing.T) {
 	f := start(t, nil)
 	from, to := f.register("Sender"), f.register("Reader")
 	began := time.Now()

@@ -86,8 +86,8 @@ func (x *session) breakSilence() {
 	x.out.push(item{line: appendFinal(appendPair(nil, "ka", ""))})
 }
 
-// send writes items, and last after them. What an error kept from being written
-// is in unsent or in the flight then.
+// send writes items, and last after them. After an error, unwritten data is in unsent or in the
+// flight.
 func (x *session) send(ctx context.Context, items []item, last []byte) error {
 	p := page{session: x, now: time.Now(), buf: x.server.buffers.get()}
 	defer func() { x.server.buffers.put(p.buf) }()

@@ -30,7 +30,7 @@ type Config struct {
 	ValidPerNet int `key:"valid_per_net" default:"1000" range:"0 to 1000000" live:"true"`
 	// Accounts that one address may create per minute, {range}. 0: no bound.
 	Registrations int `key:"registrations" default:"60" range:"0 to 1000000" live:"true"`
-	// Tells less, true or false. true: whether an e-mail address has an account
+	// Reveals less, true or false. true: whether an e-mail address has an account
 	// cannot be found out, and its nicks are returned only for its password.
 	Private bool `key:"private" default:"false" live:"true"`
 }

@@ -20,7 +20,7 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_gpsp_requests_total", Help: "Requests by command, and what came of them.",
+		Name: "respawnd_gpsp_requests_total", Help: "Requests by command and result.",
 	}, []string{"command", "result"})}
 	for _, c := range commands() {
 		m.requests.WithLabelValues(c.name, resultAnswered)

@@ -147,7 +147,7 @@ func TestListsOfBuddiesAreBounded(t *testing.T) {
 	}
 }
 
-func TestBrokenStoreIsToldAndLogged(t *testing.T) {
+func TestBrokenStoreIsLogged(t *testing.T) {
 	broken := errors.New("the disk is on fire")
 	log := new(nettest.Log)
 	f := start(t, func(o *Options) {

@@ -95,7 +95,7 @@ func (k *link) run(ctx context.Context) error {
 	}
 }
 
-// settle gives the connection what it may have after a request: longer messages for a
+// settle sets the limits of the connection after a request: longer messages for a
 // game that has proved itself, and protection for a player's.
 func (k *link) settle() {
 	if k.key == 0 {
@@ -245,7 +245,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// finish sends the client what is left and the reason for the end.
+// finish sends the client the remaining output and the reason for the end.
 func (k *link) finish(err error) {
 	k.server.opt.Log.Debug().Stringer("peer", k.peer).Str("game", clean.UTF8(k.game)).Err(err).Msg("connection ended")
 	text := ""

@@ -124,7 +124,7 @@ func (x *session) getData(ctx context.Context, r *request) {
 	}
 }
 
-// missing returns what the game gets for keys that a player does not have.
+// missing returns the value that the game gets for keys that a player does not have.
 func (x *session) missing() string {
 	if g, _ := x.server.opt.Games.Lookup(x.game); g.Policy.ZeroStats == games.On {
 		return "0"

@@ -11,8 +11,8 @@ import (
 // Sizes of the memory of an inbox, in bytes.
 const (
 	firstInbox = 512
-	// keepInbox is the memory that an inbox may keep when it is empty. Beyond it,
-	// memory is taken from what all connections share.
+	// keepInbox is the memory that an inbox may keep when it is empty. Beyond it, memory is taken
+	// from the share of all connections.
 	keepInbox = 4 << 10
 )
 

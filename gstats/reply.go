@@ -84,7 +84,7 @@ func appendSet(b []byte, r *request, modified int64) []byte {
 	return seal(appendNumber(b, "mod", modified), start)
 }
 
-// appendOwner appends what clients match answers about data with.
+// appendOwner appends the fields with which clients match answers about data.
 func appendOwner(b []byte, r *request) []byte {
 	b = appendNumber(b, "lid", r.lid.value)
 	return appendNumber(b, "pid", r.pid.value)

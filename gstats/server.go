@@ -26,10 +26,10 @@ import (
 // name is that of the service in the log of verdicts.
 const name = "gstats"
 
-// sharedMemory bounds what all connections hold of long messages, in bytes.
+// sharedMemory bounds the memory of long messages on all connections, in bytes.
 const sharedMemory = 64 << 20
 
-// Book keeps what games store. A change that it returns from is durable.
+// Book keeps the data that games store. A change that it returns from is durable.
 type Book interface {
 	// Get returns a block or storage.ErrNotFound.
 	Get(ctx context.Context, id storage.StatBlockID) (storage.StatBlock, error)

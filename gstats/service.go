@@ -34,7 +34,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	return r, nil
 }
 
-// limits returns what is kept of the data of games.
+// limits returns the limits of the data of games.
 func (c *Config) limits() stats.Limits {
 	return stats.Limits{MaxBlock: c.MaxBlock, MaxPerProfile: int64(c.MaxPerProfile), KeepGames: c.KeepGames, KeepFor: c.KeepFor}
 }

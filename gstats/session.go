@@ -28,7 +28,7 @@ type session struct {
 	conn   uint64         // of reports; not used again
 	host   netip.AddrPort // of the game server; port 0: it is none
 	pch    string         // challenge of players
-	out    []byte         // what has to be sent
+	out    []byte         // output to be sent
 	alone  bool           // out must be sent before anything else is appended
 	paused func(time.Duration)
 
@@ -107,7 +107,7 @@ func (x *session) authenticate(r *request) error {
 // maxShownGame is how much of an unknown name is noted, in bytes.
 const maxShownGame = 64
 
-// end releases what the session holds.
+// end releases the resources of the session.
 func (x *session) end() {
 	for _, p := range x.players {
 		x.forget(p)

@@ -11,7 +11,7 @@
 // it.
 //
 // Browsers get the servers with their protocol, or all for protocol 0, which tools send.
-// Their filters and mods are not looked at: the games filter what servers answer. Lists
+// Their filters and mods are not looked at: the games filter the answers of servers. Lists
 // are under the budgets of package uplink.
 //
 // Players send their key before they join (clAuth, gameAuth). Every key is good: the

@@ -6,7 +6,7 @@ import "time"
 // its key.
 type Config struct {
 	// Searches, true or false. true: everybody on these networks is asked with
-	// broadcasts on the query ports of all known games, and who answers is listed.
+	// broadcasts on the query ports of all known games, and servers that answer are listed.
 	// Servers of Zandronum that announce themselves (UDP 15101) or answer on UDP
 	// 10666 to 10673 are listed as well.
 	Discover bool `key:"discover" default:"false"`

@@ -1,8 +1,8 @@
 // Package mangler is the NAT helper of Command & Conquer: Generals and Zero Hour, on
 // UDP port 4321. It answers each packet with the address and the port from which it
-// came, so that a player learns what the router makes of a port. Games read the names
+// came, so that a player learns how the router maps a port. Games read the names
 // of such helpers in config.txt, see package webservices/gamefiles; with helpers on
-// three addresses or more they find out what kind of router it is, with fewer they
+// three addresses or more they determine the kind of router, with fewer they
 // take it for a simple one.
 //
 // Requests and answers have 20 bytes, see Packet. The answer has as many as the

@@ -12,7 +12,7 @@ const PacketLen = 20
 // Packet is a request or an answer.
 //
 //	offset size
-//	     0    4  checksum of what follows, see sum
+//	     0    4  checksum of the rest, see sum
 //	     4    2  magic: F0 0D
 //	     6    2  ID, as the client likes, in either order of bytes
 //	     8    2  port from which the request came; 44 44 in a request
@@ -32,7 +32,7 @@ type Packet struct {
 	Unused  [2]byte
 }
 
-// Command is what a packet is.
+// Command is the kind of a packet.
 type Command byte
 
 // The commands.

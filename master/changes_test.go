@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestChangesAreToldInOrderWithoutGaps(t *testing.T) {
+func TestChangesInOrderWithoutGaps(t *testing.T) {
 	r := NewRegistry(Limits{})
 	one, two := at("one", source(1), 1), at("two", source(2), 1)
 	one.Origin = FromZandronum
@@ -34,7 +34,7 @@ func TestChangesAreToldInOrderWithoutGaps(t *testing.T) {
 	}
 }
 
-func TestReaderThatWasAwayTooLongIsTold(t *testing.T) {
+func TestReaderAwayTooLong(t *testing.T) {
 	const held = 8
 	r := NewRegistry(Limits{Changes: held})
 	for i := range 3 * held {

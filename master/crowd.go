@@ -247,7 +247,7 @@ func (r *Registry) outweighed(s *Server) *entry {
 
 // yielding returns a federated server that leaves for one that is not, which an
 // address or network would have no room for otherwise; nil: there is none, or none is
-// needed. What others tell takes no room from what is reported here.
+// needed. Servers of other sources take no room from those that report here.
 func (r *Registry) yielding(s *Server) *entry {
 	a := s.Key.Source.Addr()
 	if s.Origin == Federated || r.exempt(a) {

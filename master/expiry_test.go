@@ -161,7 +161,7 @@ func TestServerHeardDuringTheSweepStays(t *testing.T) {
 	}
 }
 
-func TestSweepForgetsNamesThatNobodyUses(t *testing.T) {
+func TestSweepRemovesUnusedNames(t *testing.T) {
 	r := NewRegistry(Limits{})
 	s := withRules(t, r, at("gmtest", source(1), 1), "kept", "1")
 	mustPut(t, r, s)

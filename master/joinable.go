@@ -2,8 +2,8 @@ package master
 
 import "strings"
 
-// Joinable is how a player gets into a server, as pages, JSON and badges say it: the
-// findings about it and what it claims, in one word.
+// Joinable is how a player gets into a server, as pages, JSON and badges say it: the findings about
+// it and its claims, in one word.
 type Joinable uint8
 
 // The ways of joining.
@@ -12,7 +12,7 @@ const (
 	JoinDirect                     // by its address
 	JoinNegotiated                 // by NAT negotiation
 	JoinRelayed                    // through a relay, after NAT negotiation
-	JoinNo                         // not at all, by what is known
+	JoinNo                         // not at all, as known
 
 	Joinables = 5
 )
@@ -32,8 +32,8 @@ func JoinableNames() []string {
 	return append(joinableNames[JoinDirect:Joinables:Joinables], joinableNames[JoinUnknown])
 }
 
-// Joinable returns how players join the server. What happened counts more than what it
-// claims; of a server that has not reported since a restart nothing is known.
+// Joinable returns how players join the server. Observations count more than its claims; of a
+// server that has not reported since a restart nothing is known.
 func (s *Server) Joinable() Joinable {
 	switch {
 	case s.Restored:

@@ -176,7 +176,7 @@ func TestChangeOfGameMovesTheServer(t *testing.T) {
 	}
 }
 
-func TestUpdateKeepsWhatTheRegistryKnows(t *testing.T) {
+func TestUpdateKeepsKnownFields(t *testing.T) {
 	r := NewRegistry(Limits{})
 	s := at("gmtest", addrPort("10.0.0.1:1"), 1)
 	before := mustPut(t, r, s)
@@ -242,7 +242,7 @@ func TestTouchNeedsTheListedKeyAndOrigin(t *testing.T) {
 	}
 }
 
-func TestRemoveFuncTakesWhatItIsAskedTo(t *testing.T) {
+func TestRemoveFunc(t *testing.T) {
 	r := NewRegistry(Limits{})
 	for i := range 300 {
 		mustPut(t, r, at(fmt.Sprint("game", i%3), source(i), uint32(i)))

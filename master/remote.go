@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// remoteState is what the list knows about the cluster. The zero value is that of a
+// remoteState is the state of the cluster in the list. The zero value is that of a
 // lone node.
 type remoteState struct {
 	self  string                    // name of this node
@@ -231,8 +231,8 @@ func (r *Registry) orphan(e *entry, keep time.Duration) {
 }
 
 // EndRound handles the servers of a node that its complete list, which was put with a
-// round, does not hold: they are removed, or kept for a time if the node restarted and
-// may not have heard of them yet.
+// round, does not hold: they are removed, or kept for a time if the node restarted and may not have
+// received them yet.
 func (r *Registry) EndRound(node string, round uint32, keep time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -79,7 +79,7 @@ type Server struct {
 	Restored bool   // listed from the saved list, without a report since the start
 	Query    string // protocol in which it is queried, if that does not follow from Origin
 	Told     string // name of the other master that it is known from, if Federated
-	Vouched  bool   // listed on the word of Told, without a query of our own
+	Vouched  bool   // vouched for by Told, listed without a query of our own
 	Findings Findings
 
 	Country string // ISO 3166 alpha-2, upper case; empty if unknown

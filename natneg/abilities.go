@@ -34,8 +34,8 @@ type Abilities struct {
 
 const abilitiesSize = 3
 
-// ParseAbilities reads what stands behind an AddressReply; ok is false if there is
-// nothing: the server is another program, or an older one.
+// ParseAbilities parses the data after an AddressReply; ok is false if there is none: the server is
+// another program, or an older one.
 func ParseAbilities(body []byte) (a Abilities, ok bool) {
 	if len(body) < longBody+abilitiesSize {
 		return Abilities{}, false
@@ -44,12 +44,12 @@ func ParseAbilities(body []byte) (a Abilities, ok bool) {
 	return Abilities{binary.BigEndian.Uint16(tail), tail[2]&1 != 0, tail[2]&2 != 0}, true
 }
 
-// AppendTo appends what stands behind the body of an AddressReply.
+// AppendTo appends the abilities, which stand behind the body of an AddressReply.
 func (a Abilities) AppendTo(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(b, a.Second), boolByte(a.FarAddress)|boolByte(a.AnotherPort)<<1)
 }
 
-// abilities returns what can be tested honestly of the sender of a request.
+// abilities returns the tests that are meaningful for the sender of a request.
 func (s *Server) abilities(r *request) (a Abilities) {
 	far, _ := s.farTester(r)
 	s.mu.Lock()

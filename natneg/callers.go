@@ -19,13 +19,13 @@ const (
 )
 
 // callers are the addresses that sent packets with a cookie to this node of a cluster,
-// whichever node has the negotiation. They bound what other nodes may send through
-// this one, and keep the inits for the case that the cookie's node leaves. All methods
-// may be called concurrently.
+// whichever node has the negotiation. They bound the packets that other nodes may send through this
+// one, and keep the inits for the case that the cookie's node leaves. All methods may be called
+// concurrently.
 type callers struct {
 	mu     sync.Mutex // guards the fields below
 	now    map[callerKey]*caller
-	before map[callerKey]*caller // not heard of since the last turn
+	before map[callerKey]*caller // unseen since the last turn
 	turned time.Time
 }
 

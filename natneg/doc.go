@@ -1,6 +1,6 @@
 // Package natneg introduces two players behind NATs to each other, so that
 // their games talk directly: NAT negotiation over UDP (port 27901). It also
-// answers the tests by which a client finds out what kind of NAT it is behind.
+// answers the tests by which a client determines the kind of NAT it is behind.
 //
 // It carries no game traffic, and it does not bring the cookie to the host: the
 // list and the host's intake do that (packages master/serverbrowse and qr2).
@@ -99,7 +99,7 @@
 // of success. The relay opens sockets, so the introduction waits for it, at most a second;
 // without an answer, or if it has no room, they are sent to each other.
 //
-// What is remembered of a pair is known by their public and local addresses, because the
+// Facts stored about a pair are indexed by their public and local addresses, because the
 // cookie and the ports are others the next time. Pairs are bounded, and the oldest is
 // forgotten.
 //
@@ -108,7 +108,7 @@
 // A client asks for three tests at natneg1 (port types 1, 2) and natneg2
 // (3) and sends four address checks. The answer to test 2 has to come from an
 // address that it never wrote to, and the one to test 3 from another port of an
-// address that it did write to. What cannot be tested honestly is not answered:
+// address that it did write to. Tests without a meaningful result are not answered:
 // the client then takes its NAT for the stricter kind. Our addresses count in
 // the order in which they were handed in: natneg1, natneg2, natneg3. With one
 // address test 3 is answered from the second socket and test 2 is not answered;
@@ -137,10 +137,10 @@
 // of a NAT. With Config.Nodes, natneg1 has the answer to NAT test 2 sent by natneg3
 // (natneg.test).
 //
-// All nodes are informed of what is to be remembered of a pair (natneg.pairs). A pair is
+// Facts to store about a pair are sent to all nodes (natneg.pairs). A pair is
 // relayed by the node that holds its negotiation.
 //
-// # What strangers can do
+// # Attacks by strangers
 //
 // The cookie is the only secret of the protocol, and source addresses can be
 // forged. The first public address that sends a cookie and an index

@@ -304,7 +304,7 @@ func TestLostConnectsAreRepeatedInTime(t *testing.T) {
 	})
 }
 
-func TestWaitingPlayerIsToldThatNobodyCame(t *testing.T) {
+func TestWaitingPlayerWithoutPartner(t *testing.T) {
 	for _, version := range []byte{1, 2, 3, 4} {
 		inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
 			p := c.player(c.nat(10, natnegtest.PortRestricted), "192.168.1.5", 0, true)

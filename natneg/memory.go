@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// playerID is a player: its public address, and the local one, which tells the players of
-// a household apart. It is zero for clients that do not send it.
+// playerID is a player: its public address, and the local one, which distinguishes the players of a
+// household. It is zero for clients that do not send it.
 type playerID struct{ public, local [4]byte }
 
 // pairID is two players, whichever of them joins the other. Their next negotiation has
@@ -29,7 +29,7 @@ func (p playerID) after(q playerID) bool {
 	return bytes.Compare(p.local[:], q.local[:]) > 0
 }
 
-// lesson is what is remembered of the last negotiation of two players.
+// lesson is the stored result of the last negotiation of two players.
 type lesson uint8
 
 const (
@@ -45,7 +45,7 @@ const (
 const (
 	// A pair that is introduced again so soon, without a report of success, has failed:
 	// retryAfter is how long a client tries at least, so that a game with several
-	// connections to its partner is none that tries again.
+	// connections to its partner does not count as a retry.
 	retryAfter  = 5 * time.Second
 	retryWithin = time.Minute
 	// failedLife and relayedLife are how long players get the relay at once.

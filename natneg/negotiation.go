@@ -102,8 +102,7 @@ func (n *negotiation) seat(i int) *side {
 type effects struct {
 	sends []send
 	ended []outcome
-	// wishes are pairs that wait for the relay, learnt what is to be remembered of
-	// pairs.
+	// wishes are pairs that wait for the relay, learnt the facts to store about pairs.
 	wishes []wish
 	learnt []learnt
 
@@ -266,7 +265,7 @@ func (n *negotiation) allReported() bool {
 	return reported > 1
 }
 
-// advance does what is due at a time. It may be called at any time.
+// advance performs the work that is due at a time. It may be called at any time.
 func (n *negotiation) advance(now time.Duration, e *effects) {
 	switch n.phase {
 	case phaseWaiting:

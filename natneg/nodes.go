@@ -158,8 +158,7 @@ func forwardedOf(q *request) forwarded {
 	return forwarded{from: endpointOf(q.From), ip: q.via().ip, socket: q.socket, data: q.Data}
 }
 
-// run takes messages of other nodes, and forwards again what belonged to a node that
-// left, until ctx ends.
+// run handles messages of other nodes, and repeats packets that were forwarded to a node that left, until ctx ends.
 func (r *nodes) run(ctx context.Context) {
 	for _, cancel := range []func(){
 		r.bus.Subscribe(subjectPacket, r.packet), r.bus.Subscribe(subjectSend, r.send), r.bus.Subscribe(subjectTest, r.test),
@@ -206,7 +205,7 @@ func (r *nodes) pairs(_ string, data []byte) {
 	r.server.learn(list)
 }
 
-// isReady forwards again what was forwarded to a node before it took packets.
+// isReady repeats packets that were forwarded to a node before it took any.
 func (r *nodes) isReady(from string, _ []byte) {
 	r.callers.unsend(from)
 	select {

@@ -240,7 +240,7 @@ func TestNodeThatDiesWhileAClientWaits(t *testing.T) {
 	}, "a", "b", "c")
 }
 
-func TestInitsAreNotConfirmedWhileTheirNodeIsDead(t *testing.T) {
+func TestInitsOfADeadNode(t *testing.T) {
 	inCluster(t, nil, func(n *testNodes) {
 		n.net.SetSilence(3 * time.Second)
 		cookie := n.cookieOf("c")

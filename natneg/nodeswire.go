@@ -114,7 +114,7 @@ const maxLessons = 256
 
 const lessonSize = 17
 
-// appendLessons appends a message with what was learnt of pairs, at most maxLessons.
+// appendLessons appends a message with lessons, at most maxLessons.
 //
 //	offset size
 //	     0    1  1: version

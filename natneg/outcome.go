@@ -166,14 +166,14 @@ func (o *outcome) add(s *side, index int) {
 	}
 }
 
-// note adds the outcome of a pair, and what is to be remembered of it.
+// note adds the outcome of a pair, and the lesson from it.
 func (n *negotiation) note(now time.Duration, low, high int, e *effects) {
 	a, b := n.side(low), n.side(high)
 	result, relayed := n.result(a, b), n.isRelayed(low, high)
 	switch {
 	case result == resultConnected && relayed:
 		e.learnt = append(e.learnt, learnt{pairOf(a, b), lessonRelayed})
-	case result == resultConnected, result == resultGaveUp && relayed: // what did not help is not tried again
+	case result == resultConnected, result == resultGaveUp && relayed: // measures without success are not repeated
 		e.learnt = append(e.learnt, learnt{pairOf(a, b), lessonNone})
 	case result == resultGaveUp:
 		e.learnt = append(e.learnt, learnt{pairOf(a, b), lessonFailed})

@@ -13,7 +13,7 @@ import (
 // relayed is a pair of a negotiation that is relayed, or for which that was wanted.
 type relayed struct {
 	low, high int           // indexes
-	asked     time.Duration // when the relay was asked; tells attempts apart
+	asked     time.Duration // when the relay was asked; distinguishes attempts
 	state     relayState
 	at        [2]endpoint // that each is to send to, the lower index first
 }

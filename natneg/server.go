@@ -214,7 +214,7 @@ func (s *Server) turn(ctx context.Context) {
 	}
 }
 
-// advance does what is due. e is reused memory.
+// advance performs the work that is due. e is reused memory.
 func (s *Server) advance(now time.Time, e *effects) {
 	e.reset()
 	s.carryOut(s.due(now, e), e, nil)

@@ -158,7 +158,7 @@ func (s *Server) gameOf(second bool) string {
 }
 
 // answer sends the result, from any goroutine. A player who is let in also gets the version and the message of
-// the day, while all of it is not more than what came.
+// the day, as long as the total does not exceed the received bytes.
 func (s *Server) answer(k check, result nwn.Result) {
 	out := s.out.Load()
 	if out == nil {

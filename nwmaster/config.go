@@ -18,9 +18,9 @@ type Config struct {
 	// UDP address. Neverwinter Nights expects port 5121. That of Neverwinter Nights 2,
 	// 6121, is opened as far from this one.
 	Listen string `key:"listen" default:":5121" listen:"udp 5121"`
-	// Which players are let in: {words}. open: all, but who uses the unique nick of an
-	// account here must know its password. strict: only players with an account here.
-	// off: all, and no account is looked at.
+	// Which players are let in: {words}. open: all, but a player who uses the unique nick of an
+	// account here must know its password. strict: only players with an account here. off: all, and
+	// no account is looked at.
 	Accounts string `key:"accounts" default:"open" words:"open, strict, off" live:"true"`
 	// Checks of players that may wait for the store, {range}. Further ones are dropped;
 	// games ask again.

@@ -13,7 +13,7 @@
 // since the store may be on a disk. Every CD key is good (BMAU), but those of players
 // whose address is banned; keys are not kept.
 //
-// Answers are not longer than what they answer, but for a version (1 byte) and the status
+// Answers are not longer than their requests, but for a version (1 byte) and the status
 // of Neverwinter Nights 2 (2 bytes), which take from the allowance of an address, as
 // questions to servers do after short reports.
 package nwmaster

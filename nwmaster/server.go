@@ -143,7 +143,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, second bool,
 	counter.Inc()
 	switch kind {
 	case nwn.Status, nwn.Motd, nwn.Version:
-		if len(rest) < portLen { // what is answered must not be shorter than games send it
+		if len(rest) < portLen { // answered requests must not be shorter than games send them
 			return uplink.MalformedRequest
 		}
 	default:
@@ -194,8 +194,8 @@ func (s *Server) status(w netserve.PacketWriter, p netserve.Packet, second bool,
 // questionSize is the length of every question to a server.
 var questionSize = len(nwn.AppendAskRules(nil, 0))
 
-// ask asks a server that reported for its rules. sent is the length of what was sent to
-// it already.
+// ask asks a server that reported for its rules. sent is the number of bytes that it was sent
+// already.
 func (s *Server) ask(p netserve.Packet, sent int, now time.Time) uplink.Drop {
 	out := s.out.Load()
 	switch {
@@ -251,7 +251,7 @@ func (s *Server) keys(w netserve.PacketWriter, p netserve.Packet, rest []byte) u
 	return uplink.NotDropped
 }
 
-// answers takes what servers answer at the socket that they are asked from.
+// answers handles answers of servers at the socket of the queries.
 type answers struct{ *Server }
 
 // ServePacket handles one datagram.

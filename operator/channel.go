@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// What the names of channels begin with; case is not significant.
+// Prefixes of the names of channels; case is not significant.
 const (
 	gameChannel  = "#GSP!"
 	groupChannel = "#GPG!"
@@ -19,7 +19,7 @@ func GroupChannel(id uint32) string { return groupChannel + strconv.FormatUint(u
 // TitleChannel returns the channel of the title room of a game.
 func TitleChannel(game string) string { return gameChannel + game }
 
-// ParseChannel returns what the name of a channel says: its kind, the game of a title
+// ParseChannel splits the name of a channel: its kind, the game of a title
 // or staging room as it is written, or the id of a group room.
 func ParseChannel(channel string) (kind ChatRoomKind, game string, group uint32) {
 	if number, ok := cutFold(channel, groupChannel); ok {

@@ -29,7 +29,7 @@ type ChatRoom struct {
 	Topic   string       `json:"topic,omitempty"` // a stranger's text
 	Members int          `json:"members"`
 	Since   time.Time    `json:"since,omitzero"` // of its first member
-	Node    string       `json:"node,omitempty"` // of a cluster, that carries out what changes the room
+	Node    string       `json:"node,omitempty"` // of a cluster, that carries out changes of the room
 }
 
 // ChatMember is a member of a chat room.
@@ -44,8 +44,8 @@ type ChatMember struct {
 	Muted    bool              `json:"muted"`  // by a rule of an operator
 	Since    time.Time         `json:"since"`  // when it joined
 	Active   time.Time         `json:"active"` // when it last sent something by itself
-	// Node is the node of a cluster that the player is connected to. Then Active is about
-	// what other nodes see: joins and messages.
+	// Node is the node of a cluster that the player is connected to. Then Active is about events
+	// that other nodes see: joins and messages.
 	Node string `json:"node,omitempty"`
 }
 
@@ -86,7 +86,7 @@ type Chat interface {
 // ChatOperator is the part of Operator about chat. The rules work on the store, too;
 // the other methods return ErrNotRunning without a daemon and ErrNoChat without chat.
 type ChatOperator interface {
-	// ChatRules returns what operators decided about players, in the order of keys.
+	// ChatRules returns the rules of operators about players, in the order of keys.
 	ChatRules(ctx context.Context) ([]storage.ChatRule, error)
 	// PutChatRule puts a rule in force at once, in place of one with the same key. A
 	// ban also removes the player.

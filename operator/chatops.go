@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// maxChatText bounds what an operator says at once and the reason of a kick, in bytes.
+// maxChatText bounds a message of an operator and the reason of a kick, in bytes.
 const maxChatText = 400
 
 // ChatRules implements Operator.

@@ -1,4 +1,4 @@
-// Package operator defines what an operator can do with the daemon: bans, games,
+// Package operator defines the operations of an operator on the daemon: bans, games,
 // rooms, accounts, servers, sessions, backups, and reading its state.
 //
 // [Operator] is the interface. [Local] implements it on the store, with or without
@@ -8,6 +8,6 @@
 // # Audit log
 //
 // Each change is recorded in the store with its [Actor], in the same transaction as
-// the change where that is one transaction. The log also holds what players change
-// on the pages of package web.
+// the change where that is one transaction. The log also holds the changes of players on the pages
+// of package web.
 package operator

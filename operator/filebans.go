@@ -10,7 +10,7 @@ import (
 type FileBan struct {
 	Addresses string    `json:"addresses"` // as in the file
 	Scope     string    `json:"scope"`     // of the bans in the store that have the same effect
-	Effect    string    `json:"effect"`    // what the addresses may not do
+	Effect    string    `json:"effect"`    // restriction, such as "may not be listed"
 	Reason    string    `json:"reason"`
 	Expires   time.Time `json:"expires,omitzero"` // zero: never
 	File      string    `json:"file"`             // its path

@@ -84,8 +84,8 @@ func fileError(id storage.FileID, err error) error {
 	return nil
 }
 
-// sweepFiles removes contents that belonged to the files of a deleted account. What it
-// cannot remove, the next sweep removes.
+// sweepFiles removes contents that belonged to the files of a deleted account. The next sweep
+// removes contents that it cannot remove.
 func (l *Local) sweepFiles(ctx context.Context) {
 	if l.PlayerFiles != nil {
 		_, _ = l.PlayerFiles.Sweep(context.WithoutCancel(ctx))

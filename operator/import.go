@@ -11,7 +11,7 @@ import (
 // ones are only counted.
 const MaxReported = 100
 
-// GameImport says what became of a list of games.
+// GameImport is the result of an import of games.
 type GameImport struct {
 	Format games.Format `json:"format"`
 	// Records is the number of records in the list: Games, Merged and Refused.
@@ -45,9 +45,9 @@ type DifferentGame struct {
 	Taken bool `json:"taken"` // the list's value is in force now
 }
 
-// ImportGames stores what a list of games, as games.Import returned it, adds to the
-// catalogue, and says what it took, what differs and what it left out. Of a list in
-// YAML it stores every record: that format can also remove and replace.
+// ImportGames stores the additions of a list of games, as games.Import returned it, to the catalogue, and
+// reports the games that it took, that differ and that it left out. Of a list in YAML it stores every record:
+// that format can also remove and replace.
 func ImportGames(ctx context.Context, op Operator, list []games.Game, report games.Report) (GameImport, error) {
 	known, err := op.Games(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func whole(catalog *games.Catalog, g games.Game) games.Addition {
 	return a
 }
 
-// note adds what becomes of one game.
+// note adds the result of one game.
 func (r *GameImport) note(a games.Addition) {
 	switch {
 	case a.New:

@@ -107,9 +107,9 @@ type Verdict struct {
 	Address netip.AddrPort `json:"address"` // without a port (0) if it is a player's
 	Game    string         `json:"game"`
 	Verdict string         `json:"verdict"`
-	What    string         `json:"what"`             // what was received from the address
+	What    string         `json:"what"`             // kind of message from the address
 	Cause   string         `json:"cause"`            // the verdict in words
-	Advice  string         `json:"advice,omitempty"` // what to do about it
+	Advice  string         `json:"advice,omitempty"` // remedy
 	First   time.Time      `json:"first"`            // when the address got the verdict
 	Last    time.Time      `json:"last"`             // when it got it again
 	Times   int            `json:"times"`            // how often in between

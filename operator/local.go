@@ -33,7 +33,7 @@ type Local struct {
 	Keys  *cdkeys.Table    // CD keys of products
 	// PlayerFiles are the files that players uploaded.
 	PlayerFiles *files.Table
-	// News is what games show at their start.
+	// News holds the messages that games show at their start.
 	News      *news.Table
 	Catalogue *Catalogue
 	// Unlisted returns servers that services know but do not list, each with

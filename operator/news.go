@@ -18,7 +18,7 @@ type PatchList struct {
 	Versions []news.Count `json:"versions"`
 }
 
-// NewsOperator is the part of Operator about what games show at their start.
+// NewsOperator is the part of Operator about messages that games show at their start.
 type NewsOperator interface {
 	// Motds returns the messages of the day that were set.
 	Motds(ctx context.Context) ([]storage.Motd, error)

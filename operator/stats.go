@@ -22,12 +22,12 @@ const (
 	statPreview = 200 // characters of a block
 )
 
-// StatsOperator is the part of Operator about what games keep with the statistics
-// service: data and scores of players, and reported games.
+// StatsOperator is the part of Operator about the statistics service: data and scores of players,
+// and reported games.
 type StatsOperator interface {
 	// GameStats returns the boards and the last reports of a game.
 	GameStats(ctx context.Context, q GameStatsQuery) (GameStats, error)
-	// PlayerStats returns what is stored for a profile. storage.ErrNotFound: there is
+	// PlayerStats returns the stored data of a profile. storage.ErrNotFound: there is
 	// no such profile.
 	PlayerStats(ctx context.Context, id storage.ProfileID) (PlayerStats, error)
 	// StatBlock returns a block with its data, or storage.ErrNotFound.
@@ -53,7 +53,7 @@ type GameStatsQuery struct {
 	Reports int // how many; 0: 10, at most MaxGameReports
 }
 
-// GameStats is what is stored for a game.
+// GameStats is the stored data of a game.
 type GameStats struct {
 	Game    string       `json:"game"`
 	Boards  []Board      `json:"boards"`
@@ -89,7 +89,7 @@ type GameReport struct {
 	Bytes   int            `json:"bytes"`   // of the keys and values
 }
 
-// PlayerStats is what is stored for a profile.
+// PlayerStats is the stored data of a profile.
 type PlayerStats struct {
 	Profile storage.ProfileID `json:"profile"`
 	Nick    string            `json:"nick"`
@@ -123,7 +123,7 @@ type StatsSelection struct {
 	Index   int32
 }
 
-// StoredStats is what is stored for a profile, as it is exported and imported. The
+// StoredStats is the stored data of a profile, as it is exported and imported. The
 // profiles in its blocks and scores are left out.
 type StoredStats struct {
 	Profile storage.ProfileID   `json:"profile"`

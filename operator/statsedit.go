@@ -20,7 +20,7 @@ func (l *Local) SetStatBlock(ctx context.Context, b NewStatBlock) (storage.StatB
 	}
 	b.Game = g.Name
 	ctx = l.notedStats(ctx, actStatsSet, b.Profile, blockText(b.StatBlockID))
-	// The limit of players does not hold for operators, who know what they do.
+	// The limit of players does not apply to operators.
 	stored, err := l.Store.EditStatBlock(ctx, b.StatBlockID, storage.MaxStatBytes, time.Now(), func([]byte) ([]byte, error) { return b.Data, nil })
 	if err != nil {
 		return stored, fmt.Errorf("%s: %w", blockText(b.StatBlockID), err)
@@ -92,7 +92,7 @@ func (l *Local) deleteGameStats(ctx context.Context, id storage.ProfileID, game 
 	return n, nil
 }
 
-// stored returns what is stored for a profile, with its id everywhere.
+// stored returns the stored data of a profile, with its id everywhere.
 func (l *Local) stored(ctx context.Context, id storage.ProfileID) (StoredStats, error) {
 	p, err := l.Store.GetProfile(ctx, id)
 	if err != nil {

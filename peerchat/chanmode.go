@@ -45,7 +45,7 @@ func (x *session) mode(_ context.Context, m *message) error {
 }
 
 // userMode changes a mode of the client. The only one is q: no traffic of channels.
-// Who comes back gets the members of all of its channels.
+// A client that ends it gets the members of all of its channels.
 func (x *session) userMode(nick, text string) {
 	u := x.user
 	if foldNick(nick) != foldNick(u.nick) {
@@ -127,7 +127,7 @@ func (h *hall) changed(c *channel, from, but *user, changes []modeChange, by str
 	h.showModes(c, from, but, changes)
 }
 
-// set sets or clears a mode that is not about a user, and returns false for what is none.
+// set sets or clears a mode that is not about a user, and returns false if it is not one.
 func (c *channel) set(change *modeChange) bool {
 	switch change.letter {
 	case 'k':

@@ -39,9 +39,9 @@ type Config struct {
 	// a profile uses ten times as much on several connections, it is
 	// disconnected.
 	PaceBurst int `key:"pace_burst" default:"200" range:"10 to 1000000" live:"true"`
-	// What all clients of one address may spend per second, {range}.
+	// Costs that all clients of one address may cause per second, {range}.
 	PacePerAddr int `key:"pace_per_addr" default:"200" range:"1 to 1000000" live:"true"`
-	// What all clients of one address may spend at once, {range}.
+	// Costs that all clients of one address may cause at once, {range}.
 	PacePerAddrBurst int `key:"pace_per_addr_burst" default:"20000" range:"10 to 10000000" live:"true"`
 	// Weight of a message to a channel or player, {range}.
 	WeightMessage int `key:"weight_message" default:"1" range:"0 to 1000" live:"true"`

@@ -1,13 +1,11 @@
 // Package peerchat is the chat service of games with Peer lobbies, on TCP port
-// 6667: an IRC server with a cipher, keys, and clients that are strict about the
-// form of what they are sent.
+// 6667: an IRC server with a cipher, keys, and clients that are strict about the form of replies.
 //
 // Players meet here in the title room of their game, choose a group room, and
-// create or join the staging room of a server. The service carries what they say
-// and the flags that they set. It does not know game servers (package qr2), does not
-// list rooms to games (package master/serverbrowse), does not decide who may have
-// which name or password (internal/accounts), and never connects players to each
-// other.
+// create or join the staging room of a server. The service carries their messages and the flags
+// that they set. It does not know game servers (package qr2), does not list rooms to games (package
+// master/serverbrowse), does not decide who may have which name or password (internal/accounts),
+// and never connects players to each other.
 //
 // # Lines
 //
@@ -23,8 +21,8 @@
 // everything that is written (appendClean). All other bytes pass as they are: texts
 // are Latin-1 or UTF-8, and nothing says which.
 //
-// The prefix in front of a server's line is a single letter, or nick!user@host for
-// what a player did:
+// The prefix in front of a server's line is a single letter, or nick!user@host for an action of a
+// player:
 //
 //	:s 433 * Ann :Nickname is already in use
 //	:Ann!X1lsaFvqsX|100001@127.0.0.1 PRIVMSG #GSP!gmtest :hello
@@ -143,19 +141,19 @@
 // # Nodes
 //
 // In a cluster each node has all users and all channels in memory and answers questions
-// of its clients without another node. What changes a channel is carried out by the node
-// that its name hashes to, its owner. Other nodes send it the commands of their clients
-// (evCommand) and wait for the answer; it sends every node the change as an event, in
-// which they show it to their own clients. So all members see one order, and bounds hold
-// for the cluster. What changes a user is sent by its own node. The node that a nick hashes
-// to gives it to one client at a time, for a minute, until it is signed on with it.
+// of its clients without another node. A change of a channel is carried out by the node that its
+// name hashes to, its owner. Other nodes send it the commands of their clients (evCommand) and wait
+// for the answer; it sends every node the change as an event, in which they show it to their own
+// clients. So all members see one order, and bounds hold for the cluster. A change of a user is
+// sent by its own node. The node that a nick hashes to gives it to one client at a time, for a
+// minute, until it is signed on with it.
 //
 // When nodes come or go, every node requests the users, channels and members that the
-// others have. The new owner of a channel merges what they have of it, keeps the modes,
-// topic and keys with the most changes, and then sends it to all: players see only what
-// is different for them. Users of a node that is gone quit. After a cut two users may have
-// one nick, or be one player: of different players the one that signed on first stays, of
-// one player the newer session. Invitations that were not used are lost with their owner.
+// others have. The new owner of a channel merges their states of it, keeps the modes,
+// topic and keys with the most changes, and then sends it to all: players see only the differences.
+// Users of a node that is gone quit. After a cut two users may have one nick, or be one player: of
+// different players the one that signed on first stays, of one player the newer session.
+// Invitations that were not used are lost with their owner.
 //
 // Messages between nodes begin with a version, 1; then come events, see event.code. A
 // node that has lost some requests the whole state of their sender again.

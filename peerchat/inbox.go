@@ -78,8 +78,7 @@ func (i *inbox) makeRoom() {
 	i.from, i.to = 0, len(unread)
 }
 
-// cleanInPlace returns a line without what appendClean leaves out, in the same
-// memory.
+// cleanInPlace is appendClean in the memory of the line.
 func cleanInPlace(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	if bytes.IndexByte(line, '\r') < 0 && bytes.IndexByte(line, 0) < 0 {

@@ -31,7 +31,7 @@ var commands = func() map[string]string {
 }()
 
 // parseLine reads a line without its end. A prefix is skipped: a client speaks
-// for itself only. Parameters are what spaces separate, however many; one that
+// for itself only. Parameters are separated by one or more spaces; one that
 // begins with a colon is the rest of the line. No byte of them changes. Those
 // after the maxParams-th are dropped. It returns false if there is no command.
 //

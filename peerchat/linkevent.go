@@ -12,7 +12,7 @@ import (
 // are counted and dropped.
 const linkVersion = 1
 
-// eventKind is what an event reports or requests.
+// eventKind is the kind of an event.
 type eventKind byte
 
 // The kinds. Their numbers must not change.
@@ -85,7 +85,7 @@ func (u *userID) code(c *coder) {
 	c.num(&u.serial)
 }
 
-// userInfo is what all nodes know about a user.
+// userInfo is the state of a user on all nodes.
 type userInfo struct {
 	id                                      userID
 	nick, field, realName, host, mask, game string
@@ -131,7 +131,7 @@ type linkedChange struct {
 	who userID
 }
 
-// rank is what a member may do.
+// rank is the rights of a member.
 type rank struct{ op, voice, owner bool }
 
 func (r *rank) code(c *coder) {
@@ -247,7 +247,7 @@ func (e *event) codeCommand(c *coder) {
 	codeList(c, &e.params, maxInParams, func(c *coder, s *string) { c.text(s, maxLine) })
 }
 
-// codeChange codes what concerns a channel and its members.
+// codeChange codes the part about a channel and its members.
 func (e *event) codeChange(c *coder) {
 	c.text(&e.channel, maxChannel)
 	c.num(&e.rev)

@@ -102,7 +102,7 @@ func (l *links) claim(ctx context.Context, x *session, m *message) {
 			if errors.Is(err, cluster.ErrGone) {
 				continue // another one decides now
 			}
-			// Without an answer, what is known here decides: mayTake looks.
+			// Without an answer, the local state decides, see mayTake.
 			free = err != nil || len(answer) == 1 && answer[0] == 1
 		}
 		if !free {

@@ -19,28 +19,27 @@ const (
 
 // Times of links.
 const (
-	// settleTime is how long a node waits for what others know of the channels that it
-	// owns from now on. Nodes without chat do not answer.
+	// settleTime is how long a node waits for the states of the channels that it owns from now on.
+	// Nodes without chat do not answer.
 	settleTime = 2 * time.Second
 	// commandTime is how long a command for a channel of another node may take, and
 	// retryTime when it is tried again if that node is not ready.
 	commandTime = 10 * time.Second
 	retryTime   = 50 * time.Millisecond
-	// lookEvery is the interval at which a node looks after what waits or ended.
+	// lookEvery is the interval at which a node checks for waits that have ended.
 	lookEvery = time.Second
 	// messageBytes is the approximate length of a message of many events.
 	messageBytes = 64 << 10
 )
 
 // links connect the hall of this node with those of the others in a cluster. Every node
-// knows all users and all channels, so that it answers what clients read without a
-// question to others. A change of a channel is made by its owner, the node that its
-// name hashes to: the nodes of other clients send it their commands, and it sends all
-// nodes the change as an event, which each shows to its own clients. Changes of users
-// are sent by their own nodes in the same way.
+// knows all users and all channels, so that it answers queries of clients without a question to
+// others. A change of a channel is made by its owner, the node that its name hashes to: the nodes
+// of other clients send it their commands, and it sends all nodes the change as an event, which
+// each shows to its own clients. Changes of users are sent by their own nodes in the same way.
 //
-// When nodes come or go, every node requests the state of the others. The new owner of a
-// channel merges what they know of it and then sends it to all.
+// When nodes come or go, every node requests the state of the others. The new owner of a channel
+// merges their states of it and then sends it to all.
 //
 // The lock of the hall guards all fields but those that never change.
 type links struct {
@@ -112,8 +111,8 @@ func (l *links) serve(ctx context.Context) {
 	}
 }
 
-// locked calls f with the lock of the hall. A panic ends with it: what another node
-// sends must not end this one.
+// locked calls f with the lock of the hall. It recovers from a panic: an event of another node must
+// not end this one.
 func (l *links) locked(f func()) {
 	l.hall.mu.Lock()
 	defer l.hall.mu.Unlock()
@@ -137,8 +136,8 @@ func (l *links) wait(now time.Time) (time.Duration, bool) {
 // owner returns the node that a channel belongs to.
 func (l *links) owner(folded string) string { return cluster.Rendezvous(folded, l.chats) }
 
-// owned reports whether this node may execute commands about a channel now: it is the
-// owner and knows what others know of the channel.
+// owned reports whether this node may execute commands about a channel now: it is the owner and has
+// the states of others.
 func (l *links) owned(folded string) bool {
 	if l.owner(folded) != l.self {
 		return false
@@ -239,7 +238,7 @@ func (l *links) join(node string) {
 func (l *links) lost(node string) {
 	l.locked(func() {
 		l.missed[node] = true
-		delete(l.incoming, node) // what comes of it now is not whole
+		delete(l.incoming, node) // its result is not complete now
 		for n, r := range l.requests {
 			if r.node == node {
 				l.finish(n, statusLost)
@@ -320,10 +319,10 @@ func (l *links) tell(c *channel, e event) {
 	l.publish(&e)
 }
 
-// executes reports whether a command is executed now, and not what another node says.
+// executes reports whether a command is executed now, and not an event of another node.
 func (l *links) executes() bool { return l.from == "" || l.actor.node != "" }
 
-// author returns what other nodes show of a user that does something; nil: the service.
+// author returns the identity that other nodes show for an action of a user; nil: the service.
 func (l *links) author(u *user) author {
 	if u == nil {
 		return author{}

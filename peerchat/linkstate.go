@@ -14,7 +14,7 @@ type incoming struct {
 	channel *channel // the one whose members arrive; nil: they are left out
 	adopt   bool     // the node owns it: those that it does not name are no members
 	moved   bool     // it was another node's before
-	dirty   bool     // it is published already without what the sender knows
+	dirty   bool     // it is published already without the sender's state
 	members map[*member]bool
 }
 
@@ -100,7 +100,7 @@ func (l *links) begin() {
 	l.incoming[l.from] = in
 }
 
-// end ends the state of the sender: what it did not name does not exist.
+// end ends the state of the sender: users and channels that it did not name do not exist.
 func (l *links) end() {
 	in := l.incoming[l.from]
 	if in == nil {
@@ -168,8 +168,8 @@ func (l *links) settle() {
 	l.retry()
 }
 
-// beginChannel begins a channel as the sender knows it. From its owner it replaces what
-// is known here. The node that owns it merges what the others know.
+// beginChannel begins a channel as the sender knows it. From its owner it replaces the local state.
+// The node that owns it merges the states of the others.
 func (l *links) beginChannel(e *event) {
 	in := l.incoming[l.from]
 	if in == nil {
@@ -236,7 +236,7 @@ func (l *links) addMember(e *event) {
 	m := u.member(c)
 	if m != nil {
 		delete(in.members, m)
-		if !in.adopt { // merged: what one node knows is added to what the others do
+		if !in.adopt { // merged: the state of one node is added to that of the others
 			e.rank.op, e.rank.voice, e.rank.owner = e.rank.op || m.op, e.rank.voice || m.voice, e.rank.owner || m.owner
 		}
 		l.showRank(m, e.rank)
@@ -277,7 +277,7 @@ func (l *links) endChannel(*event) {
 		case m.user.node == "" && time.Since(m.claimed) < settleTime: // on its way
 		case in.moved && m.user.node == "":
 			own[m], m.claimed = true, time.Now()
-		case in.moved && m.user.node != l.from: // its own node tells the owner
+		case in.moved && m.user.node != l.from: // its own node informs the owner
 		default:
 			l.hall.part(m, "")
 		}
@@ -296,8 +296,8 @@ func (l *links) endChannel(*event) {
 	l.endIfEmpty(c)
 }
 
-// adopt gives a channel the state that another node has of it and shows its members what
-// is different.
+// adopt gives a channel the state that another node has of it and shows its members the
+// differences.
 func (h *hall) adopt(c *channel, s *channelState) {
 	changes := c.changesTo(s)
 	c.flags, c.key, c.limit, c.bans, c.keys.pairs = s.flags, s.key, s.limit, s.bans, s.keys

@@ -4,7 +4,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// info returns what all nodes know about a user.
+// info returns the state of a user for other nodes.
 func (l *links) info(u *user) userInfo {
 	x := u.session
 	return userInfo{
@@ -103,8 +103,8 @@ func (l *links) giveWay(u, to *user) {
 	u.session.Kick(quit{reason})
 }
 
-// freed gives what a user had that has left, or has another nick now, to one that was
-// beaten.
+// freed indexes a beaten user again after gone, which held its nick or profile, has left or changed
+// its nick.
 func (l *links) freed(gone *user) {
 	delete(l.beaten, l.id(gone))
 	for id := range l.beaten {

@@ -103,7 +103,7 @@ func searchable(mask string) bool {
 }
 
 // cleanBanMask returns the normal form of a mask, nick!user@host in lower case, in
-// which masks that are written differently can be compared; what is left out is *.
+// which masks that are written differently can be compared; missing parts are *.
 // A mask without ! and @ is a nick. It returns false if s is not a mask, is too long,
 // or has a part that matchMask does not search for.
 func cleanBanMask(s string) (string, bool) {

@@ -29,7 +29,7 @@ func (c modeChange) isQuery() bool { return c.letter == 'b' && c.arg == "" }
 // missing, it is * then; b without an argument requests the bans. Arguments
 // left over are ignored.
 //
-// It returns false for more than maxModes changes, for what is not a letter, and
+// It returns false for more than maxModes changes, for characters other than letters, and
 // for an argument that is missing or cannot be written back into a MODE.
 func parseModes(text string, args []string) ([]modeChange, bool) {
 	if text == "" {

@@ -60,7 +60,7 @@ func foldChannel(s string) string {
 	return ascii.ToLower(s)
 }
 
-// What the names of Peer's rooms begin with, in lower case.
+// Prefixes of the names of Peer's rooms, in lower case.
 const (
 	gamePrefix  = "#gsp!"
 	groupPrefix = "#gpg!"

@@ -119,7 +119,7 @@ func (o *outbox) half() bool {
 	return !o.closed && (len(o.lines) >= maxQueue/2 || o.bytes > maxQueueBytes/2)
 }
 
-// close ends the queue. What waits is still written, and last after it.
+// close ends the queue. Waiting data is still written, and last after it.
 func (o *outbox) close(last []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

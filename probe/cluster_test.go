@@ -169,7 +169,7 @@ func TestNamedServersAreSharedOut(t *testing.T) {
 	})
 }
 
-func TestNamedServersStayListedWhenNodesComeAndGo(t *testing.T) {
+func TestNamedServersAcrossNodes(t *testing.T) {
 	inCluster(t, func(c *probers) {
 		at, named := manyServers(12)
 		c.start("a", named, at...)

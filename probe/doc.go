@@ -11,7 +11,7 @@
 //     an answer it leaves the list. Static ones stay watched and come back; the
 //     others are forgotten until they are added again.
 //   - Zandronum's servers, if the options say so: all that package zanmaster
-//     lists. Their record belongs to the master; what they answer is written
+//     lists. Their record belongs to the master; their answers are written
 //     into it.
 //   - One listed server for a caller that waits ([Prober.Status]).
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// follower describes servers that another service lists and the Prober queries for
-// what their reports lack.
+// follower describes servers that another service lists and the Prober queries for fields that
+// their reports lack.
 type follower struct {
 	origin   master.Origin
 	protocol Protocol

@@ -208,7 +208,7 @@ func (p *Prober) reachable(key master.Key) {
 	}
 }
 
-// reachedBy returns what an answer proves about the way to the server: those of
+// reachedBy returns how far an answer proves the way to the server: those of
 // Valve's master have sent to one of our addresses before.
 func reachedBy(origin master.Origin) master.Reached {
 	if origin == master.FromValve {

@@ -12,7 +12,7 @@ import (
 )
 
 // quake3Talk requests the info of a server, then its status. The info has the
-// number of players and what a master lists the server by, the status the rules and
+// number of players and the values by which a master lists the server, the status the rules and
 // players.
 type quake3Talk struct {
 	challenge []byte

@@ -24,7 +24,7 @@ const (
 	LookupEvery = 5 * time.Minute
 
 	retryEvery    = 30 * time.Second // names that could not be resolved
-	shareEvery    = 2 * time.Second  // looks at what other nodes list
+	shareEvery    = 2 * time.Second  // looks at the servers that other nodes list
 	unlistedFor   = 2 * time.Minute  // after which a server of another node is queried here, too
 	lookupTime    = 5 * time.Second
 	lookupsAtOnce = 8

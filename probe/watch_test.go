@@ -454,7 +454,7 @@ func TestReportingServerKeepsItsRecord(t *testing.T) {
 	})
 }
 
-func TestStaticServerReplacesWhatOthersFound(t *testing.T) {
+func TestStaticServerReplacesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.put(master.Server{Key: master.Key{Source: there, Instance: 5}, Public: there, Game: "plain", Origin: master.FromLAN})
@@ -580,7 +580,7 @@ func TestGameNamesAreChecked(t *testing.T) {
 	})
 }
 
-func TestListWithoutRoomIsToldAndTriedAgain(t *testing.T) {
+func TestListWithoutRoomIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := master.NewRegistry(master.Limits{Servers: 1})
 		w := newWorld(t, func(o *Options) { o.Registry = reg })
@@ -603,7 +603,7 @@ func TestListWithoutRoomIsToldAndTriedAgain(t *testing.T) {
 	})
 }
 
-func TestServerTooManyAtItsAddressIsToldSo(t *testing.T) {
+func TestTooManyServersAtAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Registry = master.NewRegistry(master.Limits{PerAddr: 1}) })
 		first := netip.AddrPortFrom(there.Addr(), there.Port()+1)

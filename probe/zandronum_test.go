@@ -170,7 +170,7 @@ func TestZandronumServersAreAskedOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestWhoIsAskedOfZandronumsServers(t *testing.T) {
+func TestQueriesOfZandronumServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zandronumWorld(t)
 		own := netip.MustParseAddrPort("192.168.0.4:10666")

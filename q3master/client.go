@@ -83,7 +83,7 @@ type Browser struct {
 
 	// Max bounds the entries and packets of a list; 0: no bound.
 	Max int
-	// Parse parses what quake3.Cut returns of a packet of a list; nil: quake3.ParseList.
+	// Parse parses the result of quake3.Cut for a packet of a list; nil: quake3.ParseList.
 	Parse func(servers []netip.AddrPort, rest []byte) (list []netip.AddrPort, last bool, err error)
 	// Linger is how long List waits for further packets after one with the end mark:
 	// packets may overtake each other, and old masters send the mark in each. 0: the

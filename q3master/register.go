@@ -92,14 +92,14 @@ func (s *Server) malformed(a netip.AddrPort, rest []byte, now time.Time) uplink.
 	return uplink.Unexpected
 }
 
-// identity is what a server runs.
+// identity identifies the game of a server.
 type identity struct {
 	tag, name string // in the protocol; case matters
 	game      string // in the list of servers
 	foreign   bool   // the game is not in the catalogue
 }
 
-// gameOf returns what a server runs that sent heartbeats with a tag.
+// gameOf returns the game of a server that sent heartbeats with a tag.
 func (s *Server) gameOf(tag string, i quake3.Info) (is identity, dropped uplink.Drop) {
 	index := s.names()
 	is.tag = tag

@@ -23,7 +23,7 @@ import (
 // serviceName is the name under which verdicts are noted.
 const serviceName = "q3master"
 
-// Dialect is what masters of this kind differ by.
+// Dialect holds the differences between masters of this kind.
 type Dialect struct {
 	// Service is the name of the service, under which verdicts are noted and games of
 	// the catalogue name it.
@@ -108,7 +108,7 @@ func New(opt Options) *Server {
 	return s
 }
 
-// Keeper returns what keeps the servers of the master in the list.
+// Keeper returns the Keeper of the servers of the master.
 func (s *Server) Keeper() *uplink.Keeper { return s.keeper }
 
 // tagOf returns the tag of the heartbeats of a listed server.

@@ -178,7 +178,7 @@ func recordOf(t testing.TB, list *master.Registry, b []byte, hint *master.Server
 
 // What a host says in a heartbeat and what it answered to the query for
 // everything at nearly the same time must be the same.
-func TestHeartbeatsSayWhatTheirHostsAnswer(t *testing.T) {
+func TestHeartbeatsMatchAnswers(t *testing.T) {
 	compared := 0
 	for _, c := range captures(t) {
 		replies := c.ofKind(t, "host", KindQuery)

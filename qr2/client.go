@@ -48,7 +48,7 @@ type Table struct {
 // RefusedError reports that the master does not list a Host.
 type RefusedError struct {
 	Code byte   // for the game
-	Text string // what the game shows
+	Text string // text that the game shows
 }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("registration refused: %q", e.Text) }

@@ -19,7 +19,7 @@ type Config struct {
 	MaxPending int `key:"max_pending" default:"8192" range:"1 to 10000000" live:"true"`
 	// Packets per second, without heartbeats that are as long as their answer,
 	// accepted from an address that has not yet proved that it is its own, {range}.
-	// What is above is dropped and counted.
+	// Packets above the limit are dropped and counted.
 	UnprovedRate int `key:"unproved_rate" default:"20" range:"1 to 1000000" live:"true"`
 	// Packets that an unproved address may send at once before the rate applies,
 	// {range}. Many hosts behind one router start together after a power cut.
@@ -30,7 +30,7 @@ type Config struct {
 	// Maintenance, true or false. true: the answer to all games is that the service is
 	// temporarily unavailable. Hosts that are listed stay listed.
 	Maintenance bool `key:"maintenance" default:"false" live:"true"`
-	// Tell a host why it is refused, true or false. Some games show the text.
+	// Sends a refused host the reason, true or false. Some games show the text.
 	AddError bool `key:"adderror" default:"true" live:"true"`
 	// Reachability probe, true or false. After a host has proved its address it
 	// is queried from a second port, to find out whether strangers can reach

@@ -284,7 +284,7 @@ func TestBudgetIsThatOfTheSource(t *testing.T) {
 	}
 }
 
-func TestFullTableForgetsWhoWaitedLongest(t *testing.T) {
+func TestFullTableForgetsTheOldest(t *testing.T) {
 	in := newIntake(t, func(o *Options) { o.MaxPending = 3 })
 	var hosts []*host
 	var challenges [][]byte

@@ -196,8 +196,8 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 		return dropForeign
 	}
 	// No allowance is taken: a heartbeat that names a game is as long as the query
-	// at least, so it cannot be used to flood others, and real hosts at its address
-	// would lack what it took.
+	// at least, so it cannot be used to flood others, and real hosts at its address would lack its
+	// share.
 	if t.s.opt.Banned.Has(p.From.Addr()) {
 		t.noteText(key.Source, string(h.game), verdicts.Banned)
 		return dropBanned

@@ -105,7 +105,7 @@ func (b *bot) sayLocked(line string) {
 	}
 }
 
-// write sends what is queued until ctx ends.
+// write sends queued lines until ctx ends.
 func (b *bot) write(ctx context.Context) error {
 	for {
 		b.mu.Lock()
@@ -155,7 +155,7 @@ func (b *bot) round(now time.Time) (idle bool) {
 	return len(b.machine.waiting) == 0
 }
 
-// done sends what the machine says and reports what happened.
+// done sends the output of the machine and reports the outcome.
 func (b *bot) done(out []send, what []outcome) {
 	for _, s := range out {
 		to := s.nick

@@ -17,7 +17,7 @@ const (
 	maxWiden = time.Hour
 )
 
-// cinfo is what a player looks for.
+// cinfo describes the match that a player looks for.
 type cinfo struct {
 	pool
 	widen                time.Duration // 0: not by itself
@@ -30,7 +30,7 @@ type cinfo struct {
 	maps                 []bool
 }
 
-// pool is what players of one match have in common.
+// pool holds the values that players of one match have in common.
 type pool struct {
 	ladder   int32 // 0: none
 	password uint32

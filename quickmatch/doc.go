@@ -1,7 +1,7 @@
 // Package quickmatch brings players of games such as Command & Conquer: Zero Hour
 // together: for each game of the catalogue with a QuickMatch, a program sits in a group
-// room of its chat. Players send it what they look for; it puts those who fit into a match
-// and sends each of them all addresses. Everything else is between the players.
+// room of its chat. Players send it the kind of match that they look for; it puts those who fit
+// into a match and sends each of them all addresses. Everything else is between the players.
 //
 // The program is a client of chat (service.Chat.Dial); games recognise it by the number of
 // its profile, which config.txt names (webservices/gamefiles). The package knows nothing
@@ -37,6 +37,6 @@
 // their pings, which must be above 0.3. Players are matched in the order in which they came, each
 // with those that fit best.
 //
-// The program learns the addresses of players from chat, and uses them in place of what
-// a player says, so that no player can direct others to a stranger.
+// The program learns the addresses of players from chat, and uses them in place of those that a
+// player sends, so that no player can direct others to a stranger.
 package quickmatch

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// machine is the state of one program: who is in its room, and who of them waits for a
+// machine is the state of one program: the players in its room, and those of them that wait for a
 // match. It is a function of events and times; random decides the rest.
 type machine struct {
 	room      map[string]netip.Addr // by nick: those in the room; the address is zero if not known
@@ -40,7 +40,7 @@ type player struct {
 // send is a message. An empty nick stands for the room.
 type send struct{ nick, text string }
 
-// outcome is what became of an event, for metrics and the log.
+// outcome is the result of an event, for metrics and the log.
 type outcome struct {
 	kind   outcomeKind
 	nick   string

@@ -78,7 +78,7 @@ func newServer(chat service.Chat, catalog *games.Catalog, log zerolog.Logger, re
 	for _, k := range outcomes() {
 		kinds = append(kinds, string(k))
 	}
-	events := f.Counters("respawnd_quickmatch_events_total", "What became of players' messages and searches.", "event", kinds...)
+	events := f.Counters("respawnd_quickmatch_events_total", "Messages and searches of players, by result.", "event", kinds...)
 	for _, k := range outcomes() {
 		m.outcomes[k] = events.WithLabelValues(string(k))
 	}

@@ -22,8 +22,8 @@ type Config struct {
 	MaxPerAddr int `key:"max_per_addr" default:"16" range:"1 to 30000" live:"true"`
 	// Pairs at a time with a network of 256 addresses (/24), {range}.
 	MaxPerNet int `key:"max_per_net" default:"64" range:"1 to 30000" live:"true"`
-	// Bytes per second that a pair may send, both players together, {range}. What is
-	// more is lost, here as in the two limits below.
+	// Bytes per second that a pair may send, both players together, {range}. Packets above the
+	// limit are lost, here as in the two limits below.
 	PairRate int `key:"pair_rate" default:"256KiB" range:"4KiB to 1GiB" live:"true"`
 	// Bytes per second that come from one address in all its pairs, {range}.
 	AddrRate int `key:"addr_rate" default:"1MiB" range:"4KiB to 1GiB" live:"true"`

@@ -2,8 +2,8 @@
 // reach each other.
 //
 // It negotiates nothing: package natneg finds out that two players cannot meet, opens a
-// pair here, and tells each of them a port of ours in place of the other's address. It
-// does not read what it passes on either.
+// pair here, and tells each of them a port of ours in place of the other's address. It does not
+// read the packets either.
 //
 // # A pair
 //
@@ -12,7 +12,7 @@
 //	player A --> port A | port B --> player B
 //	player A <-- port A | port B <-- player B
 //
-// What comes to port A from player A leaves from port B to player B, unchanged, and the
+// A packet of player A that arrives at port A leaves from port B to player B, unchanged, and the
 // other way round. The ports are chosen at random.
 //
 // A player's packets come from one of the addresses that it negotiated from. The port
@@ -24,17 +24,17 @@
 // come within 20 seconds, after Config.MaxTime, when an address is banned, or when the
 // relay is switched off.
 //
-// # What strangers can do
+// # Attacks by strangers
 //
-// Nothing leaves that did not come: a packet causes at most one, of the same length. With
+// The relay creates no traffic: a packet causes at most one, of the same length. With
 // a forged address a stranger would have to negotiate twice with both addresses, and
-// guess the port that we told the forged one. A packet that seems to come from one of
+// guess the port that was sent to the forged one. A packet that seems to come from one of
 // our own ports does not fix a player, so that two pairs cannot feed each other. Nor can
-// the relays of two daemons: on Linux each drops what another one has sent, which it knows
-// by the time to live (netserve.Forwarding). On other systems such a loop is bounded by the
-// rates of its pairs.
+// the relays of two daemons: on Linux each drops packets of another one, which it recognizes by the
+// time to live (netserve.Forwarding). On other systems such a loop is bounded by the rates of its
+// pairs.
 //
 // The bytes of a pair, of an address and of all pairs are bounded per second, and the
-// pairs of an address, of its network of 256 and in all are bounded too. What exceeds that
-// is dropped or refused, and counted.
+// pairs of an address, of its network of 256 and in all are bounded too. Packets and pairs beyond
+// that are dropped or refused, and counted.
 package relay

@@ -23,7 +23,7 @@ type pair struct {
 // leg is the side of a pair of one player.
 type leg struct {
 	port   *netserve.ForwardPort
-	at     netip.AddrPort // that the player was told
+	at     netip.AddrPort // that the player was sent
 	seen   []netip.Addr   // addresses that it may come from
 	source *source
 	// player is where its packets come from; nil: none has come.

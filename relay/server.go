@@ -90,7 +90,7 @@ func New(opt Options) (*Server, error) {
 	return s, err
 }
 
-// Close releases what the Server holds. Serve has returned, or was not called.
+// Close releases the resources of the Server. Serve has returned, or was not called.
 func (s *Server) Close() error { return s.forwarding.Close() }
 
 // Reload applies the live keys. Pairs that are open keep their ports.

@@ -59,7 +59,7 @@ func here(player netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// words is what the service works on, in words.
+// words describes the ports of the service in words.
 type words struct{ server *Server }
 
 func (s *Server) words() words { return words{s} }

@@ -26,7 +26,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.auth.granted = auth("granted")
 	m.auth.refused = auth("refused")
 	m.tokens = in.Counter("respawnd_ssq_tokens_total", "Tokens sent to addresses that had to prove themselves.")
-	m.errors = in.Counter("respawnd_ssq_errors_total", "Queries that were answered with what is wrong with them.")
+	m.errors = in.Counter("respawnd_ssq_errors_total", "Queries that were answered with an error.")
 	m.cut = in.Counter("respawnd_ssq_cut_answers_total", "Answers that left rows out, and said so.")
 	m.cells = in.Counter("respawnd_ssq_cut_cells_total", "Values cut because they were longer than a cell may be.")
 	m.rows = in.Counter("respawnd_ssq_lost_rows_total", "Rows left out because no answer has room for them.")

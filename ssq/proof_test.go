@@ -227,7 +227,7 @@ func TestSearchesWithoutResultCost(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoQuestionIsDropped(t *testing.T) {
+func TestNonQuestionsAreDropped(t *testing.T) {
 	f := newFixture(t)
 	f.threeServers()
 	header := string(wire.Header{ID: testID, Count: 1}.AppendTo(nil))

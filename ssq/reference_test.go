@@ -73,7 +73,7 @@ func (r record) selected(where []wire.Comparison) bool {
 	})
 }
 
-func TestWhereIsWhatTheReferenceSays(t *testing.T) {
+func TestWhereMatchesTheReference(t *testing.T) {
 	f := newFixture(t)
 	words := []string{"", "a", "A", "ab", "B", "10", "9", "-1", `q"uo\te'`, "z z"}
 	numbers := []string{"0", "1", "9", "10", "16"}

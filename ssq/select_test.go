@@ -306,7 +306,7 @@ func TestLongAnswersGoOnWhereTheyEnded(t *testing.T) {
 	}
 }
 
-func TestServersWithLongValuesKeepNobodyOut(t *testing.T) {
+func TestServersWithLongValues(t *testing.T) {
 	f := newFixture(t)
 	long := strings.Repeat("\\", 3000)
 	var rules []string

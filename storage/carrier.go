@@ -17,7 +17,7 @@ type Numbers struct {
 	Audit   uint64 `json:"audit"`
 }
 
-// SakeSeries is what a store knows of the ids and columns of a SAKE table. It outlives
+// SakeSeries is the state of the ids and columns of a SAKE table. It outlives
 // the table.
 type SakeSeries struct {
 	SakeTableID
@@ -34,12 +34,12 @@ type GivenRating struct {
 	Rating int       `json:"rating"`
 }
 
-// Carrier has what Store lacks for copying everything from one engine to another: ways
+// Carrier extends Store for copying everything from one engine to another: ways
 // to read all records of a kind, and to store records under the ids that they have.
 //
-// A copy works on a store that nothing else uses. Every Import stores what is not there
-// and leaves what is, so that a copy that was interrupted can be repeated. Imports have
-// no other effect: nothing is credited, limited or recorded in the audit log.
+// A copy works on a store that nothing else uses. Every Import stores missing records and leaves
+// existing ones, so that a copy that was interrupted can be repeated. Imports have no other effect:
+// nothing is credited, limited or recorded in the audit log.
 type Carrier interface {
 	// Numbers returns the ids that were assigned last.
 	Numbers(ctx context.Context) (Numbers, error)
@@ -85,7 +85,7 @@ type Carrier interface {
 	// ImportRatings stores ratings. The sums of the records have them already.
 	ImportRatings(ctx context.Context, table SakeTableID, ratings []GivenRating) error
 
-	// CopyMark returns what SetCopyMark stored last; "" at first.
+	// CopyMark returns the mark that SetCopyMark stored last; "" at first.
 	CopyMark(ctx context.Context) (string, error)
 
 	// SetCopyMark stores how far a copy into this store has come.

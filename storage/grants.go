@@ -38,7 +38,7 @@ func (g *Grant) Check() error {
 	return checkText("challenge", g.Challenge, MaxChallenge)
 }
 
-// Grants keeps what lets clients in on every node of a cluster without a password.
+// Grants keeps tokens that let clients in on every node of a cluster without a password.
 // Like Sessions it is beside Store, and may lose everything when an engine crashes:
 // players then sign in with their passwords.
 type Grants interface {

@@ -20,7 +20,7 @@ const (
 	matchIDLen       = 36       // a GUID with hyphens
 )
 
-// MatchOutcome is what became of the reports of a match.
+// MatchOutcome is the result of the reports of a match.
 type MatchOutcome string
 
 // The outcomes.
@@ -96,7 +96,7 @@ type MatchValue struct {
 	Text string `json:"text"`
 }
 
-// MatchVersion is what one or more sides report.
+// MatchVersion is a report that one or more sides agree on.
 type MatchVersion struct {
 	Report []byte    `json:"report"` // as it was sent
 	At     time.Time `json:"at"`

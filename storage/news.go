@@ -124,7 +124,7 @@ func checkPatchURL(text string) error {
 	return nil
 }
 
-// News keeps what games show at their start: messages of the day and patches.
+// News keeps the messages of the day and the patches that games show at their start.
 type News interface {
 	// PutMotd stores a message in place of that of the same game. The error is
 	// ErrFull if there would be more than MaxMotds.

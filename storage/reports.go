@@ -40,7 +40,7 @@ type Report struct {
 	New bool `json:"-"` // the server announced the game; not stored
 }
 
-// ReportLimits bound what PutReport keeps. 0: no limit.
+// ReportLimits bound the reports that PutReport keeps. 0: no limit.
 type ReportLimits struct {
 	PerGame int   // reports of one game
 	Bytes   int64 // size of all reports
@@ -54,7 +54,7 @@ type ReportResult struct {
 	Dropped  int    // old reports that were removed
 }
 
-// Credit is what the final report of a game adds to a score. It is applied in the
+// Credit is an amount that the final report of a game adds to a score. It is applied in the
 // same step as the report, if that is trusted and becomes final by it, and skipped
 // if the profile does not exist or has MaxScores others.
 type Credit struct {

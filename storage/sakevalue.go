@@ -219,7 +219,7 @@ func (v SakeValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON is the inverse of MarshalJSON.
 func (v *SakeValue) UnmarshalJSON(b []byte) error {
 	var in sakeValueJSON
 	if err := json.Unmarshal(b, &in); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits of a Server. They exceed what one datagram can carry, so that no
+// Limits of a Server. They exceed the content of one datagram, so that no
 // report keeps a server out of the saved list.
 const (
 	// MaxServerWord is the longest Game, Origin, Country, Region or Reached in bytes.

@@ -80,7 +80,7 @@ func (e *AccountEnd) Check() error {
 	return nil
 }
 
-// Pulse is what a node learns from Sessions.Beat.
+// Pulse is the result of Sessions.Beat.
 type Pulse struct {
 	Displaced []uint64     // ids of the sessions of the run that were displaced, in any order
 	Ends      []AccountEnd // those after the fence that the caller knows, in the order of fences

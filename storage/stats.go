@@ -146,9 +146,8 @@ func ErrStatsFull(id ProfileID, size StatSize, limit int64) error {
 		id, ErrFull, size.Bytes, size.Blocks, limit, MaxStatBlocks)
 }
 
-// Stats keeps what games store: blocks of players, games that servers reported,
-// scores. Deleting a profile deletes its blocks and scores in the same step;
-// reported games stay.
+// Stats keeps the data that games store: blocks of players, games that servers reported, scores.
+// Deleting a profile deletes its blocks and scores in the same step; reported games stay.
 type Stats interface {
 	// GetStatBlock returns a block or ErrNotFound.
 	GetStatBlock(ctx context.Context, id StatBlockID) (StatBlock, error)

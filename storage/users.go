@@ -43,8 +43,7 @@ type User struct {
 
 	// Reset is the link with which the owner may set another password.
 	Reset ResetLink `json:"reset,omitzero"`
-	// Passwords counts the changes of the password: what was granted under an
-	// earlier number has ended.
+	// Passwords counts the changes of the password: grants of an earlier number have ended.
 	Passwords uint32 `json:"passwords,omitzero"`
 
 	// Homes stand for addresses from which the user signed in, the oldest first.

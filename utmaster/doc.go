@@ -3,8 +3,8 @@
 // and versions with which they sign in (games.Epic).
 //
 // The layouts are known from other masters, browsers and query tools, not from
-// recordings of the original service. Where those differ, a setting decides, and a line
-// of the log at level debug has what came.
+// recordings of the original service. Where those differ, a setting decides, and a line of the log
+// at level debug has the received data.
 //
 // # Messages
 //

@@ -121,7 +121,7 @@ func (f *Filter) mutator(srv *master.Server) bool {
 }
 
 // compare compares a value of a server with that of a filter: as text without case if
-// they are to be equal or not, else as numbers. What is no number passes.
+// they are to be equal or not, else as numbers. Other values pass.
 func compare(op byte, value, filter string) bool {
 	switch op {
 	case opEqual:

@@ -27,7 +27,7 @@ const (
 	oldPassword
 )
 
-// traits are what flags are made of.
+// traits are the components of flags.
 type traits struct{ password, statistics, latest, listen, instagib, standard, classic bool }
 
 // traitsOf returns the traits of a server. newest is the newest version in its list.

@@ -25,7 +25,7 @@ const (
 // keyHashLen is the length of the digests of CD keys.
 const keyHashLen = 32
 
-// Role is what a peer is: the end of the word with which it signs in.
+// Role is the kind of a peer: the end of the word with which it signs in.
 type Role uint8
 
 // The roles.
@@ -35,8 +35,7 @@ const (
 	RoleServer
 )
 
-// Hello is the first message of a peer. What it leaves out at its end is zero,
-// Statistics -1.
+// Hello is the first message of a peer. Fields missing at its end are zero, Statistics -1.
 //
 //	keyhash   text   digest of the CD key, 32 hex digits
 //	response  text   digest of the CD key and the challenge

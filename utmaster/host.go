@@ -20,7 +20,7 @@ const (
 	messageBurst = 50
 )
 
-// inbox is what the reader of a game server's connection found.
+// inbox holds the results of the reader of a game server's connection.
 type inbox struct {
 	p   []byte
 	err error
@@ -81,7 +81,7 @@ func (x *session) readAll(ctx context.Context, in chan<- inbox, read <-chan stru
 	}
 }
 
-// converse passes events to the link and does what it wants.
+// converse passes events to the link and executes its effects.
 func (x *session) converse(ctx context.Context, in <-chan inbox, read chan<- struct{}) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -139,7 +139,7 @@ func (x *session) datagram(ev event) error {
 	return x.do(&e)
 }
 
-// do does what the link wants. The error ends the connection.
+// do executes effects of the link. The error ends the connection.
 func (x *session) do(e *effects) error {
 	s := x.server
 	if len(e.send) > 0 {

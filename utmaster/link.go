@@ -43,8 +43,8 @@ type policy struct {
 	wait                                 time.Duration
 }
 
-// link is the state of a game server's connection. It has no socket and no clock: each
-// event returns what to do.
+// link is the state of a game server's connection. It has no socket and no clock: each event
+// returns its effects.
 type link struct {
 	policy
 	peer       netip.Addr
@@ -68,7 +68,7 @@ type link struct {
 	players map[string]struct{} // whose keys were asked for
 }
 
-// effects are what a link wants done.
+// effects are the actions that a link requests.
 type effects struct {
 	send  []byte         // over TCP
 	ask   netip.AddrPort // send statusQuery there; zero: nowhere
@@ -237,7 +237,7 @@ func (l *link) answered() (e effects) {
 	return e
 }
 
-// tick does what is due.
+// tick performs the work that is due.
 func (l *link) tick(now time.Time) (e effects) {
 	e.other = -1
 	switch {

@@ -42,7 +42,7 @@ func findServer(ctx context.Context, t *service.Trial) error {
 	}
 	port := h.Sockets[GameSocket].Local().Port()
 	if ports.Game != port {
-		return fmt.Errorf("the server was told that its game has port %d, and has %d", ports.Game, port)
+		return fmt.Errorf("the master reported port %d for the game, want %d", ports.Game, port)
 	}
 	err = h.Report(&State{Port: int32(port), Name: "respawnd selftest", Map: "selftest", GameType: "xDeathMatch", Max: 8})
 	if err != nil {

@@ -27,14 +27,13 @@ const (
 	maxRequest = 32 << 10
 	// sendTime is the time in which a browser must read a list of several writes.
 	sendTime = 2 * time.Minute
-	// lingerTime and lingerBytes bound what is read of a browser after the answer:
+	// lingerTime and lingerBytes bound the input that is read from a browser after the answer:
 	// closing a connection with unread data would destroy its end.
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 10
 	// closeGrace is how long a pending write may take when the service stops.
 	closeGrace = time.Second
-	// readAhead is what is read of a connection at once, in bytes: the whole of a short
-	// message.
+	// readAhead is the size of one read of a connection, in bytes: the whole of a short message.
 	readAhead = 512
 	// maxEvents is the number of datagrams that wait for a game server's connection.
 	maxEvents = 8

@@ -69,7 +69,7 @@ func (q Probe) appendTo(dst []byte) []byte {
 	return frame(dst, func(b []byte) []byte { return appendInt32(append(b, tellProbe, q.Socket), q.Code) })
 }
 
-// Ports tells a game server its ports as seen from outside.
+// Ports informs a game server of its ports as seen from outside.
 //
 //	byte 1, int32 120, int32 query, int32 game, int32 GameSpy query
 type Ports struct{ Query, Game, GameSpy uint16 }

@@ -25,8 +25,8 @@ var (
 	ErrKind    = errors.New("utmaster: unknown kind of message")
 )
 
-// readFrame reads a message into buf, which grows with what arrives and not with what
-// the length claims. The error is ErrFrame for one of more than most bytes.
+// readFrame reads a message into buf, which grows with the received bytes and not with the
+// announced length. The error is ErrFrame for one of more than most bytes.
 func readFrame(r io.Reader, buf []byte, most int) ([]byte, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

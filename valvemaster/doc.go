@@ -78,7 +78,7 @@
 // address and each /24 has a budget. A client on the path that sees the answers
 // is bounded only by the budget.
 //
-// What was sent is remembered for thirty seconds, for at most 16,384 sources
+// Sent pages are remembered for thirty seconds, for at most 16,384 sources
 // that proved themselves and as many that did not, which cannot push out the
 // former. A client that is forgotten in the middle of a walk continues in small pages.
 //

@@ -148,7 +148,7 @@ func TestServerWithoutHeartbeatsLeaves(t *testing.T) {
 	})
 }
 
-func TestGoodbyeTakesNobodyOff(t *testing.T) {
+func TestForgedGoodbye(t *testing.T) {
 	v := newValve(t, nil)
 	a := v.register("192.0.2.1:27015", someRules)
 	for name, tc := range map[string]struct {

@@ -118,7 +118,7 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	return g.Wait()
 }
 
-// tick does what is due: expiry and verdicts.
+// tick performs expiry and verdicts that are due.
 func (s *Server) tick(now time.Time) {
 	s.walks.expire(s.since(now))
 	s.look(s.since(now))

@@ -34,7 +34,7 @@ func TestWalkSeesEveryServerOnce(t *testing.T) {
 	}
 }
 
-func TestPageEndsWhereNobodyCanGuess(t *testing.T) {
+func TestPageEndsAreUnpredictable(t *testing.T) {
 	racetest.Skip(t, "lists many servers")
 	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = 0, 0 })
 	populate(t, v.list, 1000)
@@ -172,7 +172,7 @@ func TestWalkThatIsForgottenStillEnds(t *testing.T) {
 	}
 }
 
-func TestFloodDoesNotPushOutWhoProvedItself(t *testing.T) {
+func TestFloodKeepsProvedClients(t *testing.T) {
 	v := newValve(t, nil)
 	v.walks = newWalks(4)
 	populate(t, v.list, 1000)

@@ -32,10 +32,10 @@ type chartView struct {
 	Marks                []chartMark
 	Times                []chartMark
 	Title                string // "24 hours"
-	Detail               string // what to know, behind the title
+	Detail               string // note behind the title
 	Text                 string // the chart in one sentence
-	Of, By               string // what the rows of the table are
-	Nothing              string // what there is in a row without a number
+	Of, By               string // heading of the rows of the table
+	Nothing              string // text of a row without a number
 	Table                []chartRow
 }
 
@@ -53,7 +53,7 @@ type chartRow struct {
 	Known bool
 }
 
-// spanTitle is what people call a span.
+// spanTitle returns the title of a span.
 func spanTitle(s history.Span) string { return [...]string{"24 hours", "7 days", "30 days"}[s] }
 
 // draw makes the chart of a series of a span. nothing is the word for steps without a

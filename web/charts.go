@@ -24,7 +24,7 @@ type charts struct {
 	kept    map[chartKey]template.HTML
 }
 
-// chartKey says what a chart shows: a server, a game, or all if both are zero.
+// chartKey identifies the subject of a chart: a server, a game, or all if both are zero.
 type chartKey struct {
 	server history.Key
 	game   string

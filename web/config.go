@@ -16,7 +16,7 @@ type Config struct {
 	// Name of your site on all pages, one line of at most 200 bytes. Empty:
 	// respawnd.
 	Title string `key:"title" as:"line" live:"true"`
-	// Whom players ask for help: an e-mail address, a web address or any line of at
+	// Contact for players who need help: an e-mail address, a web address or any line of at
 	// most 200 bytes. All pages show it, that for forgotten passwords too. Empty:
 	// nothing is shown.
 	Contact string `key:"contact" as:"line" live:"true"`

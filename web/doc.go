@@ -13,7 +13,7 @@
 //	/servers/{id}                 one server, as it answers now or reported last
 //	/servers/{id}/qr.svg          the QR code of its address
 //	/players                      players online; ?q= ?page=
-//	/connect                      what runs, how to connect
+//	/connect running services, how to connect
 //	/connect/qr.svg               the QR code of this site
 //	/games                        the catalogue; ?q=
 //	/games/{name}                 one game with the lines for a hosts file; ?ip=

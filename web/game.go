@@ -166,7 +166,7 @@ type gamePage struct {
 	Standing string
 	State    games.State
 	Missing  []missingView
-	Via      string // what players must do besides that
+	Via      string // further steps for players
 	Chat     bool   // there is chat, and the game has a lobby
 	Waiting  int    // members of the title room in chat
 	Rooms    []roomView

@@ -67,7 +67,7 @@ func contactLink(contact string) string {
 	return ""
 }
 
-// community returns what the configuration says about the site itself.
+// community returns the configured description of the site.
 func (c *Config) community() page.Community {
 	out := page.Community{Title: c.Title, Contact: page.Link{Title: c.Contact, URL: contactLink(c.Contact)}, Message: c.Message}
 	for _, l := range c.Links {

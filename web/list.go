@@ -30,7 +30,7 @@ type tableOrder struct {
 	reverse bool
 }
 
-// tableColumn is what a list can be sorted by.
+// tableColumn is a column by which a list can be sorted.
 type tableColumn uint8
 
 const (

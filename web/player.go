@@ -32,7 +32,7 @@ type playerPage struct {
 	More  bool // not everything is shown
 }
 
-// playerGame is what a game keeps for a player.
+// playerGame is the data that a game keeps for a player.
 type playerGame struct {
 	name        string
 	Title, Link string // Link is empty for a game that is not in the catalogue

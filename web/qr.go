@@ -83,7 +83,7 @@ func (s *Server) serveSiteQR(w http.ResponseWriter, r *http.Request) { s.replyQR
 
 // siteURL returns the address under which others find this site: the configured one,
 // else the one that a visitor of the same private network reached; "" if neither is
-// known. It never comes from what the visitor sends.
+// known. It never comes from the visitor's request.
 func (s *Server) siteURL(r *http.Request) string {
 	if origin := s.site.Origin(); origin != "" {
 		return origin + s.site.Base() + "/"

@@ -52,7 +52,7 @@ type Line struct {
 	Text string `json:"text"`
 }
 
-// heard is what the chat reports: a room that got its first member, or a line.
+// heard is an event of the chat: a room that got its first member, or a line.
 type heard struct {
 	channel    string
 	nick, text string // nick is empty for a room
@@ -95,7 +95,7 @@ func roomsOf(hooks []Hook) *map[string]bool {
 	return &rooms
 }
 
-// hear handles what the chat reports. w may be nil: there are no hooks.
+// hear handles an event of the chat. w may be nil: there are no hooks.
 func (w *watch) hear(h heard, now time.Time) {
 	switch {
 	case w == nil:

@@ -67,7 +67,7 @@ type Dispatcher struct {
 	workers []*worker // changed only by Run
 }
 
-// New returns a Dispatcher. What happens after New is reported once Run is called,
+// New returns a Dispatcher. Events after New are reported once Run is called,
 // if there are Hooks. New panics if the registerer has other metrics of the same
 // names.
 func New(opt Options) *Dispatcher {

@@ -33,8 +33,8 @@ func (b *bodies) take(n int) bool {
 
 // read reads a body of at most n bytes. Clients may announce more than they
 // send: a body that ends like a request is complete. The caller gives the
-// capacity of the result back with release, also after an error, and may use
-// what was read until it was cut off.
+// capacity of the result back with release, also after an error, and may use the bytes read before
+// it was cut off.
 func (b *bodies) read(r io.Reader, n int) (body []byte, err error) {
 	for {
 		if len(body) == cap(body) {

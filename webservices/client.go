@@ -29,7 +29,7 @@ type Client struct {
 // maxReply bounds a reply in bytes.
 const maxReply = 4 << 20
 
-// Call executes a method at a path and returns what is in its Response. fields is
+// Call executes a method at a path and returns the content of its Response. fields is
 // XML. The time is that of ctx.
 func (c *Client) Call(ctx context.Context, path, namespace, method, fields string) (*soap.Element, error) {
 	answer, err := c.exchange(ctx, c.request(path, namespace, method, fields))

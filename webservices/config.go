@@ -17,7 +17,7 @@ import (
 // explains its key.
 type Config struct {
 	// TCP address. Games expect port 80. Where the daemon has no right to open it,
-	// it starts without web services and logs what to do.
+	// it starts without web services and logs the remedy.
 	Listen string `key:"listen" default:":80" listen:"tcp 80"`
 	// Open connections, {range}. Each needs a file descriptor.
 	MaxConns int `key:"max_conns" default:"4096" range:"1 to 1000000"`
@@ -43,8 +43,8 @@ type Config struct {
 	// password are not concerned.
 	ConsoleTickets bool `key:"console_tickets" default:"false" live:"true"`
 	// TCP address for games that ask over https. They expect port 443 and speak
-	// SSL 3.0 with RC4, which is no protection: everyone on the way can read and
-	// change what is sent. Empty: off.
+	// SSL 3.0 with RC4, which is no protection: everyone on the way can read and change the
+	// traffic. Empty: off.
 	TLSListen string `key:"tls_listen" as:"listen"`
 	// Handshakes of SSL per second, {range}. Each costs about half a millisecond of
 	// a processor.

@@ -52,7 +52,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.serveSOAP(w, r, q, found.service)
 }
 
-// request returns what is known of a request before it has a route.
+// request returns the known facts about a request before it has a route.
 func (s *Server) request(r *http.Request) *soap.Request {
 	q := &soap.Request{Host: hostOf(r.Host), Path: r.URL.Path, Secure: isSecure(r.Context())}
 	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
@@ -129,7 +129,7 @@ func (s *Server) serveSOAP(w http.ResponseWriter, r *http.Request, q *soap.Reque
 	} else {
 		answer = s.fault(r, q, service, why)
 	}
-	// What is left of the body is not waited for: clients announce more than they send.
+	// The rest of the body is not read: clients announce more than they send.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	h := w.Header()
 	h.Set("Content-Type", soap.ContentType)
@@ -160,8 +160,7 @@ func (s *Server) read(r *http.Request, q *soap.Request, service *soap.Service) (
 	return h, ""
 }
 
-// envelope returns the XML of a request. The caller must call done when it is not
-// used any more.
+// envelope returns the XML of a request. The caller must call done when it is no longer used.
 func (s *Server) envelope(r *http.Request, q *soap.Request, service *soap.Service) (envelope []byte, done func(), why string) {
 	if service.DIME != nil && strings.HasPrefix(r.Header.Get("Content-Type"), "application/dime") {
 		envelope, attachments, err := service.DIME(r)

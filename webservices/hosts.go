@@ -15,8 +15,8 @@ func hostOf(host string) string {
 	return ascii.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// matchHost reports whether a host has the form of a pattern, see soap.Service. label
-// is what stands for {g}.
+// matchHost reports whether a host has the form of a pattern, see soap.Service. label is the value
+// of {g}.
 func matchHost(pattern, host string) (label string, ok bool) {
 	for pattern != "" {
 		want, pattern2, _ := strings.Cut(pattern, ".")

@@ -94,7 +94,7 @@ func (s *Storage) Search(ctx context.Context, table, filter string, fields ...st
 	return records, nil
 }
 
-// method executes a method. write writes what follows the table.
+// method executes a method. write writes the elements after the table.
 func (s *Storage) method(ctx context.Context, method, table string, write func(*strings.Builder)) (*soap.Element, error) {
 	var b strings.Builder
 	for _, f := range [][2]string{{"gameid", "0"}, {"secretKey", s.Secret}, {"loginTicket", s.Ticket}, {"tableid", table}} {

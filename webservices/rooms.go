@@ -19,11 +19,11 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// room is what one of the packages below serves.
+// room is the part of the service that one of the packages below implements.
 type room struct {
 	services []soap.Service
 	pages    []soap.Page
-	run      func(context.Context) // what the room does besides answering, until the context ends; nil: nothing
+	run      func(context.Context) // background work of the room, until the context ends; nil: none
 	reload   func(*Config)         // applies the live keys; nil: there are none
 	// find returns the page of a path that no room has; nil: there are none. names are
 	// those of such pages.
@@ -81,7 +81,7 @@ func consoleRoom(o *Options, signIn *auth.Room) room {
 	return room{pages: r.Pages(), find: r.Find, names: nas.Names(), reload: func(c *Config) { r.Reload(c.ConsoleConfig) }}
 }
 
-// gameFileRoom makes the room for what games load, as the catalogue has it.
+// gameFileRoom makes the room for files that games load, as the catalogue has them.
 func gameFileRoom(o *Options) room {
 	motd := func(string) string { return o.Config.Motd }
 	if o.News != nil {

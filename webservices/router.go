@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// route is what a path stands for on the hosts of some patterns: methods or a
+// route is the target of a path on the hosts of some patterns: methods or a
 // page, never both.
 type route struct {
 	hosts   []string

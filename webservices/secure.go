@@ -47,7 +47,7 @@ func (s *Server) openSecure(ctx context.Context, address string, r *service.Runn
 		_ = ln.Close()
 		return &service.KeyError{Key: tlsListen, Err: fmt.Errorf("make its key: %w", err)}
 	}
-	s.opt.Log.Warn().Stringer("address", ln.Addr()).Msg("SSL 3.0 for old games is on; it is no protection: everyone on the way can read and change what they send")
+	s.opt.Log.Warn().Stringer("address", ln.Addr()).Msg("SSL 3.0 for old games is on; it is no protection: everyone on the way can read and change the traffic")
 	plain, closePlain := r.Serve, r.Close
 	r.Serve = func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
@@ -65,8 +65,8 @@ func (s *Server) openSecure(ctx context.Context, address string, r *service.Runn
 // tlsListen is the key of the address.
 const tlsListen = "webservices.tls_listen"
 
-// noSecure names the key in the error of a port, with what to do where the daemon has
-// no right to open it. The daemon does not start then: the key is off by default.
+// noSecure names the key in the error of a port, with the remedy where the daemon has no right to
+// open it. The daemon does not start then: the key is off by default.
 func noSecure(err error, address string) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -62,12 +62,12 @@ type Options struct {
 	Trusted  func(netip.Addr) bool // whether the bounds per address do not apply; nil: they apply to all
 	Verdicts *verdicts.Log         // nil: nothing is noted
 	Files    *files.Table          // of players; nil: there are no files
-	News     *news.Table           // what games show at their start; nil: nothing
+	News     *news.Table           // messages that games show at their start; nil: none
 	Records  sake.Store            // of players; nil: there are no records
 	Tickets  sake.Tickets          // required with Records
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
-	Stats    *stats.Book // what the statistics service keeps; nil: there are no pages of players
+	Stats    *stats.Book // data of the statistics service; nil: there are no pages of players
 	Cluster  cluster.Bus // other nodes; nil: none
 	// Served returns whether games can use a service here; nil: they cannot.
 	Served func(games.Service) games.Served
@@ -125,7 +125,7 @@ func (s *Server) Reload(c *Config) {
 	}
 }
 
-// Run does what rooms do besides answering, until ctx ends.
+// Run does the background work of rooms, until ctx ends.
 func (s *Server) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, r := range s.rooms {

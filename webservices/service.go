@@ -93,7 +93,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 }
 
 // noRights turns the error of a port that the daemon has no right to open into one
-// that matches service.ErrLeftOut. That and the error of a port in use get what to do.
+// that matches service.ErrLeftOut. That and the error of a port in use get the remedy.
 func noRights(err error, address string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w. Another program has the port: give webservices.listen an address where it is free; an empty one turns the service off", err)

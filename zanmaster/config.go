@@ -23,7 +23,7 @@ type Config struct {
 	// How often the ban files are looked at for changes, {range}. 0s: only at the
 	// start and on SIGHUP. Less than 1s counts as 1s.
 	BanFilesPoll time.Duration `key:"ban_files_poll" default:"2s" range:"0s to 1h"` // 0: never
-	// What happens to servers that do not enforce the ban list: {words}. mark:
+	// Treatment of servers that do not enforce the ban list: {words}. mark:
 	// they are listed, and carry a warning on our own pages.
 	NotEnforcing string `key:"not_enforcing" default:"hide" words:"hide, show, mark" live:"true"`
 	// Servers from one address, {range}. 0: no bound of its own. Addresses in

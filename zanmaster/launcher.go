@@ -24,7 +24,7 @@ const (
 	mostGarbage = 1 << 13
 )
 
-// gate bounds what launchers get: a list is hundreds of times longer than its
+// gate bounds the traffic to launchers: a list is hundreds of times longer than its
 // request, whose source may be forged. It does not apply to game servers.
 type gate struct {
 	mu sync.Mutex // guards the fields below

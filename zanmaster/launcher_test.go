@@ -369,7 +369,7 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-func TestListTooLongIsCappedAndTold(t *testing.T) {
+func TestListTooLongIsCapped(t *testing.T) {
 	reg, log := prometheus.NewRegistry(), bytes.Buffer{}
 	z := newZan(t, func(o *Options) { o.ServersPerAddress, o.Log, o.Registerer = 0, zerolog.New(&log), reg })
 	for i := range 145*zandronum.MaxListPackets + 5 {
@@ -395,7 +395,7 @@ func TestListTooLongIsCappedAndTold(t *testing.T) {
 	}
 }
 
-func TestOldListTooLongIsCappedAndTold(t *testing.T) {
+func TestOldListTooLongIsCapped(t *testing.T) {
 	const room = (8192 - 4 - 1) / 7 // servers of one packet
 	synctest.Test(t, func(t *testing.T) {
 		reg, log := prometheus.NewRegistry(), bytes.Buffer{}

@@ -33,7 +33,7 @@ var errTrialBanned = errors.New("refused: this address is banned, blocked or not
 //
 // A launcher's address gets one list per zanmaster.list_window. If ours has had its
 // list already, such as in an earlier self-test, the master says so, which shows
-// that it answers launchers; the step passes and says what it did not see.
+// that it answers launchers; the step passes and reports the parts that it could not check.
 func (c *Config) steps() []service.Step {
 	return []service.Step{{Name: "zanmaster", Needs: []string{"zanmaster"}, Order: service.OrderAlone, Run: c.findServer}}
 }

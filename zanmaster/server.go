@@ -144,7 +144,7 @@ func (s *Server) logProblems(err error) {
 // idle is the tick interval while idle.
 const idle = time.Second
 
-// tick does what is due: expiry, ban lists, changed files.
+// tick performs the work that is due: expiry, ban lists, changed files.
 func (s *Server) tick(ctx context.Context, w netserve.PacketWriter) {
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
@@ -173,7 +173,7 @@ type ticker struct {
 	poll, expire time.Time
 }
 
-// step does what is due at now and returns the time until the next step.
+// step performs the work that is due at now and returns the time until the next step.
 func (s *Server) step(w netserve.PacketWriter, due *ticker, now time.Time) time.Duration {
 	if s.opt.BanFilesPoll > 0 && !now.Before(due.poll) {
 		due.poll = now.Add(s.opt.BanFilesPoll)

@@ -17,7 +17,7 @@ import (
 // One network fills its share of the list, in every protocol, and no more.
 // Servers of other networks stay listed, and new ones of theirs are still
 // accepted.
-func TestOneNetworkPushesNobodyOffTheList(t *testing.T) {
+func TestOneNetworkAndTheList(t *testing.T) {
 	t.Parallel()
 	const perNet = 6
 	for name, register := range map[string]func(t *testing.T, d *running, at netip.Addr) (addr netip.AddrPort, refused bool){

@@ -197,7 +197,7 @@ func TestCheckFocus(t *testing.T) {
 	wantIn(t, errOut, "games.focus: nosuch is not a built-in game")
 }
 
-func TestAccountMistakesAreTold(t *testing.T) {
+func TestAccountMistakes(t *testing.T) {
 	t.Parallel()
 	env := testEnv(t.TempDir())
 	create := func(more ...string) []string {

@@ -84,7 +84,7 @@ const maxImportData = 4 << 20
 
 // importAccounts stores accounts as it reads them, and the data of games with
 // them. Buddies come last, because they may be of accounts further down. An
-// interrupted import can be repeated: existing accounts get what they lack.
+// interrupted import can be repeated: existing accounts get the missing parts.
 func (p *program) importAccounts(ctx context.Context, op operator.Operator, in io.Reader) error {
 	var later, batch []accounts.Account // later: only what ImportBuddies needs
 	stored, refused, data := 0, 0, 0

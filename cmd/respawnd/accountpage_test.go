@@ -195,7 +195,7 @@ func TestPagesOfAccountsObeyTheConfiguration(t *testing.T) {
 	d.stop()
 }
 
-func TestNewSealingKeyLogsNobodyOut(t *testing.T) {
+func TestNewSealingKeyKeepsSessions(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	v := newVisitor(t, d)

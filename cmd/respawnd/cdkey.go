@@ -115,7 +115,7 @@ func (p *program) cdkeyList() *cobra.Command {
 	return cmd
 }
 
-// keyState returns what a key is good for.
+// keyState returns the state of a key.
 func keyState(k operator.CDKey) string {
 	switch {
 	case k.Banned:

@@ -69,7 +69,7 @@ func profileCell(id storage.ProfileID) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// roleOf returns what a member may do in its room.
+// roleOf returns the role of a member in its room.
 func roleOf(m *operator.ChatMember) string {
 	switch {
 	case m.Muted:
@@ -83,7 +83,7 @@ func roleOf(m *operator.ChatMember) string {
 }
 
 func (p *program) chatHistory() *cobra.Command {
-	return p.listCommand("history ROOM", "Show what was last said in a chat room, if peerchat.history is set", cobra.ExactArgs(1),
+	return p.listCommand("history ROOM", "Show the last lines of a chat room, if peerchat.history is set", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 )
 
-const checkNATHelp = `Finds out what stands between this computer and the internet, with the help of a
+const checkNATHelp = `Tests the router between this computer and the internet, with the help of a
 server's NAT negotiation (UDP 27901): how the router maps ports, which senders it lets
 in, whether it keeps port numbers and leads its own public address back. Then it says
 who can join a server on this computer, which servers can be joined from here, and what

@@ -104,7 +104,7 @@ func TestVersionNamesTheRelease(t *testing.T) {
 	}
 }
 
-func TestHostsPrintsWhatTheGoldenFilesSay(t *testing.T) {
+func TestHostsGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for _, game := range []string{"gmtest", "swat4"} {
 		out := cli(t, nil, "hosts", "--game", game, "--ip", "192.0.2.10")
@@ -133,7 +133,7 @@ func TestHostsPrintsWhatTheGoldenFilesSay(t *testing.T) {
 	}
 }
 
-func TestHostsRefusesWhatNoHostsFileTakes(t *testing.T) {
+func TestHostsRefusals(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		code int
@@ -160,7 +160,7 @@ func TestHostsUsesTheConfiguredDomains(t *testing.T) {
 	}
 }
 
-func TestMistakesKeepWhatIsSaidAboutThem(t *testing.T) {
+func TestMistakesKeepTheirText(t *testing.T) {
 	t.Parallel()
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	for name, tc := range map[string]struct {

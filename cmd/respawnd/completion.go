@@ -10,9 +10,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// completeArgs tells shells what the arguments and flags of a command and its
-// subcommands may be. Without that they suggest the files of the current folder
-// everywhere.
+// completeArgs completes the arguments and flags of a command and its subcommands in shells.
+// Without that they suggest the files of the current folder everywhere.
 func completeArgs(cmd *cobra.Command) {
 	if !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions

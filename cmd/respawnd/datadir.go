@@ -30,7 +30,7 @@ func (p *program) doubtNewFolder(ctx context.Context, cfg *services.Config) erro
 	if err := strayed(ctx, cfg); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(p.err, "note: no daemon has run on %s yet; a daemon with another data folder does not see what is done there\n",
+	_, _ = fmt.Fprintf(p.err, "note: no daemon has run on %s yet; a daemon with another data folder does not see the changes made there\n",
 		wholePath(cfg.DataDir))
 	return nil
 }

@@ -124,7 +124,7 @@ func ofServer(v operator.Verdict) bool { return !verdicts.OfPlayer(v.Service) }
 // maxOtherPorts is the maximum number of other ports that doctor names.
 const maxOtherPorts = 10
 
-// tellNothing prints what it means that no game server is known at an address.
+// tellNothing explains that no game server is known at an address.
 func (p *program) tellNothing(who *patient, addr netip.Addr, others []operator.Verdict) error {
 	if err := p.say(`
 No packet of a game server came from %s since the daemon started, or it

@@ -20,7 +20,7 @@ const (
 	maxAddresses = 16 // of one name
 )
 
-// patient is what doctor is asked about: an address or a host name, with a port or
+// patient is the subject of doctor: an address or a host name, with a port or
 // without one (0).
 type patient struct {
 	host string

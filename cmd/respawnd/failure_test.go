@@ -103,7 +103,7 @@ func TestBusyPortsAreNamed(t *testing.T) {
 	start(t, dir).stop() // the failed start left nothing open
 }
 
-func TestEveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
+func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "wrong.yaml", "qr2:\n  lisen: ':27900'\n  expire: 5s\nmaster:\n  max_servers: many\nlog:\n  format: json\n")
 	var env []string // with the variables of testEnv the file would not decide the log's form
@@ -116,7 +116,7 @@ func TestEveryMistakeOfAFileIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadNamesItsKey(t *testing.T) {
+func TestUnreadableRecordNamesItsKey(t *testing.T) {
 	t.Parallel()
 	blocked := writeFile(t, "file", "not a folder")
 	tests := map[string]struct {

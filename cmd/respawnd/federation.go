@@ -23,7 +23,7 @@ func (p *program) federationStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(p, "name…\tprotocol\tstate\ttold\tlisted\trefused\tread\tnext\tproblem…", masters, func(m operator.OtherMaster) []string {
+			return show(p, "name…\tprotocol\tstate\tnamed\tlisted\trefused\tread\tnext\tproblem…", masters, func(m operator.OtherMaster) []string {
 				return []string{
 					printable(m.Name), m.Protocol, m.State, fmt.Sprint(m.Told), fmt.Sprint(m.Listed), dash(refusedWords(m.Refused)),
 					stamp(m.Read), stamp(m.Next), dash(m.Error),
@@ -32,8 +32,8 @@ func (p *program) federationStatus() *cobra.Command {
 		})
 	cmd.Long = cmd.Short + `.
 
-told: servers that it lists and that are not refused. listed: those of them that are in
-our list as known from it; the others do not answer, report here, or another master told
+named: servers that it lists and that are not refused. listed: those of them that are in
+our list as known from it; the others do not answer, report here, or another master listed
 of them first. refused: entries of the last reading that are not listed, by reason.`
 	return cmd
 }

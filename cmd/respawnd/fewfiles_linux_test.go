@@ -24,7 +24,7 @@ func TestStartWithoutFilesSaysSo(t *testing.T) {
 
 // An open-file limit too low for the configured connections is logged at the
 // start as a warning, with both numbers and the keys. A sufficient one is not.
-func TestFewFilesAreToldAtTheStart(t *testing.T) {
+func TestFewFilesAtTheStart(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "files.yaml", `
 gpsp: {max_conns: 50}

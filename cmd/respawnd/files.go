@@ -66,7 +66,7 @@ func (p *program) fileCommand(use, short string, args int, f func(context.Contex
 }
 
 func (p *program) filesShow() *cobra.Command {
-	return p.jsonFlag(p.fileCommand("show ID", "Show what is known about a file", 1, func(ctx context.Context, op operator.Operator, id storage.FileID, _ []string) error {
+	return p.jsonFlag(p.fileCommand("show ID", "Show the details of a file", 1, func(ctx context.Context, op operator.Operator, id storage.FileID, _ []string) error {
 		f, err := op.File(ctx, id)
 		if err == nil && p.json {
 			return p.printObject(f)

@@ -147,8 +147,8 @@ func (p *program) gameImport() *cobra.Command {
 	return cmd
 }
 
-// sayImport prints what became of a list of games: what was left out on standard
-// error, the rest on standard output, the counts last.
+// sayImport prints the result of an import of games: entries left out on standard error, the rest
+// on standard output, the counts last.
 func (p *program) sayImport(r *operator.GameImport) error {
 	for _, reason := range r.LeftOut {
 		_, _ = fmt.Fprintf(p.err, "refused: %s\n", printable(reason))

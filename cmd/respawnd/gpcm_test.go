@@ -89,7 +89,7 @@ func TestMessageForAnAbsentPlayer(t *testing.T) {
 	d.stop()
 }
 
-func TestBlockedPlayerSeesAndReachesNobody(t *testing.T) {
+func TestBlockedPlayer(t *testing.T) {
 	t.Parallel()
 	d := annAndBen(t)
 	ann, ben := signedIn(t, d, "uniquenick", "Ann"), signedIn(t, d, "uniquenick", "Ben")

@@ -44,7 +44,7 @@ func TestLANAdviceAsLogFields(t *testing.T) {
 	d.stop()
 }
 
-func TestOthersAreNotToldAboutGuests(t *testing.T) {
+func TestGuestsAreNotAnnounced(t *testing.T) {
 	t.Parallel()
 	d := startWithout(t, testEnv(t.TempDir(), variable("dns.enabled", "false")))
 	d.stop() // and all is written
@@ -53,7 +53,7 @@ func TestOthersAreNotToldAboutGuests(t *testing.T) {
 	}
 }
 
-func TestHostOfALANIsToldInWordsAtTheScreen(t *testing.T) {
+func TestLANAdviceInWords(t *testing.T) {
 	t.Parallel()
 	var out, errOut bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())

@@ -76,7 +76,7 @@ func TestCommandsFindTheInstalledService(t *testing.T) {
 }
 
 // What a command is given counts more than the installed service.
-func TestCommandsPreferWhatTheyAreGiven(t *testing.T) {
+func TestCommandsPreferArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	m := newMachine(t, "data_dir: %D\nnonsense: 1\n")
 	must(t, os.MkdirAll(m.path(installedData), 0o700))

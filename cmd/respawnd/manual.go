@@ -13,7 +13,7 @@ import (
 )
 
 // buildCommands returns the command that writes the manual. It is in a build of its
-// own, so that the program does not carry what it needs.
+// own, so that the program does not contain its dependencies.
 func buildCommands() []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "manual FOLDER",

@@ -76,7 +76,7 @@ func (p *program) pointCommand() *cobra.Command {
 	flags.BoolVar(&o.status, "status", false, "show which games lead where")
 	flags.StringVar(&o.file, "file", hostsfile.Path(), "the hosts file")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
-	flags.BoolVar(&o.onlyShown, "dry-run", false, "only show what would be written")
+	flags.BoolVar(&o.onlyShown, "dry-run", false, "only print the file that would be written")
 	cmd.AddCommand(p.pointTestCommand(), p.pointPatchCommand())
 	return p.jsonFlag(cmd)
 }
@@ -183,7 +183,7 @@ func (o *pointing) update(edit func(*hostsfile.File) error, done, nothing string
 	return o.p.say("%s", done)
 }
 
-// explain adds what to do to an error of the hosts file.
+// explain adds the remedy to an error of the hosts file.
 func (o *pointing) explain(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s: %w", o.file, err)

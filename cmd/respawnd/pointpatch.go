@@ -17,7 +17,7 @@ import (
 const pointPatchHelp = `Replaces the domain under which a game looks for its services, in the file of its
 program, after showing every place. The new domain must not be longer than the old
 one: gamespy.com has 11 characters. --auth-key also replaces the modulus of the key of
-the web services; the file holds what "respawnd webservices key" prints.
+the web services; the file holds the output of "respawnd webservices key".
 
 A copy of the file is kept beside it, and --undo puts it back. Signed and packed
 programs are refused: changed ones do not start.
@@ -118,7 +118,7 @@ func (c *patching) sayEdit(e binpatch.Edit) error {
 	return c.o.p.say("%#09x %-6s %s\n          %s", e.Offset, e.Width, printable(text), printable(what))
 }
 
-// replacements returns what is to be replaced.
+// replacements returns the replacements to make.
 func (c *patching) replacements() (all []binpatch.Replacement, err error) {
 	if c.domain != "" {
 		for _, old := range c.from {

@@ -26,7 +26,7 @@ func (p *program) relayCommand() *cobra.Command {
 	cmd.Long = cmd.Short + `: pairs whose routers do not let them meet,
 and whose packets pass through this machine. In a cluster each node shows its own.
 
-packets, bytes: what the client sent, and what the host sent. An address without a port
+packets, bytes: sent by the client, and sent by the host. An address without a port
 has not sent anything yet.`
 	return cmd
 }

@@ -47,7 +47,7 @@ func (p *program) serve(ctx context.Context) error {
 	if err != nil {
 		return report(log, err, "not started")
 	}
-	defer tuneCollector(ctx, p.env)() // what was read at the start is garbage now
+	defer tuneCollector(ctx, p.env)() // data read at the start is garbage now
 	if err := errors.Join(d.Run(ctx), d.Close()); err != nil {
 		return report(log, err, "stopped by an error")
 	}

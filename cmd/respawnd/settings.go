@@ -56,7 +56,7 @@ func (p *program) checkCommand() *cobra.Command {
 	}
 }
 
-// checkStore connects to the database, if there is one, and prints what it is like.
+// checkStore connects to the database, if there is one, and prints its state.
 func (p *program) checkStore(ctx context.Context, cfg *services.Config) error {
 	summary, err := engine.Check(ctx, cfg.Storage, newLogger(p.err, "warn", cfg.Log.Format))
 	if err != nil || summary == "" {
@@ -111,7 +111,7 @@ func (p *program) listMistakes(err error) error {
 func (p *program) configCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
-		Short: "Print every setting with its default and what it means",
+		Short: "Print every setting with its default and its meaning",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := p.out.Write(configs.Default())

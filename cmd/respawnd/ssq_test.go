@@ -68,7 +68,7 @@ func (q *queryTool) ask(text string) wire.Table {
 	return answer
 }
 
-func TestToolsAskForWhatTheListKnows(t *testing.T) {
+func TestToolQueriesOverTheList(t *testing.T) {
 	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("ssq.password", "correct-horse"))

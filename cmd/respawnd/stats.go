@@ -19,7 +19,7 @@ import (
 )
 
 func (p *program) statsCommand() *cobra.Command {
-	stats := group("stats", "Show and repair what games keep for players: data, scores, reported games",
+	stats := group("stats", "Show and repair the statistics of players: data, scores, reported games",
 		p.statsGame(), p.statsShow(), p.statsSet(), p.statsDelete(), p.statsExport(), p.statsImport())
 	stats.Long = stats.Short + ".\n\n" +
 		"PROFILE is the number of a profile, which `respawnd account show` prints.\n" +
@@ -84,7 +84,7 @@ func reportState(r operator.GameReport) string {
 }
 
 func (p *program) statsShow() *cobra.Command {
-	return p.listCommand("show PROFILE [GAME KIND INDEX]", "Show what is stored for a player, or write the data of one block", argCounts(1, 4),
+	return p.listCommand("show PROFILE [GAME KIND INDEX]", "Show the stored data of a player, or write one block of it", argCounts(1, 4),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			q, err := statsArgs(args)
 			if err != nil {
@@ -180,7 +180,7 @@ func statsArgs(args []string) (q operator.StatsSelection, err error) {
 // statsMissing adds to an error that there is no such record how to find one.
 func statsMissing(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
-		return fmt.Errorf("%w: `respawnd account show` prints the profiles of an account, `respawnd stats show PROFILE` what is stored", err)
+		return fmt.Errorf("%w: `respawnd account show` prints the profiles of an account, `respawnd stats show PROFILE` the stored data", err)
 	}
 	return err
 }

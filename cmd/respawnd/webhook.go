@@ -44,7 +44,7 @@ func (p *program) webhookList() *cobra.Command {
 	})
 }
 
-// listedWebhook is a webhook in the list, without what is secret.
+// listedWebhook is a webhook in the list, without secrets.
 type listedWebhook struct {
 	Name   string   `json:"name"`
 	Format string   `json:"format"`

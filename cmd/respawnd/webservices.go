@@ -12,7 +12,7 @@ import (
 )
 
 func (p *program) webservicesCommand() *cobra.Command {
-	return group("webservices", "Show what games need for web services", p.webservicesKey())
+	return group("webservices", "Show the key and the patches that games need for web services", p.webservicesKey())
 }
 
 func (p *program) webservicesKey() *cobra.Command {
@@ -39,6 +39,6 @@ func (p *program) webservicesKey() *cobra.Command {
 			return p.say("%s", key.Modulus())
 		},
 	}
-	cmd.Flags().BoolVar(&explain, "explain", false, "say what to patch in a game")
+	cmd.Flags().BoolVar(&explain, "explain", false, "print the bytes to patch in a game")
 	return cmd
 }

@@ -63,7 +63,7 @@ func (d *running) wantVisit(service, game string, v verdicts.Verdict) {
 }
 
 // Doctor shows the verdicts on list requests. The public page does not.
-func TestDoctorTellsWhoGotLists(t *testing.T) {
+func TestDoctorShowsListReaders(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("legacylist.lenient_filter", "false"))
 	wantListed(t, d)
@@ -95,7 +95,7 @@ func (h *host) beat(game string) {
 	h.send(qr2.KindHeartbeat, append(gamespy.AppendEnd(b), 0, 0, 0, 0, 0, 0))
 }
 
-func TestEveryReasonOfTheListIsTold(t *testing.T) {
+func TestEveryReasonOfTheListIsReported(t *testing.T) {
 	t.Parallel()
 	catalogue := writeFile(t, "games.yaml", "games:\n  - {name: keyless, title: Keyless, port: 6500}\n")
 	dir := t.TempDir()
@@ -158,7 +158,7 @@ func TestEveryReasonOfTheListIsTold(t *testing.T) {
 	d.stop()
 }
 
-func TestLimitAndRestartAreTold(t *testing.T) {
+func TestLimitAndRestartAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := start(t, dir, variable("master.max_per_addr", "1"))
@@ -173,7 +173,7 @@ func TestLimitAndRestartAreTold(t *testing.T) {
 	e.stop()
 }
 
-func TestReachabilityIsTold(t *testing.T) {
+func TestReachabilityIsReported(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("qr2.probe", "true"))
 	h := register(t, d, "hostname", "Open")
@@ -182,7 +182,7 @@ func TestReachabilityIsTold(t *testing.T) {
 	d.stop()
 }
 
-func TestReasonsOfZandronumAreTold(t *testing.T) {
+func TestReasonsOfZandronum(t *testing.T) {
 	t.Parallel()
 	home := netip.MustParseAddr("127.0.0.1") // where the page is asked from
 	t.Run("private list", func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestWhyIgnoresProxyHeaders(t *testing.T) {
 	}
 }
 
-func TestHomeNamesWhatRuns(t *testing.T) {
+func TestHomeNamesServices(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	text := pageText(t, d, "/connect")

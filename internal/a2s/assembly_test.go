@@ -139,7 +139,7 @@ func split(t testing.TB, s Splitter, m []byte) [][]byte {
 
 // The two formats do not say which one they are, and any data may follow. From 16
 // parts on, those of Source look like GoldSource by themselves.
-func TestFormatsAreToldApart(t *testing.T) {
+func TestFormatDetection(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		for _, s := range []Splitter{

@@ -12,7 +12,7 @@ type DayZMod struct {
 	Name     string
 }
 
-// DayZ is what DayZ servers hide in their rules: one block of data, escaped and
+// DayZ is the data that DayZ servers encode in their rules: one block, escaped and
 // cut into values of at most 124 bytes. The names of those rules are two bytes,
 // the number of the piece from 1 and the count.
 //

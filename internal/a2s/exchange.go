@@ -10,7 +10,7 @@ const MaxChallenges = 3
 // challenge. Repeating the question is useless.
 var ErrChallenges = errors.New("a2s: endless challenges")
 
-// Step is what the caller of an Exchange does next.
+// Step is the next action for the caller of an Exchange.
 type Step uint8
 
 // The steps.
@@ -20,7 +20,7 @@ const (
 	Done             // read Answer
 )
 
-// Known is what is known about a server before it is asked. The zero value is
+// Known holds the facts known about a server before it is queried. The zero value is
 // nothing.
 type Known struct {
 	App      App   // of its Info

@@ -85,7 +85,7 @@ func (m ShipMode) String() string {
 	return "unknown"
 }
 
-// Info is what a server says about itself. Texts are as they were sent, which
+// Info is the answer to an info query. Texts are as they were sent, which
 // should be UTF-8 and need not be.
 //
 //	byte    protocol

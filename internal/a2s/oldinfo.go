@@ -11,7 +11,7 @@ type Mod struct {
 	OwnDLL          bool // has code of its own
 }
 
-// OldInfo is what a server that is older than Info says about itself.
+// OldInfo is the answer of servers that are older than Info.
 //
 //	string  address, name, map, folder, game
 //	byte    players, most players, protocol, type, system, password, mod

@@ -53,8 +53,7 @@ func (s *Service) cdKeyRecord(game, plain, spelt string) (storage.CDKey, error) 
 // cdKeyBound returns the additional authenticated data of a CD key of a profile.
 func cdKeyBound(k *storage.CDKey) []byte { return []byte(k.Game + "\x00" + k.Digest) }
 
-// addCDKey adds a CD key to a profile. Of a key that it has already, it adds what was
-// not kept before.
+// addCDKey adds a CD key to a profile. For a key that it has already, it adds the missing parts.
 func addCDKey(p *storage.Profile, record storage.CDKey) error {
 	for i := range p.CDKeys {
 		k := &p.CDKeys[i]

@@ -19,7 +19,7 @@ const ConsoleDomain = "console.invalid"
 type ConsolePlayer struct {
 	Console            string // letters and digits, such as "ps3"
 	ID                 uint64 // of the player on the network of the console, not 0
-	Variant            string // what else tells accounts apart, of at most MaxVariant letters, digits and hyphens; may be empty
+	Variant            string // distinguishes accounts further, of at most MaxVariant letters, digits and hyphens; may be empty
 	Nick               string
 	Partner, Namespace int
 	From               netip.Addr

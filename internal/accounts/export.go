@@ -33,7 +33,7 @@ type AccountProfile struct {
 	Buddies []storage.ProfileID `json:"buddies,omitempty"`
 	Blocks  []storage.ProfileID `json:"blocks,omitempty"`
 
-	GameData []storage.StatBlock `json:"game_data,omitempty"` // what games keep; without the id of the profile
+	GameData []storage.StatBlock `json:"game_data,omitempty"` // data of games; without the id of the profile
 	Scores   []storage.Score     `json:"scores,omitempty"`    // likewise
 
 	Records []storage.OwnedSakeRecord `json:"records,omitempty"` // in tables of games; without the id of the profile
@@ -98,7 +98,7 @@ func (s *Service) export(ctx context.Context, u *storage.User, secrets bool) (Ac
 	return a, nil
 }
 
-// exportStats adds what games keep for a profile.
+// exportStats adds the statistics of a profile.
 func (s *Service) exportStats(ctx context.Context, id storage.ProfileID, out *AccountProfile) error {
 	for b, err := range s.store.StatBlocks(ctx, id) {
 		if err != nil {
@@ -253,7 +253,7 @@ func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 	return nil
 }
 
-// importStats stores what games keep for a profile.
+// importStats stores the statistics of a profile.
 func (s *Service) importStats(ctx context.Context, p AccountProfile) error {
 	if len(p.GameData)+len(p.Scores) == 0 {
 		return nil

@@ -122,8 +122,8 @@ func (r *keyring) alsoOpens(old *keyring) {
 	}
 }
 
-// KeyFingerprint returns what tells the key files of two stores apart, and stays when
-// the sealing key is rotated. It says nothing about the keys.
+// KeyFingerprint returns a text that identifies the key file of a store, and stays when the sealing
+// key is rotated. It says nothing about the keys.
 func (s *Service) KeyFingerprint() string {
 	sum := sha256.Sum256(append([]byte("respawnd key file\x00"), s.keys.Load().file.Digest...))
 	return hex.EncodeToString(sum[:8])

@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Limits of what players choose, in bytes.
+// Limits of texts that players choose, in bytes.
 const (
 	MinUniqueNick = 3  // MinUniqueNick is the shortest unique nick.
 	MinEmail      = 3  // MinEmail is the shortest e-mail.

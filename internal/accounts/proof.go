@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Proof is what a client sends to log in. Of Token, Ticket, UniqueNick and User
+// Proof holds the credentials that a client sends to log in. Of Token, Ticket, UniqueNick and User
 // the first that is not empty counts. All texts must be as they were received:
 // the proof was made with that spelling.
 type Proof struct {

@@ -300,7 +300,7 @@ func TestGrantsOfDeletedProfilesAreGone(t *testing.T) {
 	}
 }
 
-func TestGrantsOfOneProfilePushOutNobodyElses(t *testing.T) {
+func TestGrantLimitPerProfile(t *testing.T) {
 	g := newGrants(100)
 	now := time.Now()
 	give := func(value string, to storage.ProfileID) {

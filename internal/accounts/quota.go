@@ -6,7 +6,7 @@ import "net/netip"
 // or 16 bytes.
 const quotaVersion = 1
 
-// ShareQuota makes what a quota for addresses allows count on all nodes of a cluster.
+// ShareQuota applies a quota for addresses to all nodes of a cluster together.
 // name is the service's. count is called with the addresses that other nodes allowed
 // something, and must not block. The service calls spent for those that it allows
 // something itself; spent never waits, and does nothing on a node that is alone. s may be nil.

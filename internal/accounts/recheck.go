@@ -65,7 +65,7 @@ func (s *Service) loginMark(l *Login) uint64 {
 	return s.mark(&storage.User{ID: l.User, Partner: l.partner, Email: l.Email, Secret: l.sealed, Passwords: l.Passwords})
 }
 
-// markOf is what a mark stands for.
+// markOf is the subject of a mark.
 type markOf struct {
 	secret    string
 	passwords uint32

@@ -45,7 +45,7 @@ type Options struct {
 	KeyFile string
 	// KeepPasswords also keeps passwords and CD keys themselves, sealed, because
 	// CheckStatsProof needs them. It applies to those that arrive from then on;
-	// what is kept stays until it changes.
+	// stored ones stay until they change.
 	KeepPasswords bool
 	// NickFallback lets a player sign in with a unique nick of another
 	// namespace, if the namespace of the sign-in does not have the nick and
@@ -82,8 +82,8 @@ type Service struct {
 	changes atomic.Uint64 // of users and deletions of profiles, see Recheck
 
 	// sealing is held for reading from sealing something until it is stored,
-	// and for writing while the active key changes: what is stored later was
-	// sealed with the new one.
+	// and for writing while the active key changes: records stored later were sealed with the new
+	// one.
 	sealing sync.RWMutex
 	quotas  sync.Mutex // guards cancels
 	cancels []func()   // of ShareQuota

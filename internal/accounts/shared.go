@@ -111,7 +111,7 @@ func missingGrant(err error) bool {
 	return errors.Is(err, errNoGrant) || errors.Is(err, errGrantExpired)
 }
 
-// failure is what one node tells the others about a login:
+// failure is the message of a node to the others about a login:
 //
 //	offset size
 //	     0    1  version, 1
@@ -124,7 +124,7 @@ type failure struct {
 	user storage.UserID
 }
 
-// what happened with a login.
+// Results of a login.
 type what uint8
 
 const (
@@ -162,7 +162,7 @@ func parseFailure(b []byte) (f failure, err error) {
 	return f, nil
 }
 
-// share tells the other nodes.
+// share informs the other nodes.
 func (f *failures) share(what failure) {
 	if f.tell != nil && (what.from.IsValid() || what.what > succeededLogin) {
 		f.tell(what)

@@ -13,10 +13,10 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// StatsProof is what a client of the statistics service sends to prove that it is a
-// player: the md5hex of a secret and of a challenge. Of Token, KeyHash and Profile the
-// first that is set counts. Unlike that of a Proof, the secret is needed itself: its
-// digest, which signs a player in, proves nothing here.
+// StatsProof is the proof of a client of the statistics service that it is a player: the md5hex of
+// a secret and of a challenge. Of Token, KeyHash and Profile the first that is set counts. Unlike
+// that of a Proof, the secret is needed itself: its digest, which signs a player in, proves nothing
+// here.
 type StatsProof struct {
 	// Token is an auth token. The secret is the challenge that was issued with it.
 	Token string

@@ -108,7 +108,7 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-func TestNobodyKnownIsGivenEverythingAsItIs(t *testing.T) {
+func TestUnknownClientGetsRealAddresses(t *testing.T) {
 	var none *Table
 	at := netip.MustParseAddrPort("127.0.0.1:1")
 	for _, a := range []Asker{{}, none.Outside(), none.Asker(addr("203.0.113.9")), none.Browser(addr("203.0.113.9"), addr("10.0.0.1"))} {
@@ -154,7 +154,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-func TestAskersWhoAreGivenTheSameAreEqual(t *testing.T) {
+func TestEqualClients(t *testing.T) {
 	table, _ := newTable(t, []Rule{rule("", "203.0.113.5")}, "127.0.0.1:1", "10.1.2.3:1")
 	same := func(a, b string) bool { return table.Asker(addr(a)) == table.Asker(addr(b)) }
 	for _, pair := range [][2]string{

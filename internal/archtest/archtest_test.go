@@ -311,7 +311,7 @@ func TestPackageNamesSaySomething(t *testing.T) {
 	}
 }
 
-func TestPackagesSayWhatTheyAreForAndWhatNot(t *testing.T) {
+func TestPackageComments(t *testing.T) {
 	for _, p := range packages(t) {
 		comment := packageComment(t, p)
 		start := "Package " + p.Name + " "

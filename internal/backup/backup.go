@@ -27,7 +27,7 @@ import (
 // Format is the version of the format written now. Read rejects higher ones.
 const Format = 1
 
-// Limits of what is read.
+// Limits of input.
 const (
 	MaxFiles    = 64
 	maxManifest = 64 << 10

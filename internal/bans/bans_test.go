@@ -194,7 +194,7 @@ func TestAddIsInForceAtOnceAndStored(t *testing.T) {
 	}
 }
 
-func TestWhatTheStoreRefusesIsNotInForce(t *testing.T) {
+func TestRefusalByTheStore(t *testing.T) {
 	table, m := table(t, ban("10.0.0.0/8", storage.ScopeAll))
 	calls := 0
 	table.OnChange(func() { calls++ })

@@ -11,7 +11,7 @@ import (
 
 // set is an immutable, searchable set of bans.
 type set struct {
-	list   []storage.Ban // sorted, what List shows
+	list   []storage.Ban // sorted, as List returns them
 	v4, v6 []level       // longest prefix first
 }
 

@@ -64,7 +64,7 @@ type Place struct {
 	Why string
 }
 
-// Replacement is a text and what takes its place.
+// Replacement is a text and its replacement.
 type Replacement struct {
 	Old, New string
 	Exact    bool // of the same length only, and with regard to case
@@ -237,7 +237,7 @@ func hostByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
 }
 
-// Bytes returns what stands at the offset of a place, before and after the replacement.
+// Bytes returns the bytes at the offset of a place, before and after the replacement.
 // Both have the same length: behind a shorter text the rest moves up, and NULs follow.
 func (r Replacement) Bytes(p Place) (before, after []byte) {
 	var text []byte

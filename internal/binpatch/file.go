@@ -174,7 +174,7 @@ func hashAt(path string) (string, error) {
 }
 
 // Undo puts the copy of a changed file back. The error is ErrChanged if the file, and
-// ErrBackup if the copy, is no longer what it was.
+// ErrBackup if the copy, has changed.
 func Undo(path string) error {
 	done, err := readRecord(path + recordSuffix)
 	if errors.Is(err, fs.ErrNotExist) {

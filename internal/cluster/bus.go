@@ -46,7 +46,7 @@ const (
 // constants of the caller. Payloads are copied before a call returns and belong to
 // their receiver.
 //
-// What another node sends is checked like any other input: nodes prove who they are,
+// Messages of other nodes are checked like any other input: nodes prove who they are,
 // but may be of another version.
 type Bus interface {
 	// Self returns the name of this node.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRendezvousMovesOnlyKeysOfTheNodeThatLeft(t *testing.T) {
+func TestRendezvousNodeLeaves(t *testing.T) {
 	all, left := []string{"a", "b", "c"}, []string{"c", "a"}
 	count := make(map[string]int)
 	for i := range 3000 {

@@ -1,7 +1,7 @@
-// Package coherence keeps equal what the nodes of a cluster hold in memory of their
-// store: a node that changed a table informs the others, which load it again. A slow
-// comparison of revisions heals what a lost message or a change past the daemons, such
-// as one of a command on the store, left behind.
+// Package coherence keeps the in-memory copies of stored tables equal on the nodes of a cluster: a
+// node that changed a table informs the others, which load it again. A slow comparison of revisions
+// repairs tables after a lost message or a change past the daemons, such as one of a command on the
+// store, left behind.
 //
 // It knows no table, and does not act on changes: a table that was loaded reports that
 // to those who use it.
@@ -40,7 +40,7 @@ const (
 	// loadTime bounds how long a table is loaded.
 	loadTime = 30 * time.Second
 	// restShare is the share of time that one table may be loaded: after a load it rests
-	// that many times as long as the load took, at most maxRest: what takes that long waits
+	// that many times as long as the load took, at most maxRest: a load that takes that long waits
 	// for the network.
 	restShare = 4
 	maxRest   = 2 * time.Second
@@ -114,8 +114,8 @@ func (t *Tables) Assume(revisions map[string]int64) {
 	}
 }
 
-// Add adds a table with the function that loads it from the store. An error of load
-// must leave what is in force.
+// Add adds a table with the function that loads it from the store. An error of load must leave the
+// table unchanged.
 func (t *Tables) Add(name string, load func(context.Context) error) {
 	if name == "" || len(name) > maxName {
 		panic("coherence: bad name of a table: " + name)
@@ -213,7 +213,7 @@ func (t *Tables) hear(_ string, data []byte) {
 	t.signal()
 }
 
-// work loads what is stale and returns when to look again.
+// work loads stale tables and returns when to look again.
 func (t *Tables) work(ctx context.Context) (next time.Duration) {
 	t.mu.Lock()
 	check, stale := t.check, false

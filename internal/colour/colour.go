@@ -3,7 +3,7 @@
 //
 // A game's family of codes is in the catalogue of games. Colours become one of a few
 // inks, for which the style sheet has a readable value on light and on dark ground:
-// what a stranger writes is never a colour of ours. All input is hostile; nothing here
+// input is never used as a colour. All input is hostile; nothing here
 // fails, and everything that is not a whole code stays text.
 //
 //	quake   ^ and a digit or a letter: ^1Red; ^^ is one ^

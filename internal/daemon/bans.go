@@ -65,7 +65,7 @@ func (d *Daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// banSweep removes what has expired, unless the clock may be wrong.
+// banSweep removes expired bans, unless the clock may be wrong.
 type banSweep struct {
 	bans  *bans.Table
 	rules *chatrules.Table

@@ -246,7 +246,7 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 	return nil
 }
 
-// title returns what people call a game.
+// title returns the title of a game.
 func (d *Daemon) title(game string) string {
 	if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
 		return g.Title

@@ -111,9 +111,9 @@ func (g *guests) text() string {
 	}
 	at := first.Addr()
 	if dns := g.resolver(at); dns.IsValid() {
-		fmt.Fprintf(&b, "  on every PC, this one too, either set the DNS server to %v,\n  or put into its hosts file what this prints:\n", dns)
+		fmt.Fprintf(&b, "  on every PC, this one too, either set the DNS server to %v,\n  or add the output of this command to its hosts file:\n", dns)
 	} else {
-		b.WriteString("  put into the hosts file of every PC, this one too, what this prints:\n")
+		b.WriteString("  add the output of this command to the hosts file of every PC, this one too:\n")
 	}
 	fmt.Fprintf(&b, "      %s\n", hostsCommand(at))
 	if g.dns.IsValid() && g.dns.Port() != dnsPort {

@@ -142,7 +142,7 @@ const (
 	notWritable   = "the store cannot be written; /readyz answers 503 until it can"
 	writableAgain = "the store can be written again"
 
-	databaseAway  = "the database is away: lists, heartbeats and sessions continue, what needs it is refused, and /readyz answers 503 until it is back"
+	databaseAway  = "the database is away: lists, heartbeats and sessions continue, operations that need it are refused, and /readyz answers 503 until it is back"
 	databaseAgain = "the database is back"
 )
 

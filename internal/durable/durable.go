@@ -1,5 +1,5 @@
-// Package durable writes files that must survive a crash of the machine. It knows
-// nothing of what they hold, and does not lock them.
+// Package durable writes files that must survive a crash of the machine. It knows nothing of their
+// content, and does not lock them.
 package durable
 
 import (

@@ -36,7 +36,7 @@ func (e Endpoint) Folder(dataDir string) string {
 	return filepath.Dir(e.file)
 }
 
-// ParseEndpoint reads what names a store: bolt:PATH, where the path may be that of the
+// ParseEndpoint parses the name of a store: bolt:PATH, where the path may be that of the
 // data folder, or postgres:URL. bolt alone is the file in the data folder, postgres alone
 // the database of the configuration. Errors do not quote the URL.
 func ParseEndpoint(text, dataDir string, c Config) (e Endpoint, err error) {

@@ -1,8 +1,8 @@
 // Package engine opens the storage engine that the configuration names.
 //
-// The rest of the daemon uses a [Store] without knowing which engine it is. What only
-// one of them needs is here: the lock of the data folder, the wait for a database, and
-// a copy of it as a file.
+// The rest of the daemon uses a [Store] without knowing which engine it is. Parts that only one of
+// them needs are here: the lock of the data folder, the wait for a database, and a copy of it as a
+// file.
 package engine
 
 import (
@@ -53,7 +53,7 @@ func Lock(dataDir string, wait time.Duration) (io.Closer, error) {
 // ErrInUse means that another process uses the data folder.
 var ErrInUse = bolt.ErrInUse
 
-// Store is an open store with what the daemon needs besides its records.
+// Store is an open store with the other resources of the daemon.
 type Store interface {
 	storage.Store
 
@@ -237,7 +237,7 @@ func connect(ctx context.Context, opt Options) (*postgres.Store, error) {
 	return store, err
 }
 
-// Check returns what can be said about the store that a configuration names, without
+// Check describes the store that a configuration names, without
 // changing anything: nothing about a file, which a start creates.
 func Check(ctx context.Context, c Config, log zerolog.Logger) (summary string, err error) {
 	if err := c.Check(); err != nil || !c.Shared() {

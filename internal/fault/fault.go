@@ -1,4 +1,4 @@
-// Package fault logs what a service could not do because of a fault of the server.
+// Package fault logs operations that failed because of a fault of the server.
 package fault
 
 import (

@@ -18,7 +18,7 @@ type Swept struct {
 	Adopted int // contents that a shared store took from the folder
 }
 
-// Sweep removes what belongs to no file, such as the contents of a deleted account, or
+// Sweep removes data that belongs to no file, such as the contents of a deleted account, or
 // the part of an upload that a killed process was writing. Names that it does not know
 // stay.
 func (t *Table) Sweep(ctx context.Context) (Swept, error) {

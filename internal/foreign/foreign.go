@@ -111,7 +111,7 @@ func (p Protocol) verdict() verdicts.Verdict {
 
 // Verdicts on dropped packets are noted at this rate at most: they cost
 // strangers one packet each and must not push the verdicts on real servers out
-// of the log. One address cannot use up what all have.
+// of the log. One address cannot use up the budget of all.
 const (
 	noteRate  = 20 // per second
 	noteBurst = 200

@@ -2,10 +2,9 @@ package games
 
 import "fmt"
 
-// Addition is what a record of an imported list adds to a catalogue.
+// Addition is the part of an imported record that a catalogue lacks.
 type Addition struct {
-	// Record is for a higher layer. Of a game that the catalogue has it states only
-	// what is added.
+	// Record is for a higher layer. For a game of the catalogue it states only the added fields.
 	Record Game
 	// New reports that the catalogue does not have the game.
 	New bool
@@ -17,7 +16,7 @@ type Addition struct {
 	LeftOut []string
 }
 
-// Addition returns what a record, usually an imported one, adds to the catalogue. A
+// Addition returns the part of a record, usually an imported one, that the catalogue lacks. A
 // game that the catalogue lacks is added, without rooms whose ids are taken. For an
 // existing game only new secrets are added, after the known ones, and an id or a
 // title if none is known: such lists are older and shorten long secrets, so they

@@ -308,7 +308,7 @@ func (idx *index) addRooms(probs *problems, whose rooms, own bool) {
 	}
 }
 
-// addAliases checks the aliases, and gives them what their game says. None is
+// addAliases checks the aliases, and gives them the facts of their game. None is
 // available while its game is not.
 func (idx *index) addAliases(probs *problems) {
 	for i := range idx.games {

@@ -32,7 +32,7 @@ func layered(t *testing.T, below, above Game) Game {
 	return g
 }
 
-func TestOverrideChangesOnlyWhatItStates(t *testing.T) {
+func TestOverrideChangesStatedFields(t *testing.T) {
 	full := Game{
 		Title: "Full", Secrets: []string{"first1", "second"}, ID: 7, QueryPort: 7777, BackendFlags: 0x80,
 		DisabledServices: Gone, Maintenance: true, Rooms: []Room{{ID: 1, Name: "Lobby"}},

@@ -49,7 +49,7 @@ type Facts struct {
 	Keys []Key
 	// Quake3 are the names of the game in Quake III's protocol, at most MaxQuake3.
 	Quake3 []Quake3
-	// Files are what the game loads over HTTP, at most MaxFiles.
+	// Files are the files that the game loads over HTTP, at most MaxFiles.
 	Files []File
 	// QuickMatch is the automatic match; see there.
 	QuickMatch QuickMatch
@@ -169,7 +169,7 @@ func (f Facts) check(name string, bad func(string, ...any)) {
 	}
 }
 
-// JoinAddress is what Facts.Join has in place of host and port.
+// JoinAddress is the placeholder of host and port in Facts.Join.
 const JoinAddress = "{address}"
 
 // joinForm matches Facts.Join: nothing that a browser would open itself, and nothing
@@ -195,7 +195,7 @@ func (f Facts) JoinLink(address netip.AddrPort) string {
 	return head + address.String() + tail
 }
 
-// JoinParts returns what stands before and behind the address in links of JoinLink;
+// JoinParts returns the parts of a JoinLink before and behind the address;
 // ok is false if the game has none.
 func (f Facts) JoinParts() (head, tail string, ok bool) {
 	if !validJoin(f.Join) {
@@ -244,7 +244,7 @@ func (f Facts) checkAliases(name string, bad func(string, ...any)) {
 	}
 }
 
-// overlay returns f with what top states; given are the fields that top states
+// overlay returns f with the fields that top states; given are the fields that top states
 // although they are empty.
 func (f Facts) overlay(top Facts, given Fields) Facts {
 	overlayList(&f.Domains, top.Domains, given&FieldDomains != 0)

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// File is what a game loads over HTTP.
+// File is a file that a game loads over HTTP.
 type File struct {
 	// Path is that of the request, with * for any characters: 1 to MaxFilePath
 	// printable characters of ASCII that begin with a slash or *. Case is not significant.
@@ -23,7 +23,7 @@ type File struct {
 	Text string
 }
 
-// FileKind is what a file is made from.
+// FileKind is the source of a file's content.
 type FileKind string
 
 // The kinds.
@@ -61,7 +61,7 @@ func (f *File) literal() int { return len(f.Path) - strings.Count(f.Path, "*") }
 // matches reports whether the path of a request, in lower case, has the form of Path.
 func (f *File) matches(path string) bool {
 	pattern := f.Path
-	star, mark := -1, 0 // behind the last wildcard, and what it takes so far
+	star, mark := -1, 0 // behind the last wildcard, and its match so far
 	i, j := 0, 0
 	for j < len(path) {
 		switch {

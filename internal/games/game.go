@@ -2,10 +2,10 @@
 // ports and exceptions.
 //
 // A catalogue is built from layers: the embedded list, the operator's file, the
-// overrides in the store. A later layer changes only the fields it states; see
-// [Game] for what counts as stated. The package also reads and writes the YAML
-// form of the list, imports the two lists that circulate in the community, and
-// generates the host names that the original clients resolve.
+// overrides in the store. A later layer changes only the fields it states; see [Game] for which
+// fields count as stated. The package also reads and writes the YAML form of the list, imports the
+// two lists that circulate in the community, and generates the host names that the original clients
+// resolve.
 //
 // It is not for live servers (package master), not for keeping overrides
 // (package storage), and it opens no file and no socket.

@@ -27,7 +27,7 @@ const maxDomainLen = 190
 // serverIndexes is the number of list hosts: ms0 to ms19.
 const serverIndexes = 20
 
-// What HostNames and WriteHosts reject.
+// Errors of HostNames and WriteHosts.
 var (
 	ErrBadName    = errors.New("not a game name")
 	ErrBadDomain  = errors.New("not a domain name")
@@ -47,7 +47,7 @@ func serverIndex(game string) int {
 // Purpose is the purpose of a host for clients, with its usual port.
 type Purpose string
 
-// What clients resolve names for.
+// Purposes for which clients resolve names.
 const (
 	ForAvailability Purpose = "availability check, UDP 27900"
 	ForReport       Purpose = "server reports, UDP 27900"

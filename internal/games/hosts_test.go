@@ -125,7 +125,7 @@ func TestHostNamesAreDistinctAndGrouped(t *testing.T) {
 	}
 }
 
-func TestHostNamesRefusesWhatIsNoName(t *testing.T) {
+func TestHostNamesRefusals(t *testing.T) {
 	for _, game := range []string{"", "a b", "a\nb", "a#", "a.b", "-a", strings.Repeat("a", MaxNameLen+1)} {
 		if names, err := (Game{Name: game}).HostNames(DefaultDomain); !errors.Is(err, ErrBadName) || names != nil {
 			t.Errorf("HostNames(%q) = %v, %v; want ErrBadName", game, names, err)

@@ -21,10 +21,9 @@ func (c *Catalog) ListedAs(said string, beside bool) (name string, ok bool) {
 	return name, ok && len(name) <= maxListedName
 }
 
-// ListedName returns the name under which a game that is not in the catalogue is
-// listed: what a server names, in lower case and with _ for spaces. ok is false
-// if that is empty, longer than 32 bytes or has other characters than letters,
-// digits and _ - + . in it.
+// ListedName returns the name under which a game that is not in the catalogue is listed: the name
+// that a server sends, in lower case and with _ for spaces. ok is false if that is empty, longer
+// than 32 bytes or has other characters than letters, digits and _ - + . in it.
 func ListedName(said string) (name string, ok bool) {
 	if said == "" || len(said) > maxListedName {
 		return "", false

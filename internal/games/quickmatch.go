@@ -120,7 +120,7 @@ func (y *yamlReader) quickMatch(n *yaml.Node) (q QuickMatch) {
 	return q
 }
 
-// check reports what is wrong with q.
+// check reports the first error of q.
 func (q QuickMatch) check(bad func(string, ...any)) {
 	if q.IsZero() {
 		return

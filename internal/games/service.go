@@ -14,7 +14,7 @@ type Service string
 var services = []struct {
 	name  Service
 	words string
-	via   string // what players must do beside DNS; empty: nothing
+	via   string // further steps for players beside DNS; empty: none
 }{
 	{name: "qr2", words: "server registration"},
 	{name: "serverbrowse", words: "server lists"},
@@ -64,8 +64,8 @@ func (s Service) Words() string {
 	return string(s)
 }
 
-// Means returns what a player of the game must do beside DNS: Via, or else what the services
-// that the game needs demand. Empty: nothing.
+// Means returns the steps that a player of the game must take beside DNS: Via, or else those of the
+// services that the game needs. Empty: nothing.
 func (f Facts) Means() string {
 	if f.Via != "" {
 		return f.Via

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// What a record may hold. Everything beyond is refused, never cut.
+// Limits of a record. Everything beyond is refused, never cut.
 const (
 	// MaxNameLen is the length of the longest game name in bytes.
 	MaxNameLen = 31

@@ -21,7 +21,7 @@ const MaxFileSize = 16 << 20
 // of the file does not bound its memory. A record has about 12 of them.
 const maxYAMLMarks = 2 << 20
 
-// What is refused as a whole.
+// Errors that refuse the whole list.
 var (
 	ErrTooLarge       = errors.New("the file is too large")
 	ErrTooManyRecords = errors.New("too many records")
@@ -82,7 +82,7 @@ func ParseYAML(r io.Reader, source Source) ([]Game, error) {
 		seen[g.Name] = g.Source
 		good = append(good, g)
 	}
-	if probs.total > 0 { // what is wrong between the other records is reported with it
+	if probs.total > 0 { // errors between the other records are reported with it
 		_, err := build([][]Game{good}, nil)
 		probs.join(err)
 		return nil, probs.err()

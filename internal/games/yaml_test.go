@@ -170,7 +170,7 @@ func TestParseYAMLReportsAllMistakesAtOnce(t *testing.T) {
 	}
 }
 
-func TestParseYAMLRefusesWhatIsNoDocument(t *testing.T) {
+func TestParseYAMLNoDocument(t *testing.T) {
 	for name, text := range map[string]string{
 		"broken":        "games: [",
 		"two documents": "games: []\n---\ngames: []\n",

@@ -13,7 +13,7 @@ func WriteYAML(w io.Writer, games []Game) error {
 }
 
 // AppendYAML appends the games to b in the form that [ParseYAML] reads, one line
-// for each. What a game does not state, and its Source, is left out.
+// for each. Fields that a game does not state, and its Source, are left out.
 func AppendYAML(b []byte, games []Game) []byte {
 	if len(games) == 0 {
 		return append(b, "games: []\n"...)

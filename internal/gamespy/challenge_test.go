@@ -28,7 +28,7 @@ func TestResponseOfOriginalClient(t *testing.T) {
 	}
 }
 
-func TestAppendResponseKeepsWhatIsThere(t *testing.T) {
+func TestAppendResponseAppends(t *testing.T) {
 	got := string(AppendResponse([]byte("before "), "HA6zkS", "ABCDEF"))
 	if want := "before lkI/QHIm"; got != want {
 		t.Errorf("AppendResponse = %q, want %q", got, want)

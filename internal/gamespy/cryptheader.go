@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// The crypt header is what a server-list connection starts with, in the clear:
+// The crypt header starts a server-list connection, in the clear:
 //
 //	u8  length of the next part, XOR 0xEC
 //	u16be backend flags, then random bytes without meaning

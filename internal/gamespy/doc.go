@@ -2,7 +2,7 @@
 // those that at least two services, or a service and its test client, have to
 // read or write in the same way.
 //
-// # What is in it
+// # Contents
 //
 // Proofs. A host or an old browser proves that it knows its game's secret key
 // by scrambling a challenge with it: [Response], [CheckResponse].
@@ -30,7 +30,7 @@
 // Passwords. Presence clients obscure passwords and CD keys with a fixed key
 // stream: [EncodePassword], [DecodePassword]. This is no protection.
 //
-// # What is not in it
+// # Not included
 //
 // No sockets, no clock, no logging, no table of games, no policy. The package
 // keeps no state between calls and imports only the standard library. Text is

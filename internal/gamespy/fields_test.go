@@ -16,7 +16,7 @@ func scanned(b []byte) []string {
 	return out
 }
 
-func TestScanFieldsFindsWhatClientsSend(t *testing.T) {
+func TestScanFieldsOfClients(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
 		want []string

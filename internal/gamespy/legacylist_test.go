@@ -27,7 +27,7 @@ func loadLegacy(t testing.TB) legacyVectors {
 	return v
 }
 
-func TestValidateIsWhatOldBrowsersAnswer(t *testing.T) {
+func TestValidateOfOldBrowsers(t *testing.T) {
 	for _, v := range loadLegacy(t).Validate {
 		for enctype, want := range []string{v.Enctype0, v.Enctype1, v.Enctype2} {
 			if got := string(AppendValidate(nil, enctype, v.Secret, v.Challenge)); got != want {
@@ -41,7 +41,7 @@ func TestValidateIsWhatOldBrowsersAnswer(t *testing.T) {
 	}
 }
 
-func TestAppendValidateKeepsWhatIsThere(t *testing.T) {
+func TestAppendValidateAppends(t *testing.T) {
 	for enctype, want := range []string{"before lkI/QHIm", "before vgFKIJge", "before 3gMJOhl1"} {
 		if got := string(AppendValidate([]byte("before "), enctype, "HA6zkS", "ABCDEF")); got != want {
 			t.Errorf("AppendValidate of enctype %d = %q, want %q", enctype, got, want)

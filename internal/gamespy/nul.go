@@ -91,7 +91,7 @@ func (s *PairScanner) Key() []byte { return s.key }
 // Value returns the value of the pair that Next moved to, a part of the input.
 func (s *PairScanner) Value() []byte { return s.value }
 
-// Rest returns what follows the section once Next returned false. If complete
+// Rest returns the input after the section once Next returned false. If complete
 // is false the input ended inside the section, and rest is the piece of a pair
 // that was left over.
 func (s *PairScanner) Rest() (rest []byte, complete bool) {

@@ -40,7 +40,7 @@ var (
 	ErrRowLength = errors.New("gamespy: row is longer than the table is wide")
 )
 
-// ParseTable reads a table from the start of p; rest is what follows it. If the
+// ParseTable reads a table from the start of p; rest is the input after it. If the
 // packet ends inside the table, complete is false, rest is nil and the table
 // holds the whole rows that came. The work depends only on the length of p,
 // never on the announced number of rows, and nothing is allocated. A table

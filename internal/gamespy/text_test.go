@@ -161,7 +161,7 @@ func TestFieldsCanBeLeftEarly(t *testing.T) {
 	}
 }
 
-func TestAppendToRefusesWhatBreaksTheFraming(t *testing.T) {
+func TestAppendToBrokenFraming(t *testing.T) {
 	tests := map[string][2]string{
 		"backslash in value": {"nick", `a\id\1`},
 		"backslash in key":   {`a\b`, "1"},

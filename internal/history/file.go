@@ -148,7 +148,7 @@ func (r *ring[T]) append(dst []byte) []byte {
 	return dst
 }
 
-// parse is the inverse of append. It returns what follows.
+// parse is the inverse of append. It returns the rest of the input.
 func (r *ring[T]) parse(p []byte) []byte {
 	for i := range r {
 		v := uint32(p[0]) | uint32(p[1])<<8

@@ -164,7 +164,7 @@ func addNumbers(a, b int) int {
 	return a + b
 }
 
-// What a server and a game take in memory, with their entries in the maps.
+// Memory of a server and a game, with their entries in the maps.
 const (
 	trackBytes = 1280 + 128
 	totalBytes = 3824 + 128

@@ -4,7 +4,7 @@
 // file.
 //
 // Lines of a game end with a mark, the comment "# respawnd GAME;". The scripts of the
-// web pages write the same, so that either removes what the other wrote.
+// web pages write the same, so that either removes lines of the other.
 //
 // It knows no game, asks no DNS server, and asks for no rights.
 package hostsfile
@@ -60,7 +60,7 @@ type ConflictError struct {
 	Game    string // whose line it is; empty: it has no mark
 }
 
-// Error says what to do.
+// Error includes the remedy.
 func (e *ConflictError) Error() string {
 	if e.Game != "" {
 		return fmt.Sprintf("line %d leads %s to %s, for the game %s: undo that game first", e.Line, e.Name, e.Address, e.Game)

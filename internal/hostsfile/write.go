@@ -14,8 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/durable"
 )
 
-// backupSuffix is what the name of the copy of the file before the first change has
-// at its end.
+// backupSuffix ends the name of the copy made before the first change of the file.
 const backupSuffix = ".before-respawnd"
 
 // ErrChanged means that another program changed the file meanwhile.
@@ -42,7 +41,7 @@ func Read(path string) (*File, error) {
 	return Parse(data)
 }
 
-// read returns the content of a file, and what it was when it was read.
+// read returns the content of a file, and its attributes when it was read.
 func read(path string) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -97,7 +96,7 @@ func Update(path string, edit func(*File) error) (changed bool, backup string, e
 	return true, backup, replace(target, after, info, func() error { return unchanged(target, info) })
 }
 
-// unchanged returns ErrChanged if a file is no longer what it was.
+// unchanged returns ErrChanged if a file has changed.
 func unchanged(path string, was fs.FileInfo) error {
 	now, err := os.Lstat(path)
 	if err == nil && (!os.SameFile(now, was) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime())) {

@@ -134,7 +134,7 @@ func (c Check) AppendTo(b []byte) []byte {
 	return append(b, c.Expansion)
 }
 
-// Reply is what an auth says about a player.
+// Reply is the verdict of an auth message on a player.
 type Reply byte
 
 // The replies.

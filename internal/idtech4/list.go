@@ -24,7 +24,7 @@ type Request struct {
 	Filters  byte // two bits each: passwords, players, types of game
 }
 
-// ParseRequest parses the data of a getServers. What follows the filters is ignored.
+// ParseRequest parses the data of a getServers. Data after the filters is ignored.
 func ParseRequest(rest []byte) (Request, error) {
 	r := reader{rest: rest}
 	q := Request{Protocol: Protocol(r.uint32() &^ otherProgram), Mod: r.text(MaxText)}

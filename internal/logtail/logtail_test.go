@@ -99,7 +99,7 @@ func TestCallersBufferIsNotKept(t *testing.T) {
 	}
 }
 
-func TestReaderGetsWhatComes(t *testing.T) {
+func TestReaderGetsNewData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(3)
 		fill(r, "a")

@@ -101,7 +101,7 @@ func (c *Config) Warnings(publicURL string) (out []string) {
 	case url && publicURL == "":
 		out = append(out, "mail.smtp_url: there is no web.public_url, so players are sent no links")
 	case url && strings.HasPrefix(publicURL, "http:"):
-		out = append(out, "web.public_url: links for new passwords are mailed, and others can read what is sent over http")
+		out = append(out, "web.public_url: links for new passwords are mailed, and others can read pages that are sent over http")
 	}
 	if s, err := configs.ParseSMTPURL(c.SMTPURL); err == nil && s.Insecure && s.Password != "" {
 		out = append(out, "mail.smtp_url: insecure=true lets others on the way read its password")

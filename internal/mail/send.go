@@ -21,7 +21,7 @@ import (
 // Timeout bounds the delivery of one mail.
 const Timeout = 30 * time.Second
 
-// Limits of what a server says.
+// Limits of a server's replies.
 const (
 	maxError  = 200       // bytes of an error that are passed on
 	maxAnswer = 4 << 10   // bytes of an error that are read

@@ -40,8 +40,7 @@ type savedCount struct {
 	Number  uint64    `json:"number"`
 }
 
-// Load adds the counts in the file. A file that is damaged is logged, and what is in it
-// is not counted.
+// Load adds the counts in the file. A file that is damaged is logged, and its counts are ignored.
 func (k File) Load(r *Recorder) {
 	if r == nil {
 		return

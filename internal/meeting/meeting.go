@@ -1,8 +1,8 @@
 // Package meeting describes how two players behind routers reached each other, and
 // counts that by the kinds of their routers.
 //
-// It negotiates nothing. The counts have no addresses; what is kept of an address is the
-// kind of its router, for an hour.
+// It negotiates nothing. The counts have no addresses; of an address only the kind of its router is
+// kept, for an hour.
 package meeting
 
 import (
@@ -83,7 +83,7 @@ func (r *Recorder) Saw(a netip.Addr, k Kind) {
 	}
 }
 
-// Of returns what was seen of the router of an address within an hour.
+// Of returns the sightings of the router of an address within an hour.
 func (r *Recorder) Of(a netip.Addr, now time.Time) (Sighting, bool) {
 	if r == nil {
 		return Sighting{}, false

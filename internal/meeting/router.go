@@ -1,8 +1,7 @@
 package meeting
 
-// Router is what stands between a player and the internet: how it maps ports, and
-// which senders it lets in. It says more than a Kind, which the server alone can find
-// out.
+// Router describes the router between a player and the internet: how it maps ports, and which
+// senders it lets in. It says more than a Kind, which the server alone can find out.
 type Router uint8
 
 // The routers, the most open first.
@@ -36,7 +35,7 @@ type Words struct {
 	Name    string // in a few words
 	Hosting string // a sentence
 	Joining string // a sentence
-	Advice  string // what to change; empty: nothing
+	Advice  string // advice; empty: nothing to change
 }
 
 const forward = "In the router, forward the game's UDP port to this computer, or let games do that themselves (UPnP). "
@@ -88,7 +87,7 @@ var routerWords = [RouterKinds]Words{
 // Words returns the words for players.
 func (r Router) Words() Words { return routerWords[r%RouterKinds] }
 
-// Kind returns what of a Router the server sees.
+// Kind returns the part of a Router that the server sees.
 func (r Router) Kind() Kind {
 	switch r {
 	case NoRouter, Firewall:

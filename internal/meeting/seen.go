@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Bounds of what is kept about players.
+// Bounds of the data kept about players.
 const (
 	maxSeen = 16_384    // addresses; the oldest is forgotten for a new one
 	keepFor = time.Hour // since the last negotiation
 )
 
-// Sighting is what negotiations of a public address showed last.
+// Sighting is the last observation of a public address in negotiations.
 type Sighting struct {
 	Kind Kind
 	Time time.Time
@@ -58,7 +58,7 @@ func (s *Sightings) See(a netip.Addr, k Kind, now time.Time) {
 	s.next = (s.next + 1) % maxSeen
 }
 
-// Of returns what was seen of an address within an hour.
+// Of returns the sightings of an address within an hour.
 func (s *Sightings) Of(a netip.Addr, now time.Time) (Sighting, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 // carrierNet is the range of providers' own networks, RFC 6598.
 var carrierNet = netip.MustParsePrefix("100.64.0.0/10")
 
-// conclude fills in what follows from the answers.
+// conclude fills in the conclusions from the answers.
 func (r *Report) conclude() {
 	r.Translated = r.Public.Addr() != r.Local.Addr()
 	r.KeepsPort = r.Public.Port() == r.Local.Port()

@@ -17,7 +17,7 @@ const MaxServers = 3
 
 // The pace of each phase.
 const (
-	again = 400 * time.Millisecond // after which what was not answered is sent again
+	again = 400 * time.Millisecond // after which unanswered packets are sent again
 	tries = 6
 )
 
@@ -77,7 +77,7 @@ type Seen struct {
 	At   netip.AddrPort `json:"seen"`
 }
 
-// Report is what was found out.
+// Report holds the findings.
 type Report struct {
 	Local      netip.AddrPort `json:"local"`  // of the first socket
 	Public     netip.AddrPort `json:"public"` // where natneg1 sees it
@@ -154,7 +154,7 @@ func distinct(servers []netip.AddrPort) (out []netip.AddrPort) {
 	return out
 }
 
-// exchange sends what is missing again and again, until take has returned true or all
+// exchange repeats unanswered requests until take has returned true or all
 // tries are over; done reports which it was.
 func (r *run) exchange(ctx context.Context, send func(), take func(packet) bool) (done bool, err error) {
 	for range tries {
@@ -181,7 +181,7 @@ func (r *run) exchange(ctx context.Context, send func(), take func(packet) bool)
 // version of the protocol in which is asked: the first with all tests.
 const version = 3
 
-// check is an address check. The cookie tells the answers apart.
+// check is an address check. The cookie distinguishes the answers.
 func check(cookie uint32) []byte {
 	h := natneg.Header{Version: version, Type: natneg.TypeAddressCheck, Cookie: cookie}
 	return natneg.Check{Test: natneg.Test{PortType: natneg.PortNN1}}.AppendMarkedTo(h.AppendTo(nil))
@@ -284,8 +284,8 @@ func (r *run) filter(ctx context.Context, servers []netip.AddrPort) error {
 	return err
 }
 
-// honest reports whether the answer to a test comes from where it proves something: a
-// server that was told to answer test 2 nevertheless does so from its only address.
+// honest reports whether the answer to a test comes from where it proves something: a server that
+// is configured to answer test 2 nevertheless does so from its only address.
 func (r *run) honest(t natneg.PortType, from, server netip.AddrPort) bool {
 	switch t {
 	case natneg.PortNN2:

@@ -60,7 +60,7 @@ func (s *systemSocket) receive(recv func([]byte, netip.AddrPort)) {
 			return
 		default:
 			if failed++; failed > maxFailed {
-				return // nothing will arrive any more
+				return // nothing more will arrive
 			}
 		}
 	}

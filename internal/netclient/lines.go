@@ -65,7 +65,7 @@ func (l *Lines) Next(ctx context.Context) (string, error) {
 	}
 }
 
-// read appends what has arrived to l.in.
+// read appends received data to l.in.
 func (l *Lines) read() error {
 	if cap(l.in)-len(l.in) < minRead {
 		l.in = append(make([]byte, 0, 2*len(l.in)+minRead), l.in...)

@@ -123,7 +123,7 @@ func (b *batch) fill() (int, error) {
 	return b.got, b.err
 }
 
-// receive reads what there is. It returns false if there is nothing.
+// receive reads the pending datagrams. It returns false if there are none.
 func (b *batch) receive(fd uintptr) bool {
 	for i := range b.slots {
 		h := &b.in[i].hdr

@@ -116,7 +116,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Linger reads and discards what the peer still sends, so that closing the
+// Linger reads and discards further input of the peer, so that closing the
 // connection does not destroy the last data sent to it. It ends after a pause
 // of the peer, a number of bytes or a time, and returns nil then, else the
 // error that ended it.
@@ -165,7 +165,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TryWrite writes what the system takes at once and returns how much that is, 0 if
+// TryWrite writes as much as the system takes at once and returns the number of bytes, 0 if
 // the connection or the system cannot do that: Write the rest. It does not wait for
 // the peer, and is for callers that write to many connections in turn.
 func (c *Conn) TryWrite(p []byte) (int, error) {

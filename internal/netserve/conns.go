@@ -205,7 +205,7 @@ func (s *connServer) serve(ctx context.Context, c *Conn) {
 	})
 }
 
-// release ends what serve began.
+// release undoes serve.
 func (s *connServer) release(c *Conn) {
 	_ = c.Close()
 	s.mu.Lock()

@@ -37,7 +37,7 @@ func ForwardReasons() []string {
 	return []string{dropReadError, dropWriteError, dropTooLong, dropFull, dropForwarded}
 }
 
-// Router decides what happens to the datagrams of a ForwardPort.
+// Router routes the datagrams of a ForwardPort.
 type Router interface {
 	// Route returns where p is sent on; ok is false for one that is dropped, which
 	// the Router counts. It must not keep p.Data and must not block.
@@ -61,8 +61,7 @@ type Forwarding struct {
 	system forwarding
 }
 
-// NewForwarding returns a Forwarding, which works while Serve runs. Close releases what it
-// holds.
+// NewForwarding returns a Forwarding, which works while Serve runs. Close releases its sockets.
 func NewForwarding(opt ForwardOptions) (*Forwarding, error) {
 	f := &Forwarding{opt: opt, panics: newPanicLog(opt.Log, opt.Metrics)}
 	return f, f.open()
@@ -102,8 +101,8 @@ type ForwardPort struct {
 // LocalAddr returns the address that the port is bound to.
 func (p *ForwardPort) LocalAddr() netip.AddrPort { return p.local }
 
-// Connect forwards what comes to p from out, to where r says, until p is closed. It is
-// called once.
+// Connect forwards datagrams that arrive at p to the targets that r returns, from out, until p is
+// closed. It is called once.
 func (p *ForwardPort) Connect(out *ForwardPort, r Router) error {
 	p.out, p.router = out, r
 	return p.begin()

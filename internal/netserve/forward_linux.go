@@ -95,7 +95,7 @@ func (f *Forwarding) serve(ctx context.Context) error {
 	}
 }
 
-// round forwards what has come. It returns false to wait for more.
+// round forwards received datagrams. It returns false to wait for more.
 func (f *Forwarding) round(fd uintptr) bool {
 	s := &f.system
 	n, err := unix.EpollWait(int(fd), s.ready[:], 0)
@@ -174,7 +174,7 @@ func (p *ForwardPort) close() error {
 	return err
 }
 
-// forward sends on what has come to a socket, at most a batch: the others have their
+// forward sends on the datagrams of a socket, at most a batch: the others have their
 // turn, and it is reported again.
 func (f *Forwarding) forward(p *ForwardPort) {
 	s, m := &f.system, f.opt.Metrics

@@ -57,7 +57,7 @@ func NewMetrics(reg prometheus.Registerer, service string, reasons ...string) *M
 		Name: "respawnd_connections_refused_total", Help: "Connections closed at once, by reason.",
 	}, []string{"service", "reason"}))
 	evicted := join(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_connections_evicted_total", Help: "Connections closed to make room for one from another address, by what they were doing.",
+		Name: "respawnd_connections_evicted_total", Help: "Connections closed to make room for one from another address, by their state.",
 	}, []string{"service", "state"}))
 	m := &Metrics{
 		packetsIn:  counter("respawnd_packets_received_total", "Datagrams received."),

@@ -9,7 +9,7 @@
 //
 // Where the system can (Linux), datagrams are read and answered in batches.
 //
-// It knows no protocol: it does not parse what it carries, does not frame
+// It knows no protocol: it does not parse payloads, does not frame
 // streams and does not decide which addresses are trusted. Sockets are opened
 // before a service starts and passed in; the two Serve functions end when their
 // context ends, and no goroutine that they started outlives them.

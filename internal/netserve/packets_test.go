@@ -305,7 +305,7 @@ func TestSeveralSocketsShareOneAddress(t *testing.T) {
 	waitForNoReaders(t)
 }
 
-func TestListenPacketsRefusesWhatItCannotDo(t *testing.T) {
+func TestListenPacketsUnsupported(t *testing.T) {
 	taken := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
 	for name, tc := range map[string]struct {
 		network, address string
@@ -326,7 +326,7 @@ func TestListenPacketsRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-func TestBuffersTellsWhatWasGranted(t *testing.T) {
+func TestBuffersReportsGrantedSizes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("this system is not asked for it")
 	}

@@ -115,8 +115,8 @@ func newPanicLog(log zerolog.Logger, m *Metrics) *panicLog {
 	return &panicLog{log: log, metrics: m, seen: make(map[string]time.Time)}
 }
 
-// contain must be deferred directly around the call of a handler; what names
-// what is lost, such as "packet".
+// contain must be deferred directly around the call of a handler; what names the lost object, such
+// as "packet".
 func (l *panicLog) contain(what string) {
 	v := recover()
 	if v == nil {

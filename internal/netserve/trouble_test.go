@@ -105,7 +105,7 @@ func TestWhichErrorsASocketSurvives(t *testing.T) {
 	}
 }
 
-func TestTroubleIsToldAFewTimesAMinute(t *testing.T) {
+func TestTroubleIsLoggedAFewTimesAMinute(t *testing.T) {
 	var tr Trouble
 	now := time.Now()
 	told := 0

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// tryWrite writes what a socket takes without waiting.
+// tryWrite writes as much as a socket takes without waiting.
 func tryWrite(raw syscall.RawConn, p []byte) (n int, err error) {
 	failed := raw.Write(func(fd uintptr) bool {
 		for {

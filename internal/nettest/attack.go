@@ -41,7 +41,7 @@ type Exception struct {
 	// Is reports whether an answer is of this kind.
 	Is func(answer []byte) bool
 	// More returns by how many packets and bytes such answers may exceed the
-	// traffic of an address. in counts what the address sent.
+	// traffic of an address. in counts the bytes that the address sent.
 	More func(in Account) (packets, bytes int)
 }
 
@@ -69,7 +69,7 @@ type Attack struct {
 	Pass func()
 	// Exceptions are the answers that may be larger than their requests. All
 	// other answers to an address never have more bytes or packets than it
-	// sent, and all together no more than that and what the exceptions allow.
+	// sent, and all together no more than that and the exceptions.
 	Exceptions []Exception
 
 	// First is the lowest of the addresses; zero: 20.0.0.0. The attacker's own
@@ -314,7 +314,7 @@ func (a *Attack) result() (r Result) {
 // inUse returns how many bytes are in use.
 func inUse() int {
 	runtime.GC()
-	runtime.GC() // frees what pools kept at the first one
+	runtime.GC() // frees the contents of pools at the first one
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)

@@ -31,7 +31,7 @@ func (j *judge) Errorf(format string, args ...any) {
 
 func (j *judge) Failed() bool { return false }
 
-func TestAttackFindsWhatServicesMustNotDo(t *testing.T) {
+func TestAttackFindsViolations(t *testing.T) {
 	question := []byte("question")
 	hoard := [][]byte{}
 	for name, tc := range map[string]struct {

@@ -19,7 +19,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String returns what was written.
+// String returns the written text.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

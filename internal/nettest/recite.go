@@ -61,7 +61,7 @@ type recital struct {
 
 func (r *recital) Write(p []byte) (int, error) { return r.out.Write(p) }
 
-// SetReadDeadline works after the end of what is recited, as that of a socket does:
+// SetReadDeadline works after the end of the recited data, as that of a socket does:
 // the next read reports the end.
 func (r *recital) SetReadDeadline(at time.Time) error {
 	if err := r.Conn.SetReadDeadline(at); !errors.Is(err, io.ErrClosedPipe) {

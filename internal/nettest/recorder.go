@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Recorder keeps what a service sends, for tests that check it afterwards. The
+// Recorder keeps the packets that a service sends, for tests that check them afterwards. The
 // zero value works. Its methods may be called concurrently.
 type Recorder[T any] struct {
 	mu   sync.Mutex // guards kept

@@ -5,7 +5,7 @@ import "fmt"
 // HomeAddr is the address of a player in the network of a Household.
 const HomeAddr = "192.168.1.5"
 
-// wall drops what comes unasked, as routers do. Without it the kernel remembers a
+// wall drops unsolicited packets, as routers do. Without it the kernel remembers a
 // packet that came too early, and gives the answer to it another port.
 const wall = `
 	chain wall { type filter hook input priority 0; iifname "ext" ct state new drop; }`

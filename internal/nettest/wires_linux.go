@@ -175,7 +175,7 @@ func (w *Wires) Slow(all []netip.Addr, delay time.Duration, loss float64) {
 	}
 }
 
-// Heal ends what Cut and Slow began.
+// Heal undoes Cut and Slow.
 func (w *Wires) Heal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

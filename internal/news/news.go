@@ -1,4 +1,4 @@
-// Package news holds what games show at their start: messages of the day and patches, of
+// Package news holds the messages of the day and the patches that games show at their start, of
 // the store and of the configuration. It counts the versions of games that ask.
 //
 // It stores nothing itself (package storage does) and knows no protocol.
@@ -69,7 +69,7 @@ func New(store storage.News) *Table {
 	}
 }
 
-// Load loads what the store has. Damaged records are left out.
+// Load loads the records of the store. Damaged records are left out.
 func (t *Table) Load(ctx context.Context) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()

@@ -268,7 +268,7 @@ func (c KeyCheck) AppendKeysAnswer(b []byte, result Result) []byte {
 	return b
 }
 
-// KeyResult is what a BMAR says about a key.
+// KeyResult is the verdict of a BMAR on a key.
 type KeyResult struct {
 	Public  []byte
 	Result  Result

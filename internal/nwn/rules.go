@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Rules is a BNXR: what a server says about itself.
+// Rules is a BNXR: the settings of a server.
 type Rules struct {
 	Port     uint16
 	Game     byte // Game1 or Game2
@@ -28,7 +28,7 @@ const (
 // AppendAskRules appends a BNXI.
 func AppendAskRules(b []byte, port uint16) []byte { return appendPort(b, AskRules, port) }
 
-// ParseRules parses the data of a BNXR. What follows the module is ignored.
+// ParseRules parses the data of a BNXR. Data after the module is ignored.
 func ParseRules(rest []byte) (Rules, error) {
 	r := reader{rest: rest}
 	s := Rules{Port: r.uint16(), Game: r.uint8(), Password: r.uint8() != 0}

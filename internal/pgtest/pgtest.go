@@ -2,9 +2,8 @@
 //
 // A server is the test binary's own: its data is in a temporary folder, it listens on
 // a Unix socket there and on a free port of the loopback address, and it ends with the
-// test binary, even if that is killed. It does not wait for the disk, so what it holds
-// does not survive a power cut. When root runs the tests, it runs as user postgres,
-// because PostgreSQL refuses root.
+// test binary, even if that is killed. It does not wait for the disk, so its data does not survive
+// a power cut. When root runs the tests, it runs as user postgres, because PostgreSQL refuses root.
 //
 // The programs postgres, initdb and pg_ctl are taken from PATH or from the newest folder
 // below /usr/lib/postgresql. Without them tests are skipped, but fail where CI is set.
@@ -191,8 +190,8 @@ func (s *Server) admin(statement string) error {
 	return nil
 }
 
-// Stop stops the server as the system's service manager would: clients are disconnected
-// and what they were doing is undone.
+// Stop stops the server as the system's service manager would: clients are disconnected and their
+// transactions are rolled back.
 func (s *Server) Stop(tb testing.TB) {
 	tb.Helper()
 	if err := s.control("stop", "--mode=fast"); err != nil {

@@ -23,7 +23,7 @@ const superuser = "postgres"
 // strategy copies a database file by file, which is the quickest without fsync.
 const strategy = "file_copy"
 
-// programs are what a server takes.
+// programs are the programs of a server.
 var programs = []string{"postgres", "initdb", "pg_ctl"}
 
 // installed is where Debian puts the programs of each version, which are not in PATH.
@@ -167,7 +167,7 @@ func (s *Server) run(program string, args ...string) error {
 	}
 	cmd := exec.CommandContext(context.Background(), filepath.Join(dir, program), args...) //nolint:gosec // a folder of the system
 	cmd.Dir = s.dir
-	// A file, because a server that pg_ctl starts keeps what pg_ctl writes to open.
+	// A file, because a server started by pg_ctl keeps the output of pg_ctl open.
 	out, err := os.CreateTemp("", "pgtest")
 	if err != nil {
 		return err

@@ -42,11 +42,11 @@ type Result struct {
 	Step string `json:"step"`
 	// Needed reports that the game cannot be played online without it.
 	Needed bool `json:"needed"`
-	// Failed is what went wrong; empty: nothing.
+	// Failed is the error; empty: none.
 	Failed string `json:"failed,omitempty"`
-	// Means is what a player notices of it.
+	// Means is its effect for a player.
 	Means string `json:"means,omitempty"`
-	// Remark is what else the step found.
+	// Remark is a further finding of the step.
 	Remark string `json:"remark,omitempty"`
 }
 
@@ -142,7 +142,7 @@ func (s *step) test(ctx context.Context, t *Target, at netip.AddrPort) Result {
 	return r
 }
 
-// explain says what an error means for the way to the server.
+// explain describes the meaning of an error for the way to the server.
 func (s *step) explain(err error, at netip.AddrPort) string {
 	var timeout net.Error
 	where := fmt.Sprintf("%s %s", s.network, at)

@@ -44,7 +44,7 @@ var steps = []step{
 	{"natneg", "UDP", false, "games behind routers cannot be joined", seen},
 	{"mangler", "UDP", true, "matches between players behind some routers do not start", mangled},
 	{"gstats", "TCP", false, "statistics and ranks are not kept", count},
-	{"webservices", "TCP", false, "what the game loads over HTTP is missing", fetch},
+	{"webservices", "TCP", false, "files that the game loads over HTTP are missing", fetch},
 	{"nas", "TCP", true, "the console says that it cannot connect", testConsole},
 }
 
@@ -231,7 +231,7 @@ func fetch(ctx context.Context, _ *Target, address string) (string, error) {
 			return err
 		})
 		if err == nil && !strings.HasPrefix(string(answer), "HTTP/1.") {
-			err = errors.New("what answers there does not speak HTTP")
+			err = errors.New("the program that answers there does not speak HTTP")
 		}
 		return "it answers", err
 	})

@@ -67,7 +67,7 @@ func (l *Local) forgetTold(id storage.ProfileID) {
 	}
 }
 
-// announceGone is announce for a profile that is not signed in any more. No
+// announceGone is announce for a profile that is no longer signed in. No
 // later announcement would follow, so it continues when ctx is over.
 func (l *Local) announceGone(ctx context.Context, id storage.ProfileID) {
 	if err := l.announce(context.WithoutCancel(ctx), id); err != nil && ctx.Err() == nil {

@@ -12,13 +12,13 @@ import (
 
 // Bounds of the chores of a hub.
 const (
-	choreRetry   = time.Second // until what the store did not do is tried again
+	choreRetry   = time.Second // until failed operations of the store are tried again
 	choreWorkers = 4           // profiles whose watchers are read at once
 	snapshotSize = 128 << 10   // approximate size of a part of a snapshot in bytes
 )
 
-// chores is what a hub has to do as soon as it can: the work of messages that must not
-// wait, and what failed before.
+// chores holds the pending work of a hub: the work of messages that must not wait, and operations
+// that failed before.
 type chores struct {
 	wake chan struct{}
 
@@ -26,10 +26,10 @@ type chores struct {
 	tasks
 }
 
-// tasks is what there is to do. Each set is bounded by the players and nodes that are
+// tasks is the pending work. Each set is bounded by the players and nodes that are
 // known, lost by maxPost.
 type tasks struct {
-	owed   map[storage.ProfileID]bool // statuses to be told; true: on all nodes
+	owed   map[storage.ProfileID]bool // statuses to be announced; true: on all nodes
 	askers map[string]struct{}        // nodes that want a snapshot
 	lost   []*sentEvent               // events to be stored
 }
@@ -40,7 +40,7 @@ func newTasks() tasks {
 
 func newChores() chores { return chores{wake: make(chan struct{}, 1), tasks: newTasks()} }
 
-// do changes what there is to do.
+// do changes the pending work.
 func (h *chores) do(f func(*tasks)) {
 	h.mu.Lock()
 	f(&h.tasks)
@@ -48,7 +48,7 @@ func (h *chores) do(f func(*tasks)) {
 	signal(h.wake)
 }
 
-// take returns what there is to do.
+// take returns and clears the pending work.
 func (h *chores) take() tasks {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +57,7 @@ func (h *chores) take() tasks {
 	return t
 }
 
-// owe has the watchers of a profile told its status; everywhere: on all nodes.
+// owe schedules the announcement of a profile's status to its watchers; everywhere: on all nodes.
 func (c *Clustered) owe(id storage.ProfileID, everywhere bool) {
 	c.chore.do(func(t *tasks) { t.owed[id] = t.owed[id] || everywhere })
 }
@@ -106,7 +106,7 @@ func (c *Clustered) retry(ctx context.Context, f func(*tasks)) {
 	})
 }
 
-// payOwed tells the watchers of profiles.
+// payOwed announces the statuses that are scheduled.
 func (c *Clustered) payOwed(ctx context.Context, owed map[storage.ProfileID]bool) {
 	var g errgroup.Group
 	g.SetLimit(choreWorkers)
@@ -132,7 +132,7 @@ func (c *Clustered) payOwed(ctx context.Context, owed map[storage.ProfileID]bool
 	}
 }
 
-// payOne tells the watchers of one profile. The order lock makes it the last one that
+// payOne announces the status of one profile. The order lock makes it the last one that
 // does.
 func (c *Clustered) payOne(ctx context.Context, id storage.ProfileID, everywhere bool) error {
 	order := c.order(id)

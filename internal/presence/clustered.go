@@ -344,8 +344,7 @@ func (c *Clustered) header(k kind) []byte {
 	return appendHeader(make([]byte, 0, 256), k, c.bus.Incarnation(c.bus.Self()))
 }
 
-// toAll sends a message to the other nodes. What is lost is reported by OnLoss of the
-// receivers.
+// toAll sends a message to the other nodes. Losses are reported by OnLoss of the receivers.
 func (c *Clustered) toAll(b []byte) {
 	if err := c.bus.Publish(subject, b); err != nil && !errors.Is(err, cluster.ErrClosed) {
 		c.metrics.unsent.Inc()

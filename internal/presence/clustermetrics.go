@@ -14,7 +14,7 @@ const (
 	dropFull      = "full"
 )
 
-// What became of an event for a player of another node.
+// Results of an event for a player of another node.
 const (
 	passUnreachable = "unreachable"
 	passFull        = "full"

@@ -51,7 +51,7 @@ func (c *Clustered) knows(node string, incarnation uint64) bool {
 	c.joining.Lock()
 	defer c.joining.Unlock()
 	was, known := c.incarnation(node, incarnation)
-	if known { // a message and the list of nodes told of it at once
+	if known { // a message and the list of nodes reported it at once
 		return true
 	}
 	if incarnation == 0 || c.bus.Incarnation(node) != incarnation {

@@ -25,7 +25,7 @@ var (
 	ErrDeleted = errors.New("account deleted")
 	// ErrKicked is the reason for a session that an operator ended.
 	ErrKicked = errors.New("ended by the operator")
-	// ErrNoStore means that a node of a cluster cannot tell the others of a sign-in,
+	// ErrNoStore means that a node of a cluster cannot inform the others of a sign-in,
 	// because the store cannot be reached. Sessions that are signed in stay.
 	ErrNoStore = errors.New("the database of the cluster cannot be reached")
 	// ErrUnreachable means that it is not known whether an event was delivered: the

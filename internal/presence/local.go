@@ -182,8 +182,8 @@ func (l *Local) hasRoom(s Session, p Policy) bool {
 	return l.count-len(l.displacedBy(s, p)) < l.max
 }
 
-// dropOne removes a session. It reports whether it was there, and whether its profile
-// is not signed in any more.
+// dropOne removes a session. It reports whether it was there, and whether its profile is no longer
+// signed in.
 func (l *Local) dropOne(s Session) (was, last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

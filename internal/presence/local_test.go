@@ -187,7 +187,7 @@ func TestSeveralSessionsOfOneProfile(t *testing.T) {
 	}
 }
 
-func TestSlowPeerDelaysNobody(t *testing.T) {
+func TestSlowPeer(t *testing.T) {
 	w := newWorld(t, 4)
 	slow, quick, me := newPeer(1), newPeer(2), newPeer(3)
 	slow.room = 1

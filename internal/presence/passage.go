@@ -16,7 +16,7 @@ type Passage struct {
 	known  answer
 }
 
-// Wait returns what Send would return. It is called once.
+// Wait returns the result that Send would return. It is called once.
 func (p *Passage) Wait() (delivered bool, err error) {
 	switch p.answer() {
 	case answerTaken:

@@ -32,7 +32,7 @@ const (
 // errTwin reports that a later process of the same name has begun.
 var errTwin = errors.New("another process has begun as this node: two nodes have the same cluster.node")
 
-// pulse is what a node knows of the rows of the store.
+// pulse is a node's view of the rows of the store.
 type pulse struct {
 	restores atomic.Uint64 // how often the sessions were restored
 	wake     chan struct{}
@@ -123,7 +123,7 @@ func (c *Clustered) noteStore(err error) {
 	}
 }
 
-// beat shows that this node lives, and does what it learns.
+// beat shows that this node lives, and handles the reply.
 func (c *Clustered) beat(ctx context.Context) error {
 	step, cancel := context.WithTimeout(ctx, beatAgain)
 	defer cancel()
@@ -179,7 +179,7 @@ func (c *Clustered) restore(ctx context.Context) error {
 			break
 		}
 	}
-	c.log.Warn().Int("sessions", n).Msg("the database had lost who is signed in on this node; it is restored")
+	c.log.Warn().Int("sessions", n).Msg("the database had lost the sessions of this node; they are restored")
 	return nil
 }
 

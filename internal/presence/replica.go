@@ -15,7 +15,7 @@ import (
 // knows. More are dropped and counted.
 const maxFarProfiles = 1 << 20
 
-// replica is what is known about the players of other nodes.
+// replica holds the known state of the players of other nodes.
 type replica struct {
 	mu     sync.RWMutex // guards the fields below; comes before Local.mu
 	nodes  map[string]*farNode

@@ -59,7 +59,7 @@ const (
 
 // Flags of messages.
 const (
-	flagGone   = 1 // change: the profile is not signed in there any more
+	flagGone   = 1 // change: the profile is no longer signed in there
 	flagAlways = 2 // change: the watchers hear of it although nothing changed
 	flagTold   = 4 // change: it has all watchers; else the receiver finds them if it is news
 	flagFirst  = 1 // snapshot

@@ -38,7 +38,7 @@ func AppendCodLists(packets [][]byte, servers []netip.AddrPort, _ bool) [][]byte
 	return append(packets, append(b, codLast...))
 }
 
-// ParseCodList parses what Cut returns of a packet of a list in the dialect of Call of
+// ParseCodList parses the result of Cut for a packet of a list in the dialect of Call of
 // Duty, and appends its servers to servers. last reports that no packet follows.
 func ParseCodList(servers []netip.AddrPort, rest []byte) (list []netip.AddrPort, last bool, err error) {
 	rest, ok := bytes.CutPrefix(rest, []byte("\n\x00\\"))
@@ -94,8 +94,8 @@ const (
 	OtherUpdate         // getUpdateInfo and getUpdateInfo2: a newer version, without an answer
 )
 
-// CutOther returns the kind of a message of Call of Duty that Cut does not know, and what
-// follows its word.
+// CutOther returns the kind of a message of Call of Duty that Cut does not know, and the text after
+// its word.
 func CutOther(p []byte) (Other, []byte) {
 	p, _ = bytes.CutPrefix(p, []byte(prefix))
 	first, rest := word(p)
@@ -111,7 +111,7 @@ func CutOther(p []byte) (Other, []byte) {
 	}
 }
 
-// ParseAuthQuestion parses what CutOther returns of a getIpAuthorize.
+// ParseAuthQuestion parses the result of CutOther for a getIpAuthorize.
 func ParseAuthQuestion(rest []byte) (AuthQuestion, error) {
 	challenge, rest := word(rest)
 	text, _ := word(rest)

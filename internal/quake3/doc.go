@@ -4,8 +4,7 @@
 //
 // # Messages
 //
-// Every datagram begins with four bytes FF, then a word and what belongs to it, as
-// text:
+// Every datagram begins with four bytes FF, then a word and its arguments, as text:
 //
 //	heartbeat TAG\n                             server to master, every 300 s
 //	getinfo CHALLENGE                           to a server, from a master or browser

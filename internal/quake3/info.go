@@ -15,9 +15,8 @@ const (
 	MaxValue = 255
 )
 
-// Pairs returns the keys and values of an info string, such as what Cut returns of
-// an infoResponse, in their order. They are parts of text. A line end or NUL ends
-// the string.
+// Pairs returns the keys and values of an info string, such as the result of Cut for an
+// infoResponse, in their order. They are parts of text. A line end or NUL ends the string.
 func Pairs(text []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		rest := bytes.TrimLeft(text, "\r\n ")
@@ -42,7 +41,7 @@ func Pairs(text []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Info is what a server must say of itself to be listed. The slices are parts of
+// Info holds the values that a server must report to be listed. The slices are parts of
 // the packet.
 type Info struct {
 	Challenge  []byte
@@ -53,7 +52,7 @@ type Info struct {
 	GameName   []byte // one word; empty if the server does not say
 }
 
-// ParseInfo parses what Cut returns of an infoResponse. Of several values of a key
+// ParseInfo parses the result of Cut for an infoResponse. Of several values of a key
 // the first counts.
 func ParseInfo(rest []byte) (Info, error) { return parseInfo(rest, false) }
 

@@ -57,7 +57,7 @@ func appendEntry(b []byte, a netip.AddrPort) []byte {
 	return binary.BigEndian.AppendUint16(b, a.Port())
 }
 
-// ParseList parses what Cut returns of a packet of a list, and appends its servers
+// ParseList parses the result of Cut for a packet of a list, and appends its servers
 // to servers. last reports that the packet has the end mark. Servers with port 0
 // are left out. The entry at the end of a packet of dpmaster, which nothing
 // follows, is read too.

@@ -44,7 +44,7 @@ const (
 	KindServersExt
 )
 
-// Cut returns the kind of a message and what follows its word. ok is false if p is
+// Cut returns the kind of a message and the text after its word. ok is false if p is
 // not a message.
 func Cut(p []byte) (kind Kind, rest []byte, ok bool) {
 	if len(p) <= len(prefix) || string(p[:len(prefix)]) != prefix {
@@ -88,8 +88,8 @@ func kindOf(word []byte) Kind {
 // MaxTag is the length of the longest tag of a heartbeat, in bytes.
 const MaxTag = 63
 
-// ParseHeartbeat returns the tag of a heartbeat, a part of rest, which is what Cut
-// returns. What follows the tag is ignored.
+// ParseHeartbeat returns the tag of a heartbeat, a part of rest, as Cut returns it. Text after the
+// tag is ignored.
 func ParseHeartbeat(rest []byte) (tag []byte, err error) {
 	tag, _ = word(rest)
 	if len(tag) == 0 || len(tag) > MaxTag {
@@ -115,13 +115,13 @@ func AppendGetStatus(b, challenge []byte) []byte {
 }
 
 // Challenge returns the challenge of a request for info or status, a part of rest,
-// which is what Cut returns. It may be empty.
+// as Cut returns it. It may be empty.
 func Challenge(rest []byte) []byte {
 	c, _ := word(rest)
 	return c
 }
 
-// word returns the first word of a text, and what follows it. Line ends and NUL end
+// word returns the first word of a text, and the rest. Line ends and NUL end
 // a text.
 func word(text []byte) (first, rest []byte) {
 	text = bytes.TrimLeft(text, " ")

@@ -21,7 +21,7 @@ type Request struct {
 	IPv4, IPv6  bool   // of getserversExt: only these; none or both: all
 }
 
-// ParseRequest parses what Cut returns of a request; ext is set for KindGetServersExt,
+// ParseRequest parses the result of Cut for a request; ext is set for KindGetServersExt,
 // which must name its game. Unknown options are ignored.
 func ParseRequest(rest []byte, ext bool) (Request, error) {
 	r := Request{Ext: ext}

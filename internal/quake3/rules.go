@@ -50,7 +50,7 @@ func ruleOf(key []byte) string {
 
 // Rules returns the pairs of an infoResponse or statusResponse under the names that
 // other protocols have for them, without the challenge. The number of bots follows
-// if the pairs tell how many players are human.
+// if the pairs include the number of human players.
 func Rules(pairs iter.Seq2[[]byte, []byte]) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		clients, humans := 0, -1

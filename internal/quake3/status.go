@@ -21,7 +21,7 @@ type Status struct {
 	Players []Player
 }
 
-// ParseStatus parses what Cut returns of a statusResponse. Lines that are not those
+// ParseStatus parses the result of Cut for a statusResponse. Lines that are not those
 // of players are left out.
 func ParseStatus(rest []byte) (Status, error) {
 	rest = bytes.TrimLeft(rest, "\r\n ")

@@ -38,7 +38,7 @@ func (k Kind) String() string {
 // another key or is of another protocol. More packets may come.
 var ErrForeign = errors.New("query: not the answer to this question")
 
-// Step is what the caller does after a packet.
+// Step is the next action for the caller after a packet.
 type Step uint8
 
 // The steps.

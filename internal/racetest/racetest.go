@@ -10,8 +10,8 @@ package racetest
 
 import "testing"
 
-// Skip skips the test in a short run and if it is built with -race. why says what
-// makes the test long.
+// Skip skips the test in a short run and if it is built with -race. why names the reason for the
+// length of the test.
 func Skip(tb testing.TB, why string) {
 	tb.Helper()
 	if testing.Short() {

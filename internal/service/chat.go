@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-// Chat is what others see and change of the chat. Its methods may be called
+// Chat is the interface of the chat to other services. Its methods may be called
 // concurrently, also by a service that holds locks of its own: they wait for no peer
 // and no storage.
 type Chat interface {

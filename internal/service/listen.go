@@ -43,7 +43,7 @@ func ListenBoth(ctx context.Context, address string) (*netserve.PacketConn, net.
 }
 
 // ErrLeftOut is matched by an error of Open after which the daemon starts without
-// the service. It is logged as a warning, which says what to do.
+// the service. It is logged as a warning, with the remedy.
 var ErrLeftOut = errors.New("started without this service")
 
 // KeyError is an error of Open that is about another key than the address of the service.

@@ -50,8 +50,8 @@ type Service interface {
 // Running is a service whose sockets are open. Address, Serve and Close are
 // required.
 type Running struct {
-	// Address is the address of the service for clients; of one without a socket it
-	// is the words that describe what it works on, empty while that is nothing.
+	// Address is the address of the service for clients; for a service without a socket it
+	// describes its objects in words, empty while there are none.
 	Address fmt.Stringer
 	// UDP lists the UDP sockets of the service, where no game server can be.
 	UDP []netip.AddrPort
@@ -202,8 +202,8 @@ type Env struct {
 	Operator operator.Operator
 	// Ready returns an error until the daemon serves.
 	Ready func() error
-	// Trouble returns what an operator should look at although the daemon serves,
-	// such as a lost node of the cluster; nil: nothing.
+	// Trouble returns a problem for the operator although the daemon serves, such as a lost node of
+	// the cluster; nil: nothing.
 	Trouble func() error
 	// Tail has the last lines of the log.
 	Tail *logtail.Ring
@@ -241,11 +241,11 @@ type Env struct {
 	ChatUp   func(channel string)
 
 	Bans      *bans.Table
-	ChatRules *chatrules.Table // what operators decided about players in chat
+	ChatRules *chatrules.Table // decisions of operators about players in chat
 	Keys      *cdkeys.Table    // CD keys of products
 	Files     *files.Table     // that players uploaded
-	News      *news.Table      // what games show at their start
-	Stats     *stats.Book      // what games store for players
+	News      *news.Table      // messages that games show at their start
+	Stats     *stats.Book      // data that games store for players
 	Store     storage.Store
 	Accounts  *accounts.Service
 	Hub       presence.Hub

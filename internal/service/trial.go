@@ -82,7 +82,7 @@ type TrialServer interface {
 	Close() error
 }
 
-// TrialAccounts lets a step manage accounts, and what players leave, without the protocols.
+// TrialAccounts lets a step manage accounts, and the data of their players, without the protocols.
 type TrialAccounts interface {
 	// Exists reports whether there is an account with an e-mail address. A step
 	// calls it before it creates one: if it fails, Delete would too.

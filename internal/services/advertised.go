@@ -7,8 +7,8 @@ import (
 	"github.com/respawnd/respawnd/federation"
 )
 
-// Mistakes reports networks that are advertised in two ways, and other masters that
-// cannot be told apart.
+// Mistakes reports networks that are advertised in two ways, and other masters that cannot be
+// distinguished.
 func (c *Config) Mistakes() []configs.KeyError {
 	var mistakes []configs.KeyError
 	for i, a := range c.Net.AdvertiseAs {

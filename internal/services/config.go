@@ -1,8 +1,8 @@
 // Package services lists the parts of this build: the sections of the
 // configuration, one for each service and for each shared part.
 //
-// Package configs reads the sections. This package does not know what a service
-// does with its settings or how it is opened.
+// Package configs reads the sections. This package does not know the use of a service's settings or
+// how it is opened.
 package services
 
 import (
@@ -110,7 +110,7 @@ type Config struct {
 	// master.
 	Servers Servers `key:"servers"`
 	// Other masters whose game servers are listed here too, each after it was queried
-	// by this daemon. What reports here itself always has precedence.
+	// by this daemon. Servers that report here themselves always have precedence.
 	Federation federation.Config `key:"federation"`
 	// Public pages and JSON: /, /api/v1/servers, /api/v1/games, /api/v1/events and
 	// more; /api/v1/openapi.json describes them all.
@@ -133,7 +133,7 @@ type Config struct {
 	//   events        of up, down, players, bans (of `respawnd ban`), room_up (the
 	//                 first player enters a title or group room in chat, at most
 	//                 once in 10 minutes), chat_ban (of `respawnd chat ban`), chat
-	//                 (what is said in a room). None: all but chat.
+	//                 (messages in a room). None: all but chat.
 	//   room          channel that chat is about, such as '#GSP!mygame'. Needed with
 	//                 chat, which is for discord only.
 	//   games         only servers of these. None: of all.
@@ -245,7 +245,7 @@ type GeoIP struct {
 	File string `key:"file" as:"text"` // empty: no countries
 }
 
-// Shared returns what the services share. It implements daemon.Config.
+// Shared returns the shared sections. It implements daemon.Config.
 func (c *Config) Shared() daemon.Shared {
 	return daemon.Shared{
 		DataDir: c.DataDir, Storage: c.Storage, Cluster: c.Cluster, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,

@@ -83,7 +83,7 @@ func documentedKeys(t *testing.T) []documented {
 	return all
 }
 
-func TestCommentsHoldWhatIsAllowed(t *testing.T) {
+func TestAllowedComments(t *testing.T) {
 	docs := make(map[string]string)
 	for _, d := range documentedKeys(t) {
 		docs[d.name] = d.comment

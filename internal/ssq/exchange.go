@@ -14,7 +14,7 @@ var ErrForeign = errors.New("ssq: not the answer to this question")
 // gives the reason; the exchange is over.
 var ErrRefused = errors.New("ssq: refused")
 
-// Step is what the caller does after a packet.
+// Step is the next action for the caller after a packet.
 type Step uint8
 
 // The steps.

@@ -27,7 +27,7 @@ var (
 	ErrPairs = errors.New("not a list of keys and values")
 )
 
-// Limits are what a Book keeps. The zero value of a field is its default.
+// Limits bound the data that a Book keeps. The zero value of a field is its default.
 type Limits struct {
 	MaxBlock      int           // longest block in bytes; DefaultMaxBlock, at most storage.MaxStatBlock
 	MaxPerProfile int64         // all blocks of a profile in bytes; DefaultMaxPerProfile, at most storage.MaxStatBytes
@@ -97,7 +97,7 @@ func New(store storage.Stats, opt Options) *Book {
 	return b
 }
 
-// SetLimits replaces the limits. What is stored already stays, until a report or
+// SetLimits replaces the limits. Stored data stays, until a report or
 // Sweep removes reports beyond them.
 func (b *Book) SetLimits(l Limits) {
 	l = l.withDefaults()

@@ -1,7 +1,7 @@
-// Package stats is what the statistics service keeps: data of players by game,
+// Package stats implements the data of the statistics service: data of players by game,
 // games that servers reported, and the rankings made of them.
 //
-// It has the rules: limits, the forms of data, what a report counts for. Package
+// It has the rules: limits, the forms of data, the effect of reports. Package
 // storage keeps the data. This package does not know who may read or write what,
 // proves no player, and knows no messages: the services do.
 //

@@ -17,8 +17,8 @@ type Config struct {
 	// A server that has not answered for this long leaves the list, {range}.
 	// Servers send a heartbeat every five minutes, and are asked then.
 	Timeout time.Duration `key:"timeout" default:"15m" range:"6m to 24h" live:"true"`
-	// Answers per second to an address that are longer than what it sent,
-	// {range}. Real heartbeats are longer.
+	// Answers per second to an address that are longer than its request, {range}. Real heartbeats
+	// are longer.
 	UnprovedRate int `key:"unproved_rate" default:"20" range:"1 to 1000000" live:"true"`
 	// Such answers to one address at once before the rate applies, {range}.
 	UnprovedBurst int `key:"unproved_burst" default:"60" range:"1 to 1000000" live:"true"`

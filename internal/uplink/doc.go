@@ -10,6 +10,6 @@
 // more times, for it may be loading a map, and leaves the list after 25 seconds: games
 // send a last heartbeat when they stop. Servers of the saved list are asked at once.
 //
-// Budgets bound what askers that cannot prove their address get: lists, and answers
+// Budgets bound the traffic to clients that have not proved their address: lists, and answers
 // that are longer than their request.
 package uplink

@@ -26,7 +26,7 @@ const (
 	ChallengeSize = 11
 )
 
-// Challenge is what the answer of a server must bring back: visible characters without
+// Challenge is the text that the answer of a server must contain: visible characters without
 // a meaning in protocols of text.
 type Challenge [ChallengeSize]byte
 
@@ -77,7 +77,7 @@ func newHostTable() hostTable {
 	}
 }
 
-// countedAs returns what counts as one address: of IPv6 a network of /64.
+// countedAs returns the network that counts as one address: of IPv6 a network of /64.
 func countedAs(a netip.Addr) netip.Prefix {
 	bits := 32
 	if !a.Is4() {
@@ -117,8 +117,7 @@ func (t *hostTable) hear(a netip.AddrPort, port uint16, via netip.Addr, about st
 	return v.challenge, gone
 }
 
-// answer ends the waiting for a server that brings its challenge back, and returns
-// what is known of it.
+// answer ends the waiting for a server that brings its challenge back, and returns its known state.
 func (t *hostTable) answer(a netip.AddrPort, proves func(Challenge) bool, now time.Time) (v pending, dropped Drop) {
 	p, waiting := t.pending.Get(a)
 	switch {

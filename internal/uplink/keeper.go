@@ -23,7 +23,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Dialect is what a Keeper must know of a protocol.
+// Dialect describes a protocol to a Keeper.
 type Dialect struct {
 	// Service is the name under which verdicts are noted, and that of the metrics.
 	Service string
@@ -33,7 +33,7 @@ type Dialect struct {
 	// Question appends the question to a server about which the heartbeat said
 	// something.
 	Question func(b []byte, c Challenge, about string) []byte
-	// About returns what the heartbeat of a listed server said.
+	// About returns the content of the heartbeat of a listed server.
 	About func(*master.Server) string
 	// Stays reports whether a listed server may stay, nil: all may.
 	Stays func(*master.Server) bool
@@ -123,7 +123,7 @@ func (k *Keeper) Send(w netserve.PacketWriter, b []byte, via netip.Addr, to neti
 	k.out.Send(w, b, via, to)
 }
 
-// Run does what is due until ctx ends: questions to restored servers through w, expiry,
+// Run performs the periodic work until ctx ends: questions to restored servers through w, expiry,
 // comparison with the list. Servers that talk to further ports are asked again there.
 func (k *Keeper) Run(ctx context.Context, w netserve.PacketWriter, further ...Socket) {
 	k.further.Store(&further)
@@ -193,7 +193,7 @@ func (k *Keeper) Dropped(p netserve.Packet, reason Drop) {
 }
 
 // Challenge asks a server from our address via, and a further port of the protocol or 0
-// for the first. about is what its heartbeat said. w is not kept.
+// for the first. about is the content of its heartbeat. w is not kept.
 func (k *Keeper) Challenge(w netserve.PacketWriter, port uint16, a netip.AddrPort, via netip.Addr, about string, now time.Time) {
 	k.mu.Lock()
 	c, gone := k.hosts.hear(a, port, via, about, k.limits.Load().MaxPending, now)
@@ -222,7 +222,7 @@ func Same(got []byte) func(Challenge) bool {
 // Answered is a server that brought its challenge back.
 type Answered struct {
 	Address netip.AddrPort
-	About   string     // what its heartbeat said
+	About   string     // content of its heartbeat
 	Via     netip.Addr // our address that it talks to
 }
 

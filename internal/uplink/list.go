@@ -96,7 +96,7 @@ func (k *Keeper) room(a netip.AddrPort, what *Listing, l *limits) Drop {
 }
 
 // put lists a record. old is the one that it renews, nil if there is none: players, and
-// rules that only a status tells, stay.
+// rules that only a status contains, stay.
 func (k *Keeper) put(srv master.Server, old *master.Server, what *Listing) error {
 	names, values := what.Names, what.Values
 	if old != nil {

@@ -20,13 +20,13 @@ const (
 	ManyChanges = 4096
 )
 
-// ListKey is what browsers request: the servers of a game with a protocol.
+// ListKey identifies a list that browsers request: the servers of a game with a protocol.
 type ListKey struct {
 	Name     string // in the protocol
 	Protocol int
 }
 
-// Entry is a server with what requests pick it by.
+// Entry is a server with the values by which requests select it.
 type Entry struct {
 	Key         ListKey
 	Addr        netip.AddrPort
@@ -83,7 +83,7 @@ type group struct {
 	answers map[answerKey][][]byte
 }
 
-// answerKey is what distinguishes lists of a group.
+// answerKey distinguishes the lists of a group.
 type answerKey struct {
 	ext bool
 	Picks

@@ -8,11 +8,11 @@ import (
 
 // Explanation puts a verdict into words for players and operators.
 type Explanation struct {
-	// What arrived: "heartbeat", "registration".
+	// Kind of the message: "heartbeat", "registration".
 	What string
-	// Cause is what happened and what that means.
+	// Cause describes the event and its effect.
 	Cause string
-	// Advice is what to do now. Empty: nothing has to be done.
+	// Advice is the remedy. Empty: none is needed.
 	Advice string
 	// Good means that the server is not missing for this reason.
 	Good bool
@@ -29,8 +29,7 @@ const lastsFrom = 2 * time.Minute
 // lasts reports whether waiting does not help against the verdict.
 func (e *Entry) lasts() bool { return e.Times > 1 && e.Last.Sub(e.First) >= lastsFrom }
 
-// Explain puts the verdict into words. Of the network they contain only what is in
-// Detail.
+// Explain puts the verdict into words. Of the network they contain only Detail.
 func (e Entry) Explain() Explanation {
 	t := e.Verdict.text()
 	x := t.Explanation

@@ -40,7 +40,7 @@ type Entry struct {
 	Last    time.Time // when it was last confirmed
 	Times   int       // how often
 	Port    uint16    // of this daemon, for packets sent to the wrong port; 0: none
-	Detail  string    // what differs from case to case, in words of the service; empty: nothing
+	Detail  string    // details of the case, in words of the service; empty: none
 }
 
 // Log holds the last verdicts by service and address. It is safe for concurrent
@@ -92,8 +92,8 @@ func (l *Log) NotePlayer(service string, addr netip.Addr, game string, v Verdict
 	l.Note(service, netip.AddrPortFrom(addr, 0), game, v)
 }
 
-// NoteDetail is NotePlayer with what differs from case to case. The detail is text of
-// the service: what it holds from the network must be safe to print, see package clean.
+// NoteDetail is NotePlayer with details of the case. The detail is text of the service: parts from
+// the network must be safe to print, see package clean.
 func (l *Log) NoteDetail(service string, addr netip.Addr, game string, v Verdict, detail string) {
 	l.note(source{service, netip.AddrPortFrom(addr, 0)}, game, v, detail)
 }
@@ -291,7 +291,7 @@ func (l *Log) Recent(n int) []Entry {
 	return out
 }
 
-// Register registers the metrics of the log. of names what its verdicts are about.
+// Register registers the metrics of the log. of names the subject of its verdicts.
 func (l *Log) Register(reg prometheus.Registerer, of string) {
 	labels := prometheus.Labels{"of": of}
 	value := func(get func() float64) func() float64 {

@@ -184,7 +184,7 @@ var texts = [...]text{
 		Advice:  "Wait for the next heartbeat. If this repeats, packets are delayed on the way, or a router gives the server another port for each packet.",
 		lasting: "Packets are delayed on the way, or a router gives the server another port for each packet: forward the server's port in the router, to the same number.",
 	}},
-	KeepsQuiet: {code: "answers, but does not tell", message: "server refused to report its game", Explanation: Explanation{
+	KeepsQuiet: {code: "answers, but does not report it", message: "server refused to report its game", Explanation: Explanation{
 		What:   "refusal",
 		Cause:  "the server answers, but refuses to report its game, or answers for several servers at once",
 		Advice: "Check its settings, and its address and protocol: respawnd query PROTOCOL HOST:PORT. It is queried again.",
@@ -376,7 +376,7 @@ var texts = [...]text{
 	}},
 	UnknownRequest: {code: "unknown request", message: "request for something that is not here", debug: true, Explanation: Explanation{
 		Cause:  "the game asked for something that this server does not have",
-		Advice: "If the game does not work, report its name and what it asked for to the makers of this program.",
+		Advice: "If the game does not work, report its name and its request to the makers of this program.",
 	}},
 	FileUploaded: {code: "file uploaded", message: "file uploaded", Explanation: Explanation{
 		Cause: "a file of the player was stored",

@@ -75,7 +75,7 @@ func TestBanListInOneMessage(t *testing.T) {
 	}
 }
 
-func TestBanListDoesNotHoldWhatItClaims(t *testing.T) {
+func TestBanListWithWrongCount(t *testing.T) {
 	for _, claim := range []uint32{5, 1 << 31, 1<<32 - 1} {
 		b := appendUint32(appendUint32(appendString([]byte{kindBanList}, verification), claim), 0)
 		if _, l, err := ParseBanList(b); err == nil {

@@ -49,7 +49,7 @@
 //	launcher -> server 199      long flags, long time, [long flags2], [byte 2: segmented]
 //	server -> launcher 5660023  long time, the information
 //	server -> launcher 5660032  byte number, byte count, short offset, short size,
-//	                            short total, a piece of what follows 5660023
+//	                            short total, a piece of the message below 5660023
 //	server -> launcher 5660024  long time: asked too soon
 //	server -> launcher 5660025  long time: banned
 package zandronum

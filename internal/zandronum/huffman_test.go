@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestEncodeIsWhatTheOriginalSends(t *testing.T) {
+func TestEncodeMatchesTheOriginal(t *testing.T) {
 	for _, v := range huffmanCases(t).Encode {
 		t.Run(v.Name, func(t *testing.T) {
 			plain, want := unhex(t, v.Plain), unhex(t, v.Encoded)
@@ -19,7 +19,7 @@ func TestEncodeIsWhatTheOriginalSends(t *testing.T) {
 	}
 }
 
-func TestDecodeIsWhatTheOriginalReads(t *testing.T) {
+func TestDecodeMatchesTheOriginal(t *testing.T) {
 	for _, v := range huffmanCases(t).Decode {
 		t.Run(v.Name, func(t *testing.T) {
 			in, want := unhex(t, v.Input), unhex(t, v.Decoded)

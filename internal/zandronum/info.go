@@ -127,8 +127,8 @@ type Info struct {
 	ModeName, ModeShortName string
 	VoiceChat               uint8
 
-	// Truncated reports that the message ended early: a server omits what does
-	// not fit its buffer. The fields from there on are zero.
+	// Truncated reports that the message ended early: a server omits fields that do not fit its
+	// buffer. The fields from there on are zero.
 	Truncated bool
 }
 

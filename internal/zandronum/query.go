@@ -136,7 +136,7 @@ func AppendSegment(dst []byte, s Segment) []byte {
 	return append(dst, s.Piece...)
 }
 
-// ParseSegment reads what follows KindSegment. The piece is part of body.
+// ParseSegment parses the body of a KindSegment. The piece is part of body.
 func ParseSegment(body []byte) (Segment, error) {
 	r := reader{b: body}
 	s := Segment{Number: r.byte(), Count: r.byte(), Offset: r.uint16()}

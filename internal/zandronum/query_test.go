@@ -247,7 +247,7 @@ func TestInfoBothWays(t *testing.T) {
 	}
 }
 
-func TestInfoThatEndsEarlyKeepsWhatCame(t *testing.T) {
+func TestInfoEndsEarly(t *testing.T) {
 	info := everything()
 	info.Flags &^= FlagPlayers // a layout that is guessed may fit by chance
 	whole := AppendInfo(nil, info)

@@ -33,7 +33,7 @@ const (
 	revisionUnstated = 0xFFFFFFFF
 )
 
-// ParseKind returns the long at the front of a message and what follows it. A
+// ParseKind returns the long at the front of a message and the rest. A
 // message of less than four bytes has a kind that does not exist.
 func ParseKind(message []byte) (Kind, []byte) {
 	r := reader{b: message}
@@ -56,7 +56,7 @@ type Challenge struct {
 	Revision     uint32 // Unix time of its source, or a small number; all ones if unstated
 }
 
-// ParseChallenge reads what follows KindChallenge.
+// ParseChallenge parses the body of a KindChallenge.
 func ParseChallenge(body []byte) Challenge {
 	r := reader{b: body}
 	c := Challenge{Verification: r.text(), Complete: len(r.b) > 0, Revision: revisionUnstated}
@@ -95,7 +95,7 @@ type Verification struct {
 	Number       uint32
 }
 
-// ParseVerification reads what follows KindVerification. ok is false if the
+// ParseVerification parses the body of a KindVerification. ok is false if the
 // number is missing.
 func ParseVerification(body []byte) (v Verification, ok bool) {
 	r := reader{b: body}

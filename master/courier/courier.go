@@ -3,7 +3,7 @@
 // through the node that each reports to. Only that node's socket passes the server's
 // NAT, and only that node may change its record.
 //
-// It knows no protocol: what it does for servers of this node is in Options, and it
+// It knows no protocol: its actions for servers of this node are in Options, and it
 // does the same for those of other nodes on their behalf.
 package courier
 
@@ -112,8 +112,8 @@ func (c *Courier) Run(ctx context.Context) {
 	c.running.Wait()
 }
 
-// SendToServer implements master.Messenger. A message to a server of another node is
-// under way when it returns, and what becomes of it is counted.
+// SendToServer implements master.Messenger. A message to a server of another node is in flight when
+// it returns, and its result is counted.
 func (c *Courier) SendToServer(k master.Key, payload []byte) error {
 	s, ok := c.opt.List.GetAny(k)
 	switch {
@@ -254,7 +254,7 @@ func (c *Courier) note(a netip.AddrPort, subject string, here func(netip.AddrPor
 	}
 }
 
-// takeNote returns a function that notes what another node learned.
+// takeNote returns a function that records the findings of another node.
 func (c *Courier) takeNote(here func(netip.AddrPort)) func(string, []byte) {
 	return func(_ string, data []byte) {
 		a, err := parseAddress(data)

@@ -87,7 +87,7 @@ func appendAddress(b []byte, a netip.AddrPort) []byte {
 	return append(append(b, version, byte(len(text))), text...)
 }
 
-// parseAddress reads what appendAddress wrote.
+// parseAddress is the inverse of appendAddress.
 func parseAddress(p []byte) (netip.AddrPort, error) {
 	a, rest, err := cutAddress(p)
 	if err != nil || len(rest) > 0 {

@@ -9,7 +9,7 @@ func arithmetic(op opcode, left, right value) value {
 	if left.kind == kindNull || right.kind == kindNull {
 		return value{}
 	}
-	// What is not a number counts as 0.
+	// Other values count as 0.
 	a, ok := left.asNumber()
 	if !ok {
 		a = integer(0)

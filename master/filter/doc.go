@@ -7,8 +7,8 @@
 // exception) and every match can be given a budget.
 //
 // The package knows nothing of servers, games or packets. It does not decide
-// which fields exist, it does not cache, and it does not decide what a service
-// does with a filter that does not compile.
+// which fields exist, it does not cache, and it does not define how a service handles a filter that
+// does not compile.
 //
 // # Grammar
 //

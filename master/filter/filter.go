@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// MaxLength is the longest filter text in bytes. It also bounds what a compiled
-// filter takes: a text has no more nodes, names and levels than bytes.
+// MaxLength is the longest filter text in bytes. It also bounds the size of a compiled filter: a
+// text has no more nodes, names and levels than bytes.
 const MaxLength = 1024
 
 // ErrTooLong is returned by Compile for a text of more than MaxLength bytes.

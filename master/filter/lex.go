@@ -31,11 +31,11 @@ type token struct {
 	kind   tokenKind
 	op     opcode // of a tokenOperator
 	offset int
-	text   string // what a tokenText says; for all others the source
+	text   string // the value of a tokenText; for all others the source
 }
 
-// shown returns the token as an error message names it: never what a client put
-// between quotes, and never much of it.
+// shown returns the token as an error message names it: never quoted text of a client, and never
+// much of it.
 func (t token) shown() string {
 	const most = 32
 	switch {

@@ -75,7 +75,7 @@ func (p *parser) operator() (op opcode, infix bool) {
 	}
 }
 
-// operation reads the operator op and what follows it, and applies it to left.
+// operation parses the operator op and its right operand, and applies it to left.
 func (p *parser) operation(op opcode, left int) (int, error) {
 	if err := p.advance(); err != nil {
 		return 0, err
@@ -105,7 +105,7 @@ func (p *parser) operation(op opcode, left int) (int, error) {
 	return p.binary(op, left, right), nil
 }
 
-// isNull reads what follows "is".
+// isNull parses the rest after "is".
 func (p *parser) isNull(left int) (int, error) {
 	op := opIsNull
 	if p.token.kind == tokenNot {

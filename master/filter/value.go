@@ -14,7 +14,7 @@ type kind uint8
 
 const (
 	kindNull    kind = iota // null itself, or a result that does not exist
-	kindField               // what a field holds, "" if it is missing
+	kindField               // value of a field, "" if it is missing
 	kindQuoted              // a literal between quotes
 	kindInteger             // a number; text is set for a literal only
 	kindFloat
@@ -30,7 +30,7 @@ type value struct {
 
 func integer(i int64) value { return value{kind: kindInteger, integer: i} }
 
-// float returns a number, or null for what is not finite.
+// float returns a number, or null if it is not finite.
 func float(f float64) value {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return value{}

@@ -19,12 +19,11 @@ type Config struct {
 	// Time for a client to request its list, {range}. One that sends nothing at
 	// all is disconnected after 10s even if this is longer.
 	RequestTime time.Duration `key:"request_time" default:"30s" range:"1s to 1m"`
-	// Who may read a list without encryption, true or false. true: only a
-	// client that proves that it knows its game's key. false: any client, since
-	// tools such as qstat prove nothing. A game's own policy has priority.
+	// Requires proof for a list without encryption, true or false. true: only a client that proves
+	// that it knows its game's key. false: any client, since tools such as qstat prove nothing. A
+	// game's own policy has priority.
 	StrictValidate bool `key:"strict_validate" default:"false"`
-	// What happens to a filter that cannot be read, true or false. true: it is
-	// ignored and logged, and the client gets all servers. false: the client gets
-	// an error.
+	// Ignores filters that cannot be read, true or false. true: the filter is ignored and logged,
+	// and the client gets all servers. false: the client gets an error.
 	LenientFilter bool `key:"lenient_filter" default:"true"`
 }

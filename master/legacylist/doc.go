@@ -24,7 +24,7 @@
 // requests, by default ENGINE. A message ends with \final\. The master sends
 // the list and closes the connection: one connection, one list.
 //
-// # What clients leave out or add
+// # Variations of clients
 //
 // Fields come in any order and in any case of letters. Unknown fields, a
 // leading \queryid\ or \basic\, line ends and NULs are ignored. The mode may be

@@ -70,7 +70,7 @@ func (r *inquiry) take(text string) {
 	}
 }
 
-// blanks are what clients put around their messages.
+// blanks are the characters that clients put around their messages.
 const blanks = "\r\n "
 
 // isKey reports whether a text is a key, which means that the mode was left

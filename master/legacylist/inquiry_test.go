@@ -50,7 +50,7 @@ var spellings = map[string]struct {
 	"a second list is ignored": {hello + `\list\cmp\gamename\quake\final\\list\\gamename\gmtest\final\`, inquiry{mode: Compact, game: "quake"}},
 }
 
-func TestWhatClientsWriteIsUnderstood(t *testing.T) {
+func TestVariationsOfClients(t *testing.T) {
 	for name, tt := range spellings {
 		tt.want.introduced, tt.want.listed, tt.want.engine, tt.want.validate = true, true, "gmtest", "12345678"
 		for how, step := range map[string]int{"at once": len(tt.text), "byte by byte": 1, "in sevens": 7} {

@@ -59,7 +59,7 @@ func TestSizeOfAListIsTheMemoryThatItTakes(t *testing.T) {
 	}
 }
 
-func TestListIsBuiltAnewWhenItsGameChanged(t *testing.T) {
+func TestListIsRebuiltAfterAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, nil)
 		game, _ := testGames(t).Lookup("gmtest")

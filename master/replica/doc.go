@@ -1,6 +1,6 @@
 // Package replica shows the servers of all nodes of a cluster in the list of each.
 //
-// A node owns the servers that report to it, and publishes what changes in batches;
+// A node owns the servers that report to it, and publishes changes in batches;
 // the others list these servers with Server.Node set. A node that joined, or missed a
 // batch, asks for the complete list. The package does not decide who may be listed:
 // the owner did, with limits that count the servers of all nodes. If two nodes own one

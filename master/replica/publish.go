@@ -15,7 +15,7 @@ type job struct {
 	items   uint64 // sent
 }
 
-// publish publishes what changed since the last call.
+// publish publishes the changes since the last call.
 func (r *Replica) publish() {
 	var ok bool
 	r.changes, r.serial, ok = r.opt.Registry.Changes("", r.serial, r.changes[:0])
@@ -40,7 +40,7 @@ func (r *Replica) publish() {
 	w.flush()
 }
 
-// record returns what other nodes list for a server of this one.
+// record returns the record that other nodes list for a server of this one.
 func (r *Replica) record(source netip.AddrPort) (s *master.Server, claim uint32, ok bool) {
 	s, claim, ok = r.opt.Registry.Claimed(source)
 	if !ok || r.opt.Shown == nil || !s.Public.Addr().IsLoopback() && !s.Key.Source.Addr().IsLoopback() {

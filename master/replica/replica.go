@@ -86,7 +86,7 @@ type Replica struct {
 	jobs      map[string]*job
 }
 
-// publication is what the others know about a server of this node.
+// publication is the published state of a server of this node.
 type publication struct {
 	serial uint64
 	source netip.AddrPort // as they know it

@@ -1,7 +1,7 @@
 // Package saved keeps the list of servers over a restart: it writes the list to the
 // store while the daemon runs, and lists the saved servers again after a start.
 //
-// Saving writes only what changed since the last time. A restored server stays
+// Saving writes only the changes since the last time. A restored server stays
 // listed for a while without a report, see [List.Restore].
 package saved
 
@@ -166,7 +166,7 @@ func (l *List) Restore(ctx context.Context, window time.Duration) error {
 			restored++
 		}
 	}
-	l.saved = l.Registry.Revision() // what was not restored is not in the next list
+	l.saved = l.Registry.Revision() // servers that were not restored are not in the next list
 	if damaged > 0 {
 		l.Log.Warn().Err(damage).Int("parts", damaged).Msg(LostServers)
 	}

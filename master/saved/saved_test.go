@@ -110,7 +110,7 @@ func (d *testList) names() (all []string) {
 	return all
 }
 
-func TestSaveWritesOnlyWhatChanged(t *testing.T) {
+func TestSaveWritesOnlyChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "respawnd.db")
 	d := newList(t, path)
 	for n := range 50 {

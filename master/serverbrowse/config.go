@@ -21,7 +21,7 @@ type Config struct {
 	FirstByte time.Duration `key:"first_byte" default:"10s" range:"1s to 5m"`
 	// A connection on which nothing arrives for this long is closed, {range}.
 	Idle time.Duration `key:"idle" default:"120s" range:"5s to 24h"`
-	// Time for a client to take what is sent to it, {range}.
+	// Time for a client to read data sent to it, {range}.
 	Write time.Duration `key:"write" default:"15s" range:"1s to 5m"`
 	// How often a keepalive is sent on a quiet connection, {range}. After two
 	// without an answer it is closed. Keep it well below serverbrowse.idle.
@@ -41,8 +41,7 @@ type Config struct {
 	// Messages that one connection may send at once before the rate applies,
 	// {range}.
 	MessageBurst int `key:"message_burst" default:"20" range:"1 to 10000"`
-	// What happens to a filter that cannot be read, true or false. true: it is
-	// ignored and logged, and the client gets all servers. false: the client gets
-	// an error.
+	// Ignores filters that cannot be read, true or false. true: the filter is ignored and logged,
+	// and the client gets all servers. false: the client gets an error.
 	LenientFilter bool `key:"lenient_filter" default:"true"`
 }

@@ -53,7 +53,7 @@ type Rule struct{ Name, Value string }
 // fields are set.
 type Push struct {
 	Kind    PushKind
-	Body    []byte         // what follows the kind; the Push owns it
+	Body    []byte         // the data after the kind; the Push owns it
 	Keys    []Key          // PushKeys
 	Entry   Entry          // PushServer
 	Address netip.AddrPort // PushDelete, PushMapLoop

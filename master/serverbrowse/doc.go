@@ -59,10 +59,9 @@
 // The master chooses the forms that make a list small: a column is sent as
 // numbers if every value is one that prints as the same text, and every text
 // that occurs twice is a popular value. A key whose type the record of the game
-// states is of that type, or of a larger one if a number needs it: clients of
-// the game read texts as texts and what is no number as 0. Every element must
-// fit the client's buffer of 4096 bytes, so values of larger entries are cut,
-// the longest first.
+// states is of that type, or of a larger one if a number needs it: clients of the game read texts
+// as texts and invalid numbers as 0. Every element must fit the client's buffer of 4096 bytes, so
+// values of larger entries are cut, the longest first.
 //
 // A server that players should reach directly (master.Server.Direct) has
 // FlagReachable and no values, because the browser queries it at once;

@@ -35,7 +35,7 @@ func lookAtAll(reg *master.Registry, game string, o SearchOption, wanted string,
 	return found
 }
 
-func TestIndexFindsWhatLookingAtAllFinds(t *testing.T) {
+func TestIndexMatchesFullScan(t *testing.T) {
 	name := rapid.Custom(func(t *rapid.T) string {
 		return rapid.StringOfN(rapid.SampledFrom([]rune("aAbB\u00e4")), 0, 5, -1).Draw(t, "name")
 	})
@@ -155,7 +155,7 @@ func TestSearchesOfAnAddressHaveABudget(t *testing.T) {
 	})
 }
 
-func TestSearchOverTheBudgetFindsNobody(t *testing.T) {
+func TestSearchOverTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, nil)
 		defer f.stop()

@@ -191,7 +191,7 @@ func (w *whole) references(entry []byte, yield func(at int)) {
 	}
 }
 
-// headSize returns the size of what appendEntryHead appends.
+// headSize returns the number of bytes that appendEntryHead appends.
 func headSize(flags Flag) int {
 	n := 5
 	for _, part := range [...]struct {

@@ -263,7 +263,7 @@ func TestFollowedListsAreBounded(t *testing.T) {
 // A list may be a little old when it is sent. Changes missing in it are sent
 // with the next update, even if nothing changes later and all other clients
 // have them.
-func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
+func TestJoinWithAnOldList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
 		fill(t, reg, shortList+int(maxHold/holdPerServer))

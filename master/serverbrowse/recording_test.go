@@ -183,7 +183,7 @@ func TestRecordedStreamsDecipher(t *testing.T) {
 // error of the master.
 var wantFailure = map[string]error{"big": errElement, "len5000": errLength, "pushnokeys": errNoKeys}
 
-func TestRecordedRepliesShowWhatTheClientSaw(t *testing.T) {
+func TestRecordedRepliesToTheClient(t *testing.T) {
 	recs := loadRecordings(t)
 	for name, rec := range recs.Scenarios {
 		t.Run(name, func(t *testing.T) {

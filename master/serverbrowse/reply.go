@@ -22,8 +22,7 @@ const (
 	PushPlayers                       // answer to a player search
 )
 
-// errorPrefix must begin every error text: the client cuts it off and shows
-// what follows.
+// errorPrefix must begin every error text: the client cuts it off and shows the rest.
 const errorPrefix = "Query Error: "
 
 // appendFixedHeader appends the start of every reply: the address of the client

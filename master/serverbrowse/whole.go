@@ -30,7 +30,7 @@ type filterColumn struct {
 	size  int      // bytes of texts
 }
 
-// whole is what makes the list of all servers of a game a whole list.
+// whole describes a whole list: the list of all servers of a game.
 type whole struct {
 	columns []filterColumn
 	types   []KeyType // of the key list

@@ -67,7 +67,7 @@ func (l *Latest[T]) Now() *T {
 	return next.made
 }
 
-// Run forgets values that are not asked for any more, until ctx ends.
+// Run removes unused values, until ctx ends.
 func (l *Latest[T]) Run(ctx context.Context) {
 	tick := time.NewTicker(KeptFor)
 	defer tick.Stop()

@@ -74,13 +74,13 @@
 // start, and reading it returns an error. Values are checked again whenever
 // they are read. Reading everything takes about as long as copying the file.
 //
-// With [Options.CheckLater], which is for daemons, Open of a file above 64 MiB
-// checks only what a start reads as a whole: bans, rules, games, rooms, and the
-// tree that leads to them (check.go). A goroutine, owned by the Store, checks
-// everything two seconds later, or when the first change or backup comes. Until it
-// is done, records can be read, and changes and backups wait: no byte is written on
-// the word of a page that may be damaged. If it finds what Open would have refused,
-// the store refuses everything from then on, and LastWrite returns the error.
+// With [Options.CheckLater], which is for daemons, Open of a file above 64 MiB checks only the data
+// that a start reads as a whole: bans, rules, games, rooms, and the tree that leads to them
+// (check.go). A goroutine, owned by the Store, checks everything two seconds later, or when the
+// first change or backup comes. Until it is done, records can be read, and changes and backups
+// wait: no byte is written on the word of a page that may be damaged. If it finds an error that
+// Open would have refused, the store refuses everything from then on, and LastWrite returns the
+// error.
 //
 // bbolt panics, or the process faults, when a page changes later. Both become
 // errors that match [storage.ErrDamaged] and advise the operator to restore a
@@ -233,7 +233,7 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// view runs fn in a reading transaction. fn must copy whatever it keeps.
+// view runs fn in a reading transaction. fn must copy all data that it keeps.
 func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err

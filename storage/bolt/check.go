@@ -58,7 +58,7 @@ func (c *check) err() error {
 	return nil
 }
 
-// want begins the check unless it has begun, and returns what is closed at its end.
+// want begins the check unless it has begun, and returns a channel that is closed at its end.
 func (c *check) want() <-chan struct{} {
 	c.wants.Do(func() { close(c.wanted) })
 	return c.done
@@ -80,7 +80,7 @@ func (c *check) wait(ctx context.Context) error {
 }
 
 // readAtStart reports whether a daemon reads a bucket as a whole when it starts.
-// What such a bucket lacks, a ban for example, would be missing until the next
+// A record that such a bucket lacks, a ban for example, would be missing until the next
 // start, so Open always checks it. The saved list is left out: it has checksums
 // of its own that show missing parts.
 func readAtStart(bucket string) bool {
@@ -90,7 +90,7 @@ func readAtStart(bucket string) bool {
 	}, bucket)
 }
 
-// examine checks the file, or what a start reads of it if the rest is checked
+// examine checks the file, or the part that a start reads if the rest is checked
 // later, and returns its layout.
 func (s *Store) examine(tx *bbolt.Tx, size int64, present int) (old layout, err error) {
 	if err := checkSize(tx, size); err != nil {
@@ -141,7 +141,7 @@ func (s *Store) checkRest() {
 	case errors.Is(err, errStopped):
 		err = storage.ErrClosed
 	case err != nil:
-		s.log.Error().Err(err).Msg("the storage file must not be used: what needs it is refused, and /readyz answers 503")
+		s.log.Error().Err(err).Msg("the storage file must not be used: operations that need it are refused, and /readyz answers 503")
 	}
 	if err != nil {
 		s.check.failed.Store(&err)
@@ -189,7 +189,7 @@ func (s *Store) tidy() {
 	ctx := storage.WithoutAudit(context.Background())
 	err := s.correctUsers(ctx)
 	if err == nil {
-		err = s.changeList(ctx, func(context.Context) error { return nil }) // it removes what no list needs
+		err = s.changeList(ctx, func(context.Context) error { return nil }) // it removes data that no list needs
 	}
 	if err != nil && !errors.Is(err, storage.ErrClosed) {
 		s.log.Warn().Str("file", s.path).Err(err).Msg("the storage file was not tidied; the next start does it")

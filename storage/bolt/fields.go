@@ -23,8 +23,8 @@ import (
 // record for damaged.
 type fields struct {
 	reading bool
-	data    []byte // what was written, or what remains to be read
-	bad     bool   // what was read is not a record
+	data    []byte // data written, or still to be read
+	bad     bool   // the data is not a record
 }
 
 // next reports whether the next field that is read has a tag, and skips the tag.

@@ -8,9 +8,8 @@ import (
 )
 
 // releasePages gives the pages of the file that were read back to the system. They
-// count as memory of the daemon as long as they are mapped, and saves and
-// checks read far more than what is used often. What is needed again comes from the
-// system's cache.
+// count as memory of the daemon as long as they are mapped, and saves and checks read far more
+// pages than are used often. Pages needed again come from the system's cache.
 func (s *Store) releasePages(ctx context.Context) error {
 	return s.view(ctx, func(tx *bbolt.Tx) error { // during which the file stays mapped where it is
 		_, _, errno := unix.Syscall(unix.SYS_MADVISE, s.db.Info().Data, uintptr(tx.Size()), unix.MADV_DONTNEED)

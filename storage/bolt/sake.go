@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// sakePlan is a record that is about to be stored, and what that changes. It is made
+// sakePlan is a record that is about to be stored, and the changes that this causes. It is made
 // before anything is written, so that a refusal does not affect the other steps of a
 // group.
 type sakePlan struct {
@@ -115,7 +115,7 @@ func (c *change) checkSakeLimits(p *sakePlan, lim *storage.SakeLimits) error {
 	return err
 }
 
-// makeSakeTable stores what belongs to a new table besides its record.
+// makeSakeTable stores the data of a new table besides its record.
 func (c *change) makeSakeTable(t *sakeTable) error {
 	return errors.Join(
 		c.putEntry(bucketSakeMeta, []byte{sakeLastTable}, binary.BigEndian.AppendUint32(nil, t.Number)),

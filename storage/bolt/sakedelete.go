@@ -148,7 +148,7 @@ func (c *change) dropRating(key []byte) (int, error) {
 		if err == nil && rating >= 0 {
 			err = c.withdrawRating(table, id, rating)
 		}
-		if err != nil && !errors.Is(err, storage.ErrDamaged) { // what is damaged has no average
+		if err != nil && !errors.Is(err, storage.ErrDamaged) { // a damaged record has no average
 			return 0, err
 		}
 	}

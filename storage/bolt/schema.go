@@ -190,7 +190,7 @@ func addRules(tx *bbolt.Tx) error {
 	return nil
 }
 
-// addResults goes from schema 5 to 6. Schema 5 had nothing of what games store: no
+// addResults goes from schema 5 to 6. Schema 5 had no data of games: no
 // results, records and files of players, and no messages of the day. A program that does
 // not know them must not run on the file: the data of a deleted profile would stay.
 func addResults(tx *bbolt.Tx) error {

@@ -200,7 +200,7 @@ const (
 	// storage.Server.Check accepts fits into one.
 	ChunkSize = 256 << 10
 	// chunksPerStep is the highest number of chunks written in one
-	// transaction: what a save holds in memory.
+	// transaction: it bounds the memory of a save.
 	chunksPerStep = 16
 )
 

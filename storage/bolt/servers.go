@@ -186,7 +186,7 @@ func (s *Store) compactServers(ctx context.Context) error {
 }
 
 // loadIndex returns the servers of a list with the times of their last reports.
-// After an error, the first of possibly several, it returns what could be read.
+// After an error, the first of possibly several, it returns the readable records.
 func (s *Store) loadIndex(ctx context.Context, head listHead) (map[netip.AddrPort]time.Time, error) {
 	seen := make(map[netip.AddrPort]time.Time)
 	var first error

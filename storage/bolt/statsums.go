@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// The keys of bucketStatSums begin with what is summed up: of a profile (id
+// The keys of bucketStatSums begin with the subject of the sum: of a profile (id
 // follows), of a game (name follows), of all. A value has two numbers of 8 bytes:
 // how many records, how many bytes.
 const (

@@ -69,7 +69,7 @@ type span struct{ min, max []byte }
 
 // checkTree returns an error for an invalid page of the file, and the faults of
 // its keys and values. If only is not nil, it checks no more than the buckets for
-// which that is true, what leads to them, and that no bucket is missing. If stop is
+// which that is true, the path to them, and that no bucket is missing. If stop is
 // closed, it returns errStopped.
 func checkTree(tx *bbolt.Tx, path string, only func(bucket string) bool, stop <-chan struct{}) (*contents, error) {
 	f, err := os.Open(path)
@@ -109,7 +109,7 @@ func (t *tree) use(id uint64) error {
 	return nil
 }
 
-// walk visits a page and what is below it. of names the buckets that it belongs
+// walk visits a page and the pages below it. of names the buckets that it belongs
 // to, outermost first.
 func (t *tree) walk(id uint64, depth int, keys span, of [][]byte) error {
 	select {

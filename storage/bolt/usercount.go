@@ -17,7 +17,7 @@ type userCount struct {
 	now     atomic.Int64
 	stored  int64 // the number of the file when it was opened
 	opened  int64 // now, when it was opened
-	counted int64 // what the check of the file counted; -1: nothing yet
+	counted int64 // count by the check of the file; -1: none yet
 }
 
 // addUsers adds n to the number of users in the file.

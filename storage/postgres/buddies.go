@@ -27,9 +27,8 @@ func checkPair(one, other storage.ProfileID) error {
 	return nil
 }
 
-// queueLockProfiles queues the lock under which what belongs to profiles is
-// counted. It leaves their rows usable for foreign keys. The statements after it
-// see what earlier holders of the lock did.
+// queueLockProfiles queues the lock under which records of profiles are counted. It leaves their
+// rows usable for foreign keys. The statements after it see the changes of earlier holders of the lock.
 func queueLockProfiles(b *pgx.Batch, ids ...storage.ProfileID) {
 	b.Queue(`SELECT FROM profiles WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`, numbers(ids))
 }

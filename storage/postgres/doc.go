@@ -3,9 +3,9 @@
 //
 // It implements the contract of package storage and adds upgrades of the
 // database and a check of the sealing key. It is not for live data: lists,
-// statuses and pairings belong in memory and on the bus of the cluster. What decides
-// between nodes is here, in tables without a log: the fencing numbers of
-// storage.Sessions and the tickets of storage.Grants.
+// statuses and pairings belong in memory and on the bus of the cluster. State that decides between
+// nodes is here, in tables without a log: the fencing numbers of storage.Sessions and the tickets
+// of storage.Grants.
 //
 // # Tables
 //
@@ -25,11 +25,10 @@
 //
 // # Sums
 //
-// What is limited or counted has a row with its sum, which changes in the step that
-// changes what it sums up. So limits are exact for all nodes together, and counting
-// reads nothing else. Sums that nothing limits are divided into parts, so that steps do
-// not wait for each other (stat_totals). Ranks are counted with score_chunks, see the
-// type chunk.
+// A limited or counted quantity has a row with its sum, which changes in the same step. So limits
+// are exact for all nodes together, and counting reads nothing else. Sums that nothing limits are
+// divided into parts, so that steps do not wait for each other (stat_totals). Ranks are counted
+// with score_chunks, see the type chunk.
 //
 // Steps that lock rows lock them in one order: report_totals, profiles, match_games,
 // stat_sizes, the advisory lock of a board, score_chunks; and sake_records, sake_tables,
@@ -60,6 +59,6 @@
 // transaction under an advisory lock, so that nodes may start at once. The
 // table schema_migrations lists those that were applied; a number that this
 // program does not know means that a newer one upgraded the database. Nodes of
-// the older version continue while the others are upgraded, so a migration adds
-// and never removes what they need.
+// the older version continue while the others are upgraded, so a migration adds columns and never
+// removes those that they need.
 package postgres

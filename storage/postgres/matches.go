@@ -78,7 +78,7 @@ func putMatch(ctx context.Context, q querier, m *storage.Match, credits []storag
 	return err
 }
 
-// lockMatch locks what a match depends on and forgets profiles that do not exist. open
+// lockMatch locks the rows that a match depends on and forgets profiles that do not exist. open
 // is false if the match is settled already.
 func lockMatch(ctx context.Context, q querier, m *storage.Match, credits []storage.Credit) (open bool, err error) {
 	var b pgx.Batch

@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// dropPlayers removes what games stored of profiles: their blocks, scores, SAKE records
+// dropPlayers removes the data that games stored for profiles: their blocks, scores, SAKE records
 // and files. Their matches forget them; reported games stay.
 func dropPlayers(ctx context.Context, q querier, ids []int32) error {
 	if _, err := q.Exec(ctx, `SELECT FROM profiles WHERE id = ANY($1) ORDER BY id FOR UPDATE`, ids); err != nil {

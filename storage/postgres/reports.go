@@ -157,7 +157,7 @@ func storeReport(ctx context.Context, q querier, r *storage.Report, old oldRepor
 }
 
 // limitReports removes the oldest reports beyond the limits, but not the report keep,
-// and returns how many. games and bytes are what is stored of the game and in all.
+// and returns how many. games and bytes are the stored amounts of the game and in all.
 func limitReports(ctx context.Context, q querier, game string, keep uint64, limits storage.ReportLimits, games, bytes int64) (dropped int, err error) {
 	if over := games - int64(limits.PerGame); limits.PerGame > 0 && over > 0 {
 		rows, err := q.Query(ctx, `DELETE FROM reports WHERE id IN (

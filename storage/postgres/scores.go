@@ -53,7 +53,7 @@ func scanScore(row pgx.Row, score *storage.Score) error {
 	return err
 }
 
-// scoreBooks is what a change of scores depends on, locked until the end of the step.
+// scoreBooks are the rows that a change of scores depends on, locked until the end of the step.
 type scoreBooks struct {
 	sizes  map[storage.ProfileID]statSize
 	scores map[storage.ScoreID]storage.Score

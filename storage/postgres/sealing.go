@@ -11,8 +11,7 @@ var ErrOtherKey = errors.New("the other nodes that use the database have another
 
 // CheckKey compares the fingerprint of a key with that of the first node that used
 // the database, or records it if this is the first. The error matches ErrOtherKey if
-// they differ: nodes with different keys could not read what others have sealed or
-// signed.
+// they differ: nodes with different keys could not read data that others have sealed or signed.
 func (s *Store) CheckKey(ctx context.Context, name, fingerprint string) error {
 	var first string
 	err := s.once(ctx, func(ctx context.Context, c *change) error {

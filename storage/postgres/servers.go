@@ -177,7 +177,7 @@ func seenColumn(t time.Time) int64 {
 	return nanoseconds(t)
 }
 
-// flushIf sends what has piled up.
+// flushIf sends the collected rows.
 func (w *listWriter) flushIf() error {
 	if len(w.sources) < indexPart && len(w.changed)+len(w.broken) < recordBatch && w.size < recordBytes {
 		return nil

@@ -91,7 +91,7 @@ const mark = `
 	)`
 
 // EnterSession is described in [storage.Sessions]. The lock of the user puts two
-// sign-ins in order; the statement after it sees what the one before did.
+// sign-ins in order; the statement after it sees the changes of the one before.
 func (s *Store) EnterSession(ctx context.Context, e storage.LiveSession) (fence uint64, displaced []storage.LiveSession, err error) {
 	if err := e.Check(); err != nil {
 		return 0, nil, err

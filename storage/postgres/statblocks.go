@@ -105,7 +105,7 @@ func orNil(b []byte) []byte {
 	return b
 }
 
-// blockBefore is what EditStatBlock reads.
+// blockBefore is the state that EditStatBlock reads.
 type blockBefore struct {
 	profiles []storage.ProfileID
 	sizes    map[storage.ProfileID]statSize
@@ -114,7 +114,7 @@ type blockBefore struct {
 	latest   int64 // change of a block with the same index, of whatever kind
 }
 
-// lockBlock reads and locks what a change of a block depends on.
+// lockBlock reads and locks the rows that a change of a block depends on.
 func lockBlock(ctx context.Context, q querier, id storage.StatBlockID) (before blockBefore, err error) {
 	before.sizes = make(map[storage.ProfileID]statSize)
 	var b pgx.Batch

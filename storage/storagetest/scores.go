@@ -104,7 +104,7 @@ func testScoreModel(t *testing.T, s storage.Store) {
 	large(t)
 	n := 1500
 	if racetest.RaceDetector {
-		n = 150 // writers at once are what it is for there
+		n = 150 // it is meant for concurrent writers there
 	}
 	seed := uint64(1)
 	random := func() float64 { // 0 to 1, always the same numbers

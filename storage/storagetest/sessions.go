@@ -78,7 +78,7 @@ func sessionIDs(sessions []storage.LiveSession) (ids []uint64) {
 	return ids
 }
 
-// wantDisplaced checks what a run learns about its sessions.
+// wantDisplaced checks the sessions of a run that were displaced.
 func wantDisplaced(t *testing.T, what string, s storage.Sessions, node string, run uint64, want ...uint64) {
 	t.Helper()
 	p, err := s.Beat(t.Context(), node, run, 0)

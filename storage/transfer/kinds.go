@@ -8,8 +8,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// kinds returns all kinds in the order in which they are copied: what a record refers to
-// comes before it.
+// kinds returns all kinds in the order in which they are copied: targets of references come first.
 func kinds() []kind {
 	all := []kind{
 		{
@@ -71,7 +70,7 @@ func kinds() []kind {
 	)
 }
 
-// each yields records as items without keys; clear removes what belongs to an engine.
+// each yields records as items without keys; clear removes the fields that belong to an engine.
 func each[R any](records iter.Seq2[R, error], clear func(*R)) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		for r, err := range records {

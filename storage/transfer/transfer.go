@@ -247,7 +247,7 @@ func compare(ctx context.Context, from, to Store, opt Options) ([]Count, error) 
 	return all, errors.Join(differences...)
 }
 
-// Counts returns what a store holds.
+// Counts returns the number of records of a store, by kind.
 func Counts(ctx context.Context, s Store) (all []Count, err error) {
 	for _, k := range kinds() {
 		c, err := k.count(ctx, s, true)
@@ -288,7 +288,7 @@ func (k *kind) count(ctx context.Context, s Store, skipDamaged bool) (Count, err
 type item struct {
 	key     uint64 // rises from item to item, if the kind can continue after one
 	records int
-	record  any // with what is compared only
+	record  any // with the fields that are compared only
 }
 
 // A kind is a kind of record.

@@ -3,10 +3,9 @@
 // is a module of its own, so that the library for that is none of respawnd's.
 //
 // Every page is looked at by day and by night, on a desk and on a phone: nothing
-// may be written to the browser's console as an error, what can be filled in has
-// a label, what is read stands out from its ground, what can be clicked is
-// reached with the keyboard and shows that it is, and nothing sticks out at the
-// side. Pictures of all of it are left in the folder artefacts.
+// may be written to the browser's console as an error, fields have labels, text stands out from its
+// ground, and clickable elements are reached with the keyboard and shows that it is, and nothing
+// sticks out at the side. Pictures of all of it are left in the folder artefacts.
 //
 // Without Chromium the tests are skipped, but not where CI is set.
 package browser

@@ -48,7 +48,7 @@ const maxStops = 60
 const usableScript = `[...document.querySelectorAll('a[href],button:not(:disabled),input:not([type=hidden]):not(:disabled),select,textarea,summary')].filter(e => e.checkVisibility()).length`
 
 // The look itself must be able to find something.
-func TestLookFindsWhatIsWrong(t *testing.T) {
+func TestLookFindsMistakes(t *testing.T) {
 	b := open(t)
 	b.do("open a bad page", chromedp.Navigate(`data:text/html,<h3>x</h3><input name=q><p style="color:%23aaa">pale</p><table><tr><td>x</table><img src="data:,"><a href="/"></a><div style="width:3000px">wide</div>`))
 	wrong := get(b, "look at it", chromedp.Evaluate[[]string](lookScript))

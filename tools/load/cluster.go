@@ -31,8 +31,8 @@ type clusterOptions struct {
 	pairs   int           // of buddies on two nodes
 }
 
-// clustered starts a lone node, PostgreSQL and a cluster of three nodes, and measures what
-// the cluster costs.
+// clustered starts a lone node, PostgreSQL and a cluster of three nodes, and measures the costs of
+// the cluster.
 func clustered(ctx context.Context, out io.Writer, opt clusterOptions) (err error) {
 	dir, err := os.MkdirTemp("", "respawnd-load")
 	if err != nil {

@@ -160,11 +160,11 @@ func (m *clusterMeter) replication(ctx context.Context) error {
 	return m.visible(ctx, together.fleet)
 }
 
-// changed is what came of changing servers.
+// changed is the result of changing servers.
 type changed struct {
 	fleet   *fleet
 	changes int
-	cpu     time.Duration // of all nodes together, without what they use when nothing changes
+	cpu     time.Duration // of all nodes together, without their use when nothing changes
 }
 
 // each returns the processor time of a change in microseconds.

@@ -102,7 +102,7 @@ func start(ctx context.Context, cmd *exec.Cmd) (*child, error) {
 	}
 }
 
-// read notes where the child listens and what it complains about.
+// read notes the addresses and the errors that the child logs.
 func (c *child) read(log io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
@@ -157,7 +157,7 @@ func (c *child) at(service string) netip.AddrPort {
 	return c.address[service]
 }
 
-// stop has the child end and returns what it ended with.
+// stop ends the child and returns its exit error.
 func (c *child) stop() error {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	t := time.AfterFunc(stopTime, func() { _ = c.cmd.Process.Kill() })
@@ -166,7 +166,7 @@ func (c *child) stop() error {
 	return c.err
 }
 
-// cost is what a process has used or holds.
+// cost is the resource use of a process.
 type cost struct {
 	cpu time.Duration // in steps of 10 ms
 	rss int64         // bytes, mapped files included
@@ -176,7 +176,7 @@ type cost struct {
 // userHz is the unit of processor times in /proc, on every Linux.
 const userHz = 100
 
-// measure reads what the child costs from /proc.
+// measure reads the costs of the child from /proc.
 func (c *child) measure() (cost, error) {
 	proc := "/proc/" + strconv.Itoa(c.cmd.Process.Pid)
 	stat, err := os.ReadFile(proc + "/stat")

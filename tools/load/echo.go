@@ -27,7 +27,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// What a bare server is asked for: as many bytes as a heartbeat has, answered
+// Requests of a bare server: as many bytes as a heartbeat has, answered
 // with as many as its receipt, a list of 1,000 servers, or a page.
 const (
 	echoRequest = 1000
@@ -126,7 +126,7 @@ func echoConn(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// echoBody is what pages of the bare server consist of.
+// echoBody is the content of pages of the bare server.
 var echoBody = make([]byte, echoJSON)
 
 // signPath begins the paths of pages for which the bare server makes a signature.
@@ -145,7 +145,7 @@ func newPages() (*pages, error) {
 func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, sign := strings.CutPrefix(r.URL.Path, signPath)
 	n, _ := strconv.Atoi(strings.TrimPrefix(path, "/"))
-	_, _ = io.Copy(io.Discard, r.Body) // what does not come is not missed
+	_, _ = io.Copy(io.Discard, r.Body) // missing packets are not reported
 	if sum := md5.Sum(nil); sign {
 		_, _ = rsa.SignPKCS1v15(nil, p.key, crypto.MD5, sum[:])
 	}
@@ -171,7 +171,7 @@ const echoVariable = "LOAD_ECHO"
 // packetEcho sends datagrams to the bare server.
 type packetEcho struct{ *netclient.Packets }
 
-// echoPacket is what is sent.
+// echoPacket is the packet that is sent.
 var echoPacket = make([]byte, echoRequest)
 
 func openPacketEcho(_ context.Context, w *world, i int) (user, error) {

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// fan is a bare server that sends what one connection sends to all others. It says
+// fan is a bare server that sends the data of one connection to all others. It says
 // ready to each connection that is one of them.
 type fan struct {
-	mu    sync.Mutex // guards conns, and orders what is sent
+	mu    sync.Mutex // guards conns, and orders writes
 	conns []net.Conn
 }
 

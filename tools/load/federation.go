@@ -81,7 +81,7 @@ const (
 
 var errNotRead = errors.New("the other masters were not read")
 
-// federated measures what reading other masters costs: the processor time of a daemon that
+// federated measures the costs of reading other masters: the processor time of a daemon that
 // reads them, less that of one that does not. Their servers are known after the first
 // reading, and almost none is queried.
 func federated(ctx context.Context, out io.Writer, opt federationOptions) error {
@@ -145,7 +145,7 @@ func (o federationOptions) cost(ctx context.Context, settings []string, reads fu
 			return c, 0, fmt.Errorf("%w: %d readings of %d masters; %s", errNotRead, reads(), o.masters, strings.Join(d.complaints, "\n"))
 		}
 	}
-	pause(ctx, 5*time.Second) // what was read is taken in
+	pause(ctx, 5*time.Second) // the lists read are taken in
 	before, err := d.measure()
 	if err != nil {
 		return c, 0, err

@@ -79,7 +79,7 @@ func newHost(w *world, at netip.Addr, name, game, secret string) (*host, error) 
 	return h, nil
 }
 
-// hostRules are what all servers report, some 40 rules. Those without a value differ.
+// hostRules are the rules that all servers report, some 40. Those without a value differ.
 func hostRules(port int) []qr2.Rule {
 	rules := []qr2.Rule{
 		{Name: "hostname"},
@@ -144,7 +144,7 @@ func openHost(_ context.Context, w *world, i int) (user, error) {
 	return h, nil
 }
 
-// play changes what the server reports: rules, players and teams in about 1,000 bytes.
+// play changes the report of the server: rules, players and teams in about 1,000 bytes.
 func (h *host) play() {
 	h.players = (h.players + 1) % maxHostPlayers
 	h.setRule("numplayers", strconv.Itoa(h.players))

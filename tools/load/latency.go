@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// phase is what came of one loop.
+// phase is the result of one loop.
 type phase struct {
 	times []time.Duration // of operations that succeeded, sorted
 	lost  int             // operations that failed
@@ -61,8 +61,8 @@ func openLoop(ctx context.Context, users []user, rate float64, length time.Durat
 	}, t, name)
 }
 
-// loop runs work for each user at the same time and puts together what they
-// recorded: when an operation started and what came of it.
+// loop runs work for each user at the same time and joins their records: the start and the result of each
+// operation.
 func loop(users []user, work func(i int, u user, record func(time.Time, error)), t *tally, name string) phase {
 	var p phase
 	var mu sync.Mutex // guards p

@@ -25,7 +25,7 @@ type limitOptions struct {
 	accounts int           // stored ones at a start, before scale
 }
 
-// limitPart is what is measured on one daemon, or one after the other.
+// limitPart is a set of measurements on one daemon, or on several in turn.
 type limitPart struct {
 	name string
 	do   func(b *bench, ctx context.Context) error
@@ -63,7 +63,7 @@ var limitSettings = append([]string{
 	"qr2.expire=1h", "master.max_servers=2000000", "master.restore_for=1h", "master.save_every=1h", "gpcm.max_conns=100000", "web.max_conns=100000", "admin.pprof=true",
 }, tableSettings...)
 
-// bench measures what the daemon costs when it is full.
+// bench measures the costs of a full daemon.
 type bench struct {
 	opt   limitOptions
 	out   io.Writer
@@ -81,7 +81,7 @@ func limit(ctx context.Context, out io.Writer, opt limitOptions) (err error) {
 	defer func() { err = errors.Join(err, b.bare.stop()) }()
 	raiseFiles()
 	b.printf("%s, %s", time.Now().UTC().Format(time.DateOnly), machine())
-	b.printf("load before: %s; CPU is the daemon's alone. bare: what the same bytes cost a server that keeps nothing", loadAverage())
+	b.printf("load before: %s; CPU is the daemon's alone. bare: the cost of the same bytes for a server that keeps nothing", loadAverage())
 	b.line("operation", "respawnd", "bare", "times", "goal", "")
 	known := false
 	for _, p := range limitParts() {
@@ -150,7 +150,7 @@ type figure struct {
 	name string
 	unit string
 	now  float64
-	bare float64 // what bare servers need; 0: there is no such
+	bare float64 // time of bare servers; 0: there is none
 	goal float64 // of now, or of now by bare if there is that; 0: none is set
 	note string
 }
@@ -288,8 +288,8 @@ func each(c *child, f func() (int, error)) (time.Duration, error) {
 	return cpu / time.Duration(max(count, 1)), err
 }
 
-// looped returns the processor time of one operation of users in a closed loop, beyond
-// what the daemon uses per second anyway.
+// looped returns the processor time of one operation of users in a closed loop, beyond the idle use of the daemon per
+// second.
 func (b *bench) looped(ctx context.Context, c *child, users []user, name string, idle float64) (time.Duration, error) {
 	var p phase
 	one, err := each(c, func() (int, error) {
@@ -299,15 +299,15 @@ func (b *bench) looped(ctx context.Context, c *child, users []user, name string,
 	return max(0, one-time.Duration(idle*float64(p.took)/float64(max(len(p.times), 1)))), err
 }
 
-// settleStep is the time in which a daemon that has settled uses at most settleUse: longer
-// than the pause between two looks at what there is to save.
+// settleStep is the time in which a daemon that has settled uses at most settleUse: longer than the
+// interval between saves.
 const (
 	settleStep = 1100 * time.Millisecond
 	settleUse  = 20 * time.Millisecond
 	maxSettle  = 20 * time.Second
 )
 
-// settle waits until the daemon has done what followed the last packets, such as
+// settle waits until the daemon has done the work after the last packets, such as
 // saving the list, or for maxSettle.
 func (b *bench) settle(ctx context.Context, c *child) error {
 	for end := time.Now().Add(maxSettle); time.Now().Before(end); {

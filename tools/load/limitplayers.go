@@ -82,7 +82,7 @@ func withStored(ctx context.Context, w *world, n int, restart func() error) erro
 	return restart()
 }
 
-// sessions measures what players cost who are signed in and do nothing.
+// sessions measures the costs of players who are signed in and idle.
 func (b *bench) sessions(ctx context.Context) error {
 	const spare = 500 // files that are no sessions
 	n := b.size(20_000)

@@ -39,8 +39,7 @@ func (b *bench) registration(ctx context.Context) error {
 // unsaved is how many heartbeats a daemon takes before it saves the list early.
 const unsaved = 9000
 
-// heartbeats measures servers that stay. What they report is saved now and then, which
-// is measured by itself.
+// heartbeats measures servers that stay. Saving their reports now and then is measured by itself.
 func (b *bench) heartbeats(ctx context.Context) error {
 	for _, full := range []int{1000, most, 200_000} {
 		n := b.size(full)
@@ -108,7 +107,7 @@ func (b *bench) bursts(ctx context.Context, c *child, s *swarm) (time.Duration, 
 	return cpu / time.Duration(count), nil
 }
 
-// memory measures what a listed server takes after ten rounds of heartbeats.
+// memory measures the memory of a listed server after ten rounds of heartbeats.
 func (b *bench) memory(ctx context.Context) error {
 	n := b.size(most)
 	return b.withDaemon(ctx, nil, func(w *world, _ func() error) error {
@@ -137,8 +136,7 @@ func (b *bench) memory(ctx context.Context) error {
 	})
 }
 
-// saving measures what saving the list costs while the daemon runs and when it
-// stops.
+// saving measures the costs of saving the list while the daemon runs and when it stops.
 func (b *bench) saving(ctx context.Context) error {
 	n, length := b.size(most), max(b.opt.length, 6*time.Second)
 	if b.opt.scale < 1 {
@@ -263,14 +261,14 @@ func (b *bench) start(ctx context.Context) error {
 	})
 }
 
-// offered is what came of heartbeats at a steady rate.
+// offered is the result of heartbeats at a steady rate.
 type offered struct {
 	sent, lost int
 	dropped    int // by the system, before they were read
 }
 
-// offer has servers report at a steady rate for the time of the open loop, while beside
-// runs, and counts what is lost. port is where they report to.
+// offer has servers report at a steady rate for the time of the open loop, while beside runs, and counts losses. port is the
+// port that they report to.
 func (b *bench) offer(ctx context.Context, s *swarm, port uint16, rate float64, beside func(during context.Context)) (o offered, err error) {
 	var before, after [2]int
 	count := func(into *[2]int) (err error) {

@@ -143,8 +143,8 @@ func again(open opener) opener {
 	}
 }
 
-// follow waits until browsers hear of no more changes than servers report, at most a
-// quarter of a minute: what changed while they asked for their lists reaches them later.
+// follow waits until browsers get no more changes than servers report, at most a
+// quarter of a minute: changes made while they requested their lists reaches them later.
 func (b *bench) follow(ctx context.Context, s *swarm, users []user) {
 	heard := func() (n int64) {
 		for _, u := range users {

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/master/serverbrowse"
 )
 
-// What is asked for: nine fields, and three comparisons that all servers pass.
+// Contents of requests: nine fields, and three comparisons that all servers pass.
 const (
 	listFields = `\hostname\gametype\gamever\mapname\numplayers\maxplayers\gamemode\gamevariant\password`
 	listFilter = "gametype='arena' and gamever='1.1' and numplayers>=0"
@@ -31,7 +31,7 @@ type browser struct {
 	first  time.Duration // from the dialling to the first byte of the last answer
 }
 
-// timedConn notes when its first byte comes, and counts what comes.
+// timedConn records the arrival of its first byte, and counts bytes.
 type timedConn struct {
 	net.Conn
 	b     *browser
@@ -120,11 +120,11 @@ func (t *taker) do(ctx context.Context) error {
 	return err
 }
 
-// watcher stays connected after its list and follows what changes.
+// watcher stays connected after its list and follows changes.
 type watcher struct {
 	*serverbrowse.Client
 	ended chan struct{}
-	err   error // what ended the updates, once ended is closed
+	err   error // error that ended the updates, once ended is closed
 	heard atomic.Int64
 }
 

@@ -34,7 +34,7 @@ func main() {
 
 var errUsage = errors.New("usage: load soak|table|relay|federation|limit|scale|cluster [flags]; -h after each lists them")
 
-// run does what the arguments say.
+// run runs the command of the arguments.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return errUsage

@@ -161,7 +161,7 @@ func openNWNServer(_ context.Context, w *world, i int) (user, error) {
 	return nwnServer{c}, nil
 }
 
-// nwnKeys are what a server asks.
+// nwnKeys are the queries of a server.
 var nwnKeys = nwn.KeyCheck{
 	Port: 5121, Player: netip.AddrPortFrom(codPlayer, 5120), Salt: []byte("saltsalt"),
 	Keys: []nwn.Key{{Public: []byte("QABCDEFG"), Hash: []byte(nwmaster.HashOf("", "saltsalt"))}}, Account: []byte("Tester"),

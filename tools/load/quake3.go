@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/q3master"
 )
 
-// quake3Game and quake3Protocol are what the servers of the load run.
+// quake3Game and quake3Protocol identify the game of the servers of the load.
 const (
 	quake3Game     = "Xonotic"
 	quake3Protocol = 3

@@ -29,12 +29,12 @@ const (
 	scaleBrowsers    = 16  // connections on which lists are requested at a time
 )
 
-// crowds are what the curve is made of: servers and players.
+// crowds are the points of the curve: servers and players.
 func crowds() [][2]int {
 	return [][2]int{{100, 1000}, {1000, 1000}, {10_000, 1000}, {50_000, 1000}, {200_000, 1000}, {1000, 100}, {1000, 20_000}}
 }
 
-// machines are what is sold, the smallest first: cores and MiB.
+// machines are the sizes of rented machines, the smallest first: cores and MiB.
 func machines() [][2]int {
 	return [][2]int{{1, 512}, {1, 1024}, {2, 2048}, {2, 4096}, {4, 4096}, {4, 8192}, {8, 16384}, {16, 32768}}
 }
@@ -54,7 +54,7 @@ func machineName(m [2]int) string {
 	return cores + " and " + size
 }
 
-// paced is a number of servers and players with what they cost.
+// paced is a number of servers and players with their costs.
 type paced struct {
 	servers, players int
 	packets, lists   float64 // per second
@@ -77,10 +77,10 @@ func (p *paced) line() string {
 		digits(p.sent/1e6), digits(100*p.cores), p.memory, p.machine())
 }
 
-// statements say what each machine carries that carries more than smaller ones.
+// statements name the capacity of each machine that carries more than smaller ones.
 func statements(rows []paced) string {
 	var text strings.Builder
-	var servers, players paced // the most of what is carried so far
+	var servers, players paced // the highest capacity so far
 	for _, m := range machines() {
 		before := [2]paced{servers, players}
 		for _, r := range rows {
@@ -104,7 +104,7 @@ func statements(rows []paced) string {
 	return text.String()
 }
 
-// curve writes what the daemon costs with more and more servers and players at their
+// curve writes the costs of the daemon with more and more servers and players at their
 // usual pace, as a section of a document in Markdown.
 func curve(ctx context.Context, out io.Writer, opt scaleOptions) error {
 	raiseFiles()

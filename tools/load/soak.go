@@ -196,7 +196,7 @@ func (s *soaker) sample(ctx context.Context, begin time.Time) (sample, error) {
 // warmUp is the beginning of a soak, in which lists and buffers fill.
 const warmUp = 3 * time.Minute
 
-// summary writes what there was, and compares the last third of the samples with
+// summary writes the samples, and compares the last third of the samples with
 // the first. The warm-up is left out.
 func (s *soaker) summary() error {
 	s.tally.write(s.out)
@@ -212,7 +212,7 @@ func (s *soaker) summary() error {
 	rest = slices.DeleteFunc(rest, func(m sample) bool { return m.after < warmUp })
 	third := len(rest) / 3
 	if third == 0 {
-		s.printf("too short to say what grows")
+		s.printf("too short to measure growth")
 	} else {
 		first, last := rest[:third], rest[len(rest)-third:]
 		grown := func(of func(sample) int64) (from, to int64) { return median(first, of), median(last, of) }

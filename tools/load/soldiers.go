@@ -9,7 +9,7 @@ import (
 // soldierRounds is how many rounds each player has behind.
 const soldierRounds = 60
 
-// bfhqInfo is what Battlefield 2 asks for when it shows its player.
+// bfhqInfo is the request of Battlefield 2 for its own player.
 const bfhqInfo = "per*,cmb*,twsc,cpcp,cacp,dfcp,kila,heal,rviv,rsup,rpar,tgte,dkas,dsab,cdsc,rank,cmsc,kick,kill,deth,suic,ospm," +
 	"klpm,klpr,dtpr,bksk,wdsk,bbrs,tcdr,ban,dtpm,lbtl,osaa,vrk,tsql,tsqm,tlwf,mvks,vmks,mvn*,vmr*,fkit,fmap,fveh,fwea,wtm-,wkl-," +
 	"wdt-,wac-,wkd-,vtm-,vkl-,vdt-,vkd-,vkr-,atm-,awn-,alo-,abr-,ktm-,kkl-,kdt-,kkd-"

@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// block is what games of the load store.
+// block is the data that games of the load store.
 var block = bytes.Repeat([]byte("statistic "), 20)
 
 // statsGame is a game whose player reads data on a connection of its own each time.

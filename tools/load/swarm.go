@@ -23,7 +23,7 @@ const (
 	swarmWindow = 64
 	// swarmBatch is how many datagrams a swarm sends or reads at once.
 	swarmBatch = 64
-	// swarmWait is how long it waits for answers; what has not come by then is lost.
+	// swarmWait is how long it waits for answers; later ones are lost.
 	swarmWait = 2 * time.Second
 	// swarmGroup is the second byte of the first address of a swarm. The group has
 	// room for 16 million servers.
@@ -105,7 +105,7 @@ func (s *swarm) slot(i int) (*[]byte, error) {
 	return &m.Buffers[0], nil
 }
 
-// flush sends what is queued.
+// flush sends queued packets.
 func (s *swarm) flush() error {
 	for rest := s.out[:s.filled]; len(rest) > 0; {
 		n, err := s.packets.WriteBatch(rest, 0)
@@ -299,8 +299,8 @@ func (s *swarm) receive(on func(int, qr2.Reply) error) (bool, error) {
 const churnStep = 10 * time.Millisecond
 
 // steady calls act with one server after the other, so many times per second, until
-// ctx ends, and returns how often. What it has overslept by more than a few steps is left
-// out unless all is set: a burst of it would not be the load that is wanted.
+// ctx ends, and returns how often. Steps that it has overslept by more than a few are left out unless
+// all is set: a burst of it would not be the load that is wanted.
 func (s *swarm) steady(ctx context.Context, rate float64, all bool, act func(int) error) (int, error) {
 	const steps = 5
 	begin, count, owed := time.Now(), 0, 0.0

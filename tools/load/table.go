@@ -22,8 +22,7 @@ type row struct {
 	users   int
 	open    opener
 	prepare func(ctx context.Context, w *world) ([]user, error) // opens users that are there before; nil: none
-	// floor is what bare servers, or the cipher, have to do for it: how often of
-	// which reference.
+	// floor is the equivalent work of bare servers, or of the cipher: how often of which reference.
 	floor []part
 }
 
@@ -115,8 +114,7 @@ func rows() []row {
 	}
 }
 
-// tableSettings lift what protects a daemon from single addresses, for the load
-// comes from few of them.
+// tableSettings lift the limits for single addresses, because the load comes from few of them.
 var tableSettings = []string{
 	"net.trusted=127.0.0.0/8",
 	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.lists_total=0", "zanmaster.servers_per_address=0",
@@ -226,7 +224,7 @@ func (m *meter) line(name, closed, open, lost, cpu, floor, times, rss string) {
 
 func whole(f float64) string { return strconv.FormatFloat(f, 'f', 0, 64) }
 
-// machine says what the figures were made on.
+// machine describes the machine of the figures.
 func machine() string {
 	model := "unknown processor"
 	info, _ := os.ReadFile("/proc/cpuinfo")
@@ -339,7 +337,7 @@ type holding struct {
 	prepare func(ctx context.Context, w *world) ([]user, error)
 }
 
-// holdings are what a daemon may have many of at a time.
+// holdings are resources of which a daemon may hold many at a time.
 func holdings() []holding {
 	return []holding{
 		{"qr2 server listed", 5000, openHost, nil},
@@ -351,7 +349,7 @@ func holdings() []holding {
 	}
 }
 
-// hold opens the users and writes what one of them takes.
+// hold opens the users and writes the use of one of them.
 func (m *meter) hold(ctx context.Context, w *world, h holding) (err error) {
 	if h.prepare != nil {
 		if _, err := h.prepare(ctx, w); err != nil {

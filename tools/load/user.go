@@ -10,8 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// timeout is how long a user waits for an answer. Nothing is repeated: what has
-// not come by then is lost.
+// timeout is how long a user waits for an answer. Nothing is repeated: later answers are lost.
 const timeout = 5 * time.Second
 
 // user is a client of the daemon: a game, a server or a program. It is used by
@@ -19,7 +18,7 @@ const timeout = 5 * time.Second
 type user interface {
 	// do is one operation, with its answers.
 	do(ctx context.Context) error
-	// close ends the user and whatever it started. It says good-bye where its
+	// close ends the user and everything that it started. It says good-bye where its
 	// kind does, unless rude is set.
 	close(rude bool)
 }
@@ -27,7 +26,7 @@ type user interface {
 // opener makes the i-th user of a kind.
 type opener func(ctx context.Context, w *world, i int) (user, error)
 
-// world is what users know.
+// world is the shared knowledge of users.
 type world struct {
 	daemon  *child
 	dir     string    // of the daemon, with its data

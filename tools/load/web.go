@@ -82,7 +82,7 @@ func ask(ctx context.Context, client *http.Client, url, encoding string) (io.Rea
 
 func (r *reader) close(bool) { r.client.CloseIdleConnections() }
 
-// listener hears what happens in the list, over server-sent events. They are compressed,
+// listener receives the events of the list as server-sent events. They are compressed,
 // as browsers ask for them, and not decoded: that would cost more than the daemon does.
 type listener struct {
 	client *http.Client
@@ -92,7 +92,7 @@ type listener struct {
 	bytes  atomic.Int64
 }
 
-// Write counts what is read.
+// Write counts bytes.
 func (l *listener) Write(b []byte) (int, error) {
 	l.bytes.Add(int64(len(b)))
 	return len(b), nil

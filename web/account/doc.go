@@ -11,9 +11,9 @@
 // browser's cookie and comes from our own origin. Forms are bounded in size, by
 // address and by account; failed passwords count as those of games do. With
 // Options.Private no answer reports whether an e-mail has an account; only making one,
-// or moving one there, does, and both are rationed. What was changed is in the audit
-// log of the store, with the number and a nick of the account and the address it
-// came from, in the same step as the change.
+// or moving one there, does, and both are rationed. Changes are in the audit log of the store, with
+// the number and a nick of the account and the address it came from, in the same step as the
+// change.
 //
 // A visitor who forgot the password can ask for a mail with a reset link, if mail is
 // configured. The request is only queued, so that neither the answer nor its time

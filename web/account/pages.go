@@ -36,7 +36,7 @@ type accountView struct {
 	MaxPassword             int
 
 	Code    string // of a reset link
-	Contact string // whom to ask
+	Contact string // contact for help
 	Mails   bool   // links are mailed
 }
 

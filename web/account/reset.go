@@ -26,7 +26,7 @@ const (
 	maxSiteName = 100
 )
 
-// contact returns whom visitors ask for help, as plain text; it may be empty.
+// contact returns the contact for visitors who need help, as plain text; it may be empty.
 func (p *Pages) contact() string { return clean.Line(p.site.Look().Contact.Title, maxContact) }
 
 // Run mails reset links until ctx ends. It is called once.

@@ -62,7 +62,7 @@ func (b *batch) appendGiven(dst []byte, from, to int, asker advertise.Asker, spo
 	return append(dst, b.text[from:to]...), spots
 }
 
-// formFor returns what textFor does. Streams that get the same share it.
+// formFor returns the form of textFor. Streams with the same form share it.
 func (b *batch) formFor(game string, sharing []string, asker advertise.Asker) *form {
 	if len(b.spots) == 0 {
 		asker = advertise.Asker{}

@@ -18,7 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// Bounds of what a Client reads.
+// Bounds of the input of a Client.
 const (
 	clientPage  = 2000      // servers of an answer
 	clientEvent = 256 << 10 // bytes of an event

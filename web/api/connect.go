@@ -18,8 +18,8 @@ const (
 	maxNegotiations = 5
 )
 
-// Connection is what is known about how others reach a visitor's address, and about no
-// other address.
+// Connection holds the known facts about how others reach a visitor's address, and no other
+// address.
 type Connection struct {
 	Address string        `json:"address"`
 	IPv4    bool          `json:"ipv4"`    // games know no other
@@ -68,7 +68,7 @@ type Negotiation struct {
 	Good    bool      `json:"good"`
 }
 
-// Connection returns what is known about the visitor of a request.
+// Connection returns the known facts about the visitor of a request.
 func (s *API) Connection(r *http.Request) *Connection {
 	from, now := s.Visitor(r), time.Now()
 	c := &Connection{

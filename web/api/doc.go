@@ -28,27 +28,24 @@
 //	fields  only these members of servers, separated by commas
 //
 // A server is an object with the members that type field lists. The keys of its rules, players
-// and teams are those that it reported. What it said about its own network
-// (localip0 and so on) is left out. An answer may be shorter than its limit if it
-// would become too large; "next" is there then.
+// and teams are those that it reported. Rules about its own network (localip0 and so on) are left
+// out. An answer may be shorter than its limit if it would become too large; "next" is there then.
 //
 // Answers to requests that differ in nothing are shared for up to a second if
-// the list does not change, their compressed form too. When it does change, what
-// was read and written of the other servers is used again. A server's last_seen
-// may be that old; changes of the list show at once, or in a list of 2,000 servers
-// within HoldFor. The ETag of an answer changes
-// when the list (with ?game=, the list of that game) does, not when servers
-// reported again without a change.
+// the list does not change, their compressed form too. When it does change, the records and texts
+// of the other servers are used again. A server's last_seen may be that old; changes of the list
+// show at once, or in a list of 2,000 servers within HoldFor. The ETag of an answer changes when
+// the list (with ?game=, the list of that game) does, not when servers reported again without a
+// change.
 //
 // # Events
 //
 // The stream has server-sent events: added and changed with the server as in the
-// list, removed with its id, game and address. What happens to one server within
-// feedPause is one event. The id of an event is the run of the daemon and the
-// serial of the change; a client that gives it back as Last-Event-ID continues
-// behind it. Where more than maxCatchUp changes lie between, or the id is of another
-// run, the first event is reset: the list has to be read again. The events of all
-// streams are written once. There is a bound of streams in all and for each
+// list, removed with its id, game and address. All changes of one server within feedPause are one
+// event. The id of an event is the run of the daemon and the serial of the change; a client that
+// gives it back as Last-Event-ID continues behind it. Where more than maxCatchUp changes lie
+// between, or the id is of another run, the first event is reset: the list has to be read again.
+// The events of all streams are written once. There is a bound of streams in all and for each
 // address, and a client that takes nothing for streamWrite is cut.
 //
 // It is not the API of operators (package admin), and changes nothing.

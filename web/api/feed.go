@@ -87,7 +87,7 @@ func (f *feed) join() (at uint64) {
 	return f.to
 }
 
-// leave forgets a stream, and with the last one what was kept for them.
+// leave removes a stream, and with the last one the state kept for them.
 func (f *feed) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

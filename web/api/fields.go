@@ -16,7 +16,7 @@ type field uint8
 const (
 	fieldID             field = iota // "qr2-192.0.2.1-6500": origin, address, query port
 	fieldGame                        // name in the catalogue
-	fieldTitle                       // what people call the game
+	fieldTitle                       // title of the game
 	fieldOrigin                      // how it came into the list: qr2, qr1, zandronum, ...
 	fieldVia                         // name of the master that it is known from; left out if it reports here
 	fieldVouched                     // with via: listed on the word of that master, without a query of our own

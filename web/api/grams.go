@@ -1,9 +1,9 @@
 package api
 
-// grams are the pairs of neighbouring bytes that a text has, hashed to one bit each. A
-// search looks at the texts alone that may have what it seeks: most memory of a long list
-// is not touched. 256 bits suffice for the usual hundred bytes of a server; those of many
-// players' names are full and say nothing.
+// grams are the pairs of neighbouring bytes that a text has, hashed to one bit each. A search looks
+// only at texts that may contain the query: most memory of a long list is not touched. 256 bits
+// suffice for the usual hundred bytes of a server; those of many players' names are full and say
+// nothing.
 type grams [4]uint64
 
 // add adds the pairs of a text.

@@ -40,7 +40,7 @@ func (s *API) sampleNow(now time.Time) {
 	}
 }
 
-// historyGauges registers what the history takes, and its bounds.
+// historyGauges registers the size of the history, and its bounds.
 func historyGauges(f *front.Front, book *history.Book) {
 	f.Gauge("respawnd_web_history_servers", "Servers whose numbers of players are remembered, at most 32,768.", func() int { return book.Usage().Servers })
 	f.Gauge("respawnd_web_history_games", "Games whose numbers of players are remembered, at most 1,024.", func() int { return book.Usage().Games })
@@ -141,7 +141,7 @@ func (s *API) sendHistory(w http.ResponseWriter, r *http.Request, begin []byte, 
 	}
 }
 
-// appendSeries writes the rest of a history: that of a span, and what is kept.
+// appendSeries writes the rest of a history: that of a span, and the stored spans.
 func appendSeries(b []byte, span history.Span, totals bool, of func(history.Span) history.Series) []byte {
 	series := of(span)
 	b = append(b, `"span":"`+span.String()+`","interval_seconds":`...)

@@ -6,7 +6,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 )
 
-// joinForm is what stands before and behind the address in the links with which players
+// joinForm holds the parts before and behind the address in the links with which players
 // who have a game join its servers. The zero joinForm: there are none.
 type joinForm struct{ head, tail string }
 

@@ -97,7 +97,7 @@ func (s *API) Matches(ctx context.Context, game string, before uint64, n int) (l
 	return list, false, nil
 }
 
-// newMatch returns a match without what only operators see.
+// newMatch returns a match without the fields that only operators see.
 func newMatch(m *storage.Match) Match {
 	out := Match{
 		ID: m.ID, Outcome: string(m.Outcome), Counts: m.Outcome.Counts(), Reported: m.First.UTC().Truncate(time.Second),

@@ -20,7 +20,7 @@ import (
 // searched and listed, enough for a hundred players. Names behind it are not found.
 const MaxNames = 2 << 10
 
-// found holds what a search looks through: the texts of a record in lower case,
+// found holds the searchable texts: those of a record in lower case,
 // each on a line of its own, which no query can have.
 type found struct {
 	texts   string // name, map, title, game, address, players
@@ -48,7 +48,7 @@ func (rd *reader) slotsOfPlayers(names *master.Names) (name, score int) {
 	return name, score
 }
 
-// index fills what a search looks through. A private address is not in it, because
+// index fills the searchable texts. A private address is not in it, because
 // it is shown to some visitors only.
 func (r *reading) index() {
 	var head, players strings.Builder

@@ -17,7 +17,7 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// Options are what an API works with. All of it but Addresses, Domains, Chat,
+// Options are the dependencies of an API. All of it but Addresses, Domains, Chat,
 // Rooms, Stats and Version is required.
 type Options struct {
 	List  *master.Registry

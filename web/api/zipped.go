@@ -10,9 +10,9 @@ import (
 )
 
 // A compressed stream is one of gzip (RFC 1952) whose blocks (RFC 1951) all end at a byte
-// and refer to nothing before the events that were written together. So what many streams
-// get is compressed once. A stream ends without gzip's trailer: its checksum would have
-// to be made for each stream.
+// and refer to nothing before the events that were written together. So data for many streams is
+// compressed once. A stream ends without gzip's trailer: its checksum would have to be made for
+// each stream.
 const (
 	// gzipHead begins a stream of gzip without a name and a time.
 	gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
@@ -50,7 +50,7 @@ func deflate(text []byte) []byte {
 	return b.Bytes()
 }
 
-// flushed is an empty block. Readers pass on what came before it; some wait for it.
+// flushed is an empty block. Readers pass on the data before it; some wait for it.
 const flushed = "\x00\x00\x00\xff\xff"
 
 // appendStored appends text as blocks that are not compressed; none if it is empty.
@@ -68,7 +68,7 @@ func appendStored(b, text []byte) []byte {
 	return append(b, flushed...)
 }
 
-// form is what streams get of a batch.
+// form identifies the representation of a batch for streams.
 type form struct {
 	text   []byte
 	zip    sync.Once
@@ -84,7 +84,7 @@ func (f *form) bytes(zipped bool) []byte {
 	return f.zipped
 }
 
-// asked is what the form of a batch depends on.
+// asked holds the parameters that the form of a batch depends on.
 type asked struct {
 	game  string
 	asker advertise.Asker // zero if the text is the same for all

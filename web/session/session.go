@@ -9,7 +9,7 @@
 // total time. Session libraries keep the data in the cookie, where it cannot be
 // revoked, or any number of sessions in a store.
 //
-// What a session may do, and whether it is still valid for its owner, is up to the
+// The rights of a session, and whether it is still valid for thems owner, is up to the
 // caller.
 package session
 

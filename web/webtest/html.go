@@ -64,7 +64,7 @@ func Attribute(n *nethtml.Node, name string) string {
 	return ""
 }
 
-// CheckFit checks of a page what a machine can check: a language, a title,
+// CheckFit checks the mechanical rules for a page: a language, a title,
 // landmarks, one heading of the first rank, a label for each field, a caption for
 // each table, no id twice.
 func CheckFit(t *testing.T, page string) {

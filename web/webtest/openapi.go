@@ -14,10 +14,10 @@ import (
 // Object is a part of a Document.
 type Object = map[string]any
 
-// Document is a description of an API with what was seen of it. It knows just the
-// part of JSON Schema that the description uses and fails on any other word: no
-// library does the other direction, that all that is described really comes. It is
-// also strict where clients must not be: what is not described is a mistake here.
+// Document is a description of an API with a record of the parts that answers used. It knows just
+// the part of JSON Schema that the description uses and fails on any other word: no library does
+// the other direction, that all that is described really comes. It is also strict where clients
+// must not be: undescribed parts are mistakes here.
 type Document struct {
 	t    *testing.T
 	Root Object
@@ -120,7 +120,7 @@ func (d *Document) fitting(schema, v any) any {
 	return options[len(options)-1]
 }
 
-// breaks says what of a rule a value breaks; empty: nothing.
+// breaks describes how a value breaks a rule; empty: not at all.
 func breaks(word string, rule, v any) string {
 	switch word {
 	case "type", "description", "required", "properties", "default", "additionalProperties":

@@ -1,6 +1,5 @@
-// Package webtest is what the tests of package web and of the packages below it
-// share: a list that a test fills, requests to a handler, and clients of a server.
-// It is not for programs.
+// Package webtest holds the shared parts of the tests of package web and of the packages below it:
+// a list that a test fills, requests to a handler, and clients of a server. It is not for programs.
 package webtest
 
 import (
@@ -46,7 +45,7 @@ type Fixture struct {
 	Serve   func(context.Context, net.Listener) error
 }
 
-// Served is what games can use in a Fixture: everything but chat.
+// Served are the services of a Fixture: all but chat.
 func Served(s games.Service) games.Served {
 	if s == "peerchat" {
 		return games.NotBuilt
@@ -299,7 +298,7 @@ func (f *Fixture) Count(name string, labels ...string) float64 {
 	return 0
 }
 
-// FillReal lists n servers that report what a server of its time does.
+// FillReal lists n servers with reports like those of real servers.
 func (f *Fixture) FillReal(n int) {
 	f.T.Helper()
 	for i := range n {
@@ -307,8 +306,7 @@ func (f *Fixture) FillReal(n int) {
 	}
 }
 
-// PutReal lists one of them, or replaces its record: round is part of what it
-// reports.
+// PutReal lists one of them, or replaces its record: round is part of its report.
 func (f *Fixture) PutReal(i, round int) {
 	f.T.Helper()
 	f.Put(Listed{

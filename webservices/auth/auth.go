@@ -129,7 +129,7 @@ type proof struct {
 // Clients get the same reply, operators another verdict.
 var errUnreadable = fmt.Errorf("it cannot be decrypted: %w", accounts.ErrBadPassword)
 
-// login executes a method that signs in: prove adds to the proof what it needs.
+// login executes a method that signs in: prove adds the fields of the method to the proof.
 func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Element, *proof) error) []byte {
 	p, err := newProof(q)
 	if err == nil {
@@ -154,7 +154,7 @@ func (r *Room) check(ctx context.Context, q *soap.Request, p proof) []byte {
 	return r.answer(q, c, private, err)
 }
 
-// newProof returns a proof with what all requests have.
+// newProof returns a proof with the fields of all requests.
 func newProof(q *soap.Request) (p proof, err error) {
 	p.From = q.From.Addr()
 	for _, n := range []struct {

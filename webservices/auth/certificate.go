@@ -53,7 +53,7 @@ func (c *certificate) numbers() []number {
 	}
 }
 
-// message appends what is signed, with a part of the server data.
+// message appends the signed fields, with a part of the server data.
 func (c *certificate) message(b, serverData []byte) []byte {
 	for _, n := range c.numbers() {
 		b = binary.LittleEndian.AppendUint32(b, *n.at)

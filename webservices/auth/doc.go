@@ -35,7 +35,7 @@
 // holds. Its MD5 is the proof that clients send with the certificate. The modulus is the
 // same for all: it is made so that many exponents belong to it, and the one of a
 // certificate follows from its random number. So it costs no time to make one,
-// nothing has to be stored, and players do not know the proofs of others. What
-// players sign for each other with these keys proves nothing, because each could
-// compute the factors of the modulus; clients use them for the proof only.
+// nothing has to be stored, and players do not know the proofs of others. Signatures of players
+// with these keys prove to each other nothing, because each could compute the factors of the
+// modulus; clients use them for the proof only.
 package auth

@@ -29,13 +29,13 @@ const (
 	keyType    = "RSA PRIVATE KEY"
 )
 
-// What OpenKey and ReadKey reject.
+// Errors of OpenKey and ReadKey.
 var (
 	ErrKeyFile    = errors.New("not an RSA key of 1024 bits with the exponent 65537, in PEM and PKCS#1")
 	ErrKeyExposed = errors.New("the service key is readable by others; set its mode to 0600")
 )
 
-// Key is the service key, and what is derived from it. It is never changed.
+// Key is the service key, with the values derived from it. It is never changed.
 type Key struct {
 	private *rsa.PrivateKey
 	fast    *fastKey // nil: the key has no fast form

@@ -16,7 +16,7 @@ func decodeValue(value string) (block []byte, ok bool) {
 // minPadding is the least padding of a block in bytes.
 const minPadding = 8
 
-// unpad returns what a block of type 2 holds.
+// unpad returns the content of a block of type 2.
 func unpad(block []byte) (data []byte, ok bool) {
 	if len(block) != keyBytes || block[0] != 0 || block[1] != 2 {
 		return nil, false

@@ -56,7 +56,7 @@ func (p *peer) exponentOf(id []byte) []byte {
 	return k.Add(k.Mul(k, p.order), p.private).Bytes()
 }
 
-// ProofOf returns what a client sends to prove that it knows a private exponent.
+// ProofOf returns a client's proof that it knows a private exponent.
 func ProofOf(private []byte) string {
 	sum := md5.Sum(private)
 	return hex.EncodeToString(sum[:])

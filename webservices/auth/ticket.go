@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// consoleTicket is what the ticket of a PS3 says of its player. Numbers are big-endian:
+// consoleTicket is the content of the ticket of a PS3 about its player. Numbers are big-endian:
 //
 //	version                  4 bytes: 21 01 00 00 and later ones
 //	length of the rest       4 bytes
@@ -22,7 +22,7 @@ import (
 //	  name of the player     type 4, with zeros up to its length
 //	  and more: region, domain, title, status
 //
-// The signature cannot be checked: only the maker of the console has what it takes.
+// The signature cannot be checked: only the maker of the console has the key.
 type consoleTicket struct {
 	user    uint64
 	name    string

@@ -36,7 +36,7 @@ func weekOf(unix int64) int64 { return (unix + mondayOffset) / weekSecs }
 
 func weekBoard(week int64) string { return boardWeek + strconv.FormatInt(week, 10) }
 
-// creditsOf returns what a player gets on boards for a round that is sent now.
+// creditsOf returns a player's credits on boards for a round that is sent now.
 func creditsOf(game string, round *Round, p *Participant, now time.Time) (credits []storage.Credit) {
 	add := func(board string, n int64, always bool) {
 		if n != 0 || always {

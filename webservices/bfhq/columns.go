@@ -22,7 +22,7 @@ func ids(n int) []int {
 	return all
 }
 
-// What totals are kept of. The numbers are those of the game.
+// Subjects of totals. The numbers are those of the game.
 var (
 	armies   = ids(10)
 	kits     = ids(7)
@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// numbersOf returns what a group of columns has a column for; nil: it is no group.
+// numbersOf returns the numbers of the columns of a group; nil: there is no such group.
 func numbersOf(group string) []int {
 	switch group {
 	case "atm-", "awn-", "alo-", "abr-":
@@ -62,7 +62,7 @@ var sets = map[string][]string{
 	"vmr*": {"vmns", "vmrs"},
 }
 
-// ownPage is what the game asks for when it shows its own player. The answer has five columns
+// ownPage is the request of the game for its own player. The answer has five columns
 // that it does not ask for.
 const ownPage = "per*,cmb*,twsc,cpcp,cacp,dfcp,kila,heal,rviv,rsup,rpar,tgte,dkas,dsab,cdsc,rank,cmsc,kick,kill,deth,suic,ospm," +
 	"klpm,klpr,dtpr,bksk,wdsk,bbrs,tcdr,ban,dtpm,lbtl,osaa,vrk,tsql,tsqm,tlwf,mvks,vmks,mvn*,vmr*,fkit,fmap,fveh,fwea,wtm-,wkl-," +

@@ -1,5 +1,5 @@
-// Package bfhq is the room of package webservices for the pages of Battlefield 2: what the
-// game shows of a player (BFHQ), what its servers ask about one who joins, and the results of
+// Package bfhq is the room of package webservices for the pages of Battlefield 2: the player pages
+// of the game (BFHQ), the questions of its servers about a joining player, and the results of
 // rounds that its servers send. Which game has such pages, and below which path, is in the
 // catalogue: games.FileBFHQ.
 //
@@ -17,7 +17,7 @@
 //
 // # Rounds
 //
-// At the end of a round a server sends what each player did, as a list of keys and values in
+// At the end of a round a server sends the actions of each player, as a list of keys and values in
 // which keys repeat:
 //
 //	POST /ASP/bf2statistics.php
@@ -29,12 +29,12 @@
 // its rounds count as those that come here. Only servers in webservices.snapshot_servers are
 // believed: nothing in a round is signed.
 //
-// # What is kept
+// # Stored data
 //
 // A round is kept as a storage.Report under the number of the round; then the server is answered.
 // Behind that the results go to the boards, in the step that makes the report final, which
 // happens once however often and through whichever node the round is sent. Last the totals of
 // each player change: a storage.StatBlock of kind StatPublicRead with index 0, see Record. It has
-// the numbers of the last rounds of the player, so that none counts twice. What a crash leaves
-// out is made up for from the reports, at the next start and every hour.
+// the numbers of the last rounds of the player, so that none counts twice. Totals lost in a crash
+// are restored from the reports, at the next start and every hour.
 package bfhq

@@ -147,7 +147,7 @@ func (r *Room) insist(ctx context.Context, f func() error) error {
 	}
 }
 
-// admit decides for which players of a round it counts, and returns what they get on boards.
+// admit decides for which players of a round it counts, and returns their credits on boards.
 func (r *Room) admit(ctx context.Context, g *games.Game, round *Round) (credits []storage.Credit, err error) {
 	for _, p := range round.Players {
 		why := playerRobot
@@ -166,7 +166,7 @@ func (r *Room) admit(ctx context.Context, g *games.Game, round *Round) (credits 
 	return credits, nil
 }
 
-// admits returns what becomes of a player of a round.
+// admits returns the result of a player of a round.
 func (r *Room) admits(ctx context.Context, g *games.Game, round *Round, p *Participant) (why string, err error) {
 	profile, err := r.opt.Store.GetProfile(ctx, p.Profile)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/respawnd/respawnd/internal/metric"
 )
 
-// What becomes of a round, as metrics name it.
+// Results of a round, as metrics name them.
 const (
 	roundCounted    = "counted"
 	roundRepeated   = "repeated"   // it was sent before
@@ -25,11 +25,11 @@ func roundResults() []string {
 	}
 }
 
-// What becomes of a player of a round.
+// Results of a player of a round.
 const (
 	playerCounted  = "counted"
 	playerRepeated = "repeated" // the round is in the totals already
-	playerOld      = "too_old"  // whether it is is not known any more
+	playerOld      = "too_old"  // whether it is is no longer known
 	playerRobot    = "robot"
 	playerUnknown  = "unknown"    // there is no such profile
 	playerOther    = "other_name" // the profile has another name
@@ -40,7 +40,7 @@ func playerResults() []string {
 	return []string{playerCounted, playerRepeated, playerOld, playerRobot, playerUnknown, playerOther, playerFailed}
 }
 
-// What becomes of the choice of a weapon.
+// Results of the choice of a weapon.
 const (
 	choiceMade     = "chosen"
 	choiceRepeated = "repeated"
@@ -62,8 +62,8 @@ func newMetrics(reg prometheus.Registerer, waiting func() int) *metrics {
 	f := metric.With(reg)
 	f.GaugeFunc("respawnd_webservices_rounds_waiting", "Rounds that are not in all totals of their players yet.", waiting)
 	return &metrics{
-		rounds:  f.Counters("respawnd_webservices_rounds_total", "Rounds that game servers sent, by what became of them.", "result", roundResults()...),
-		players: f.Counters("respawnd_webservices_round_players_total", "Players of rounds, by what became of their results.", "result", playerResults()...),
+		rounds:  f.Counters("respawnd_webservices_rounds_total", "Rounds that game servers sent, by result.", "result", roundResults()...),
+		players: f.Counters("respawnd_webservices_round_players_total", "Players of rounds, by result.", "result", playerResults()...),
 		choices: f.Counters("respawnd_webservices_unlocks_total", "Weapons that players chose, by result.", "result", choiceResults()...),
 	}
 }

@@ -28,7 +28,7 @@ var pages = map[string]answerer{
 	"getclaninfo":      (*Room).notKept,
 }
 
-// notKept answers pages about what is not kept.
+// notKept answers pages about data that is not kept.
 func (*Room) notKept(context.Context, *request) (*Answer, error) { return nil, errNotKept }
 
 // player returns the player that a request is about.

@@ -20,7 +20,7 @@ const (
 	maxAwards = 512
 )
 
-// Record is what is kept of a player, in the form of a block of the statistics service:
+// Record is the stored data of a player, in the form of a block of the statistics service:
 //
 //	\scor\1200\ktm-3\900\unlocks\11,22\award\1031406.2.1700000000.0\victims\1002.3,1003.1\rounds\...
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Round is what a server reports at the end of a round.
+// Round is the report of a server at the end of a round.
 type Round struct {
 	Mark
 
@@ -41,7 +41,7 @@ type Participant struct {
 	killers []Foe
 }
 
-// maxValue bounds what one round adds to a total.
+// maxValue bounds the amount that one round adds to a total.
 const maxValue = 10_000_000
 
 // number returns the whole number in a value, which may have a fraction; 0 if there is none.
@@ -111,7 +111,7 @@ func newRound(server netip.Addr, pairs []stats.Pair) (*Round, error) {
 	return r, nil
 }
 
-// roundID returns the number of a round: a hash of what it was, so that the same round has the
+// roundID returns the number of a round: a hash of its content, so that the same round has the
 // same number whenever, and through whichever service and node, it is sent.
 func roundID(server netip.Addr, head *stats.Group) uint64 {
 	h := sha256.New()
@@ -196,7 +196,7 @@ var unkept = map[string]bool{
 // zeroSays are keys for which 0 is not the same as missing.
 var zeroSays = map[string]bool{"a": true, "t": true, "rank": true, "ss": true, "kills": true, "deaths": true}
 
-// kept returns what is kept of a round, from which newRound makes the same round: the pairs
+// kept returns the stored form of a round, from which newRound makes the same round: the pairs
 // without those of players that say nothing, and the victims of a player in one, victims_N. If
 // that is too long, the pairs of the round itself are left.
 func (r *Round) kept() []byte {

@@ -50,7 +50,7 @@ func ParseSnapshot(body string) (pairs []stats.Pair, err error) {
 	return pairs, nil
 }
 
-// cutValue splits the value of a key from what follows.
+// cutValue splits the value of a key from the rest.
 func cutValue(key, rest string) (value, after string) {
 	if number, ok := strings.CutPrefix(key, "name_"); ok {
 		next := `\t_` + number + `\`

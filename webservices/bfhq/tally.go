@@ -49,7 +49,7 @@ func (p *Participant) deaths() int64 {
 	return p.perKit("dk")
 }
 
-// pointsPerKill is what a kill is worth in the combat score.
+// pointsPerKill is the value of a kill in the combat score.
 const pointsPerKill = 2
 
 func (p *Participant) combat() int64 {
@@ -127,7 +127,7 @@ func (r *Record) addResult(round *Round, p *Participant) {
 	}
 }
 
-// addGroups adds what a player did with armies, kits, vehicles and weapons.
+// addGroups adds a player's results with armies, kits, vehicles and weapons.
 func (r *Record) addGroups(p *Participant) {
 	add := func(total, key string, numbers []int) {
 		for _, i := range numbers {

@@ -40,8 +40,7 @@ func Services() []soap.Service {
 	}}
 }
 
-// result returns the handler of a method whose result is a status of 0 and what fill
-// writes.
+// result returns the handler of a method whose result is a status of 0 and the output of fill.
 func result(fill func(*soap.Writer)) soap.Handler {
 	return func(_ context.Context, q *soap.Request) []byte {
 		return soap.Reply(q.Method, Namespace, func(w *soap.Writer) {

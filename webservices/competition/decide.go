@@ -16,8 +16,8 @@ import (
 // otherVersion is the version of a side whose report is not one of those that are kept.
 const otherVersion = -1
 
-// essence returns what two reports of a match must have in common to be one version:
-// the results. All reports that the match did not end are one version.
+// essence returns the part that two reports of a match must have in common to be one version: the
+// results. All reports that the match did not end are one version.
 func essence(r *Report) string {
 	if r.Status == StatusBroken {
 		return "broken"
@@ -76,7 +76,7 @@ func decide(m *storage.Match, now time.Time, wait time.Duration) (o storage.Matc
 	return storage.MatchAgreed, live[0] - 1
 }
 
-// fill puts what a report says into a match. Players are known by their connections.
+// fill enters a report into a match. Players are known by their connections.
 func fill(m *storage.Match, r *Report) {
 	m.Players, m.Teams, m.Values = nil, nil, nil
 	left := storage.MaxMatchValues
@@ -151,7 +151,7 @@ func (v *Value) number() (n float64, ok bool) {
 // resultKey begins the key of a board that counts results: result.win, result.loss.
 const resultKey = "result."
 
-// credits returns what the players of a match get on the boards of its game: the key of a
+// credits returns the credits of the players of a match on the boards of its game: the key of a
 // board is the number of a key in reports, or resultKey with the name of a result. Each
 // profile gets it once.
 func credits(m *storage.Match, r *Report, boards []games.Board) (out []storage.Credit) {
@@ -175,7 +175,7 @@ func credits(m *storage.Match, r *Report, boards []games.Board) (out []storage.C
 	return out
 }
 
-// credit returns what a player gets on a board with a key.
+// credit returns a player's credit on a board with a key.
 func credit(p *Player, key string) (value float64, ok bool) {
 	if key == resultKey+p.Result.String() {
 		return 1, true

@@ -38,7 +38,7 @@ type part struct {
 }
 
 // readDIME reads a message. It stops behind the record that is marked as the last one,
-// because what the client announces may be longer; padding at the end may be missing.
+// because the announced length may be longer; padding at the end may be missing.
 func readDIME(r io.Reader) (parts []part, err error) {
 	left := maxDIME
 	for {

@@ -1,6 +1,5 @@
-// Package competition is the room of the web services to which games report matches. It
-// knows no game: what a result or a key means is up to the game and to the boards of
-// its leaderboards.
+// Package competition is the room of the web services to which games report matches. It knows no
+// game: the meaning of a result or a key is up to the game and to the boards of its leaderboards.
 //
 // # A match
 //

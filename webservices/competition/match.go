@@ -19,8 +19,8 @@ type submission struct {
 	at     time.Time
 }
 
-// with returns the match after a report. A report that repeats what its side has
-// reported already changes nothing: again is true then.
+// with returns the match after a report. A repeated report of a side changes nothing: again is true
+// then.
 func with(m storage.Match, s submission) (next storage.Match, again bool, err error) {
 	m.Sides, m.Versions = slices.Clone(m.Sides), slices.Clone(m.Versions)
 	side := sideOf(&m, s.conn)

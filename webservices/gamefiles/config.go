@@ -12,7 +12,7 @@ import (
 // games. The comment of each field explains its key.
 type FilesConfig struct {
 	// NAT helpers that Generals and Zero Hour are given, host or host:port, at most 4.
-	// They find out what a player's router does if the helpers have three addresses
+	// They determine how a player's router maps ports if the helpers have three addresses
 	// or more. Empty: this machine, while mangler runs.
 	Manglers []string `key:"manglers" as:"text" live:"true"`
 	// Hosts that these games ping to match players who are close to each other, at
@@ -88,8 +88,8 @@ func manglerAt(s string) (string, bool) {
 	return s, err == nil && n > 0 && validHost(host)
 }
 
-// validHost reports whether a text is an IPv4 address or can be a host name. What is
-// in a file is read line by line, so nothing else may be in it.
+// validHost reports whether a text is an IPv4 address or can be a host name. Files are read line by
+// line, so nothing else may be in it.
 func validHost(s string) bool {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return a.Is4()

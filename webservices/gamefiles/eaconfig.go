@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// eaConfig is what config.txt of EA's games says.
+// eaConfig is the content of config.txt of EA's games.
 //
 //	<PingServers>            hosts that the game pings, one in a line
 //	</PingServers>

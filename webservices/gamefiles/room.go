@@ -68,8 +68,8 @@ func (r *Room) Find(host, path string) (page *soap.Page, game string, ok bool) {
 	return &soap.Page{Name: name, Serve: func(w http.ResponseWriter, req *http.Request, _ *soap.Request) { reply(w, req, text) }}, game, true
 }
 
-// plain reports whether a path is one that games send: no file is opened, but what
-// looks like an attack is not answered either.
+// plain reports whether a path is one that games send: no file is opened, but requests that look like attacks are not answered
+// either.
 func plain(path string) bool {
 	return len(path) <= games.MaxRequestPath && !strings.Contains(path, "..") && !strings.Contains(path, "//") &&
 		!strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\\%?#:*<>|\"", r) })
@@ -168,7 +168,7 @@ func lines(text, end string) string {
 	return strings.ReplaceAll(text, "\n", end)
 }
 
-// latin1 returns a text in the code page of old games, with ? for what it lacks.
+// latin1 returns a text in the code page of old games, with ? for missing characters.
 func latin1(s string) string {
 	b := make([]byte, 0, len(s))
 	for _, c := range s {

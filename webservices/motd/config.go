@@ -15,7 +15,7 @@ type NewsConfig struct {
 	// Patches that are announced to games at their start, beside those of `respawnd patch
 	// add`: a list, at most 256 entries; in the environment, the same as one line of
 	// YAML. An entry has product and version, as the outdated game sends them
-	// (`respawnd patch list` shows what games send), name of the newer version, file
+	// (`respawnd patch list` shows the values that games send), name of the newer version, file
 	// (a number for a mirror list), url and lockout, true or false (the game must
 	// not be played online without it):
 	//   - {product: 10001, version: "1.0", name: "1.1", url: "http://a.example/b"}

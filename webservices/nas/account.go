@@ -204,7 +204,7 @@ func isCode(s string) bool {
 	return true
 }
 
-// variant returns what tells accounts of one user id apart.
+// variant returns the text that distinguishes accounts of one user id.
 func (c *console) variant(hardware bool) string {
 	if !hardware {
 		return strings.ToLower(c.brand)

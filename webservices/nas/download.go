@@ -77,7 +77,7 @@ func (r *Room) failed(game string, err error) {
 }
 
 // files answers with the list of a folder or the number of files in it. folder may be nil;
-// result is what came of opening it.
+// result is the result of opening it.
 func (r *Room) files(w http.ResponseWriter, q *soap.Request, f Form, folder *os.Root, request, game, result string) {
 	var wanted [3]string
 	for i := range wanted {

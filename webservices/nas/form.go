@@ -25,7 +25,7 @@ type Form []Field
 // errForm reports a body that is not a form of consoles.
 var errForm = errors.New("not a form with values in base64")
 
-// ParseForm reads a form. What surrounds it in replies is left out: line ends and zeros.
+// ParseForm reads a form. Line ends and zeros around it are ignored.
 func ParseForm(body []byte) (Form, error) {
 	body = bytes.Trim(body, "\r\n\x00")
 	if len(body) > maxBody {
@@ -107,7 +107,7 @@ func (f Form) Text(name string) (text string, ok bool) {
 	return string(v), true
 }
 
-// sent is the alphabet of consoles: what stands for a character of base64.
+// sent is the alphabet of consoles: their character for each one of base64.
 var sent = func() (t [256]byte) {
 	for i := range t {
 		t[i] = byte(i)

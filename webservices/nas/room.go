@@ -102,7 +102,7 @@ func (r *Room) test(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 	_, _ = io.WriteString(w, "ok") // if it fails, the client is gone
 }
 
-// posted returns a function that serves a page for forms: serve gets what a client sent.
+// posted returns a function that serves a page for forms: serve gets the form of the client.
 func (r *Room) posted(serve func(http.ResponseWriter, *http.Request, *soap.Request, Form)) func(http.ResponseWriter, *http.Request, *soap.Request) {
 	return func(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 		if req.Method != http.MethodPost {
@@ -139,7 +139,7 @@ func answer(w http.ResponseWriter, f Form) {
 	_, _ = w.Write(b) // if it fails, the client is gone
 }
 
-// reply returns what all replies of /ac begin with.
+// reply returns the first fields of all replies of /ac.
 func reply(code, retry string) Form {
 	return Form{
 		{"retry", []byte(retry)}, {"datetime", []byte(time.Now().UTC().Format("20060102150405"))}, {"returncd", []byte(code)},

@@ -50,7 +50,7 @@ func orderOf(wii bool) binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// upToZero returns what is before the first zero of a text: fields of a fixed length are
+// upToZero returns the part before the first zero of a text: fields of a fixed length are
 // filled with them.
 func upToZero(s string) string {
 	s, _, _ = strings.Cut(s, "\x00")

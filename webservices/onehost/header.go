@@ -22,8 +22,8 @@ type header struct {
 	removed int
 }
 
-// take returns what of b can be passed on, after what was kept back. The result may share
-// the memory of b.
+// take returns the bytes that can be passed on: those kept back, then those of b. The result may
+// share the memory of b.
 func (h *header) take(b []byte) []byte {
 	if h.over {
 		return b
@@ -51,14 +51,14 @@ func (h *header) take(b []byte) []byte {
 	return out
 }
 
-// flush ends the repair and returns what was kept back.
+// flush ends the repair and returns the bytes that were kept back.
 func (h *header) flush() []byte {
 	b := append(h.held, h.partial...)
 	h.over, h.held, h.partial = true, nil, nil
 	return b
 }
 
-// line returns what passes with a line, which includes its end.
+// line returns the output for a line, which includes its end.
 func (h *header) line(line []byte) []byte {
 	if !h.started {
 		h.started = true

@@ -20,7 +20,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return &conn{Conn: c, header: header{repaired: l.repaired}}, nil
 }
 
-// conn repairs what is read from a connection. Read is called by one goroutine at a time.
+// conn repairs the input of a connection. Read is called by one goroutine at a time.
 type conn struct {
 	net.Conn
 	header header
@@ -33,7 +33,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		if c.header.over || len(p) == 0 {
 			return c.Conn.Read(p)
 		}
-		// The header comes in the memory of the reader: what is kept back is a line or two.
+		// The header comes in the memory of the reader: a line or two are kept back.
 		n, err := c.Conn.Read(p)
 		c.ready = c.header.take(p[:n])
 		if err != nil {

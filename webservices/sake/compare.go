@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// What the parts of a search cost, in units of work; a unit is about one byte that is
+// Costs of the parts of a search, in units of work; a unit is about one byte that is
 // compared.
 const (
 	rowWork      = 32

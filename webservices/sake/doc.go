@@ -53,12 +53,12 @@
 // and after it as surrounding says. The table is read twice for it, each time within the
 // bounds below.
 //
-// What a search looks at is bounded: it ends with DatabaseUnavailable when it has seen
+// The work of a search is bounded: it ends with DatabaseUnavailable when it has seen
 // webservices.scan_records records, or done as much work on fewer. cacheFlag is ignored:
 // answers are always fresh.
 //
 // A reply has at most MaxReplyRecords records, and no further one begins after MaxReplySize
-// bytes of values; the rest is left out, of a search with targetfilter what is farthest from
-// the target. The protocol has no way to say so: the game must
-// ask for the next ones with offset, or by their ids.
+// bytes of values; the rest is left out, of a search with targetfilter the rows farthest from the
+// target. The protocol has no way to say so: the game must ask for the next ones with offset, or by
+// their ids.
 package sake

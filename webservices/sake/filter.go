@@ -21,7 +21,7 @@ var errFilter = errors.New("not a filter")
 // values of rows where they are stored.
 type filter struct{ root *term }
 
-// operation is what a term does.
+// operation is the operation of a term.
 type operation uint8
 
 const (

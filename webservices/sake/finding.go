@@ -31,7 +31,7 @@ func (o *order) read(row *found, id uint32, s *slots) {
 	}
 }
 
-// compare orders what was found. No two rows are equal.
+// compare orders found rows. No two rows are equal.
 func (o *order) compare(a, b *found) int {
 	n := o.compareRising(a, b)
 	if o.falling {

@@ -1,6 +1,6 @@
 package sake
 
-// result is what a reply says about its request. Its texts are those of the clients.
+// result is the result of a request, as replies name it. Its texts are those of the clients.
 type result uint8
 
 const (

@@ -140,8 +140,7 @@ func (r *Room) Service() soap.Service {
 	return s
 }
 
-// method executes a method. It returns what the reply has behind the Result; nil:
-// nothing.
+// method executes a method. It returns the elements behind the Result of the reply; nil: none.
 type method func(*call) (func(*soap.Writer), error)
 
 // call is a request that is executed.
@@ -262,8 +261,8 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// isSecret reports whether a text is one of the keys of a game, in a time that does not
-// depend on what it begins with.
+// isSecret reports whether a text is one of the keys of a game, in a time that does not depend on
+// its first bytes.
 func isSecret(g games.Game, secret string) bool {
 	found := 0
 	for _, s := range g.Secrets {

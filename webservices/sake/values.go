@@ -77,7 +77,7 @@ type field struct {
 	name  string // of the stored field
 	auto  automatic
 	file  fileField
-	empty storage.SakeValue // what a record has that lacks it
+	empty storage.SakeValue // value for records that lack it
 }
 
 // fileField is a property of the file that a field names.
@@ -90,7 +90,7 @@ const (
 	fileDownloads
 )
 
-// fileFields are the properties by what stands behind the name of the field.
+// fileFields are the properties by the suffix of the field's name.
 var fileFields = map[string]fileField{"size": fileSize, "create_time": fileCreated, "downloads": fileDownloads}
 
 // value returns the value of a property of the file that v names.

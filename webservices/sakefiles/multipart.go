@@ -148,8 +148,8 @@ func (r *reader) header() (p part, err error) {
 	}
 }
 
-// fileNameOf returns the name of the file in the value of Content-Disposition, without
-// folders and what cannot be stored. ok is false if there is none.
+// fileNameOf returns the name of the file in the value of Content-Disposition, without folders and
+// characters that cannot be stored. ok is false if there is none.
 func fileNameOf(value string) (name string, ok bool) {
 	for {
 		at := strings.Index(ascii.ToLower(value), "filename=")

@@ -45,7 +45,7 @@ func (p *Proofs) Prove(profile storage.ProfileID, from netip.Addr, ticket string
 	}
 }
 
-// note is Prove for what another node says too.
+// note is Prove for proofs of other nodes too.
 func (p *Proofs) note(profile storage.ProfileID, from netip.Addr, ticket string) {
 	now := time.Now()
 	p.mu.Lock()
@@ -64,7 +64,7 @@ func (p *Proofs) note(profile storage.ProfileID, from netip.Addr, ticket string)
 	p.shown[key] = shown{old.ticket, now.Add(ProofLife)}
 }
 
-// sweep forgets what is over, and one more if that is nothing. p.mu is held.
+// sweep removes expired proofs, and another one if there are none. p.mu is held.
 func (p *Proofs) sweep(now time.Time) {
 	for key, s := range p.shown {
 		if s.until.Before(now) {

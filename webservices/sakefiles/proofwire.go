@@ -29,7 +29,7 @@ func appendProof(dst []byte, profile storage.ProfileID, from netip.Addr, ticket 
 	return append(append(dst, a[:]...), ticket...)
 }
 
-// parseProof reads what appendProof wrote.
+// parseProof is the inverse of appendProof.
 func parseProof(b []byte) (profile storage.ProfileID, from netip.Addr, ticket string, ok bool) {
 	if len(b) <= proofHead || len(b) > proofHead+maxProofTicket || b[0] != proofVersion {
 		return 0, from, "", false

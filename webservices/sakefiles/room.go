@@ -117,8 +117,8 @@ func (r *Room) Reload(c FileConfig) {
 	r.files.SetLimits(c.limits())
 }
 
-// Serve stores numbers of downloads and removes contents that no file has any more, until
-// ctx ends. It begins with what a killed daemon left behind.
+// Serve stores numbers of downloads and removes contents without a file, until ctx ends. It begins
+// with leftovers of a killed daemon.
 func (r *Room) Serve(ctx context.Context) {
 	if r.opt.Cluster != nil {
 		defer r.join(r.opt.Cluster)()
@@ -210,7 +210,7 @@ func answer(w http.ResponseWriter, result Result) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// setPassive keeps browsers from showing or running what a player uploaded.
+// setPassive keeps browsers from showing or running uploads of players.
 func setPassive(h http.Header) {
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -10,7 +10,7 @@
 // &#xc3;&#xa9;. Such a text is read as bytes if they are valid UTF-8, else each
 // reference is a character. References to control characters, which XML does
 // not allow, are accepted. Namespaces are ignored: only the part of a name
-// behind the colon counts. What follows the method is ignored too, even if it is
+// behind the colon counts. Elements after the method are ignored too, even if it is
 // missing.
 //
 // There are no entities but the five of XML, and no DOCTYPE. Depth, elements

@@ -16,7 +16,7 @@ const (
 	MaxBody     = 1 << 20 // bytes of a request, unless a Service has another bound
 )
 
-// What Parse rejects.
+// Errors of Parse.
 var (
 	ErrSyntax   = errors.New("not the XML of a request")
 	ErrDoctype  = errors.New("a request with a DOCTYPE")
@@ -26,7 +26,7 @@ var (
 )
 
 // Parse returns the element of the method: the first child of the Body of an
-// Envelope. What follows it is not read. The result shares no memory with body.
+// Envelope. The rest is not read. The result shares no memory with body.
 func Parse(body []byte) (*Element, error) {
 	p := parser{rest: skipStart(body)}
 	if err := p.enter("Envelope"); err != nil {

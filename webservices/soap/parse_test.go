@@ -57,7 +57,7 @@ func TestParseTexts(t *testing.T) {
 	}
 }
 
-func TestParseIgnoresWhatFollows(t *testing.T) {
+func TestParseIgnoresTheRest(t *testing.T) {
 	whole := envelope("<M><a>1</a></M>")
 	for _, body := range []string{
 		whole, whole + "\r\n\x00", whole + "<rest", "\xef\xbb\xbf" + whole, whole[:strings.Index(whole, "</M>")+len("</M>")],

@@ -33,13 +33,12 @@ type Service struct {
 	Hosts     []string
 	Path      string // without regard to case
 	Namespace string // of the methods, as in replies
-	Action    string // what SOAPAction has before the name of the method; empty: the Namespace with a slash
+	Action    string // prefix of the method's name in SOAPAction; empty: the Namespace with a slash
 	Methods   map[string]Handler
 	MaxBody   int // bytes of a request; 0: MaxBody
 	// Fault returns the reply to a request that cannot be executed: its body cannot
-	// be read, or its method is unknown or not the one of the SOAPAction. method is
-	// what the request calls it, clean enough to be the name of an element. nil: a
-	// reply without content.
+	// be read, or its method is unknown or not the one of the SOAPAction. method is its name in the
+	// request, clean enough to be the name of an element. nil: a reply without content.
 	Fault func(method string) []byte
 	// DIME reads the body of a request whose content type is application/dime: the
 	// envelope and the attachments. nil: there are no such requests. It must stop at

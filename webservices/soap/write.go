@@ -43,7 +43,7 @@ func (w *Writer) Int(name string, n int64) {
 // Raw writes text that is XML already.
 func (w *Writer) Raw(text string) { w.b = append(w.b, text...) }
 
-// Add appends what another Writer wrote.
+// Add appends the output of another Writer.
 func (w *Writer) Add(other *Writer) { w.b = append(w.b, other.b...) }
 
 // Len returns the number of bytes written.
@@ -93,8 +93,7 @@ const head = `<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="h
 // tail ends every reply.
 const tail = `</soap:Body></soap:Envelope>`
 
-// Reply returns the reply to a method: fill writes what is in its Response
-// element.
+// Reply returns the reply to a method: fill writes the content of its Response element.
 func Reply(method, namespace string, fill func(*Writer)) []byte {
 	w := Writer{b: make([]byte, 0, 1<<11)}
 	w.Raw(head)

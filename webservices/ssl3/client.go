@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// clientStage is what a client waits for.
+// clientStage is the next message that a client expects.
 type clientStage int
 
 const (

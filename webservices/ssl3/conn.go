@@ -14,7 +14,7 @@ import (
 // connection, so that Close does not wait for the peer.
 const closeWrite = 10 * time.Millisecond
 
-// Bounds of what is read and discarded after an alert.
+// Bounds of the input that is discarded after an alert.
 const (
 	linger    = 500 * time.Millisecond
 	maxLinger = 64 << 10
@@ -204,8 +204,8 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// abort sends the alert for an error, if it has one, and reads what the peer still sends
-// for a moment: closing the connection at once could discard the alert.
+// abort sends the alert for an error, if it has one, and discards further input of the peer for a
+// moment: closing the connection at once could discard the alert.
 func (c *Conn) abort(err error) {
 	a, ok := alertOf(err)
 	if !ok {

@@ -3,9 +3,9 @@
 // compression, no extensions, no resumption, no client certificates.
 //
 // It is not a protection. SSL 3.0, RC4, MD5 and RSA keys of 1024 bits are broken, and
-// the games check no certificate: everyone on the way can read and change what is
-// sent. It exists because such games speak nothing else; use crypto/tls for anything
-// else. No package but webservices may import it.
+// the games check no certificate: everyone on the way can read and change the traffic. It exists
+// because such games speak nothing else; use crypto/tls for anything else. No package but
+// webservices may import it.
 //
 // # Wire format
 //

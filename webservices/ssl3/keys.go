@@ -55,12 +55,12 @@ func newSecrets(premaster, client, server []byte) secrets {
 	return secrets{master: master, block: derive(master, server, client, blockLen)}
 }
 
-// client returns the MAC key and the RC4 key of what the client sends.
+// client returns the MAC key and the RC4 key of the client's records.
 func (s secrets) client() (mac, key []byte) {
 	return s.block[:macLen], s.block[2*macLen : 2*macLen+keyLen]
 }
 
-// server returns the MAC key and the RC4 key of what the server sends.
+// server returns the MAC key and the RC4 key of the server's records.
 func (s secrets) server() (mac, key []byte) {
 	return s.block[macLen : 2*macLen], s.block[2*macLen+keyLen:]
 }

@@ -87,8 +87,8 @@ func (h *hello) parseStart(body []byte) (rest []byte, ok bool) {
 	return body[fixed+session:], true
 }
 
-// parseClientHello reads the body of a ClientHello. What follows the methods of
-// compression are extensions of later versions, which are skipped.
+// parseClientHello reads the body of a ClientHello. Data after the methods of compression are
+// extensions of later versions, which are skipped.
 func parseClientHello(body []byte) (h hello, ok bool) {
 	rest, ok := h.parseStart(body)
 	if !ok || len(rest) < 2 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// serverStage is what a server waits for.
+// serverStage is the next message that a server expects.
 type serverStage int
 
 const (

@@ -7,7 +7,7 @@ import "io"
 const maxIdleRecords = 16
 
 // role is one side of the handshake. Its methods are called in the order of the
-// records, and append what they answer to state.flight.
+// records, and append their answers to state.flight.
 type role interface {
 	// message handles a whole handshake message, whose header is already checked
 	// by limit. before are the handshake messages before it.
@@ -24,7 +24,7 @@ type role interface {
 type state struct {
 	role    role
 	in, out half
-	// flight is what has to be sent to the peer.
+	// flight holds the messages to send to the peer.
 	flight []byte
 	// open reports that the handshake is complete.
 	open bool
@@ -143,7 +143,7 @@ func (s *state) complete() (size int, whole bool, err error) {
 	return messageHeader + n, len(p) >= messageHeader+n, nil
 }
 
-// done releases what only the handshake needs. left reports that more messages came
+// done releases memory that only the handshake needs. left reports that more messages came
 // with the last one.
 func (s *state) done(left bool) error {
 	s.partial, s.transcript, s.secrets = nil, nil, secrets{}
@@ -159,7 +159,7 @@ func (s *state) send(messages []byte) {
 	s.flight = s.out.seal(s.flight, typeHandshake, messages)
 }
 
-// change adds a ChangeCipherSpec to the flight; what follows is encrypted.
+// change adds a ChangeCipherSpec to the flight; later records are encrypted.
 func (s *state) change(macKey, key []byte) {
 	s.flight = s.out.seal(s.flight, typeChangeCipherSpec, []byte{1})
 	s.out.protect(macKey, key)

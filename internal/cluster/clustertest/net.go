@@ -1,6 +1,5 @@
-// Package clustertest has a cluster.Bus in memory, for tests of what runs on it, with
-// the faults of a network. It opens no socket, and works inside testing/synctest.
-// It is not for the daemon.
+// Package clustertest has a cluster.Bus in memory, for tests of its users, with the faults of a
+// network. It opens no socket, and works inside testing/synctest. It is not for the daemon.
 package clustertest
 
 import (

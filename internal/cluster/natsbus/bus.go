@@ -99,7 +99,7 @@ func (b *Bus) connect(ctx context.Context) error {
 	options := []nats.Option{
 		nats.Name("respawnd " + b.opt.Node), nats.NoEcho(), nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 200*time.Millisecond),
-		nats.ReconnectBufSize(-1), // what cannot be sent is counted and not kept
+		nats.ReconnectBufSize(-1), // messages that cannot be sent are counted and not kept
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.FlusherTimeout(5 * time.Second),
 		nats.ErrorHandler(b.asyncError),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -206,7 +206,7 @@ func (b *Bus) close() {
 	}
 }
 
-// goodbye sends what waits, and tells the others that this node leaves.
+// goodbye sends the waiting messages, and informs the others that this node leaves.
 func (b *Bus) goodbye() {
 	ctx, cancel := context.WithTimeout(b.ctx, 500*time.Millisecond)
 	defer cancel()
@@ -215,7 +215,7 @@ func (b *Bus) goodbye() {
 	_ = b.conn.FlushWithContext(ctx)
 	var asked sync.WaitGroup
 	for _, node := range b.Nodes() {
-		if node != b.opt.Node { // its answer follows what was sent before
+		if node != b.opt.Node { // its answer follows all earlier messages
 			asked.Go(func() { _, _ = b.Request(ctx, node, subjectPing, nil) })
 		}
 	}

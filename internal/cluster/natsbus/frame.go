@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// frameVersion is the first byte of what nodes send. A receiver drops other ones.
+// frameVersion is the first byte of each frame. A receiver drops frames of other versions.
 const frameVersion = 1
 
 var (

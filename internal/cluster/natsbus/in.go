@@ -128,7 +128,7 @@ func without(list []*subscriber, s *subscriber) []*subscriber {
 	return slices.DeleteFunc(slices.Clone(list), func(other *subscriber) bool { return other == s })
 }
 
-// receive delivers what arrives until the Bus closes.
+// receive delivers messages until the Bus closes.
 func (b *Bus) receive() {
 	for {
 		select {

@@ -30,8 +30,8 @@ type Beat struct {
 // maxVersion is the maximum length of a version in bytes.
 const maxVersion = 64
 
-// peer is another node. It is kept after it left, so that what is lost meanwhile is
-// noticed. It is guarded by Bus.mu.
+// peer is another node. It is kept after it left, so that losses meanwhile are noticed. It is
+// guarded by Bus.mu.
 type peer struct {
 	name        string
 	incarnation uint64
@@ -327,8 +327,8 @@ func (b *Bus) beat() {
 	}
 }
 
-// checkSilence removes silent nodes. After a pause of this process none is silent yet:
-// what they sent still waits.
+// checkSilence removes silent nodes. After a pause of this process none counts as silent yet: their
+// messages still wait.
 func (b *Bus) checkSilence(now time.Time, paused bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -55,7 +55,7 @@ const (
 	pingEvery = 5 * time.Second
 )
 
-// Limits of a node. They hold for what others send, whatever they send.
+// Limits of a node. They apply to all messages of others.
 const (
 	maxNodes    = 64       // live or remembered
 	outMessages = 16_384   // waiting to be sent

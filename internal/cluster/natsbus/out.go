@@ -15,7 +15,7 @@ type outgoing struct {
 	data    []byte
 }
 
-// outQueue holds what waits to be sent. Numbers are given when a message is queued, so
+// outQueue holds messages that wait to be sent. Numbers are given when a message is queued, so
 // that the receivers notice those that were dropped afterwards.
 type outQueue struct {
 	mu      sync.Mutex // guards the fields below
@@ -24,7 +24,7 @@ type outQueue struct {
 	all     uint64            // number of the last message to all
 	to      map[string]uint64 // of the last one to a node
 	closed  bool
-	busy    bool          // the writer sends what it took
+	busy    bool          // the writer sends the messages that it took
 	waiting chan struct{} // of capacity 1: list is not empty, or closed
 }
 
@@ -87,7 +87,7 @@ func (q *outQueue) take() []outgoing {
 	}
 }
 
-// sent reports that what was taken is sent.
+// sent reports that the taken messages are sent.
 func (q *outQueue) sent() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,7 +118,7 @@ func (q *outQueue) close() {
 	q.wake()
 }
 
-// write sends what is queued until the queue closes.
+// write sends queued messages until the queue closes.
 func (b *Bus) write() {
 	for {
 		list := b.out.take()

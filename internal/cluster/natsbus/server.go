@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// slack is what NATS adds to a payload: our header and theirs.
+// slack is the overhead of a payload: our header and that of NATS.
 const slack = 4096
 
 // startServer starts the embedded server and connects it to the peers.

@@ -45,8 +45,8 @@ func (b *Bus) Peers() []Peer {
 // ErrTwin reports that another node has the name of this one.
 var ErrTwin = errors.New("cluster.node: another node of the cluster has the name of this one, which keeps apart")
 
-// Trouble returns what an operator should look at: ErrTwin, or the nodes that were
-// there and are not any more, and different schemas; nil: nothing.
+// Trouble returns problems for the operator: ErrTwin, or the nodes that are gone, and different
+// schemas; nil: nothing.
 func (b *Bus) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 type Config struct {
 	// UDP address.
 	Listen string `key:"listen" default:":7007" listen:"udp 7007"`
-	// What answers begin with: {words}.
+	// First word of each answer: {words}.
 	Greeting string `key:"greeting" default:"hello" words:"hello, goodbye" live:"true"`
 }
 
