@@ -1,4 +1,4 @@
-// Package fault logs operations that failed because of a fault of the server.
+// Package fault logs operations that a service could not complete because of a fault of the server.
 package fault
 
 import (
