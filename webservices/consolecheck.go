@@ -19,22 +19,22 @@ const trialGame = "0ST0"
 // account, uses its token and looks for files. The account is deleted.
 func (c *Config) checkConsole(ctx context.Context, t *service.Trial) (err error) {
 	console := nas.Client{Address: t.Address(name)}
-	bound := netclient.Bound(ctx, service.StepTimeout)
-	page, err := console.Get(bound, "conntest", "/")
+	bound := func() context.Context { return netclient.Bound(ctx, service.StepTimeout) } // one answer
+	page, err := console.Get(bound(), "conntest", "/")
 	if err != nil {
 		return err
 	}
 	if page.Header.Get("X-Organization") != "Nintendo" {
 		return fmt.Errorf("the answer to the connection test has status %d and is not the one that consoles expect", page.Status)
 	}
-	if err := checkFiles(bound, &console); err != nil {
+	if err := checkFiles(bound(), &console); err != nil {
 		return err
 	}
 	all, err := t.Accounts(ctx)
 	if err != nil {
 		return err
 	}
-	login, err := console.Make(bound, trialGame)
+	login, err := console.Make(bound(), trialGame)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *Config) checkConsole(ctx context.Context, t *service.Trial) (err error)
 	if exists, err := all.Exists(ctx, email); exists || err != nil {
 		return errors.Join(errors.New("admin: looking for an account that does not exist"), err)
 	}
-	token, challenge, err := console.SignIn(bound, login)
+	token, challenge, err := console.SignIn(bound(), login)
 	if errors.Is(err, nas.ErrRefused) && !c.NASNewConsoles {
 		t.Remark("new consoles are not accepted")
 		return nil
@@ -60,7 +60,7 @@ func (c *Config) checkConsole(ctx context.Context, t *service.Trial) (err error)
 		}
 	}()
 	game := Client{Address: t.Address(name), Host: t.Game + ".auth.pubsvs." + t.Domain}
-	return game.SignInWithToken(bound, token, challenge)
+	return game.SignInWithToken(bound(), token, challenge)
 }
 
 // checkFiles looks for the files of a game that has none.
