@@ -88,7 +88,7 @@ func (c *Config) reportMatch(ctx context.Context, t *service.Trial) (err error) 
 		}
 	}()
 	client.Host = t.Game + ".comp.pubsvs." + t.Domain
-	session, err := client.ReportAlone(netclient.Bound(ctx, service.StepTimeout), who)
+	session, err := client.ReportAlone(func() context.Context { return netclient.Bound(ctx, service.StepTimeout) }, who)
 	if err != nil {
 		return err
 	}
@@ -111,13 +111,14 @@ func (c *Config) publicKey(dataDir string) (*rsa.PublicKey, error) {
 }
 
 // ReportAlone reports a match of one player, who wins it, and returns the id of its session.
-func (c *Client) ReportAlone(ctx context.Context, who Player) (session string, err error) {
-	made, err := c.Match(ctx, who, "CreateSession", nil, "gameid", "0")
+// bound returns the context of the next of its three requests.
+func (c *Client) ReportAlone(bound func() context.Context, who Player) (session string, err error) {
+	made, err := c.Match(bound(), who, "CreateSession", nil, "gameid", "0")
 	if err != nil {
 		return "", err
 	}
 	session = made.Text("csid")
-	intention, err := c.Match(ctx, who, "SetReportIntention", nil, "csid", session, "ccid", "", "gameid", "0", "authoritative", "1")
+	intention, err := c.Match(bound(), who, "SetReportIntention", nil, "csid", session, "ccid", "", "gameid", "0", "authoritative", "1")
 	if err != nil {
 		return "", err
 	}
@@ -126,6 +127,6 @@ func (c *Client) ReportAlone(ctx context.Context, who Player) (session string, e
 		return "", fmt.Errorf("the id of a connection is %.60q", intention.Text("ccid"))
 	}
 	report := competition.Report{Developer: 1, Players: []competition.Player{{Conn: conn, Values: []competition.Value{{Key: 1, Int: 1}}}}}
-	_, err = c.Match(ctx, who, "SubmitReport", report.Append(nil), "csid", session, "ccid", conn.String(), "gameid", "0", "authoritative", "1")
+	_, err = c.Match(bound(), who, "SubmitReport", report.Append(nil), "csid", session, "ccid", conn.String(), "gameid", "0", "authoritative", "1")
 	return session, err
 }

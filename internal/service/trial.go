@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// StepTimeout bounds every wait of a step of the self-test.
-const StepTimeout = 3 * time.Second
+// StepTimeout bounds every wait of a step of the self-test. A busy machine may take
+// seconds for an account, whose password is hashed slowly.
+const StepTimeout = 5 * time.Second
 
 // Errors of steps that look for the game server of the self-test.
 var (

@@ -33,7 +33,7 @@ func openMatchPlayer(ctx context.Context, w *world, i int) (user, error) {
 func (p *matchPlayer) do(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	_, err := p.client.ReportAlone(ctx, p.who)
+	_, err := p.client.ReportAlone(func() context.Context { return ctx }, p.who)
 	return err
 }
 
