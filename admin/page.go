@@ -18,7 +18,7 @@ import (
 	"github.com/respawnd/respawnd/web/session"
 )
 
-// Bounds of what a form may hold, in bytes.
+// Limits of form fields, in bytes.
 const (
 	maxLogin  = 8 << 10   // from strangers
 	maxForm   = 256 << 10 // a record of a game, encoded
@@ -160,7 +160,7 @@ type view struct {
 	data  any
 }
 
-// frame is what a template gets.
+// frame is the data of a template.
 type frame struct {
 	Title, Version, Assets string
 	Form                   string // value of formField; empty: without a session

@@ -30,7 +30,7 @@ type Options struct {
 	Protocols []string
 	// Ready returns an error until the daemon serves.
 	Ready func() error
-	// Trouble returns what an operator should look at although the daemon serves;
+	// Trouble returns a problem that an operator should look at although the daemon serves;
 	// nil: nothing ever.
 	Trouble func() error
 	// Tail has the last lines of the log.

@@ -56,7 +56,7 @@ type Server struct {
 	buffers sync.Pool // of *buffer
 }
 
-// buffer is memory for one request: what an interface is handed would be allocated
+// buffer is memory for one request: arguments of an interface would be allocated
 // each time.
 type buffer struct{ clear, answer [maxRequest]byte }
 

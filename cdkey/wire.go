@@ -121,7 +121,7 @@ func parseRequest(b []byte) (r request, ok bool) {
 	return r, r.complete(have)
 }
 
-// complete reports whether a message has what its kind needs. have are the first
+// complete reports whether a message has the keys that its kind needs. have are the first
 // letters of its keys.
 func (r *request) complete(have []byte) bool {
 	needs := ""

@@ -73,7 +73,7 @@ func (q question) answeredBy(p []byte, id uint16) (*dns.Msg, bool) {
 	return m, strings.EqualFold(got.Name, q.name) && got.Qtype == q.kind && got.Qclass == dns.ClassINET && repeatable(m)
 }
 
-// repeatable reports whether a message, written again, says what it said before.
+// repeatable reports whether a message, written again, has the same records.
 // Records without data do not if their type has fields, since the reader skips
 // them and the writer does not; any other difference shows when it is read.
 func repeatable(m *dns.Msg) bool {

@@ -27,7 +27,7 @@ type fetcher interface {
 	read(ctx context.Context, s *source, max int) (result string, err error)
 	// follow tells s of changes until ctx ends, if the protocol has them, or returns.
 	follow(ctx context.Context, s *source)
-	// close ends what follow and read left open.
+	// close ends follow and read.
 	close()
 }
 

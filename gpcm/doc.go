@@ -31,7 +31,7 @@
 //	client  \login\\challenge\<32 characters>\<who>\response\<32 hex digits>...\id\1
 //	server  \bdy\<count>\list\<ids>  \blk\<count>\list\<ids>  (if the client knows lists)
 //	server  \lc\2\sesskey\<number>\proof\<32 hex digits>\userid\...\profileid\...\id\1
-//	server  what has waited: requests, messages; then the statuses of buddies
+//	server  stored requests and messages; then the statuses of buddies
 //
 // Who is authtoken, lt (a login ticket), uniquenick, or user with nick@e-mail.
 // Package accounts describes how response and proof are made. Every error here

@@ -24,7 +24,7 @@ const (
 	lingerTime  = time.Second
 	lingerBytes = 256 << 10
 	// maxFirst is the length of the longest message before the game has proved
-	// itself, in bytes, and maxFields what a message may have beside its data.
+	// itself, in bytes, and maxFields that of a message without its data.
 	maxFirst  = 1 << 10
 	maxFields = 256 << 10
 	// messageTime is how long a message may take to arrive.

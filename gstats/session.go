@@ -100,7 +100,7 @@ func (x *session) authenticate(r *request) error {
 		x.host = netip.AddrPortFrom(x.peer.Addr(), uint16(r.port.value))
 	}
 	x.out = appendServed(x.out, x.key)
-	x.alone = true // clients read it with one read, and ignore what else is in it
+	x.alone = true // clients read it with one read, and ignore the rest of it
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"weak"
 )
 
-// A model is the text of a report in which others are packed: as what differs from it.
+// A model is the text of a report in which others are packed: as their differences from it.
 // The servers of a game report mostly the same names and values, and a listed server
 // lies in memory for a minute until its next report comes.
 type model struct {
@@ -101,8 +101,8 @@ func (m *models) sweep() {
 	}
 }
 
-// pack returns what to keep of a text: its difference to a model, or the text itself and
-// nil. likely is the model of the report before, nil if there is none. memory is used if
+// pack returns the form in which a text is kept: its difference to a model, or the text
+// itself and nil. likely is the model of the report before, nil if there is none. memory is used if
 // there is enough of it, and returned for the next call.
 func (m *models) pack(game string, text []byte, likely *model, memory []byte) (by *model, kept, _ []byte) {
 	t := trial{text: text, most: len(text) - len(text)/4, memory: memory[:0]}

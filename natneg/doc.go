@@ -86,7 +86,7 @@
 //
 // The address of a client is where its game socket is seen, or its negotiation
 // socket if the game has none. Inits that reach different addresses of ours
-// show what the NAT does with its ports: a steady step from one to the next is
+// show how the NAT assigns its ports: a steady step from one to the next is
 // continued, because the partner will be met on the next port. Two clients with
 // the same public address are given their local addresses where these look like
 // one network; where that is not sure, only the joining client is.

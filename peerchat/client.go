@@ -27,7 +27,7 @@ type Client struct {
 
 // Line is a line of the service.
 type Line struct {
-	From    string   // what stands before it, nick!user@host for another client
+	From    string   // prefix, nick!user@host for another client
 	Command string   // or the three digits of a numeric
 	Params  []string // the target of a numeric is the first
 }

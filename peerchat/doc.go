@@ -122,7 +122,7 @@
 // are texts in which a backslash stands before each key and each value, for which
 // there is no escape. A line has at most 64.
 //
-//	what     set                             ask                                           answer
+//	kind     set                             ask                                           answer
 //	user     SETKEY :\k\v                    GETKEY <nick or channel> <cookie> 0 :\k       700, 701
 //	member   SETCKEY <channel> <nick> :\k\v  GETCKEY <channel> <nick or *> <cookie> 0 :\k  702, 703
 //	channel  SETCHANKEY <channel> :\k\v      GETCHANKEY <channel> <cookie> 0 :\k           704

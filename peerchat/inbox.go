@@ -23,7 +23,7 @@ var errLineTooLong = errors.New("line too long")
 type inbox struct {
 	buf      []byte
 	from, to int     // the unread part of buf, as plain text
-	cipher   *cipher // of what will be read, nil: not encrypted
+	cipher   *cipher // of the data that will be read, nil: not encrypted
 }
 
 // next returns the next line that is not empty, without its end and without any CR

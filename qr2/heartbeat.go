@@ -270,8 +270,8 @@ func (d *decoder) Decode(text []byte, expected master.Shape, into *master.Report
 	p.parse(text, expected, into)
 }
 
-// parse reads the sections of a heartbeat without the rule statechanged. What
-// was cut is left out. The names of the last report are expected to come again,
+// parse reads the sections of a heartbeat without the rule statechanged. Sections
+// that were cut are left out. The names of the last report are expected to come again,
 // and then nothing is allocated. A first report probably has the names of the one
 // that was parsed before: all servers of a game are read for its list.
 func (p *parser) parse(sections []byte, expected master.Shape, into *master.Report) {
@@ -380,7 +380,7 @@ func (p *parser) tables(b []byte, players, teams *master.Names) {
 type tableText struct {
 	names  *master.Names // nil: it has no columns
 	rows   int
-	values []byte // rows times names.Reported() of them, and what follows
+	values []byte // rows times names.Reported() of them, and the rest
 }
 
 // ofTeams reports whether there are columns and all their names end in _t.

@@ -58,7 +58,7 @@ type server struct {
 	bots map[string]*running
 }
 
-// running is a program that runs, for what the catalogue said of its game then.
+// running is a program that runs, and the entry of its game in the catalogue then.
 type running struct {
 	key    string
 	cancel context.CancelFunc

@@ -82,8 +82,8 @@
 //   - A question may come in several packets although the longest fits one. At most
 //     64 such questions are kept, for 5 seconds each, and none of more than 2,048
 //     bytes.
-//   - Errors are answered with a table of one column, x-error, and one row. What is
-//     said about a question that cannot be read and does not end with a token is
+//   - Errors are answered with a table of one column, x-error, and one row. The
+//     text about a question that cannot be read and does not end with a token is
 //     cut to the length of the question.
 //
 // # Answers that are too long

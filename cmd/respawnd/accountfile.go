@@ -86,7 +86,7 @@ const maxImportData = 4 << 20
 // them. Buddies come last, because they may be of accounts further down. An
 // interrupted import can be repeated: existing accounts get the missing parts.
 func (p *program) importAccounts(ctx context.Context, op operator.Operator, in io.Reader) error {
-	var later, batch []accounts.Account // later: only what ImportBuddies needs
+	var later, batch []accounts.Account // later: only the parts that ImportBuddies needs
 	stored, refused, data := 0, 0, 0
 	flush := func() error {
 		results, err := op.ImportAccounts(ctx, withoutData(batch))

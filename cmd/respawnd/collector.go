@@ -47,13 +47,13 @@ func setsCollector(env []string) bool {
 	})
 }
 
-// Go returns memory to the system slowly, and keeps what a burst took until then. The
+// Go returns memory to the system slowly, and keeps the memory of a burst until then. The
 // daemon returns it once it is quiet.
 const (
 	trimLook = time.Second      // between two looks at the memory
 	trimRest = 10 * time.Second // after it was returned, which takes a collection of garbage
 	trimFree = 16 << 20         // least number of free bytes that is returned
-	trimPart = 8                // free memory is more than this part of what is in use
+	trimPart = 8                // free memory is more than this part of the memory in use
 )
 
 // memory is the state of the heap.

@@ -58,7 +58,7 @@ func (p *program) matchCommand(use, short string, f func(context.Context, operat
 }
 
 func (p *program) matchesShow() *cobra.Command {
-	return p.jsonFlag(p.matchCommand("show ID", "Show who reported what about a match", func(ctx context.Context, op operator.Operator, id uint32) error {
+	return p.jsonFlag(p.matchCommand("show ID", "Show the reports of a match", func(ctx context.Context, op operator.Operator, id uint32) error {
 		m, err := op.Match(ctx, id)
 		if err != nil {
 			return err

@@ -67,7 +67,7 @@ func (p *program) patchCommand() *cobra.Command {
 }
 
 // errNoPatch is the error for a command that names no patch.
-var errNoPatch = errors.New("--product and --version are missing: what the outdated game sends, see `respawnd patch list`")
+var errNoPatch = errors.New("--product and --version are missing: the outdated game sends them, see `respawnd patch list`")
 
 // patchFlags adds the flags that name a patch.
 func patchFlags(cmd *cobra.Command, id *storage.PatchID) *cobra.Command {

@@ -234,7 +234,7 @@ func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]st
 			return err
 		}
 	}
-	return p.say("restored the backup of %s (respawnd %s); what was there is kept with the ending %s",
+	return p.say("restored the backup of %s (respawnd %s); the files before are kept with the ending %s",
 		m.Created.Local().Format(time.DateTime), m.Version, suffix)
 }
 

@@ -135,7 +135,7 @@ func cutCell(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	end := 0 // of what fits with an ellipsis behind it
+	end := 0 // of the text that fits with an ellipsis behind it
 	columns, marks := 0, 0
 	for i, r := range s {
 		w := runeWidth(r)

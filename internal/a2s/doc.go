@@ -15,8 +15,8 @@
 //
 // # Messages
 //
-// A message is a long of -1, the byte of its kind, and what the types of this
-// package show:
+// A message is a long of -1, the byte of its kind, and the fields of one of the types
+// of this package:
 //
 //	client -> server  T  "Source Engine Query", NUL, [challenge]   Request
 //	server -> client  I  the server                                Info
@@ -53,8 +53,8 @@
 //
 // # Tolerance
 //
-// Servers send less and more than they should. Each type says what must be
-// there; a message that ends early is reported by Truncated, and surplus bytes
+// Servers send less and more than they should. Each type states its required
+// fields; a message that ends early is reported by Truncated, and surplus bytes
 // are ignored. Counts are not trusted: they never make the reader go past the
 // end or allocate memory. A time that is not a number becomes 0, so that all
 // values can be written as JSON.

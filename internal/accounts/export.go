@@ -38,8 +38,8 @@ type AccountProfile struct {
 
 	Records []storage.OwnedSakeRecord `json:"records,omitempty"` // in tables of games; without the id of the profile
 
-	// Files are the descriptions of uploaded files, and Matches what games reported of the
-	// player, without the reports themselves. Both are exported only: contents and matches
+	// Files are the descriptions of uploaded files, and Matches the matches that games reported of
+	// the player, without the reports themselves. Both are exported only: contents and matches
 	// are in backups.
 	Files   []storage.File  `json:"files,omitempty"`
 	Matches []storage.Match `json:"matches,omitempty"`
@@ -289,7 +289,7 @@ func (s *Service) importRecords(ctx context.Context, p AccountProfile) error {
 
 // Present returns the ids of the profiles of a stored account that matches a:
 // the same e-mail and the same nicks, under the ids that a names. An import
-// that was interrupted uses it to find what it has done; an empty result means
+// that was interrupted uses it to find the accounts that it has stored; an empty result means
 // that the account does not exist or is another one.
 func (s *Service) Present(ctx context.Context, a Account) ([]storage.ProfileID, error) {
 	u, err := s.store.UserByEmail(ctx, a.Partner, a.Email)

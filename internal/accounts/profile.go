@@ -29,7 +29,7 @@ func (s *Service) ProfileByUniqueNick(ctx context.Context, namespace int, nick s
 // current profile and may change all but ids, unique nicks and CD keys; it may
 // run again if another caller was faster. Texts are cleaned, see Clean.
 // Refusals: ErrBadNick, ErrNickTaken, ErrBadField, ErrProfileDeleted,
-// ErrBadProfile, and what edit returns.
+// ErrBadProfile, and the errors of edit.
 func (s *Service) UpdateProfile(ctx context.Context, id storage.ProfileID, edit func(*storage.Profile) error,
 ) (storage.Profile, error) {
 	p, err := s.editProfile(ctx, id, func(p *storage.Profile) error {

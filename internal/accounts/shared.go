@@ -115,7 +115,7 @@ func missingGrant(err error) bool {
 //
 //	offset size
 //	     0    1  version, 1
-//	     1    1  what happened
+//	     1    1  kind of failure
 //	     2    4  user, big-endian; 0: unknown
 //	     6    -  address in 4 or 16 bytes, or nothing
 type failure struct {

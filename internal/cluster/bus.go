@@ -1,5 +1,5 @@
 // Package cluster is the contract between the nodes of a cluster and the services
-// that run on each of them: who is there, which node a key belongs to, and messages
+// that run on each of them: the live nodes, which node a key belongs to, and messages
 // between nodes. It knows no service, keeps nothing, and opens no socket;
 // internal/cluster/natsbus is the Bus of the daemon, and clustertest one in memory.
 package cluster

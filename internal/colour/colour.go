@@ -127,7 +127,7 @@ func split(f Family, s string, each func(text string, ink Ink)) {
 type found struct {
 	length int // in bytes; 0: there is none
 	shown  int // of them, those that are text
-	ink    Ink // of what follows
+	ink    Ink // of the text that follows
 }
 
 // code reads the code at the begin of s, which is not empty. now is the ink there.

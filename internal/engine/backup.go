@@ -42,7 +42,7 @@ func (d *database) copyTo(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := bolt.Open(ctx, path, bolt.Options{NoSync: true}) // the copy of it is what must survive
+	to, err := bolt.Open(ctx, path, bolt.Options{NoSync: true}) // only its copy must survive
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ const (
 // State is whether a game can be played online here.
 type State string
 
-// The states. Unknown is the one of a game whose record does not say what it
+// The states. Unknown is the one of a game whose record does not state its
 // needs.
 const (
 	Unknown      State = "unknown"

@@ -14,7 +14,7 @@ const (
 	MaxTableLimit  = 10_000 // MaxTableLimit is the highest number of records of an owner.
 )
 
-// Access is who may do something with the records of a table.
+// Access determines which players may use the records of a table.
 type Access string
 
 // The kinds of access. An empty one is the default: all players read, and write their

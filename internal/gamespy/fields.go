@@ -7,7 +7,7 @@ import "bytes"
 type FieldScanner struct {
 	rest       []byte
 	key, value []byte
-	behindKey  []byte // value and what follows it
+	behindKey  []byte // value and the rest after it
 }
 
 // ScanFields starts reading the fields of b. It accepts the same forms as

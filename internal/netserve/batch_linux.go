@@ -13,7 +13,7 @@ import (
 // Bounds of a batch.
 const (
 	batchPackets = 16   // datagrams read, or sent, with one system call
-	batchReply   = 1472 // longest datagram that waits for the end of its batch, in bytes: what fits an Ethernet frame
+	batchReply   = 1472 // longest datagram that waits for the end of its batch, in bytes: it fits an Ethernet frame
 )
 
 // bufferShift is how much later than its allocation, which is a number of pages, each

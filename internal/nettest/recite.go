@@ -76,8 +76,8 @@ func (r *recital) SetDeadline(at time.Time) error {
 }
 func (r *recital) Close() error { return errors.Join(r.Conn.Close(), r.out.Close()) }
 
-// Answer returns the address of a UDP socket that sends what answer returns for each
-// packet that it gets, until the test ends.
+// Answer returns the address of a UDP socket that sends the result of answer for each
+// packet that it receives, until the test ends.
 func Answer(t testing.TB, answer func(packet []byte) [][]byte) netip.AddrPort {
 	t.Helper()
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})

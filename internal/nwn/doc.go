@@ -9,7 +9,7 @@
 //	BMSR STATUS                              answer: 0 (2), to Neverwinter Nights 2 0x40 (4)
 //	BMSU ...                                 server: it starts
 //	BMMO EXPANSIONS (1) MODULE               server: its module
-//	BMHB [COUNT (2) ...]                     server: it is there, and who plays
+//	BMHB [COUNT (2) ...]                     server: it is there, with its players
 //	BMDC PORT COUNT (2) ...                  server: players left; of none: it stops
 //	BMPA PORT SALT ACCOUNT HASH LANGUAGE (2) PLATFORM (1) ROLE (1)
 //	                                         is this player the owner of the account?

@@ -25,7 +25,7 @@ const (
 // target of Rich must not be modified.
 type Status struct {
 	State    State
-	Text     string // what the game shows, such as a map
+	Text     string // shown by the game, such as a map
 	Location string // how to join, in the game's own form
 	Rich     *Rich  // the newer form; nil if the player's client uses the older one
 	Product  int    // product id of the player's game

@@ -2,7 +2,7 @@
 // games that servers reported, and the rankings made of them.
 //
 // It has the rules: limits, the forms of data, the effect of reports. Package
-// storage keeps the data. This package does not know who may read or write what,
+// storage keeps the data. This package knows no permissions to read or write,
 // proves no player, and knows no messages: the services do.
 //
 // # Modified since

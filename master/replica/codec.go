@@ -23,12 +23,12 @@ const (
 	kinds
 )
 
-// message is what nodes send each other about their lists.
+// message is a message between nodes about their lists.
 //
 //	offset size
 //	     0    1  version
 //	     1    1  kind
-//	     2    8  number of the batch, from 1; or of the complete list, chosen by who asks
+//	     2    8  number of the batch, from 1; or of the complete list, chosen by the node that asks
 //	    10    -  items of a batch or a part, each with its length in 4 bytes before it
 type message struct {
 	kind   byte
@@ -251,7 +251,7 @@ func (r *reader) word() string { return string(r.take(int(r.uint8()))) }
 
 func (r *reader) text() []byte { return r.take(int(r.uint16())) }
 
-// item is what an item says.
+// item is the content of an item.
 type item struct {
 	server  master.Server
 	claim   uint32

@@ -29,7 +29,7 @@ const MaxHold = 100 * time.Millisecond
 const holdTimes = 20
 
 // Held reports whether the list may be used although its game changed: it was built just
-// now, for what it costs.
+// now, relative to its cost.
 func (t *Text) Held() bool { return time.Since(t.Built) < min(MaxHold, holdTimes*t.Took) }
 
 // TextOptions bound a Cache of Texts. kept is Options.Kept.

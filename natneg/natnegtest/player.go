@@ -35,7 +35,7 @@ type Player struct {
 	Version byte   // 1 to 4; 0: 4
 	// Linger is how long it continues to answer its partner when it is done.
 	Linger time.Duration
-	// Says is what it sends to its partner once connected, as a game would, several
+	// Says is the text that it sends to its partner once connected, as a game would, several
 	// times within three seconds; empty: nothing.
 	Says string
 }
@@ -64,7 +64,7 @@ type Result struct {
 	Remote    netip.AddrPort // where its partner really is, if connected
 	Connects  int            // that came
 	Confirmed bool           // its report was
-	Heard     string         // what its partner said, from Remote
+	Heard     string         // text of its partner, from Remote
 }
 
 // datagram is a datagram received by a player.

@@ -1,5 +1,5 @@
 // Package main is the command load. It plays all kinds of clients of
-// respawnd at once, to measure what they cost and what grows over time. It is a
+// respawnd at once, to measure their costs and their growth over time. It is a
 // module of its own and not part of the program.
 //
 // It starts the built respawnd in an empty folder on free ports of the loopback
@@ -10,18 +10,18 @@
 //	go run . soak -for 1h   a mixed load with clients that come, crash and go: memory,
 //	                        goroutines, file descriptors and errors over time. The exit
 //	                        code is 1 if something grows or fails
-//	go run . table          what each operation costs: latency in a closed and an open
+//	go run . table          cost of each operation: latency in a closed and an open
 //	                        loop, losses, processor time and memory of the daemon, beside
 //	                        bare servers and the bare cipher in the same run
 //	go run . relay          500 relayed pairs, and heartbeats with and without them
-//	go run . limit          what a full daemon costs, each figure with its goal: lists, pages,
+//	go run . limit          costs of a full daemon, each figure with its goal: lists, pages,
 //	                        memory and starts at 50,000 servers, 20,000 players and a
 //	                        million accounts. It takes ten minutes and 2 GB of disk;
 //	                        -only measures a part, -scale 0.1 a tenth of everything
 //	go run . scale          processor time and memory from 100 to 200,000 servers and 20,000
 //	                        players at their usual pace, as a table
-//	go run . federation     what it costs to read other masters
-//	go run . cluster        what a cluster of three nodes costs beside a lone node: heartbeats
+//	go run . federation     cost of reading other masters
+//	go run . cluster        costs of a cluster of three nodes beside those of a lone node: heartbeats
 //	                        per node, messages to other nodes, processor time of
 //	                        replication, and when a new server is on other nodes. It
 //	                        starts a PostgreSQL server of its own, whose programs it needs

@@ -8,11 +8,11 @@
 //	/games/{name}          one game with the host names that it looks up
 //	/stats                 totals, version, uptime
 //	/stats/history         the totals over time, of all games or of one
-//	/events                what happens in the list; see below
+//	/events                changes of the list; see below
 //	/openapi.json          all of this for programs
 //
 // The list is {"count", "total", "servers", "next"}: how many servers this answer
-// has, how many there are, the servers, and the cursor of what follows if
+// has, how many there are, the servers, and the cursor of the next ones if
 // something does. The parameters, each at most once, others are refused:
 //
 //	game    servers of this game only

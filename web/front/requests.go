@@ -82,8 +82,8 @@ func (f *Front) wrap(routes http.Handler) http.Handler {
 	})
 }
 
-// isPreflight reports whether a browser asks what a script of another origin may
-// send to the API.
+// isPreflight reports whether a browser asks which requests to the API a script of
+// another origin may send.
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" && strings.HasPrefix(r.URL.Path, apiPrefix)
 }

@@ -36,7 +36,7 @@ type Site struct {
 	live, reset, copy     asset // scripts
 }
 
-// Community is what an operator says about the site: plain text.
+// Community is the operator's description of the site: plain text.
 type Community struct {
 	Title   string // empty: the name of the program
 	Contact Link   // without URL: not a link; empty: none
@@ -47,7 +47,7 @@ type Community struct {
 // Link is a link to another site.
 type Link struct{ Title, URL string }
 
-// Look is what all pages have in common and may change while the site runs. It is
+// Look holds the shared parts of all pages, which may change while the site runs. It is
 // immutable: answers that were written with the same Look have the same frame.
 type Look struct {
 	Community
@@ -99,7 +99,7 @@ func (s *Site) Base() string { return s.base }
 // they are not known.
 func (s *Site) Origin() string { return s.origin }
 
-// Look returns what the pages have in common now.
+// Look returns the present shared parts of all pages.
 func (s *Site) Look() *Look { return s.look.Load() }
 
 // Name returns the name of the site.
@@ -108,7 +108,7 @@ func (s *Site) Name() string { return cmp.Or(s.Look().Title, program) }
 // SetAccounts shows the link to the pages of accounts, or hides it.
 func (s *Site) SetAccounts(on bool) { s.change(func(l *Look) { l.Accounts = on }) }
 
-// SetCommunity replaces what the operator says about the site.
+// SetCommunity replaces the operator's description of the site.
 func (s *Site) SetCommunity(c Community) { s.change(func(l *Look) { l.Community = c }) }
 
 // change replaces the look by one that differs.

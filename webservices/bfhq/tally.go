@@ -34,7 +34,7 @@ func (p *Participant) perKit(prefix string) (n int64) {
 }
 
 // kills, deaths and combat return values that servers send in several ways: without the first
-// one the others are what it would be made of.
+// one it is made of the others.
 func (p *Participant) kills() int64 {
 	if n, ok := p.values["kills"]; ok {
 		return n

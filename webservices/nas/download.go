@@ -114,7 +114,7 @@ func (r *Room) files(w http.ResponseWriter, q *soap.Request, f Form, folder *os.
 	_, _ = w.Write(body) // if it fails, the client is gone
 }
 
-// number returns a field that is a number of files, or what it is if it is missing or empty.
+// number returns a field that is a number of files, or missing if it is missing or empty.
 func number(f Form, name string, missing int) (n int, ok bool) {
 	text, ok := f.Text(name)
 	if text == "" {

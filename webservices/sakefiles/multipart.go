@@ -53,7 +53,7 @@ func boundaryOf(contentType string) (string, bool) {
 //	CRLF
 //	content of the part
 //	CRLF --BOUNDARY CRLF, and the next part, or
-//	CRLF --BOUNDARY-- at the end; what follows is not read
+//	CRLF --BOUNDARY-- at the end; the rest is not read
 //
 // The content of a part ends where the next boundary begins. A form that ends earlier is
 // cut: clients send a Content-Length that is too small.

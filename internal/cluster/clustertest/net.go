@@ -173,7 +173,7 @@ func (n *Net) reaches(from, to *Bus) bool {
 	return !from.dead && !to.dead && (from == to || !n.cuts[pair(from.name, to.name)])
 }
 
-// settle lets every node notice who is there, and after the silence who is not. n.mu
+// settle lets every node notice the nodes that are there, and after the silence those that are not. n.mu
 // is held.
 func (n *Net) settle() {
 	for _, b := range n.nodes {
