@@ -137,13 +137,16 @@ func (t *Tables) Changed(name string) {
 // Doubt says that it is not known whether the store made a change of this node: the
 // request ended, or the connection broke, before the answer. The table is compared
 // until the change must have been made or undone, and a difference takes effect here
-// and is published. It does not wait.
+// and is published. The other nodes are informed at once, too: a change that is in force
+// here already, because something else caused a load, makes no difference any more. It
+// does not wait.
 func (t *Tables) Doubt(name string) {
 	t.mu.Lock()
 	if one := t.tables[name]; one != nil {
 		one.doubt = time.Now().Add(doubtFor)
 	}
 	t.mu.Unlock()
+	t.Changed(name)
 	t.compare()
 }
 

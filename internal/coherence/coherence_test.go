@@ -253,6 +253,20 @@ func TestChangeInDoubt(t *testing.T) {
 	}
 }
 
+// A load for the change of another node may bring a change in force before its request
+// ends. The other nodes then loaded before it, and no difference is found any more.
+func TestChangeInForceBeforeTheDoubt(t *testing.T) {
+	inWorld(t, true, func(t *testing.T, w *world) {
+		w.base.set("bans", 2)
+		w.nodes["a"].hear("b", append([]byte{version}, "bans"...))
+		synctest.Wait()
+		w.expect(t, "after a load", "bans", 2, "a")
+		w.nodes["a"].Doubt("bans")
+		time.Sleep(time.Second)
+		w.expect(t, "a second after the doubt", "bans", 2, "a", "b", "c")
+	})
+}
+
 // The doubt outlasts a store that is down, and ends.
 func TestChangeInDoubtWhileTheStoreIsDown(t *testing.T) {
 	inWorld(t, true, func(t *testing.T, w *world) {
