@@ -180,6 +180,7 @@ func TestChangesWaitForTheCheck(t *testing.T) {
 	if _, _, err := s.CreateUser(t.Context(), u, p); !errors.Is(err, storage.ErrClosed) {
 		t.Errorf("CreateUser() while the store closes = %v, want ErrClosed", err)
 	}
+	s.group.close() // its goroutine may still ask for the check
 	s.check = checked
 }
 
