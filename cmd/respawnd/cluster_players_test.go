@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ func newTown(t *testing.T) *town {
 	t.Helper()
 	w := new(town)
 	url, key := pgtest.Database(t), filepath.Join(t.TempDir(), "account.key")
-	ports := [2]string{freeAddress(t), freeAddress(t)}
+	ports := freePorts(t, 2)
 	for i, name := range []string{"a", "b"} {
 		w.dirs[i] = t.TempDir()
 		w.vars[i] = []string{
@@ -44,17 +43,6 @@ func (w *town) meet() {
 	for node, c := range map[string]*child{"b": w.a, "a": w.b} {
 		c.waitFor("node "+node, 0, func(e entry) bool { return e["message"] == "a node of the cluster is there" && e["node"] == node })
 	}
-}
-
-// freeAddress returns a TCP address on the loopback that was free just now.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // at once
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().String()
 }
 
 // Players on two nodes are buddies, talk, and see each other; a login on the other

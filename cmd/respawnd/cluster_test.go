@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/internal/porttest"
 )
 
 // member is a daemon that is part of a cluster.
@@ -57,15 +57,13 @@ func startClusterOn(t testing.TB, database string, n int, more ...string) *testC
 	return c
 }
 
-// freePorts returns addresses that were free a moment ago: nodes must know each other's.
+// freePorts returns addresses for nodes, which must know each other's.
 func freePorts(t testing.TB, n int) (out []string) {
 	t.Helper()
 	for range n {
-		var lc net.ListenConfig
-		ln, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+		at, err := porttest.TCP(home)
 		must(t, err)
-		defer func() { _ = ln.Close() }() // after all are chosen
-		out = append(out, ln.Addr().String())
+		out = append(out, at.String())
 	}
 	return out
 }

@@ -45,7 +45,7 @@ var ranks = map[string]int{
 	"internal/logtail":     0,
 	"internal/metric":      0,
 	"internal/netserve":    0,
-	"internal/pgtest":      0, // for tests
+	"internal/porttest":    0, // for tests
 	"internal/quake3":      0,
 	"internal/idtech4":     0,
 	"internal/nwn":         0,
@@ -67,6 +67,7 @@ var ranks = map[string]int{
 	"internal/meeting":       1,
 	"internal/mail/mailtest": 1, // for tests
 	"internal/nettest":       1, // for tests
+	"internal/pgtest":        1, // for tests
 	"internal/games":         1,
 	"internal/gamespy":       1,
 	"internal/ssq":           1,

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/porttest"
 )
 
 // superuser is the role that owns every server.
@@ -122,24 +123,15 @@ func (s *Server) open() error {
 // before the server does, so it tries more than one.
 func (s *Server) firstStart() error {
 	for try := 1; ; try++ {
-		port, err := freePort(s.at)
+		free, err := porttest.TCP(s.at)
 		if err != nil {
 			return err
 		}
-		s.port = port
+		s.port = int(free.Port())
 		if err := s.start(); err == nil || try == 5 {
 			return err
 		}
 	}
-}
-
-func freePort(at netip.Addr) (int, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp4", netip.AddrPortFrom(at, 0).String())
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/internal/porttest"
 )
 
 // clusterNodes is the number of nodes of a cluster that is measured.
@@ -72,7 +73,7 @@ func clustered(ctx context.Context, out io.Writer, opt clusterOptions) (err erro
 // startNodes starts the nodes of a cluster on the loopback address, and waits until they
 // see each other.
 func startNodes(ctx context.Context, program, dir, database string) (nodes []*child, err error) {
-	peers, err := freePorts(ctx, clusterNodes)
+	peers, err := freePorts(clusterNodes)
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +113,14 @@ func makeNodeDir(dir string, i int) error {
 	return os.WriteFile(filepath.Join(nodeDir(dir, i), key), b, 0o600)
 }
 
-// freePorts returns addresses that were free a moment ago: nodes must know each other's.
-func freePorts(ctx context.Context, n int) (out []string, err error) {
+// freePorts returns addresses for nodes, which must know each other's.
+func freePorts(n int) (out []string, err error) {
 	for range n {
-		var lc net.ListenConfig
-		ln, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
+		at, err := porttest.TCP(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = ln.Close() }() // after all are chosen
-		out = append(out, ln.Addr().String())
+		out = append(out, at.String())
 	}
 	return out, nil
 }
