@@ -47,19 +47,23 @@ func setsCollector(env []string) bool {
 	})
 }
 
-// Go returns memory to the system slowly, and keeps the memory of a burst until then. The
-// daemon returns it once it is quiet.
+// Go returns memory to the system slowly, and leaves the garbage of a burst until as much
+// again was allocated. The daemon returns both once it is quiet.
 const (
-	trimLook = time.Second      // between two looks at the memory
-	trimRest = 10 * time.Second // after it was returned, which takes a collection of garbage
-	trimFree = 16 << 20         // least number of free bytes that is returned
-	trimPart = 8                // free memory is more than this part of the memory in use
+	trimLook  = time.Second      // between two looks at the memory
+	trimRest  = 10 * time.Second // after it was returned, which takes a collection of garbage
+	trimFree  = 16 << 20         // least number of bytes that is returned
+	trimPart  = 8                // what is returned is more than this part of the memory in use
+	trimQuiet = 256 << 10        // most bytes that are allocated between two looks while garbage is returned
 )
 
-// memory is the state of the heap.
+// memory is the state of the heap, in bytes unless another unit is given.
 type memory struct {
-	cycles      uint64 // of the garbage collector
-	free, inUse uint64 // bytes; free ones count as memory of the daemon still
+	cycles    uint64 // of the garbage collector
+	free      uint64 // counts as memory of the daemon still
+	inUse     uint64
+	allocated uint64 // since the start
+	recent    uint64 // part of inUse: allocated since the last collection, garbage or not
 }
 
 // readMemory returns the state of the heap.
@@ -69,19 +73,28 @@ func readMemory() memory {
 		{Name: "/memory/classes/heap/free:bytes"},
 		{Name: "/memory/classes/heap/objects:bytes"},
 		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/gc/heap/allocs:bytes"},
+		{Name: "/gc/heap/live:bytes"},
 	}
 	runtimemetrics.Read(of)
-	return memory{of[0].Value.Uint64(), of[1].Value.Uint64(), of[2].Value.Uint64() + of[3].Value.Uint64()}
+	objects, live := of[2].Value.Uint64(), of[5].Value.Uint64()
+	return memory{
+		cycles: of[0].Value.Uint64(), free: of[1].Value.Uint64(), inUse: objects + of[3].Value.Uint64(),
+		allocated: of[4].Value.Uint64(), recent: objects - min(live, objects),
+	}
 }
 
-// idles reports whether free memory should be returned: there is much of it, and no
-// garbage was collected since the look before, so it is not needed soon.
+// idles reports whether memory should be returned: no garbage was collected since the
+// look before, and there is much that is free, so it is not needed soon, or much that may
+// be garbage while little is allocated, so that it would stay for minutes.
 func (m memory) idles(before memory) bool {
-	return m.cycles == before.cycles && m.free >= trimFree && m.free > m.inUse/trimPart
+	much := func(n uint64) bool { return n >= trimFree && n > m.inUse/trimPart }
+	quiet := m.allocated-before.allocated <= trimQuiet
+	return m.cycles == before.cycles && (much(m.free) || quiet && much(m.recent))
 }
 
-// trim returns free memory to the system whenever the daemon is quiet, until ctx ends.
-// give returns it.
+// trim collects garbage and returns free memory to the system whenever the daemon is
+// quiet, until ctx ends. give does both.
 func trim(ctx context.Context, read func() memory, give func()) {
 	tick := time.NewTicker(trimLook)
 	defer tick.Stop()
