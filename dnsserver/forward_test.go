@@ -324,7 +324,7 @@ func TestQuestionThatComesBackGoesOutOnce(t *testing.T) {
 		_, _ = conn.Write(pack(t, m))
 		return nil
 	})
-	r := start(t, func(o *Options) { o.Upstreams, o.tryTime = []netip.AddrPort{up}, 50*time.Millisecond })
+	r := start(t, func(o *Options) { o.Upstreams, o.tryTime = []netip.AddrPort{up}, 500*time.Millisecond })
 	at.Store(&r.at)
 	if m := r.overUDP(t, about("example.org", dns.TypeA).SetEdns0(1232, false)); m.Rcode != dns.RcodeServerFailure {
 		t.Errorf("answer %v, want SERVFAIL", m)

@@ -15,7 +15,7 @@ func askKey(t *testing.T, d *child, product int, key string) string {
 	c, err := cdkey.Dial(t.Context(), d.address["cdkey"].String())
 	must(t, err)
 	defer func() { _ = c.Close() }()
-	if err := c.Auth(product, key, time.Now().Add(20*time.Second)); err != nil {
+	if err := c.Auth(product, key, time.Now().Add(hang)); err != nil {
 		return err.Error()
 	}
 	must(t, c.Leave(product, key))

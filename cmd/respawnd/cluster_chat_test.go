@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/pgtest"
@@ -63,7 +62,7 @@ func (n *chatNode) signOn(t *testing.T, nick string) *roomGuest {
 	must(t, err)
 	c := &roomGuest{peerchat.NewClient(conn), t}
 	t.Cleanup(func() { _ = c.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
 	must(t, c.SignOn(ctx, nick))
 	return c
@@ -72,7 +71,7 @@ func (n *chatNode) signOn(t *testing.T, nick string) *roomGuest {
 // hears reads until a line of a player comes.
 func (c *roomGuest) hears(command, nick string, params ...string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), hang)
 	defer cancel()
 	_, err := c.Await(ctx, func(l peerchat.Line) bool { return l.Is(command, params...) && (nick == "" || l.Nick() == nick) })
 	if err != nil {
@@ -82,7 +81,7 @@ func (c *roomGuest) hears(command, nick string, params ...string) {
 
 func (c *roomGuest) joins(channel string, want ...string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), hang)
 	defer cancel()
 	got, err := c.Join(ctx, channel, "")
 	if err != nil {

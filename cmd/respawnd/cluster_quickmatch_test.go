@@ -46,7 +46,7 @@ func (c *roomGuest) seesBot() {
 // awaits reads until a message of the program with a text comes, and returns it.
 func (c *roomGuest) awaits(text string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), hang)
 	defer cancel()
 	l, err := c.Await(ctx, func(l peerchat.Line) bool {
 		return l.Nick() == zeroHourBot && l.Is("PRIVMSG") && strings.HasPrefix(l.Param(-1), text)

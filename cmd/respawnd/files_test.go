@@ -35,7 +35,7 @@ func dialWeb(t *testing.T, d *running) net.Conn {
 	conn, err := dialer.DialContext(t.Context(), "tcp4", d.address["webservices"].String())
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	must(t, conn.SetDeadline(time.Now().Add(hang)))
 	return conn
 }
 
@@ -135,7 +135,7 @@ func TestFilesOfPlayers(t *testing.T) {
 func awaitPart(t *testing.T, dir string) {
 	t.Helper()
 	part := regexp.MustCompile(`^\.upload-`)
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); runtime.Gosched() {
+	for end := time.Now().Add(hang); time.Now().Before(end); runtime.Gosched() {
 		for _, name := range names(t, filepath.Join(dir, files.Folder)) {
 			if info, err := os.Stat(filepath.Join(dir, files.Folder, name)); err == nil && part.MatchString(name) && info.Size() >= 400_000 {
 				return

@@ -26,7 +26,7 @@ import (
 )
 
 // hang ends a wait for an event that never comes. No result depends on it.
-const hang = 30 * time.Second
+const hang = time.Minute
 
 // stopHang is how long a daemon may take to stop.
 const stopHang = 5 * time.Second

@@ -118,8 +118,10 @@ func TestResetLinkByMail(t *testing.T) {
 	if err := greeted(t, d).enter("uniquenick", "ann", "another one"); err != nil {
 		t.Errorf("login with the new password: %v", err)
 	}
-	_, metrics := get(t, d, "admin", http.MethodGet, "/metrics", "")
-	wantIn(t, metrics, `respawnd_web_reset_mails_total{result="sent"} 1`, `respawnd_web_reset_mails_total{result="unknown"} 1`)
+	eventually(t, "both requests are counted", func() bool {
+		got := metrics(t, d, "respawnd_web_reset_mails_total")
+		return got[`respawnd_web_reset_mails_total{result="sent"}`] == "1" && got[`respawnd_web_reset_mails_total{result="unknown"}`] == "1"
+	})
 	for _, secret := range []string{code, "hidden-token", "ann@example.com"} {
 		if strings.Contains(d.log.String(), secret) {
 			t.Errorf("the log has %q", secret)
@@ -130,7 +132,7 @@ func TestResetLinkByMail(t *testing.T) {
 
 func TestResetLinkNeedsThePages(t *testing.T) {
 	t.Parallel()
-	env := []string{variable("data_dir", t.TempDir()), variable("web.public_url", "https://servers.example.org/games")}
+	env := []string{variable("data_dir", t.TempDir()), variable("admin.listen", ""), variable("web.public_url", "https://servers.example.org/games")}
 	typed(t, env, stormPassword+"\n", "account", "create", "--email", "ann@example.com", "--nick", "Ann", "--password-stdin")
 	resetCode(t, env, "https://servers.example.org/games/account/reset")
 	for _, off := range []string{variable("web.accounts", "false"), variable("web.listen", "")} {

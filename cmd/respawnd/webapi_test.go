@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -146,11 +147,11 @@ func TestProxyIsBelievedOnlyIfItIsNamed(t *testing.T) {
 	} {
 		d := start(t, t.TempDir(), tc.env...)
 		code := 0
-		for _, visitor := range []string{"198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"} {
-			code = max(code, ask(d, visitor))
+		for i := range 40 { // so many that some come within a second of each other
+			code = max(code, ask(d, fmt.Sprint("198.51.100.", 1+i)))
 		}
 		if code != tc.want {
-			t.Errorf("%s: four visitors with a burst of 2: worst status %d, want %d", name, code, tc.want)
+			t.Errorf("%s: 40 visitors with a burst of 2: worst status %d, want %d", name, code, tc.want)
 		}
 		d.stop()
 	}

@@ -17,6 +17,9 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster"
 )
 
+// hang ends a wait for something that never comes.
+const hang = time.Minute
+
 // open opens a node on loopback that knows the addresses of some others.
 func open(t testing.TB, node string, peers ...string) *Bus {
 	t.Helper()
@@ -40,7 +43,7 @@ func tryOpen(t testing.TB, node string, peers ...string) (*Bus, error) {
 // sees waits until a node sees some nodes.
 func sees(t testing.TB, b *Bus, want ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
 	for {
 		changed := b.Changed()
@@ -61,7 +64,7 @@ func next(t testing.TB, c <-chan string) string {
 	select {
 	case s := <-c:
 		return s
-	case <-time.After(20 * time.Second):
+	case <-time.After(hang):
 		t.Fatal("nothing came")
 		return ""
 	}
@@ -295,7 +298,7 @@ func natsServer(t *testing.T) string {
 	}
 	s.Start()
 	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(10 * time.Second) {
+	if !s.ReadyForConnections(hang) {
 		t.Fatal("no server")
 	}
 	return s.ClientURL()
