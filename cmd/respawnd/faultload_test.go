@@ -32,8 +32,15 @@ const (
 	sayEvery       = 100 * time.Millisecond
 	listEvery      = 250 * time.Millisecond
 	writeEvery     = 400 * time.Millisecond // of each writer
-	settledAfter   = 3 * time.Second        // from when on every list must have a new server
 )
+
+// settledAfter is from when on every list must have a new server.
+var settledAfter = func() time.Duration {
+	if isTimed() {
+		return 3 * time.Second
+	}
+	return 8 * time.Second // faults last longer
+}()
 
 // faultLoad is what clients do in a cluster while something goes wrong.
 type faultLoad struct {
