@@ -101,7 +101,7 @@ func listsEngine(t *testing.T, d *running, out *screen, r quake3.Request, game, 
 // browses lets quakestat list the server.
 func browses(t *testing.T, browser, mode string, d *running) {
 	t.Helper()
-	text, err := exec.CommandContext(t.Context(), browser, "-retry", "10", "-interval", "1", mode, d.address["q3master"].String()).CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), browser, append(slices.Clone(qstatTime), mode, d.address["q3master"].String())...).CombinedOutput()
 	if err != nil || !strings.Contains(string(text), "1 servers") || !strings.Contains(string(text), "The Inn") {
 		t.Errorf("quakestat: %v\n%s", err, text)
 	}

@@ -42,7 +42,7 @@ func listedBy(t *testing.T, d *running, game string) (list []string) {
 // wantQuakestat lists servers with quakestat in a mode.
 func wantQuakestat(t *testing.T, browser, mode string, at netip.AddrPort, want ...string) {
 	t.Helper()
-	text, err := exec.CommandContext(t.Context(), browser, "-mi", "0.5", "-"+mode, at.String()).CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), browser, append(slices.Clone(qstatTime), "-mi", "0.3", "-"+mode, at.String())...).CombinedOutput()
 	for _, w := range append(want, "1 servers") {
 		if err != nil || !strings.Contains(string(text), w) {
 			t.Errorf("quakestat -%s: %v, no %q in\n%s", mode, err, w, text)

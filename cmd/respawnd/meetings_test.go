@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/natneg"
@@ -30,12 +29,12 @@ func TestMeetings(t *testing.T) {
 		}
 	}
 	for i := range players {
-		if _, err := players[i].Partner(netclient.Bound(t.Context(), 20*time.Second)); err != nil {
+		if _, err := players[i].Partner(wait(t)); err != nil {
 			t.Fatalf("player %d: %v", i, err)
 		}
 	}
 	for i := range players {
-		if err := players[i].Report(netclient.Bound(t.Context(), 20*time.Second)); err != nil {
+		if err := players[i].Report(wait(t)); err != nil {
 			t.Fatalf("player %d: %v", i, err)
 		}
 	}

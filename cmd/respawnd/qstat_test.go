@@ -32,6 +32,10 @@ func qstat(t *testing.T) string {
 	return ""
 }
 
+// qstatTime has qstat wait for servers as long as they may take on a busy machine, and not
+// for a second and a half.
+var qstatTime = []string{"-retry", "10", "-interval", "1"}
+
 // shown is qstat's output about a server, or about the master itself.
 type shown struct {
 	Protocol, Address, Status, Name, Map string
@@ -42,7 +46,7 @@ type shown struct {
 // address.
 func askQstat(t *testing.T, d *running, game string) map[string]shown {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), qstat(t), "-json", "-nh", "-gsm,"+game, d.address["legacylist"].String())
+	cmd := exec.CommandContext(t.Context(), qstat(t), append(slices.Clone(qstatTime), "-json", "-nh", "-gsm,"+game, d.address["legacylist"].String())...)
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
 	out, err := cmd.Output()

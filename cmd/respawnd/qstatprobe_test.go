@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestQstatAndTheProberAgree(t *testing.T) {
 // toldByQstat asks a server with qstat. Of its rules only the wanted ones count.
 func toldByQstat(t *testing.T, path, option, address string, rules map[string]string) told {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), path, "-json", "-nh", "-R", "-P", option, address).Output()
+	out, err := exec.CommandContext(t.Context(), path, append(slices.Clone(qstatTime), "-json", "-nh", "-R", "-P", option, address)...).Output()
 	if err != nil {
 		t.Fatalf("quakestat: %v\n%s", err, out)
 	}

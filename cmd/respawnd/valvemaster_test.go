@@ -247,7 +247,7 @@ func TestSelftestPlaysAValveServer(t *testing.T) {
 // address.
 func askQstatValve(t *testing.T, d *running, query string) map[string]shown {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), qstat(t), "-json", "-nh", query, d.address["valvemaster"].String())
+	cmd := exec.CommandContext(t.Context(), qstat(t), append(slices.Clone(qstatTime), "-json", "-nh", query, d.address["valvemaster"].String())...)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("quakestat %s: %v\n%s", query, err, out)
