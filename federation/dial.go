@@ -22,7 +22,7 @@ const (
 
 // Errors of a dialer.
 var (
-	errPrivate   = errors.New("its name leads to a private address only; a master that is meant to be there has the name lan")
+	errPrivate   = errors.New("its name leads to a private address only; if that is intended, give the master the name lan")
 	errNoAddress = errors.New("its name has no IPv4 address")
 	errOwn       = errors.New("it is this daemon itself")
 )

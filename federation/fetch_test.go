@@ -187,11 +187,11 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// Masters that do what they like take no more than bounded time and memory, and change
-// nothing that they may not.
+// Misbehaving masters take no more than bounded time and memory, and change no servers
+// but their own.
 func TestHostileMasters(t *testing.T) {
 	million := numbered(1_000_000)
-	var over atomic.Bool // the packets without end have no reader any more
+	var over atomic.Bool // the endless packets have no reader left
 	endless := func(conn *net.UDPConn, from netip.AddrPort, _ []byte) {
 		one := quake3.AppendLists(nil, numbered(1), false)[0]
 		one = one[:len(one)-7] // no end mark

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// prober is an asker that lists what it watches at once, unless it is silent.
+// prober is an asker that lists each watched server at once, unless it is silent.
 type prober struct {
 	list *master.Registry
 
@@ -68,7 +68,7 @@ func (p *prober) all() (list []string) {
 	return list
 }
 
-// bench is a table with what it works on.
+// bench is a table with its dependencies.
 type bench struct {
 	*table
 	prober *prober

@@ -19,7 +19,7 @@ const (
 	maxCandidates = 1 << 18
 	// lowestPort is the lowest port of a game server.
 	lowestPort = 1024
-	// Bounds of the time after which a server is considered again that was silent.
+	// Bounds of the time before a silent server is considered again.
 	minRest = 5 * time.Minute
 	maxRest = time.Hour
 )

@@ -84,7 +84,7 @@ func TestTwoMasters(t *testing.T) {
 	}
 }
 
-// A server that begins to report here is no candidate any more.
+// A server that begins to report here is no longer a candidate.
 func TestReportedServerIsDropped(t *testing.T) {
 	b := newBench(t)
 	src := b.source(t, 0, "q3 a.org protocol=1")

@@ -14,7 +14,7 @@
 // Their filters and mods are not looked at: the games filter the answers of servers. Lists
 // are under the budgets of package uplink.
 //
-// Players send their key before they join (clAuth, gameAuth). Every key is good: the
+// Players send their key before they join (clAuth, gameAuth). Every key is accepted: the
 // answer is a name made from it, the same each time. Keys are neither checked nor kept.
 // Game servers then ask whether the player may join (srvAuth): each may, but those who
 // are banned. No answer is longer than its question. Without these answers servers of

@@ -27,7 +27,7 @@ const trialVersion = 3
 
 var (
 	errWrongPartner = errors.New("the players were sent other addresses than each other's")
-	errNotRelayed   = errors.New("players who could not meet were not sent to the relay")
+	errNotRelayed   = errors.New("players who could not connect were not sent to the relay")
 	errNotPassedOn  = errors.New("the relay did not pass packets on in both directions: are relay.ports open?")
 )
 

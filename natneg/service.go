@@ -23,7 +23,7 @@ const OutcomesFile = "natneg.outcomes"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Meeting through routers", Further: c.ExtraListen, Steps: steps(),
+		Title: "Connections through routers", Further: c.ExtraListen, Steps: steps(),
 	}
 }
 

@@ -4,19 +4,19 @@ import "github.com/respawnd/respawnd/internal/uplink"
 
 // Values of Config.Accounts.
 const (
-	// Open lets everybody in but players who use a name that another has here.
+	// Open admits all players, but the name of an account needs its password.
 	Open = "open"
-	// Strict lets in only players with an account here.
+	// Strict admits only players with an account here.
 	Strict = "strict"
-	// Off lets everybody in.
+	// Off admits all players.
 	Off = "off"
 )
 
 // Config is section nwmaster of the configuration. The comment of each field explains
 // its key.
 type Config struct {
-	// UDP address. Neverwinter Nights expects port 5121. That of Neverwinter Nights 2,
-	// 6121, is opened as far from this one.
+	// UDP address. Neverwinter Nights expects port 5121. The port of Neverwinter Nights 2,
+	// 6121, is opened at the same distance from this one.
 	Listen string `key:"listen" default:":5121" listen:"udp 5121"`
 	// Which players are let in: {words}. open: all, but a player who uses the unique nick of an
 	// account here must know its password. strict: only players with an account here. off: all, and

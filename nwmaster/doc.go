@@ -10,7 +10,7 @@
 //
 // Players are checked by name and password (BMPA) against the accounts of the daemon, by
 // key Config.Accounts. Goroutines of their own do that, behind a queue of bounded length,
-// since the store may be on a disk. Every CD key is good (BMAU), but those of players
+// since the store may be on a disk. Every CD key is accepted (BMAU), but those of players
 // whose address is banned; keys are not kept.
 //
 // Answers are not longer than their requests, but for a version (1 byte) and the status

@@ -48,7 +48,7 @@ func try(ctx context.Context, t *service.Trial) error {
 	case err != nil:
 		return fmt.Errorf("no answer about the keys of a player: %w", err)
 	case len(list) != 1 || list[0].Result != nwn.Good:
-		return errors.New("the key of a player is not good")
+		return errors.New("the key of a player was refused")
 	}
 	return nil
 }

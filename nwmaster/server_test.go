@@ -287,7 +287,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 		var a *nettest.Attack
 		handler := serveFunc(func(pw netserve.PacketWriter, p netserve.Packet) {
 			w.ServePacket(pw, p)
-			second{w.Server}.ServePacket(pw, p) // half of what each gets
+			second{w.Server}.ServePacket(pw, p) // the second half of each answer
 			for len(w.checks) > 0 {
 				k := <-w.checks
 				w.answer(k, w.check(context.Background(), k))

@@ -170,7 +170,7 @@ func TestQuickMatch(t *testing.T) {
 	})
 }
 
-// Players who leave are not matched.
+// Departed players are not matched.
 func TestPlayersLeave(t *testing.T) {
 	play(t, func(_ *hall, _ *server, next func() chat, log *bytes.Buffer) {
 		c := next()
@@ -200,7 +200,7 @@ func TestProgramComesAgain(t *testing.T) {
 		c.signOn()
 		_ = c.c.Close()
 		next().signOn()
-		if n := strings.Count(log.String(), "left chat and comes again"); n != 3 {
+		if n := strings.Count(log.String(), "left chat and joins it again"); n != 3 {
 			t.Errorf("%d lines in the log, want 3: %s", n, log)
 		}
 	})

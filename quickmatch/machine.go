@@ -221,8 +221,8 @@ func (m *machine) sorted() []*player {
 	return list
 }
 
-// group returns a complete group with a player, nil if there is none yet: again and
-// again the player is added that fits best to the one that it fits worst to.
+// group returns a complete group with a player, nil if there is none yet. It repeatedly
+// adds the player whose worst fit to a member of the group is the best.
 func (m *machine) group(p *player) []*player {
 	all := m.pools[p.pool]
 	if len(all) < p.players {

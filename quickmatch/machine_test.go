@@ -139,7 +139,7 @@ func TestBestMatch(t *testing.T) {
 		t.Errorf("sent %s, want a match of n0 and n2", got)
 	}
 	if m.waiting["n1"] == nil || m.waiting["n3"] == nil {
-		t.Error("n1 and n3 do not wait any more")
+		t.Error("n1 and n3 no longer wait")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestMatchOfEight(t *testing.T) {
 	}
 }
 
-// Eight players of whom each two have a map in common, but not all.
+// Eight players: any two of them have a map in common, but not all.
 func TestMapsInCommonOfAll(t *testing.T) {
 	m := newTestMachine()
 	for i, maps := range []string{"110", "011", "101", "111"} {
@@ -231,7 +231,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What the program cannot know is reported.
+// Impossible values are reported.
 func TestOutcomes(t *testing.T) {
 	m := newTestMachine()
 	m.arrive("hidden", netip.Addr{})

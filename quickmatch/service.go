@@ -141,7 +141,7 @@ func (s *server) play(ctx context.Context, g games.Game, room games.Room) {
 	}()
 	conn, err := s.chat.Dial(ctx)
 	if err != nil {
-		s.log.Debug().Str("game", g.Name).Err(err).Msg("chat is not there for quick matches")
+		s.log.Debug().Str("game", g.Name).Err(err).Msg("chat is not available for quick matches")
 		return
 	}
 	b := newBot(g, room, conn)
@@ -149,7 +149,7 @@ func (s *server) play(ctx context.Context, g games.Game, room games.Room) {
 	c := s.live.Load()
 	b.machine = newMachine(limits{c.Announce, c.MaxPlayers}, randomBelow)
 	if err := b.run(ctx); ctx.Err() == nil {
-		s.log.Info().Str("game", g.Name).Err(err).Msg("the program of quick matches left chat and comes again")
+		s.log.Info().Str("game", g.Name).Err(err).Msg("the program of quick matches left chat and joins it again")
 	}
 }
 

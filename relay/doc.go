@@ -1,7 +1,7 @@
-// Package relay passes packets between two players whose routers do not let them
-// reach each other.
+// Package relay passes packets between two players whose routers prevent a direct
+// connection.
 //
-// It negotiates nothing: package natneg finds out that two players cannot meet, opens a
+// It negotiates nothing: package natneg finds out that two players cannot connect, opens a
 // pair here, and tells each of them a port of ours in place of the other's address. It does not
 // read the packets either.
 //

@@ -61,7 +61,7 @@ type Server struct {
 	spent   budget    // bytes of all pairs
 	lines   *rate.Limiter
 	warned  atomic.Bool // that no address is known
-	scarce  atomic.Bool // it was logged that no port was free, and none was opened since
+	scarce  atomic.Bool // the lack of free ports is logged, and no port was opened since
 
 	opening sync.Mutex // one pair is opened at a time
 

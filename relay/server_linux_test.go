@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The relays of two daemons do not feed each other either: whose players were forged to
-// be ports of the other one drops what that one sends.
+// The relays of two daemons do not feed each other either: with players forged to be
+// ports of the other daemon, each relay drops the other's datagrams.
 func TestRelaysDoNotFeedEachOther(t *testing.T) {
 	var servers [2]*Server
 	var pairs [2]*pair

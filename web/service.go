@@ -76,7 +76,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	return r, nil
 }
 
-// relayService is the service that relays players whose routers do not let them meet.
+// relayService is the service that relays players whose routers prevent a direct connection.
 const relayService = "relay"
 
 // relays reports whether players are relayed.

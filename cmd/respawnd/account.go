@@ -75,7 +75,7 @@ func (p *program) accountCommand() *cobra.Command {
 		"are only read from standard input, never from arguments."
 	account.PersistentFlags().IntVar(&f.partner, "partner", 0, "partner code; 0 for nearly every game")
 	account.PersistentFlags().IntVar(&f.namespace, "namespace", 1, "namespace of unique nicks; 1 for nearly every game")
-	account.PersistentFlags().StringVar(&f.game, "game", "", "game whose namespace and partner code to use, in place of the other two")
+	account.PersistentFlags().StringVar(&f.game, "game", "", "game whose namespace and partner code to use, instead of --namespace and --partner")
 	return account
 }
 

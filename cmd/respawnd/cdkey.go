@@ -38,7 +38,7 @@ func productFlag(cmd *cobra.Command, product *int) *cobra.Command {
 
 func (p *program) cdkeyAdd() *cobra.Command {
 	var product int
-	return productFlag(p.operatorCommand("add KEY...", "Add CD keys; they are good at once", cobra.MinimumNArgs(1),
+	return productFlag(p.operatorCommand("add KEY...", "Add CD keys; they are valid at once", cobra.MinimumNArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			return p.addCDKeys(ctx, op, product, args)
 		}), &product)

@@ -18,13 +18,14 @@ import (
 
 const checkNATHelp = `Tests the router between this computer and the internet, with the help of a
 server's NAT negotiation (UDP 27901): how the router maps ports, which senders it lets
-in, whether it keeps port numbers and leads its own public address back. Then it says
-who can join a server on this computer, which servers can be joined from here, and what
-to change.
+in, whether it keeps port numbers, and whether packets to its own public address come
+back in. Then it says who can join a server on this computer, which servers can be
+joined from here, and what to change.
 
 ADDRESS is the server, HOST or HOST:PORT; the port is that of the configuration, else
-27901. With the addresses of its natneg2 and natneg3 the answers are surer; those of a
-name are found by themselves, as natneg1.NAME and so on. Nothing is registered. It fails if the server does not answer.`
+27901. ADDRESS2 and ADDRESS3, those of its natneg2 and natneg3, make the result more
+certain; for a host name they are looked up as natneg2.NAME and natneg3.NAME. Nothing is
+registered. The command fails if the server does not answer.`
 
 // natnegPort is where games expect NAT negotiation.
 const natnegPort = 27901
@@ -35,7 +36,7 @@ const checkNATTime = 30 * time.Second
 func (p *program) checkNATCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-nat ADDRESS [ADDRESS2 [ADDRESS3]]",
-		Short: "Test the router of this computer: can others join, can you",
+		Short: "Test this computer's router: who can join, and which servers you can join",
 		Long:  checkNATHelp,
 		Args:  usage(cobra.RangeArgs(1, natcheck.MaxServers)),
 		RunE: func(cmd *cobra.Command, args []string) error {

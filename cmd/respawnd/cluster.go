@@ -11,18 +11,18 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-const clusterHelp = `Look at a cluster of several machines.
+const clusterHelp = `Show the state of a cluster of several machines.
 
 Every node shows the cluster as it sees it; ask each of them if they disagree.`
 
 func (p *program) clusterCommand() *cobra.Command {
-	g := group("cluster", "Look at a cluster of several machines", p.clusterStatus())
+	g := group("cluster", "Show the state of a cluster of several machines", p.clusterStatus())
 	g.Long = clusterHelp
 	return g
 }
 
 func (p *program) clusterStatus() *cobra.Command {
-	return p.listCommand("status", "Show the nodes of the cluster and how they are", cobra.NoArgs,
+	return p.listCommand("status", "Show the nodes of the cluster and their state", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			status, err := op.Status(ctx)
 			if err != nil {

@@ -17,7 +17,7 @@ func (p *program) federationCommand() *cobra.Command {
 }
 
 func (p *program) federationStatus() *cobra.Command {
-	cmd := p.listCommand("status", "Show how reading the other masters goes", cobra.NoArgs,
+	cmd := p.listCommand("status", "Show the state of the other masters and the numbers of their servers", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			masters, err := op.Masters(ctx)
 			if err != nil {
@@ -32,9 +32,10 @@ func (p *program) federationStatus() *cobra.Command {
 		})
 	cmd.Long = cmd.Short + `.
 
-named: servers that it lists and that are not refused. listed: those of them that are in
-our list as known from it; the others do not answer, report here, or another master listed
-of them first. refused: entries of the last reading that are not listed, by reason.`
+named: servers on the list of the master, without the refused ones. listed: those of
+them that are in our list because of it; the others do not answer, report here
+themselves, or were on the list of another master first. refused: entries of its latest
+list that are not used, by reason.`
 	return cmd
 }
 

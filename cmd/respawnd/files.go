@@ -77,7 +77,7 @@ func (p *program) filesShow() *cobra.Command {
 }
 
 func (p *program) filesGet() *cobra.Command {
-	return p.fileCommand("get ID FILE", "Copy the content of a file; it may be anything", 2,
+	return p.fileCommand("get ID FILE", "Copy the content of a file, as the player uploaded it", 2,
 		func(ctx context.Context, op operator.Operator, id storage.FileID, args []string) error {
 			size, err := backup.Replace(args[1], func(w io.Writer) error { return op.FileContent(ctx, id, w) })
 			return p.confirm(err, "wrote %s (%d bytes)", args[1], size)

@@ -24,11 +24,11 @@ func (p *program) meetingsCommand() *cobra.Command {
 			})
 		})
 	cmd.Long = cmd.Short + `, by the kinds of their
-routers: numbers of pairs, without addresses, over restarts. In a cluster each node
+routers: numbers of pairs, without addresses, kept over restarts. In a cluster each node
 counts its own.
 
 open: the public address is the player's own. cone: one port for all partners.
-symmetric: another port for each. unreported: they were introduced, and the game does
-not report how it went.`
+symmetric: another port for each. unreported: they were introduced, and the game did
+not report the result.`
 	return cmd
 }

@@ -29,7 +29,7 @@ const lookupTimeout = 5 * time.Second
 // maxAnswerLine is the maximum number of bytes read for an answer of yes or no.
 const maxAnswerLine = 64
 
-const pointHelp = `Leads a game on this computer to a server: writes its host names into the hosts
+const pointHelp = `Directs a game on this computer to a server: writes its host names into the hosts
 file, between lines that name the game, after showing them. The first change keeps
 a copy of the file beside it. --undo removes the lines again, --status shows them.
 
@@ -53,7 +53,7 @@ func (p *program) pointCommand() *cobra.Command {
 	o := &pointing{p: p}
 	cmd := &cobra.Command{
 		Use:   "point GAME --to HOST",
-		Short: "Lead a game on this computer to a server, or back",
+		Short: "Direct a game on this computer to a server, or undo that",
 		Long:  pointHelp,
 		Args:  usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +73,7 @@ func (p *program) pointCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.to, "to", "", "the server: its IPv4 address, or its name")
 	flags.BoolVar(&o.undo, "undo", false, "remove the lines of GAME, or of all games")
-	flags.BoolVar(&o.status, "status", false, "show which games lead where")
+	flags.BoolVar(&o.status, "status", false, "show the games and their servers")
 	flags.StringVar(&o.file, "file", hostsfile.Path(), "the hosts file")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.onlyShown, "dry-run", false, "only print the file that would be written")
@@ -224,7 +224,7 @@ type pointed struct {
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
-// showStatus prints which games lead where.
+// showStatus prints the games in the hosts file and their servers.
 func (o *pointing) showStatus(ctx context.Context) error {
 	f, err := hostsfile.Read(o.file)
 	if err != nil {
@@ -266,7 +266,7 @@ func resolvesTo(ctx context.Context, name string, want netip.Addr) bool {
 	return err == nil && len(found) > 0 && found[0].Unmap() == want
 }
 
-var errNotIPv4 = errors.New("games of that time need an IPv4 address, and this is none of a server")
+var errNotIPv4 = errors.New("games of that time need an IPv4 address, and this is not the address of a server")
 
 // addressOf returns the IPv4 address of a host.
 func addressOf(ctx context.Context, host string) (netip.Addr, error) {

@@ -22,7 +22,7 @@ the web services; the file holds the output of "respawnd webservices key".
 A copy of the file is kept beside it, and --undo puts it back. Signed and packed
 programs are refused: changed ones do not start.
 
-No game needs this whose names can be led elsewhere by the hosts file or by DNS.`
+A game does not need this if the hosts file or DNS can redirect its host names.`
 
 // maxKeyFile is the maximum number of bytes read from the file of --auth-key.
 const maxKeyFile = 4 << 10

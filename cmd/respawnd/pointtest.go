@@ -16,13 +16,13 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 )
 
-const pointTestHelp = `Plays the first steps of a game against a server: whether the names of the game
-lead there on this computer, and whether each service that the game uses answers.
+const pointTestHelp = `Plays the first steps of a game against a server. It tests whether the names of the
+game lead there on this computer, and whether each service that the game uses answers.
 It registers no server, makes no account and changes nothing.
 
-It fails if a step fails that the game cannot be played online without, or any step
-of a game of which that is not known. The ports are those of the configuration, else
-the usual ones.`
+The command fails if a step fails that the game needs to be played online; if that is
+not known of the game, any failed step counts. The ports are those of the configuration,
+else the usual ones.`
 
 func (p *program) pointTestCommand() *cobra.Command {
 	var to string

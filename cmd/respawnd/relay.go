@@ -23,8 +23,8 @@ func (p *program) relayCommand() *cobra.Command {
 				}
 			})
 		})
-	cmd.Long = cmd.Short + `: pairs whose routers do not let them meet,
-and whose packets pass through this machine. In a cluster each node shows its own.
+	cmd.Long = cmd.Short + `: pairs whose routers prevent a direct
+connection, and whose packets pass through this machine. In a cluster each node shows its own.
 
 packets, bytes: sent by the client, and sent by the host. An address without a port
 has not sent anything yet.`

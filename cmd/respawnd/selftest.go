@@ -23,7 +23,7 @@ func (p *program) selftestCommand() *cobra.Command {
 		Use:   "selftest",
 		Short: "Play a game server and players against the running daemon",
 		Long: `Plays a game server and players against the sockets of the running daemon, and
-says of each service how it went. Five accounts and a match are made and deleted
+reports the result for each service. Five accounts and a match are made and deleted
 again, which the audit log shows; --quick leaves that out and changes nothing that lasts,
 for a health check that runs every minute.`,
 		Args: usage(cobra.NoArgs),

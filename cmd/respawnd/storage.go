@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) storageCommand() *cobra.Command {
-	return group("storage", "Work on the store as a whole", p.storageCopyCommand())
+	return group("storage", "Copy the whole store", p.storageCopyCommand())
 }
 
 // copyHelp is the help of `storage copy`.

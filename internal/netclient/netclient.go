@@ -21,7 +21,7 @@ const MaxPacket = 1 << 16
 
 // ErrTooLong reports a list that is longer than a client was to read. Its beginning is
 // returned with it.
-var ErrTooLong = errors.New("the list is longer than is read")
+var ErrTooLong = errors.New("the list is too long to be read")
 
 // Packets is a UDP socket of a client. It is used by one goroutine at a time, but
 // Send, SendTo and Close may be called while another receives.

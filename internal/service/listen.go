@@ -58,13 +58,13 @@ func (e *KeyError) Error() string { return e.Key + ": " + e.Err.Error() }
 // Unwrap returns the error without the key.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// PortRights returns which users may open a port below 1024 on this system.
+// PortRights describes the users who may open a port below 1024 on this system.
 func PortRights(port string) string {
 	if runtime.GOOS == "linux" {
-		return "Ports below 1024 take root, the right CAP_NET_BIND_SERVICE (AmbientCapabilities= of a systemd unit; ours has it; " +
+		return "Ports below 1024 need root, the right CAP_NET_BIND_SERVICE (AmbientCapabilities= of a systemd unit; ours has it; " +
 			"`setcap cap_net_bind_service=+ep respawnd` gives it to the program), or net.ipv4.ip_unprivileged_port_start=" + port + "."
 	}
-	return "Ports below 1024 take the rights of an administrator here."
+	return "Ports below 1024 need the rights of an administrator here."
 }
 
 // ConnServer is a service of TCP connections, made from a C.

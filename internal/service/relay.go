@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Relay passes packets between players whose routers do not let them reach each other.
+// Relay passes packets between players whose routers prevent a direct connection.
 // Its methods may be called concurrently.
 type Relay interface {
 	// On reports whether players of a game may be relayed; game is its name in the

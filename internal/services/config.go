@@ -91,7 +91,7 @@ type Config struct {
 	// NAT helper of Command & Conquer: Generals and Zero Hour, which shows players how
 	// their router changes ports.
 	Mangler mangler.Config `key:"mangler"`
-	// Relays players whose routers do not let them meet, after NAT negotiation has
+	// Relays players whose routers prevent a direct connection, after NAT negotiation has
 	// failed between them: their packets pass through this machine.
 	Relay relay.Config `key:"relay"`
 	// Master server for Zandronum: game servers register, launchers and the game's
@@ -202,10 +202,10 @@ type Net struct {
 	// Networks that limits per address do not apply to, such as 192.0.2.0/24 or a
 	// single address: a hall behind one router, your own game hosts, a monitor.
 	//
-	// At most 256 entries. Empty: everybody is treated alike.
+	// At most 256 entries. Empty: the limits apply to all addresses.
 	Trusted []netip.Prefix `key:"trusted" live:"true"` // masked; limits per address do not apply to these
 	// Address under which game servers on this machine or in a private network
-	// are listed for everybody outside, such as 203.0.113.5: the one under which
+	// are listed for all players outside, such as 203.0.113.5: the one under which
 	// your router or provider lets players reach them.
 	//
 	// Entries such as 10.0.0.0/8=203.0.113.6 are for the servers of that

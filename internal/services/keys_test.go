@@ -261,7 +261,7 @@ func changed(a, b *Config) []string {
 	return differing(leaves(a), leaves(b))
 }
 
-// differing returns the fields with different values in what leaves returned.
+// differing returns the fields with different values in two results of leaves.
 func differing(a, b string) []string {
 	linesA, linesB := strings.Split(a, "\n"), strings.Split(b, "\n")
 	var fields []string

@@ -198,7 +198,7 @@ func reloadWords() string {
 	return b.String()
 }
 
-// replaceBetween returns text with what lies between two lines replaced.
+// replaceBetween returns text with the part between two lines replaced.
 func replaceBetween(t *testing.T, text, first, last, with string) string {
 	t.Helper()
 	from := strings.Index(text, first)

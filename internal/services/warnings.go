@@ -15,17 +15,17 @@ func (c *Config) Warnings() []string {
 	}
 	for _, p := range c.Net.Trusted {
 		if p.Bits() == 0 {
-			note("net.trusted: %s is everybody, no limit per address is in force", p)
+			note("net.trusted: %s is every address: no limit per address is in force", p)
 		}
 	}
 	for _, p := range c.Web.TrustedProxies {
 		if p.Bits() == 0 {
-			note("web.trusted_proxies: %s is everybody, so every visitor may say that he has another address", p)
+			note("web.trusted_proxies: %s is every address: any visitor may claim another address", p)
 		}
 	}
 	for _, p := range c.WebServices.SnapshotServers {
 		if p.Bits() == 0 {
-			note("webservices.snapshot_servers: %s is everybody, so everybody may change the totals of players", p)
+			note("webservices.snapshot_servers: %s is every address: anyone may change the totals of players", p)
 		}
 	}
 	for _, pair := range []struct {

@@ -17,7 +17,7 @@ func crowd(n int) []netip.AddrPort {
 	return list
 }
 
-// A round is what each heartbeat of a server costs that never answers.
+// A round is the cost of each heartbeat of a server that never answers.
 func BenchmarkFailingRound(b *testing.B) {
 	for _, bench := range []struct {
 		name  string

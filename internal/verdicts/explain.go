@@ -131,7 +131,7 @@ var queryTexts = map[Verdict]Explanation{
 	},
 	TooLong: {
 		What:   "answer to a query",
-		Cause:  "the server answers in more packets or bytes than are read",
+		Cause:  "the server's answer has more packets or bytes than are accepted",
 		Advice: "Shorten long names, rules and message-of-the-day texts of the server. It is queried again, less and less often.",
 	},
 	NeverAsked: {
@@ -144,7 +144,7 @@ var queryTexts = map[Verdict]Explanation{
 // epicTexts are for game servers that keep a connection and are probed.
 var epicTexts = map[Verdict]Explanation{
 	UnknownGame: {
-		Cause:  "no game of the catalogue has the version and the word of the role with which the server signs in",
+		Cause:  "no game of the catalogue has the version and the role with which the server signs in",
 		Advice: "The operator finds both in the log at level debug, and can add them: key epic of a games file.",
 	},
 	NoAnswer: {
@@ -156,7 +156,7 @@ var epicTexts = map[Verdict]Explanation{
 		Cause:  "a message of the server cannot be read, so that its connection was closed",
 		Advice: "The log at level debug has its first bytes. Shorten long names of the server; it connects again.",
 	},
-	TooLong:   {Cause: "a message of the server is longer than is read, so that its connection was closed"},
+	TooLong:   {Cause: "a message of the server is too long, so that its connection was closed"},
 	Left:      {Cause: "the connection of the server ended"},
 	Expired:   {Cause: "the server sent nothing on its connection for too long, and was removed from the list", Advice: "Check that it still runs. It connects again."},
 	Restarted: {Cause: "the server has a new connection, which took the place of this one"},
@@ -190,8 +190,8 @@ var zandronumTexts = map[Verdict]Explanation{
 var lanTexts = map[Verdict]Explanation{
 	NotUnderstood: {
 		What:   "answer on the local network",
-		Cause:  "the server answers the query that its port is asked, but the answer cannot be read, or is of another protocol",
-		Advice: "Check that the game's query port is its own and of no other program. The operator can add the server with its protocol: respawnd server add.",
+		Cause:  "the server answers the query to its port, but the answer cannot be read, or is of another protocol",
+		Advice: "Check that no other program uses the game's query port. The operator can add the server with its protocol: respawnd server add.",
 	},
 }
 

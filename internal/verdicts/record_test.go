@@ -130,7 +130,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// Players share an address: what happens to one does not begin anything new for
+// Players share an address: a verdict on one player does not begin a new series for
 // another.
 func TestFoldPlayers(t *testing.T) {
 	l := NewLog(zerolog.Nop(), 0)
@@ -156,7 +156,7 @@ func TestFoldDetails(t *testing.T) {
 	}
 }
 
-// line is what a log line says about a repeated verdict.
+// line has the fields of a log line for a repeated verdict.
 type line struct {
 	Message string
 	Times   int
@@ -322,7 +322,7 @@ func TestRecentKeepsListed(t *testing.T) {
 	}
 }
 
-// Waiting is no advice for what lasts.
+// A lasting condition does not come with the advice to wait.
 func TestExplainLasting(t *testing.T) {
 	begin := time.Now()
 	for _, service := range services {

@@ -208,7 +208,7 @@ var texts = [...]text{
 		Good:  true,
 	}},
 	ReachedByRelay: {code: "reached through the relay", message: "server reached through the relay", Explanation: Explanation{
-		Cause:  "the routers of the server and of a player do not let them meet, and they play through the relay of this master",
+		Cause:  "the routers of the server and of a player prevent a direct connection, and they play through the relay of this master",
 		Advice: "Players reach it. To be reached directly, forward the server's UDP port in its router.",
 		Good:   true,
 	}},
@@ -260,7 +260,7 @@ var texts = [...]text{
 	}},
 	UnreadablePassword: {code: "password not readable", message: "sign-in refused: the password cannot be decrypted", Explanation: Explanation{
 		Cause:  "the game encrypted the password with another key than that of this server: it has no patch, or that for another server or mode",
-		Advice: "Patch the game as respawnd webservices key --explain says. webservices.rsa_mode must be that of the patch.",
+		Advice: "Patch the game as respawnd webservices key --explain says. webservices.rsa_mode must match the patch.",
 	}},
 	NoSuchAccount: {code: "no such account", message: "sign-in refused: no such account", Explanation: Explanation{
 		Cause:  "no account or profile has that name or e-mail address, or it was deleted",
@@ -268,9 +268,9 @@ var texts = [...]text{
 	}},
 	OtherNamespace: {code: "unique nick of another namespace", message: "sign-in refused: unique nick of another namespace", Explanation: Explanation{
 		Cause:  "the unique nick exists, but not in the namespace that the game signs in with",
-		Advice: "Add the unique nick in the game's namespace: the player on the page /account, the operator with: respawnd account create --game NAME. Where one other namespace alone has the nick, accounts.nick_fallback lets the player in.",
+		Advice: "Add the unique nick in the game's namespace: the player on the page /account, the operator with: respawnd account create --game NAME. If only one other namespace has the nick, accounts.nick_fallback lets the player in.",
 	}},
-	BadTicket: {code: "ticket not good any more", message: "sign-in refused: ticket not valid any more", Explanation: Explanation{
+	BadTicket: {code: "ticket no longer valid", message: "sign-in refused: ticket no longer valid", Explanation: Explanation{
 		Cause:  "the ticket or token that the game kept is not valid: they end with the daemon, with a new password and with time",
 		Advice: "Sign in with the password once.",
 	}},
@@ -307,7 +307,7 @@ var texts = [...]text{
 		Advice: "Their routers prevent it. If they try again within 15 minutes they are relayed; if that fails too, check that relay.ports are open. The log has the kinds of routers.",
 	}},
 	Relayed: {code: "reached the other player through the relay", message: "players reached each other through the relay", Explanation: Explanation{
-		Cause: "two players whose routers do not let them meet were relayed",
+		Cause: "two players whose routers prevent a direct connection were relayed",
 		Good:  true,
 	}},
 	Introduced: {code: "introduced, no report came", message: "players introduced, no report came", Explanation: Explanation{
@@ -351,7 +351,7 @@ var texts = [...]text{
 		Good:  true,
 	}},
 	KeyUnknown: {code: "key unknown", message: "CD key refused: unknown", Explanation: Explanation{
-		Cause:  "cdkey.mode is strict for the product, and the CD key of a player was not added",
+		Cause:  "the product's mode is strict (cdkey.mode), and the CD key of a player was not added",
 		Advice: "The operator can add the key, or accept all of the product with cdkey.products: respawnd cdkey add --product N KEY.",
 	}},
 	KeyWrong: {code: "key not proved", message: "CD key refused: wrong response", Explanation: Explanation{
@@ -423,8 +423,8 @@ var texts = [...]text{
 		Good:  true,
 	}},
 	QuickRefused: {code: "search refused", message: "search for a quick match refused", Explanation: Explanation{
-		Cause:  "the game searched for a quick match in words that cannot be read",
-		Advice: "The log at level debug has them: report them to the makers of this program.",
+		Cause:  "the game searched for a quick match with a message that cannot be read",
+		Advice: "The log at level debug has it: report it to the makers of this program.",
 	}},
 	RoundCounted: {code: "round counted", message: "round of a game server counted", Explanation: Explanation{
 		Cause: "the game server sent the results of a round, which are in the totals of its players",

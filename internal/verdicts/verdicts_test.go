@@ -78,8 +78,8 @@ func TestNoteWithoutGame(t *testing.T) {
 	}
 }
 
-// The message of a line says what happened, the same for every server. The steps
-// before a decision are logged at level debug.
+// The message of a line names the event, the same for every server. The steps before a
+// decision are logged at level debug.
 func TestMessages(t *testing.T) {
 	seen := map[string]Verdict{}
 	for v := range Verdict(len(texts)) {

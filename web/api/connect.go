@@ -28,7 +28,7 @@ type Connection struct {
 	More    int           `json:"more_servers,omitzero"` // that are left out
 	Router  *RouterSeen   `json:"router,omitzero"`       // missing: it did not negotiate here within an hour
 	Tried   []Negotiation `json:"negotiations"`          // the newest first
-	Relay   bool          `json:"relay"`                 // players whose routers do not let them meet are relayed here
+	Relay   bool          `json:"relay"`                 // players whose routers prevent a direct connection are relayed here
 	// Pairs are the ways of all pairs of routers.
 	Pairs map[string]map[string]string `json:"pairs"`
 }

@@ -95,7 +95,7 @@ func sources(t *testing.T) map[string][]byte {
 	return pages
 }
 
-// TestPages compares what is served with the Markdown files.
+// TestPages compares the served pages with the Markdown files.
 func TestPages(t *testing.T) {
 	pages := sources(t)
 	served := make(map[string]bool, len(pages))

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster"
 )
 
-// collect returns what a node receives of a subject.
+// collect returns the messages that a node receives on a subject.
 func collect(b cluster.Bus, subject string) *[]string {
 	got := new([]string)
 	b.Subscribe(subject, func(from string, data []byte) { *got = append(*got, from+":"+string(data)) })

@@ -58,7 +58,7 @@ func sees(t testing.TB, b *Bus, want ...string) {
 	}
 }
 
-// next returns what comes next.
+// next returns the next message.
 func next(t testing.TB, c <-chan string) string {
 	t.Helper()
 	select {
@@ -272,7 +272,7 @@ func TestSlowSubscriber(t *testing.T) {
 	}
 }
 
-// What is lost at the end of a stream is noticed by the next heartbeat.
+// A loss at the end of a stream is noticed by the next heartbeat.
 func TestLossAtTheEnd(t *testing.T) {
 	t.Parallel()
 	a := open(t, "a")

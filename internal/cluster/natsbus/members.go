@@ -169,7 +169,7 @@ func (b *Bus) beaten(p *peer, data []byte) {
 	}
 	p.live = true
 	p.ctx, p.end = context.WithCancel(b.ctx)
-	b.log.Info().Str("node", p.name).Str("version", beat.Version).Msg("a node of the cluster is there")
+	b.log.Info().Str("node", p.name).Str("version", beat.Version).Msg("a node of the cluster appeared")
 	if beat.Schema != b.opt.Schema && beat.Schema != 0 && b.opt.Schema != 0 {
 		b.log.Warn().Str("node", p.name).Int("schema", beat.Schema).Int("own", b.opt.Schema).
 			Msg("a node of the cluster knows another version of the database schema; update the older one")
@@ -204,7 +204,7 @@ func (b *Bus) relist() {
 }
 
 // twinHeard handles a message of another node with the name of this one. The one that
-// started first has the name; the other one keeps apart until it is alone.
+// started first has the name; the other one stays out of the cluster until it is alone.
 func (b *Bus) twinHeard(subject string, f frame) {
 	b.metrics.drop(dropTwin)
 	if subject == subjectWho && !b.joining {
@@ -221,11 +221,11 @@ func (b *Bus) twinHeard(subject string, f frame) {
 	if now.Sub(b.warned) >= twinWarn && !b.joining {
 		b.warned = now
 		b.log.Error().Str("cluster.node", b.opt.Node).
-			Msg("another node of the cluster has the name of this one and started earlier; this one keeps apart: give it another name and restart it")
+			Msg("another node of the cluster has the name of this one and started earlier; this one stays out of the cluster: give it another name and restart it")
 	}
 }
 
-// apart reports whether this node keeps apart from the others. b.mu is held.
+// apart reports whether this node stays out of the cluster. b.mu is held.
 func (b *Bus) apart(now time.Time) bool { return !b.twin.IsZero() && now.Sub(b.twin) < silence }
 
 // join waits for the other nodes, and returns an error if one of them has the name

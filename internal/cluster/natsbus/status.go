@@ -43,7 +43,7 @@ func (b *Bus) Peers() []Peer {
 }
 
 // ErrTwin reports that another node has the name of this one.
-var ErrTwin = errors.New("cluster.node: another node of the cluster has the name of this one, which keeps apart")
+var ErrTwin = errors.New("cluster.node: another node of the cluster has the name of this one, which stays out of the cluster")
 
 // Trouble returns problems for the operator: ErrTwin, or the nodes that are gone, and different
 // schemas; nil: nothing.
