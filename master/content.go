@@ -104,15 +104,31 @@ type Source struct {
 	models  models
 }
 
-// NewSource returns a Source whose texts d parses.
-func NewSource(d Decoder) *Source {
-	return &Source{
+// NewSource returns a Source of records of the registry, whose texts d parses.
+func (r *Registry) NewSource(d Decoder) *Source {
+	src := &Source{
 		decoder: d,
 		seed:    maphash.MakeSeed(),
 		reports: sync.Pool{New: func() any { return new(Report) }},
 		texts:   sync.Pool{New: func() any { return new([]byte) }},
 		models:  models{of: make(map[string]*gameModels)},
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sources = append(r.sources, src)
+	return src
+}
+
+// Models returns the number of reports in memory as differences to which others of their
+// game are kept.
+func (r *Registry) Models() (n int) {
+	r.mu.RLock()
+	sources := r.sources
+	r.mu.RUnlock()
+	for _, src := range sources {
+		n += src.models.inUse()
+	}
+	return n
 }
 
 // Text is an unparsed report.

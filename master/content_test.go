@@ -25,7 +25,7 @@ func (d *pairsDecoder) Decode(text []byte, expected Shape, into *Report) {
 
 func newPairs() (*pairsDecoder, *Source) {
 	d := &pairsDecoder{list: NewRegistry(Limits{})}
-	return d, NewSource(d)
+	return d, d.list.NewSource(d)
 }
 
 func into(src *Source, s *Server, text string) { src.Into(s, src.Text([]byte(text))) }
@@ -134,7 +134,7 @@ func (brokenDecoder) Decode(_ []byte, _ Shape, into *Report) { into.Rule([]byte(
 
 func TestReportThatFitsNoRecordIsEmpty(t *testing.T) {
 	var s Server
-	into(NewSource(brokenDecoder{}), &s, "text")
+	into(NewRegistry(Limits{}).NewSource(brokenDecoder{}), &s, "text")
 	if s.Rules.Len() != 0 || s.Rules.Names() != nil {
 		t.Errorf("got %d rules, want none", s.Rules.Len())
 	}

@@ -91,14 +91,30 @@ func (m *models) learn(game string, text []byte, like *model) *model {
 // sweep removes the games of which no model is in use.
 func (m *models) sweep() {
 	for game, g := range m.of {
-		used := false
-		for _, w := range g.list {
-			used = used || w.Value() != nil
-		}
-		if !used {
+		if g.inUse() == 0 {
 			delete(m.of, game)
 		}
 	}
+}
+
+// inUse returns the number of models that are in use.
+func (m *models) inUse() (n int) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, g := range m.of {
+		n += g.inUse()
+	}
+	return n
+}
+
+// inUse returns the number of models that are in use.
+func (g *gameModels) inUse() (n int) {
+	for _, w := range g.list {
+		if w.Value() != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // pack returns the form in which a text is kept: its difference to a model, or the text

@@ -89,7 +89,7 @@ func TestTextsAreKeptAsTheyCame(t *testing.T) {
 }
 
 func TestModelsOfNoRecordAreGarbage(t *testing.T) {
-	_, src := newPairs()
+	d, src := newPairs()
 	var kept Server
 	kept.Game = "game 0"
 	src.Into(&kept, src.Text(rulesText("kept", 1)))
@@ -101,6 +101,9 @@ func TestModelsOfNoRecordAreGarbage(t *testing.T) {
 		t.Fatalf("%d games have models, want %d", n, maxModelGames)
 	}
 	runtime.GC()
+	if n := d.list.Models(); n < 1 || n > maxModelGames/2 {
+		t.Errorf("%d models are in use when the records of others are garbage, want few", n)
+	}
 	late := Server{Game: "late"}
 	src.Into(&late, src.Text(rulesText("late", 1)))
 	if late.Rules.content.model == nil {

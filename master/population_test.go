@@ -23,7 +23,7 @@ func (d numberDecoder) Decode(text []byte, _ Shape, into *Report) {
 type populations struct{ source *Source }
 
 func newPopulations(r *Registry) populations {
-	return populations{NewSource(numberDecoder{r.Names([]string{"numplayers"})})}
+	return populations{r.NewSource(numberDecoder{r.Names([]string{"numplayers"})})}
 }
 
 func (p populations) fill(t *rapid.T, r *Registry, s *Server) {
@@ -72,7 +72,7 @@ func TestPopulationsThatAreNeverReadCostNoMemory(t *testing.T) {
 func TestPopulationsReadEachRecordOnce(t *testing.T) {
 	r := NewRegistry(Limits{})
 	const servers = 3*countChunk + 5
-	src := NewSource(numberDecoder{r.Names([]string{"numplayers"})})
+	src := r.NewSource(numberDecoder{r.Names([]string{"numplayers"})})
 	for i := range servers {
 		s := at([]string{"one", "two"}[i%2], source(i), 1)
 		src.Into(&s, src.Text([]byte("3")))
@@ -98,7 +98,7 @@ func TestPopulationsReadEachRecordOnce(t *testing.T) {
 // sums.
 func TestPopulationsWhileTheListChanges(t *testing.T) {
 	r := NewRegistry(Limits{})
-	src := NewSource(numberDecoder{r.Names([]string{"numplayers"})})
+	src := r.NewSource(numberDecoder{r.Names([]string{"numplayers"})})
 	var writing sync.WaitGroup
 	for w := range 3 {
 		writing.Go(func() {

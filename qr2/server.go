@@ -99,7 +99,7 @@ func New(opt Options) *Server {
 	}
 	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.Reload(&opt.Config)
-	s.source = master.NewSource(newDecoder(opt.Registry))
+	s.source = opt.Registry.NewSource(newDecoder(opt.Registry))
 	s.texts.New = func() any { return new([]byte) }
 	s.text = newTextIntake(s)
 	s.replies.New = func() any { return new([replyHeader]byte) }

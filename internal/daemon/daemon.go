@@ -158,7 +158,7 @@ func (d *Daemon) makeList(s *settings) {
 		if e.Decoder == nil {
 			continue
 		}
-		source := master.NewSource(e.Decoder(d.registry))
+		source := d.registry.NewSource(e.Decoder(d.registry))
 		for _, o := range e.Origins {
 			sources[o] = source
 		}

@@ -16,7 +16,7 @@ import (
 
 func newDecoder() (*decoder, *master.Source) {
 	registry := master.NewRegistry(master.Limits{})
-	source := master.NewSource(textDecoder{registry})
+	source := registry.NewSource(textDecoder{registry})
 	return &decoder{registry: registry, sources: map[master.Origin]*master.Source{master.FromQR2: source}}, source
 }
 
@@ -135,7 +135,7 @@ func FuzzReceive(f *testing.F) {
 		r := &Replica{
 			opt: Options{Bus: n.Bus("a"), Registry: registry, RestoreFor: func() time.Duration { return 0 }, Log: zerolog.Nop()}, metrics: newMetrics(nil),
 			peers:   map[string]*peer{"b": {wanted: true, number: 1, receiving: true, last: time.Now()}},
-			decoder: decoder{registry: registry, sources: map[master.Origin]*master.Source{master.FromQR2: master.NewSource(textDecoder{registry})}},
+			decoder: decoder{registry: registry, sources: map[master.Origin]*master.Source{master.FromQR2: registry.NewSource(textDecoder{registry})}},
 		}
 		registry.SetNode("a")
 		r.receive("b", b)
@@ -158,8 +158,8 @@ func BenchmarkChange(b *testing.B) {
 	{
 		lim := master.Limits{PerAddr: 1 << 20, PerNet: 1 << 20}
 		registry, other := master.NewRegistry(lim), master.NewRegistry(lim)
-		source := master.NewSource(textDecoder{registry})
-		d := decoder{registry: other, sources: map[master.Origin]*master.Source{master.FromQR2: master.NewSource(textDecoder{other})}}
+		source := registry.NewSource(textDecoder{registry})
+		d := decoder{registry: other, sources: map[master.Origin]*master.Source{master.FromQR2: other.NewSource(textDecoder{other})}}
 		registry.SetNode("a")
 		other.SetNode("b")
 		at := func(i int) netip.AddrPort {

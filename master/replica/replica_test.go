@@ -63,7 +63,7 @@ func newNet(t *testing.T, limits master.Limits, names ...string) *testNet {
 // run starts the list of a node whose Bus runs.
 func (n *testNet) run(name string) *testNode {
 	registry := master.NewRegistry(n.limits)
-	one := &testNode{Registry: registry, source: master.NewSource(textDecoder{registry})}
+	one := &testNode{Registry: registry, source: registry.NewSource(textDecoder{registry})}
 	one.replica = New(Options{
 		Bus: n.Bus(name), Registry: registry, Sources: map[master.Origin]*master.Source{master.FromQR2: one.source},
 		RestoreFor: func() time.Duration { return restoreFor }, Log: zerolog.Nop(),

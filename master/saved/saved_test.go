@@ -67,7 +67,7 @@ func listOn(t testing.TB, store *bolt.Store) *testList {
 // fill gives d an empty registry.
 func (d *testList) fill(limits master.Limits) {
 	d.Registry = master.NewRegistry(limits)
-	d.reports = master.NewSource(qr2.NewDecoder(d.Registry))
+	d.reports = d.Registry.NewSource(qr2.NewDecoder(d.Registry))
 	d.Sources = map[master.Origin]*master.Source{master.FromQR2: d.reports}
 }
 

@@ -25,7 +25,7 @@ func (d *countingDecoder) Decode(text []byte, _ master.Shape, into *master.Repor
 func TestReadAhead(t *testing.T) {
 	reg := newTestRegistry()
 	d := &countingDecoder{reg: reg}
-	src := master.NewSource(d)
+	src := reg.NewSource(d)
 	list := func(n int) (all []*master.Server) {
 		for i := range n {
 			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 1, byte(i >> 8), byte(i)}), 6500)
