@@ -30,7 +30,7 @@ func extendDeadline(w http.ResponseWriter) {
 }
 
 // errTokenInQuery is the answer to a request with a token in its address.
-var errTokenInQuery = errors.New("a token does not belong into the address: addresses end up in logs and histories. " +
+var errTokenInQuery = errors.New("a token must not be in the address: addresses end up in logs and histories. " +
 	"Send it as \"Authorization: Bearer TOKEN\", and make a new one now: stop the daemon, remove its token file, start it")
 
 // tokenInQuery reports whether a token is in the URL: our token under any name,

@@ -313,7 +313,7 @@ func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request,
 				http.Redirect(w, r, "/login", http.StatusSeeOther)
 				return
 			}
-			s.showLogin(w, r, http.StatusUnauthorized, loginView{Problem: "You are not logged in any more. Nothing was changed."})
+			s.showLogin(w, r, http.StatusUnauthorized, loginView{Problem: "You are no longer logged in. Nothing was changed."})
 			return
 		}
 		a := operator.Actor{Via: storage.ViaPage, By: session.Owner, From: peerOf(r)}

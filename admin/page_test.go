@@ -199,7 +199,7 @@ func TestPagesNeedALogin(t *testing.T) {
 	}
 	for _, path := range []string{"/bans", "/bans/remove", "/accounts", "/accounts/1/delete", "/games/upload", "/rooms", "/sessions/kick", "/logout"} {
 		p := b.post(path, "address", "192.0.2.1", "scope", "all")
-		if p.code != http.StatusUnauthorized || !strings.Contains(p.body, "not logged in any more") {
+		if p.code != http.StatusUnauthorized || !strings.Contains(p.body, "no longer logged in") {
 			t.Errorf("POST %s without a session: %d, want 401 and the login form", path, p.code)
 		}
 	}

@@ -142,7 +142,7 @@ func (s *Server) accountUnbanForm(r *http.Request) (done, to string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("Account %d is not banned any more.", id), pageOfAccount(id), s.opt.Operator.UnbanAccount(r.Context(), id)
+	return fmt.Sprintf("Account %d is no longer banned.", id), pageOfAccount(id), s.opt.Operator.UnbanAccount(r.Context(), id)
 }
 
 // errNotConfirmed reports that a deletion was not confirmed.

@@ -131,7 +131,7 @@ func TestAccountsThroughTheForms(t *testing.T) {
 	if err := logsIn(t, x.l, "bob@example.com", "other-one"); err == nil {
 		t.Error("a banned account logs in")
 	}
-	b.wantDone(t, b.post("/accounts/1/unban"), "not banned any more")
+	b.wantDone(t, b.post("/accounts/1/unban"), "no longer banned")
 
 	for what, confirm := range map[string]string{"unconfirmed": "", "wrong": "ann@example.com"} {
 		wantRefused(t, what, b.post("/accounts/1/delete", "confirm", confirm), http.StatusBadRequest, "e-mail")
@@ -316,7 +316,7 @@ func TestServersThroughTheForms(t *testing.T) {
 	if len(x.l.Registry.All()) != 0 || !strings.Contains(p.body, "fake players") || !strings.Contains(p.body, "hidden:") {
 		t.Errorf("after hiding %d servers are listed:\n%s", len(x.l.Registry.All()), p.body)
 	}
-	b.wantDone(t, b.post("/servers/unhide", "address", at.String()), "not hidden any more")
+	b.wantDone(t, b.post("/servers/unhide", "address", at.String()), "no longer hidden")
 	if len(x.l.Registry.All()) != 1 {
 		t.Error("the server does not come back")
 	}

@@ -115,5 +115,5 @@ func (s *Server) serverUnhideForm(r *http.Request) (done, to string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("%s is not hidden any more.", a), "", s.opt.Operator.UnhideServer(r.Context(), a)
+	return fmt.Sprintf("%s is no longer hidden.", a), "", s.opt.Operator.UnhideServer(r.Context(), a)
 }

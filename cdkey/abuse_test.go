@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 )
 
-// clientPackets are what game servers send.
+// clientPackets are packets that game servers send.
 func clientPackets(t testing.TB) (packets [][]byte) {
 	for _, p := range loadRecorded(t).Packets {
 		if p.Dir == "C>S" {
@@ -25,7 +25,7 @@ func clientPackets(t testing.TB) (packets [][]byte) {
 	return append(packets, []byte(shortest), []byte(`\disc\\pid\461\cd\`+HashOf(goodKey)), []byte(`\uoff\\skey\3`))
 }
 
-// prove is what a game server says whose player is still there.
+// prove is the game server: it answers that the player in question is still connected.
 func prove(_ netip.AddrPort, answer []byte) [][]byte {
 	b := append([]byte(nil), answer...)
 	crypt(b)

@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// written is a PacketWriter that keeps what is sent, in the clear.
+// written is a PacketWriter that keeps each packet sent, decoded.
 type written struct{ sent []send }
 
 // WritePacket implements netserve.PacketWriter.

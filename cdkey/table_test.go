@@ -88,7 +88,7 @@ func TestTable(t *testing.T) {
 			{7 * s, netip.AddrPort{}, "", ok(two, "2")},
 			{8 * s, one, proof, ""},
 		},
-		"not there any more": {
+		"no longer there": {
 			{0, one, auth(goodKey, "1"), ok(one, "1")},
 			{5 * s, two, auth(goodKey, "2"), ison(one)},
 			{6 * s, one, `\uoff\\skey\3`, ok(two, "2")},
@@ -145,7 +145,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// happen carries out a step and returns what is sent.
+// happen carries out a step and returns the packets it sends.
 func (t *table) happen(tb testing.TB, e step, began time.Time) string {
 	tb.Helper()
 	now := began.Add(e.at)

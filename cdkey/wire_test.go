@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recorded is what game servers and players' machines sent.
+// recorded is a recording of packets from game servers and players' machines.
 type recorded struct {
 	Responses []struct {
 		CDKey     string `json:"cdkey"`
@@ -89,7 +89,7 @@ func TestRecordedPackets(t *testing.T) {
 	}
 }
 
-// checkAnswer compares an answer of the service with what this package writes.
+// checkAnswer compares an answer of the service with the one this package writes.
 func checkAnswer(t *testing.T, clear string) {
 	t.Helper()
 	f := fields{rest: []byte(clear[1:])}
@@ -158,7 +158,7 @@ func FuzzParseRequest(f *testing.F) {
 		if !ok {
 			return
 		}
-		// What is answered is never longer than what came.
+		// An answer is never longer than its request.
 		if r.kind == kindAuth && len(r.response) == responseLen {
 			for _, answer := range [][]byte{appendOK(nil, r.hash, r.skey), appendRefusal(nil, r.hash, r.skey, textUnknown)} {
 				if len(answer) > len(b) {

@@ -86,7 +86,7 @@ func (f *forwarder) withoutLocal(name string, m *dns.Msg) *dns.Msg {
 	f.metrics.local.Inc()
 	f.warnLocal.Do(func() {
 		f.log.Warn().Str("name", name).
-			Msg("private addresses taken out of an upstream's answer; a domain that may have some belongs into dns.allow_private")
+			Msg("private addresses taken out of an upstream's answer; a domain that may have some belongs in dns.allow_private")
 	})
 	kept := *m
 	kept.Answer = slices.DeleteFunc(slices.Clone(m.Answer), isLocal)

@@ -9,7 +9,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// recorded is a question as a real resolver sent it, and what it is answered.
+// recorded is a question as a real resolver sent it, and the expected answer.
 type recorded struct {
 	Client  string `json:"client"`
 	Network string `json:"network"`
@@ -18,8 +18,8 @@ type recorded struct {
 	Address string `json:"address,omitempty"`
 }
 
-// TestRecordedQuestions sends what the resolvers of systems and languages send. Their
-// questions were recorded on a socket of its own network namespace, whose server
+// TestRecordedQuestions sends the questions of resolvers of operating systems and
+// languages. They were recorded on a socket in its own network namespace, whose server
 // answered each.
 func TestRecordedQuestions(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.json")

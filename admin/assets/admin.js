@@ -52,7 +52,7 @@
 		say("Live: new lines appear at the end.");
 	};
 	source.onerror = function () {
-		say(source.readyState === EventSource.CLOSED ? "Not live any more. Reload the page." : "Cut off; trying again.");
+		say(source.readyState === EventSource.CLOSED ? "No longer live. Reload the page." : "Cut off; trying again.");
 	};
 	source.onmessage = function (event) {
 		var line = JSON.parse(event.data);

@@ -261,8 +261,8 @@ func TestLostKeyKeepsOtherCommandsGoing(t *testing.T) {
 	wantIn(t, errOut, accounts.KeyName)
 }
 
-// TestGameDataOfAccounts checks that an export holds what games keep for players,
-// and that an import brings it back.
+// TestGameDataOfAccounts checks that an export holds the data that games keep for
+// players, and that an import restores it.
 func TestGameDataOfAccounts(t *testing.T) {
 	t.Parallel()
 	t.Run("little", func(t *testing.T) { wantGameDataBack(t, 10) })

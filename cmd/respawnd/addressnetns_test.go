@@ -51,7 +51,7 @@ func TestAdvertisedAddressNetworks(t *testing.T) {
 	runInNetwork(t, w.Child("master", "TestAddressChild", "asks 127.0.0.1"))
 }
 
-// TestAddressChild is what a copy of the test program does in its namespace.
+// TestAddressChild runs in a copy of the test program inside its own network namespace.
 func TestAddressChild(t *testing.T) {
 	switch role := os.Getenv(nettest.WorldRole); role {
 	case "":

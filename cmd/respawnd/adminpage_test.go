@@ -141,7 +141,7 @@ func TestOperatorRunsTheDaemonFromThePage(t *testing.T) {
 	ann.hears(`\error\\err\6\fatal\`)
 	ann.isOut()
 
-	// Everything that was changed is in the audit log, for all who look.
+	// Each change is in the audit log, visible to every operator.
 	want := []string{"session.kick", "account.create", "ban.remove", "ban.add"}
 	entries := auditEntries(t, d.cli("audit", "--json"))
 	page := k.get("/audit")

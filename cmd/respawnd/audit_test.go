@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-// auditEntries reads what `audit --json` printed, newest first.
+// auditEntries parses the output of `audit --json`, newest entry first.
 func auditEntries(t testing.TB, out string) []storage.AuditEntry {
 	t.Helper()
 	var all []storage.AuditEntry

@@ -17,7 +17,7 @@ func TestAutoMatchNames(t *testing.T) {
 	h := newHost(t, d.address["qr2"], "hostname", "Match")
 	h.Game = name
 	instance := h.Instance
-	h.Instance = 0 // in its place the answer has the bits of what is switched off
+	h.Instance = 0 // the answer has the bits of the disabled services in its place
 	h.raw(append([]byte{byte(qr2.KindAvailable), 0, 0, 0, 0}, name+"\x00"...))
 	if kind, body := h.read(); kind != qr2.KindAvailable || len(body) != 0 {
 		t.Errorf("availability of %s: kind %d, %q", name, kind, body)

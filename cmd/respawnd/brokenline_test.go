@@ -27,7 +27,7 @@ func TestPlayerBehindABrokenLineOnNetworks(t *testing.T) {
 	child("hall", "Ann is back")
 }
 
-// TestBrokenLineChild is what a copy of the test program does in its namespace.
+// TestBrokenLineChild runs in a copy of the test program inside its own network namespace.
 func TestBrokenLineChild(t *testing.T) {
 	const port = 29900
 	enterFrom := func(network int, name string) *player {
@@ -38,7 +38,7 @@ func TestBrokenLineChild(t *testing.T) {
 		}
 		return p
 	}
-	// waitFor returns when a message came that has all that.
+	// waitFor waits for a message with all of these parts.
 	waitFor := func(p *player, parts ...string) {
 		for found := 0; found < len(parts); {
 			m, err := p.next()

@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/cdkey"
 )
 
-// askKey asks a daemon for a key and returns what its player reads, empty if the
+// askKey asks a daemon for a key and returns the text shown to its player, empty if the
 // player may play.
 func askKey(t *testing.T, d *child, product int, key string) string {
 	t.Helper()

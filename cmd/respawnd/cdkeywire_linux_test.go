@@ -32,8 +32,8 @@ func cdKeyAuth(key string, product, skey int) []byte {
 	return gamespyXOR(fmt.Sprintf(`\auth\\pid\%d\ch\wX3kQ9zz\resp\%s\ip\16777343\skey\%d\reqproof\1\`, product, cdkey.Respond(key, "wX3kQ9zz", 77), skey))
 }
 
-// recordedCDKey are the recorded packets of game servers and what the service
-// answered, in the order of the recording.
+// recordedCDKey are the recorded packets of game servers and the answers of the
+// service, in the order of the recording.
 func recordedCDKey(t *testing.T) (asked [][]byte, answers map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "cdkey", "testdata", "recorded.json"))

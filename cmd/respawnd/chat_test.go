@@ -15,7 +15,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Rules of chat work without a daemon; what is about live players says that none runs.
+// Chat rules work without a daemon; commands on connected players report that no daemon
+// runs.
 func TestChatRules(t *testing.T) {
 	t.Parallel()
 	env := testEnv(t.TempDir())
@@ -195,7 +196,8 @@ func TestChatCommandsWhileOff(t *testing.T) {
 	d.stop()
 }
 
-// The page and the description of a game count members and never have what is said.
+// The page and the API's description of a game count members and never contain chat
+// messages.
 func TestChatOnPages(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())

@@ -17,7 +17,7 @@ func TestChatOfOneAddress(t *testing.T) {
 	t.Parallel()
 	clients, lines := 200, 60
 	if racetest.RaceDetector {
-		clients = 40 // goroutines at once are what it is for there
+		clients = 40 // enough to find data races
 	}
 	c := startChild(t, t.TempDir())
 	pairs := make([][2]*peerchat.Client, clients/2)

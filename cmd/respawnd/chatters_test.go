@@ -102,8 +102,8 @@ func (x *chatter) expect(part string) string {
 	return l.String()
 }
 
-// wantClosed reads up to the end of the connection and returns what the service
-// said about it.
+// wantClosed reads up to the end of the connection and returns the reason that the
+// service gave.
 func (x *chatter) wantClosed() (why string) {
 	x.t.Helper()
 	for {

@@ -8,8 +8,8 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// TestClusterFederation has one node of two read another master, and both list what it
-// told, with its name.
+// TestClusterFederation has one node of two read another master. Both nodes list the
+// servers of that master, under its name.
 func TestClusterFederation(t *testing.T) {
 	t.Parallel()
 	arena := probetest.Listen(t, probetest.Arena(testGame).Speaks("gs1")).Address()

@@ -125,7 +125,8 @@ func TestClusterNATNeg(t *testing.T) {
 	}
 }
 
-// What an operator decides on one node is in force on all, and the hooks hear of it once.
+// An operator's change on one node takes effect on all nodes, and webhooks report it
+// once.
 func TestClusterTables(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t, false)

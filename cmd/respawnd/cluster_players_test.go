@@ -41,12 +41,13 @@ func newTown(t *testing.T) *town {
 // meet waits until both nodes see each other.
 func (w *town) meet() {
 	for node, c := range map[string]*child{"b": w.a, "a": w.b} {
-		c.waitFor("node "+node, 0, func(e entry) bool { return e["message"] == "a node of the cluster is there" && e["node"] == node })
+		c.waitFor("node "+node, 0, func(e entry) bool { return e["message"] == "a node of the cluster appeared" && e["node"] == node })
 	}
 }
 
-// Players on two nodes are buddies, talk, and see each other; a login on the other
-// node displaces; what a dead node did not deliver is delivered at the next login.
+// Players on two nodes are buddies, talk, and see each other; a login on the other node
+// ends the earlier session; messages that a dead node did not deliver are delivered at
+// the next login.
 func TestPlayersOfTwoNodes(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)

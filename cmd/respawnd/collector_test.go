@@ -89,8 +89,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// Memory that is free again soon after it was returned stays for a while: what needs it
-// will probably come again.
+// Memory that becomes free again soon after it was returned to the system is kept for a
+// while: it will probably be needed again.
 func TestTrimRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Shells ask the program itself what may come next.
+// Shells ask the program itself for completions.
 func TestCompletions(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][]string{
@@ -34,7 +34,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// complete returns what a shell is answered.
+// complete returns the program's answer to a shell.
 func complete(t *testing.T, args ...string) (string, bool) {
 	t.Helper()
 	code, out, _ := command(t, nil, append([]string{"__complete"}, args...)...)

@@ -20,7 +20,8 @@ import (
 	"github.com/respawnd/respawnd/webservices/nas"
 )
 
-// The game of the console. No console was run: what it sends is made from the layouts.
+// The game of the console. No console was available: its messages are made from the
+// documented layouts.
 const (
 	kartGame   = "mariokartwii"
 	kartSecret = "9r3Rmy"
@@ -222,7 +223,7 @@ func (w *wii) downloads() {
 	}
 }
 
-// standing checks what the pages say of the game and of the console.
+// standing checks the game and the console on the pages.
 func (w *wii) standing() {
 	t, d := w.t, w.d
 	t.Helper()

@@ -175,7 +175,8 @@ func TestPartyOfOneAddressSignsIn(t *testing.T) {
 	}
 	party.Wait()
 	close(in)
-	// The last sign-in is noted after its answer; later it would outdate what follows.
+	// The last sign-in is noted after its answer; if it came later, it would overwrite
+	// the next note.
 	eventually(t, "a note of all sign-ins", func() bool {
 		return strings.Contains(d.cli("doctor", "127.0.0.1"), fmt.Sprintf("%s (%d times", verdicts.SignedIn, most))
 	})

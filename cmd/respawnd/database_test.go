@@ -25,7 +25,7 @@ func onPostgres(url string) []string {
 func isAway(e entry) bool { return strings.HasPrefix(e.text("message"), "the database is away") }
 func isBack(e entry) bool { return e.text("message") == "the database is back" }
 
-// selfTested returns what the self-test says about steps.
+// selfTested returns the results of some steps of the self-test.
 func selfTested(t *testing.T, d *running) map[string]string {
 	t.Helper()
 	env := d.cliEnv()
@@ -41,8 +41,8 @@ func selfTested(t *testing.T, d *running) map[string]string {
 	return said
 }
 
-// TestDatabaseAway stops the database of a daemon and starts it again. What lives in
-// memory continues, the rest is refused, and works again afterwards.
+// TestDatabaseAway stops the database of a daemon and starts it again. Services that
+// need only memory continue, the others refuse requests and work again afterwards.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t)

@@ -162,7 +162,7 @@ func TestFullDisk(t *testing.T) {
 	for n := range 10_000 {
 		name := fmt.Sprint("full", n)
 		if newUser(t.Context(), c.address["gpsp"], name) == "" {
-			break // what was free within the file is used up
+			break // the free pages of the file are used up
 		}
 		made = append(made, name)
 	}

@@ -27,7 +27,7 @@ func debian(t *testing.T, name, pack string) string {
 	return ""
 }
 
-// background runs a program until the test ends and returns what it prints.
+// background runs a program until the test ends and returns its output.
 func background(t *testing.T, program string, args ...string) *screen {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)

@@ -34,7 +34,7 @@ func nodeCutOff(t *testing.T) {
 	moved, left := l.serverOf(cut, 0), l.serverOf(cut, 1)
 
 	l.resetTalk()
-	l.unread[cut].Store(true) // it may lack what is new elsewhere
+	l.unread[cut].Store(true) // it may lack the latest messages of the other nodes
 	w.wires.Cut(nodeAddrs[cut:], []netip.Addr{nodeAddrs[0], nodeAddrs[1], dbAddr})
 	began := time.Now()
 	missed := w.within(hang, "both sides miss each other", func() error {
@@ -118,7 +118,7 @@ func nodeCutOff(t *testing.T) {
 			p.untouched()
 			continue
 		}
-		if p.from.home != cut { // what it could not pass or store was refused
+		if p.from.home != cut { // the cut node refused messages that it could neither forward nor store
 			p.arrived(true)
 		}
 		p.begins()

@@ -34,7 +34,7 @@ const (
 	writeEvery     = 400 * time.Millisecond // of each writer
 )
 
-// settledAfter is from when on every list must have a new server.
+// settledAfter is the time after which every list must have a new server.
 var settledAfter = func() time.Duration {
 	if isTimed() {
 		return 3 * time.Second
@@ -42,7 +42,7 @@ var settledAfter = func() time.Duration {
 	return 8 * time.Second // faults last longer
 }()
 
-// faultLoad is what clients do in a cluster while something goes wrong.
+// faultLoad is the traffic of clients in a cluster during a fault.
 type faultLoad struct {
 	w       *faultWorld
 	ctx     context.Context
@@ -196,7 +196,7 @@ func (l *faultLoad) wanted() (must, may map[string]bool) {
 	return must, may
 }
 
-// drop takes servers out of what lists should have.
+// drop removes servers from the expected lists.
 func (l *faultLoad) drop(gone ...*gameServer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +231,7 @@ type listWatch struct {
 	mu         sync.Mutex // guards the fields below
 	asked      int
 	failed     int
-	missing    string        // what was wrong with the last list; empty: nothing
+	missing    string        // the fault of the last list; empty: none
 	since      time.Time     // since when something has been
 	longest    time.Duration // that something was missing without a break
 	incomplete int           // lists
@@ -289,7 +289,7 @@ func (l *listWatch) note(want, may map[string]bool, rows map[string]map[string]s
 	l.missing = missing
 }
 
-// state returns how many lists came, and what is wrong with the last one.
+// state returns the number of lists received, and the error of the last one.
 func (l *listWatch) state() (asked int, missing string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -299,14 +299,14 @@ func (l *listWatch) state() (asked int, missing string) {
 	return l.asked, l.missing
 }
 
-// reset forgets what was.
+// reset discards the measurements.
 func (l *listWatch) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked, l.failed, l.incomplete, l.longest, l.since, l.missing = 0, 0, 0, 0, time.Time{}, "none came yet"
 }
 
-// summary describes what was since reset.
+// summary describes the measurements since reset.
 func (l *listWatch) summary() (longest time.Duration, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -461,7 +461,7 @@ func (l *faultLoad) ends(t *testing.T) {
 	}
 }
 
-// tablesOf returns what a node holds in memory of the tables that all nodes share.
+// tablesOf returns a node's copy of the tables that all nodes share.
 func tablesOf(t *testing.T, op operator.Operator) (all []string) {
 	t.Helper()
 	bans, err := op.Bans(t.Context())
@@ -499,7 +499,7 @@ type pair struct {
 	quiet      atomic.Bool // nothing is said for now
 	mu         sync.Mutex  // guards the fields below
 	heard      map[int64]int
-	refused    map[int64]string // what the sender heard of messages that were not taken
+	refused    map[int64]string // errors that the sender received for refused messages
 	lastHeard  time.Time
 	longest    time.Duration // between two messages
 	latencies  []time.Duration
@@ -544,7 +544,7 @@ func (l *faultLoad) addPair(i, k int) *pair {
 	return p
 }
 
-// follow reads what both players hear until their connections end.
+// follow reads both players' messages until their connections end.
 func (l *faultLoad) follow(p *pair) {
 	for _, b := range []*buddy{p.from, p.to} {
 		l.followOne(p, b)

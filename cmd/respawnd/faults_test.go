@@ -170,7 +170,8 @@ func databaseStopped(t *testing.T) {
 	l.ends(t)
 }
 
-// refusesClearly fails unless a node says that it cannot do what needs the database.
+// refusesClearly fails unless a node answers each request that needs the database with
+// an error.
 func (w *faultWorld) refusesClearly(node int) {
 	w.t.Helper()
 	began := time.Now()

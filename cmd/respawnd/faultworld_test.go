@@ -2,14 +2,14 @@
 
 package main
 
-// Clusters whose nodes run in network namespaces of their own, and what goes wrong there:
+// Faults of clusters whose nodes run in network namespaces of their own:
 //
 //	go test -tags netns -run FaultNetworks -v ./cmd/respawnd
 //
-// CLUSTER_FAULT_SECONDS=60 has faults last as long as in a bad night, and limits count; they are short
-// otherwise. CLUSTER_FAULTS="node cut off,rolling restart" runs only those two, and
-// CLUSTER_FAULT_LOGS is a folder for the logs of the nodes. Lines that begin with
-// "measured" say what each fault did.
+// CLUSTER_FAULT_SECONDS=60 has faults last a minute, as real ones do, and checks limits
+// of time; faults are short otherwise. CLUSTER_FAULTS="node cut off,rolling restart"
+// runs only those two, and CLUSTER_FAULT_LOGS is a folder for the logs of the nodes.
+// Lines that begin with "measured" have the effect of each fault.
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ var faults = map[string]func(t *testing.T){
 	"rolling restart":  rollingRestart,
 }
 
-// TestClusterFaultNetworks breaks what a cluster needs, one thing after the other, while
+// TestClusterFaultNetworks breaks one dependency of a cluster after the other while
 // game servers, players and operators use it.
 func TestClusterFaultNetworks(t *testing.T) {
 	names := []string{"node killed", "node cut off", "database stopped", "slow links", "clocks apart", "rolling restart"}
@@ -80,7 +80,7 @@ func TestClusterFaultNetworks(t *testing.T) {
 	}
 }
 
-// faultSpaces is the variable with what the names of the namespaces begin with.
+// faultSpaces is the environment variable with the prefix of the namespaces' names.
 const faultSpaces = "RESPAWND_FAULT_SPACES"
 
 // TestClusterFaultChild is the part of TestClusterFaultNetworks that runs in a namespace.
@@ -177,7 +177,7 @@ func (w *faultWorld) startAs(i int, program string) {
 	placeKey(w.t, n.dir)
 	wrapper := []string{"ip", "netns", "exec", os.Getenv(faultSpaces) + n.name}
 	if program != "" {
-		wrapper = append(wrapper, "sh", "-c", `exec "$0" serve`, program) // what follows is not read
+		wrapper = append(wrapper, "sh", "-c", `exec "$0" serve`, program) // sh ignores the further arguments
 	}
 	n.child = startWrapped(w.t, wrapper, testEnv(n.dir, n.vars...))
 	if folder := os.Getenv("CLUSTER_FAULT_LOGS"); folder != "" {

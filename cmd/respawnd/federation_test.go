@@ -187,7 +187,7 @@ func TestFederation(t *testing.T) {
 		t.Errorf("hostile master: %+v", m)
 	}
 
-	// What reports here has precedence: the same server, reporting.
+	// A server's own report has precedence over the federated one.
 	if out := d.cli("server", "list"); !strings.Contains(out, "lan-valve") {
 		t.Errorf("server list:\n%s", out)
 	}

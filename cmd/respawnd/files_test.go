@@ -74,7 +74,7 @@ func contents(t *testing.T, dir string) (hashes, parts int) {
 }
 
 // Files survive a daemon that is killed in the middle of an upload, and a restored
-// backup; what was not acknowledged leaves nothing behind.
+// backup; an upload that was not acknowledged leaves nothing behind.
 func TestFilesOfPlayers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -56,7 +56,7 @@ func section(t *testing.T, config, name string) []string {
 	return strings.Split(strings.TrimSuffix(lines, "\n"), "\n")
 }
 
-// goOnline is what the game does between the button Online and the lobby.
+// goOnline sends the game's requests between the button Online and the lobby.
 func goOnline(t *testing.T, d *running, nick string) (p *zeroHourPlayer, config string) {
 	t.Helper()
 	p = &zeroHourPlayer{chatter: &chatter{t: t}, d: d, pw: stormPassword}
@@ -131,7 +131,8 @@ func (p *zeroHourPlayer) own(other uint64) {
 	if _, err := c.Set(wait(t), storage.ProfileID(other), 3, 0, true, []byte("\\wins2\\9\x00")); !errors.Is(err, gstats.ErrRefused) {
 		t.Errorf("data of another player: %v, want that they are refused", err)
 	}
-	// The medal for those who ordered early: a player that is not known, which is harmless.
+	// The medal for players who ordered early: the player is unknown, which is
+	// harmless.
 	must(t, c.Send(`\authp\\nick\preorder\keyhash\d3b07384d113edec49eaa6238ad5ff00\resp\x\lid\77`))
 	if m, err := c.Next(wait(t)); err != nil || !strings.HasPrefix(m, `\pauthr\-1\lid\77`) {
 		t.Errorf("preorder: %q, %v", m, err)
@@ -143,7 +144,7 @@ func (p *zeroHourPlayer) own(other uint64) {
 	}
 }
 
-// search sends the program what the player looks for.
+// search sends the program a player's search.
 func (p *zeroHourPlayer) search(bot string, changes ...string) {
 	p.t.Helper()
 	ip := p.Address.As4()
@@ -240,7 +241,7 @@ func TestZeroHour(t *testing.T) {
 	}
 	d.wantVisit("quickmatch", " for game "+zeroHour, verdicts.QuickMatched)
 
-	// What others claim to be is not believed.
+	// Profiles that other clients claim are not believed.
 	thief := chatConn(t, d)
 	thief.send("USER X1lsaFvqsX|" + fmt.Sprint(id) + " 127.0.0.1 peerchat.gamespy.com :x")
 	thief.send("NICK Thief")

@@ -177,8 +177,8 @@ func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
 	d.stop()
 }
 
-// TestDoctorOtherNamespace checks that doctor says in which namespace the unique nick
-// of a player is whose game signs in with another one.
+// TestDoctorOtherNamespace checks that doctor names the namespace of a unique nick if the
+// game signs in with another one.
 func TestDoctorOtherNamespace(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("accounts.nick_fallback", "false"))
@@ -209,7 +209,7 @@ func TestBannedAccountIsOutAtOnce(t *testing.T) {
 		s.hears(`\error\\err\256\fatal\`)
 		s.isOut()
 	}
-	signedIn(t, d, "uniquenick", "Ben").hearsNothing() // who is not meant
+	signedIn(t, d, "uniquenick", "Ben").hearsNothing() // another player is not affected
 	d.cli("account", "unban", "Ann")
 	signedIn(t, d, "uniquenick", "Ann").hearsNothing()
 	d.stop()

@@ -131,7 +131,8 @@ func TestStatisticsSurviveAKill(t *testing.T) {
 	}
 }
 
-// A ban ends the authentication of a player, and doctor explains who was refused and why.
+// A ban ends the authentication of a player, and doctor explains which player was
+// refused and why.
 func TestStatisticsPlayers(t *testing.T) {
 	t.Parallel()
 	quick(t)

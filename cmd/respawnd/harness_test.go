@@ -338,7 +338,7 @@ func (d *running) cli(args ...string) string {
 	return cli(d.t, d.cliEnv(), args...)
 }
 
-// cli runs a command, which must succeed, and returns what it printed.
+// cli runs a command, which must succeed, and returns its output.
 func cli(t testing.TB, env []string, args ...string) string {
 	t.Helper()
 	code, out, errOut := command(t, env, args...)
@@ -351,8 +351,8 @@ func cli(t testing.TB, env []string, args ...string) string {
 // progressLine is one of those that "storage copy" prints while it takes long.
 var progressLine = regexp.MustCompile(`^[A-Za-z ]+: \d+\n$`)
 
-// withoutNotes returns what was printed to standard error but for progress and the notes
-// on folders that are new and on services of later versions, which testEnv makes.
+// withoutNotes returns standard error without progress lines and without the notes
+// about new folders and services of later versions, which testEnv causes.
 func withoutNotes(text string) string {
 	var rest strings.Builder
 	for line := range strings.Lines(text) {
@@ -371,7 +371,7 @@ func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.W
 	return newProgram(env, in, out, errOut).run(ctx, args)
 }
 
-// command runs a command and returns its exit code and what it printed.
+// command runs a command and returns its exit code and its output.
 func command(t testing.TB, env []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	guard := hang

@@ -33,7 +33,7 @@ func TestHistoryOfPlayersSurvivesARestart(t *testing.T) {
 	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second daemon has what the first one saved
+	for range 2 { // the second daemon loads the first one's file
 		d := start(t, dir)
 		var got struct {
 			Players []*int `json:"players"`

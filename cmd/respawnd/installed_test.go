@@ -75,7 +75,7 @@ func TestCommandsFindTheInstalledService(t *testing.T) {
 	}
 }
 
-// What a command is given counts more than the installed service.
+// A command's arguments take precedence over the installed service.
 func TestCommandsPreferArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	m := newMachine(t, "data_dir: %D\nnonsense: 1\n")

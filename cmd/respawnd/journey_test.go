@@ -39,7 +39,7 @@ type step struct {
 	before func(*journey) // runs before it
 	with   []string       // old, new and so on: replacements of the page's examples
 	in     string         // standard input
-	want   []string       // parts of what it prints
+	want   []string       // parts of its output
 }
 
 // journeys are the pages with commands, and the steps of each.

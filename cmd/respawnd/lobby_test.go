@@ -24,8 +24,8 @@ const (
 // roomFields are the fields that games ask for in a list of group rooms.
 const roomFields = `\hostname\numwaiting\maxwaiting\numservers\numplayers`
 
-// match is two players, the host of a match and one who joins, with a daemon in a
-// process of its own.
+// match is two players, the host and the guest of a match, with a daemon in its own
+// process.
 type match struct {
 	t         *testing.T
 	d         *running
@@ -35,7 +35,7 @@ type match struct {
 	following *browser // Ben's, with updates
 }
 
-// TestLobby plays what games do from the availability check to the end of a match,
+// TestLobby plays a game's requests from the availability check to the end of a match,
 // over chat, reports and lists.
 func TestLobby(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func TestStopEndsChat(t *testing.T) {
 	c.log.check(t)
 }
 
-// Rules of chat survive a kill. Rooms and what is in them do not.
+// Chat rules survive a kill. Rooms and their members do not.
 func TestChatRulesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

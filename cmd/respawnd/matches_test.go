@@ -66,7 +66,7 @@ func TestMatches(t *testing.T) {
 	}
 	wantIn(t, d.cli("matches", "show", "1"), "match 1 of gmtest: agreed", "7=10", "7=11", csid)
 
-	// A deleted player is not named any more.
+	// A deleted player is no longer named.
 	wantIn(t, d.cli("account", "delete", "Ben@example.com"), "deleted")
 	if out := d.cli("matches", "show", "1"); strings.Contains(out, "Ben") {
 		t.Errorf("the match names a deleted player:\n%s", out)

@@ -201,7 +201,7 @@ func TestDashboardLayout(t *testing.T) {
 	}
 }
 
-// Every alert says what happened and what to do, and has a test.
+// Every alert describes the fault and the remedy, and has a test.
 func TestAlertsAreExplained(t *testing.T) {
 	t.Parallel()
 	tests := readFile(t, ruleTestsFile)

@@ -134,9 +134,9 @@ func TestNATNegExtraAddresses(t *testing.T) {
 	}
 }
 
-// TestPlayersBehindNATsMeet follows a player who joins a game: the list, a
-// message with a cookie through the master to the host, and the negotiation,
-// with each side behind a NAT of its own.
+// TestPlayersBehindNATsMeet follows a player joining a game: the list, a message with a
+// cookie through the master to the host, and the negotiation, with each side behind a
+// NAT of its own.
 func TestPlayersBehindNATsMeet(t *testing.T) {
 	t.Parallel()
 	for name, joining := range map[string]natnegtest.Kind{

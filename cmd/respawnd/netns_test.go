@@ -116,7 +116,7 @@ func startInNetwork(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// TestNetworkChild is what a copy of the test program does in its namespace.
+// TestNetworkChild runs in a copy of the test program inside its own network namespace.
 func TestNetworkChild(t *testing.T) {
 	switch role := os.Getenv(nettest.WorldRole); role {
 	case "":

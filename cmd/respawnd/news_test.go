@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// What operators announce reaches games at once, stays after the daemon was killed, and
-// can be changed without a daemon.
+// An operator's news reach games at once, survive a kill of the daemon, and can be
+// changed without a daemon.
 func TestNews(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

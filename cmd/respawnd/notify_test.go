@@ -16,7 +16,7 @@ import (
 // folder: with it, the name can be too long for the system.
 func manager(t *testing.T) (name string, next func() string) {
 	t.Helper()
-	builtProgram(t) // skips what follows
+	builtProgram(t) // skips the test if the program is not built
 	t.Chdir(t.TempDir())
 	name = "notify"
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
@@ -58,8 +58,7 @@ func TestServiceManagerNotifications(t *testing.T) {
 	c.end()
 }
 
-// The status says what came of a reload until the next one ends well, and so do the
-// metrics.
+// The status and the metrics report a failed reload until the next one succeeds.
 func TestServiceManagerHearsOfAFailedReload(t *testing.T) {
 	name, next := manager(t)
 	t.Setenv("NOTIFY_SOCKET", name)

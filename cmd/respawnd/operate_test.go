@@ -130,7 +130,7 @@ func checkCommands(t *testing.T, env []string) {
 	mixed := writeFile(t, "mixed.tsv", "Good\tgoodone\t78\tcD5fG9\t\t\nBad\tbad name!\t79\tcD5fG9\t\t\n")
 	steps := []struct {
 		args []string
-		want []string // parts of what is printed
+		want []string // parts of the output
 		not  []string
 	}{
 		{args: []string{"ban", "list"}, want: []string{"ADDRESS"}, not: []string{"192.0.2"}},

@@ -16,7 +16,7 @@ import (
 )
 
 // friend is a player that a captain of the storm sends a buddy request and then
-// messages. The fields record what was acknowledged, and belong to the goroutine
+// messages. The fields record the acknowledged ones, and belong to the goroutine
 // that reads the acknowledgements.
 type friend struct {
 	name, id string
@@ -269,8 +269,8 @@ func checkFriends(t *testing.T, c *child, captains []string, friends map[string]
 	}
 }
 
-// checkMessages fails unless what waited was delivered once and in its order.
-// One more, which was under way, may have come as well.
+// checkMessages fails unless each waiting message was delivered once and in order. One
+// message that was under way may have arrived as well.
 func (f *friend) checkMessages(t *testing.T, texts []string, round int) {
 	t.Helper()
 	for _, text := range texts {

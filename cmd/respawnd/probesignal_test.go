@@ -19,7 +19,7 @@ func TestStaticServersAreReadAgainOnReload(t *testing.T) {
 	appears(t, d, one)
 	c.reload(static(two), reloaded)
 	if _, ok := allRecords(t, d)[one]; ok {
-		t.Error("a server that is not named any more is listed")
+		t.Error("a server that is no longer named is listed")
 	}
 	appears(t, d, two)
 }

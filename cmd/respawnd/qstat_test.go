@@ -42,8 +42,7 @@ type shown struct {
 	Servers, NumPlayers, MaxPlayers      int
 }
 
-// askQstat runs qstat for the servers of a game and returns what it shows by
-// address.
+// askQstat runs qstat for the servers of a game and returns its output by address.
 func askQstat(t *testing.T, d *running, game string) map[string]shown {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), qstat(t), append(slices.Clone(qstatTime), "-json", "-nh", "-gsm,"+game, d.address["legacylist"].String())...)

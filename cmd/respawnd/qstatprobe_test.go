@@ -25,7 +25,7 @@ type told struct {
 func TestQstatAndTheProberAgree(t *testing.T) {
 	path := qstat(t)
 	t.Parallel()
-	// gs4 is what qstat calls gs3 with a challenge.
+	// gs4 is qstat's name for gs3 with a challenge.
 	for option, protocol := range map[string]string{"-a2s": "a2s", "-gs3": "gs3", "-gs4": "gs3", "-gps": "gs1"} {
 		t.Run(option, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/daemon"
 )
 
-// remount changes what programs may do with the disk: ro or rw.
+// remount mounts the disk again: how is ro (read-only) or rw.
 func (d *smallDisk) remount(how string) {
 	d.t.Helper()
 	line := append(d.wrapper, "mount", "-o", "remount,"+how, d.path)

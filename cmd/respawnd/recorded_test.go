@@ -24,7 +24,7 @@ func (h *hexBytes) UnmarshalText(p []byte) (err error) {
 	return err
 }
 
-// recorded is what programs with the original client library sent.
+// recorded is a recording of programs with the original client library.
 type recorded struct {
 	Browsers map[string]struct {
 		Challenge      hexBytes
@@ -67,7 +67,7 @@ func TestRecordedBrowsersAreAnswered(t *testing.T) {
 	ctf.players = []string{"Joe", "Jane"}
 	ctf.register()
 	all := []*host{arena, empty, ctf}
-	want := map[string][]*host{ // what does not list all of them
+	want := map[string][]*host{ // requests that do not list every host
 		"filt": {arena}, "push": {arena, ctf}, "error": {}, "error2": {}, "error3": {},
 	}
 	for name, rec := range loadRecorded(t).Browsers {

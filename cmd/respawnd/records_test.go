@@ -40,8 +40,8 @@ func storageRefuses(t *testing.T, err error, result string) {
 	}
 }
 
-// signIn returns the session of a player of newStatsPlayer, who signs in once more: tickets
-// end with the daemon.
+// signIn returns a new session for a player of newStatsPlayer, as tickets end with the
+// daemon.
 func signIn(t *testing.T, d *child, nick string) *gpcm.Client {
 	t.Helper()
 	conn, err := netclient.DialTCP(wait(t), d.address["gpcm"].String())

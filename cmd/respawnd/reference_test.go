@@ -79,7 +79,7 @@ var flagUsage = regexp.MustCompile(`(?m)^ +(--[a-z-]+)(?: [a-zA-Z0-9]+)? {2,}(.*
 // cell makes text fit for a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// metricDesc reads what a description of client_golang prints.
+// metricDesc parses the printed form of a description of client_golang.
 var metricDesc = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*)", unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}`)
 
 // described is a metric of /metrics.

@@ -66,7 +66,7 @@ func TestRelayNetworks(t *testing.T) {
 	}
 }
 
-// TestRelayChild is what a copy of the test program does in its namespace.
+// TestRelayChild runs in a copy of the test program inside its own network namespace.
 func TestRelayChild(t *testing.T) {
 	switch role, what, _ := strings.Cut(os.Getenv(nettest.WorldRole), " "); role {
 	case "":
@@ -95,7 +95,8 @@ func serveRelay(t *testing.T) {
 	}
 }
 
-// playRelayed is a player; what is the attempt, the index and the file for the result.
+// playRelayed is a player; its argument has the attempt, the index and the file for the
+// result.
 func playRelayed(t *testing.T, what string) {
 	var attempt, index int
 	var file string

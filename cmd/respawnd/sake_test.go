@@ -24,7 +24,8 @@ func TestSakeCommands(t *testing.T) {
 	_, err = storageOf(d, ben).Create(wait(t), "scores")
 	must(t, err)
 
-	// check checks what both ways show. The records of levels are given by their id and owner.
+	// check checks the replies of both ways to read records. The records of levels are
+	// given by their id and owner.
 	check := func(env []string, records ...string) {
 		t.Helper()
 		tables := words(cli(t, env, "sake", "tables", "GMTEST"))

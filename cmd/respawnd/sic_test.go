@@ -27,7 +27,7 @@ func sicProgram(t *testing.T) string {
 	return ""
 }
 
-// screen is what a program has printed.
+// screen is the output of a program.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -62,8 +62,8 @@ func startConfigured(t testing.TB, text string, more ...string) *configured {
 	return c
 }
 
-// reload changes the configuration file and waits until a line of the log that
-// came since says what came of it. It returns that line and how long the log was.
+// reload changes the configuration file and waits for the log line with the result of
+// that. It returns the line and the length of the log before it.
 func (c *configured) reload(text string, done func(entry) bool) (line entry, n int) {
 	c.t.Helper()
 	if err := writeAt(c.file, text); err != nil {

@@ -26,7 +26,7 @@ func so(texts ...string) []fact {
 	return list
 }
 
-// notSo returns facts that do not.
+// notSo returns facts that do not hold.
 func notSo(texts ...string) []fact {
 	list := so(texts...)
 	for i := range list {

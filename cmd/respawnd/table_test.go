@@ -59,7 +59,7 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-// What fits is not cut, and columns that are not of text never are.
+// Cells that fit are not cut, and columns without text never are.
 func TestWriteTableCutsTheWidest(t *testing.T) {
 	t.Parallel()
 	hash := strings.Repeat("0", 64)

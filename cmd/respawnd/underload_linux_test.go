@@ -33,8 +33,8 @@ func loadedConfig(t *testing.T) string {
 	return writeFile(t, "load.yaml", "net:\n  trusted: [127.0.0.0/8]\nqr2:\n  expire: 1h\n")
 }
 
-// makeAccounts makes one account after the other until the daemon does not
-// answer any more, and returns those that it has acknowledged.
+// makeAccounts makes one account after the other until the daemon stops
+// answering, and returns the acknowledged ones.
 func makeAccounts(t *testing.T, c *child, prefix string, made *atomic.Int64) (names []string) {
 	for n := 0; ; n++ {
 		name := fmt.Sprint(prefix, n)

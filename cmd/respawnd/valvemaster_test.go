@@ -243,8 +243,7 @@ func TestSelftestPlaysAValveServer(t *testing.T) {
 	d.stop()
 }
 
-// askQstatValve runs qstat against the master and returns what it shows by
-// address.
+// askQstatValve runs qstat against the master and returns its output by address.
 func askQstatValve(t *testing.T, d *running, query string) map[string]shown {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), qstat(t), append(slices.Clone(qstatTime), "-json", "-nh", query, d.address["valvemaster"].String())...)

@@ -142,8 +142,8 @@ func TestZandronumBanIsInForceAtOnceAndPushed(t *testing.T) {
 	d.stop()
 }
 
-// awaitReceipts waits until the master has as many receipts of ban lists, a digit. One
-// that it reads once its sender is banned is answered with that.
+// awaitReceipts waits until the master has as many receipts of ban lists, a digit. A
+// receipt that it reads after its sender was banned is answered with the ban instead.
 func awaitReceipts(t *testing.T, d *running, least string) {
 	t.Helper()
 	eventually(t, "receipts of ban lists", func() bool {

@@ -83,7 +83,7 @@ func (p *zanPeer) wantAnswer(want zandronum.Answer) {
 	}
 }
 
-// list asks for the list, in the form of today or in the old one.
+// list asks for the list, in the current form or in the old one.
 func (p *zanPeer) list(old bool) (servers []netip.AddrPort) {
 	p.t.Helper()
 	request, want := zandronum.AppendListRequest(nil, zandronum.ListVersion), zandronum.AnswerList

@@ -32,7 +32,7 @@ func TestZandronumReload(t *testing.T) {
 	}
 	_, n := c.reload(settings+"  not_enforcing: show\n  old_list: false\n", reloaded)
 	c.waitFor("the bad line", n, func(e entry) bool { return e.text("level") == "warn" && strings.Contains(e.text("error"), file+":2:") })
-	launcher.send(zandronum.AppendQuery(nil, zandronum.Query{})) // not answered any more
+	launcher.send(zandronum.AppendQuery(nil, zandronum.Query{})) // no longer answered
 	wantZanList(t, launcher, good, lax)
 	for _, h := range []*zanHost{good, lax} {
 		if bans, _ := h.banList(); bans.Len() != 1 {

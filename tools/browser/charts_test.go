@@ -41,7 +41,7 @@ func writeHistory(t *testing.T, dir string) {
 	}
 }
 
-// chartScript returns what is wrong with the texts of charts: smaller than 12 pixels,
+// chartScript returns the faults of the texts of charts: smaller than 12 pixels,
 // outside of the window, or over each other.
 const chartScript = `(() => {
   const wrong = [], charts = [...document.querySelectorAll('.chart > svg')];

@@ -91,8 +91,8 @@ func startDaemon(t *testing.T, more ...string) *daemon {
 	return d
 }
 
-// read notes where the services listen, tells when the daemon is ready, and shows
-// what it complains about.
+// read records the addresses of the services, reports when the daemon is ready, and
+// shows its warnings and errors.
 func (d *daemon) read(lines *bufio.Scanner, ready chan<- bool) {
 	defer close(ready)
 	for lines.Scan() {

@@ -44,7 +44,7 @@ func (b *tab) inspectHere(name string) {
 // maxStops bounds how often the tab key is pressed on a page.
 const maxStops = 60
 
-// usableScript counts what can be used and is not folded up.
+// usableScript counts the links, buttons and fields that are enabled and not folded up.
 const usableScript = `[...document.querySelectorAll('a[href],button:not(:disabled),input:not([type=hidden]):not(:disabled),select,textarea,summary')].filter(e => e.checkVisibility()).length`
 
 // The look itself must be able to find something.

@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// arena returns what a game server reports.
+// arena returns the report of a game server.
 func arena(name string, players int) []qr2.Rule {
 	rules := []qr2.Rule{
 		{Name: "hostname", Value: name},

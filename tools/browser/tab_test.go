@@ -23,7 +23,7 @@ import (
 // artefacts is the folder of the pictures.
 const artefacts = "artefacts"
 
-// tab is a page of the browser. What the browser complains about fails the test.
+// tab is a page of the browser. Errors and warnings of the browser fail the test.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -61,7 +61,7 @@ func open(t *testing.T) *tab {
 	return b
 }
 
-// hear notes what pages get wrong.
+// hear records the errors and warnings of pages.
 func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +147,7 @@ func (b *tab) see(text string) {
 	b.wait("see "+text, `text => document.body && document.body.innerText.includes(text)`, text)
 }
 
-// miss waits until the page does not show a text any more.
+// miss waits until the page no longer shows a text.
 func (b *tab) miss(text string) {
 	b.t.Helper()
 	b.wait("miss "+text, `text => document.body && !document.body.innerText.includes(text)`, text)
@@ -168,7 +168,7 @@ func (b *tab) wait(what, function, text string) {
 	b.do(what, chromedp.Func(func(context.Context, *chromedp.Target) error { return errors.New("waited in vain") }))
 }
 
-// unfold opens what a text folds up.
+// unfold opens the part of the page that is folded up under a text.
 func (b *tab) unfold(text string) {
 	b.t.Helper()
 	b.do("unfold "+text, chromedp.Click(fmt.Sprintf(`//summary[normalize-space(.)=%q]`, text)))
@@ -180,7 +180,7 @@ func (b *tab) fill(label, value string) {
 	b.do("fill "+label, chromedp.SetValue(field(label), value))
 }
 
-// field finds what a label belongs to, around it or by its name.
+// field finds the field of a label, inside it or by its id.
 func field(label string) string {
 	return fmt.Sprintf(`//label[normalize-space(text())=%[1]q]/descendant::*[self::input or self::select or self::textarea] | //*[@id=//label[normalize-space(.)=%[1]q]/@for]`, label)
 }
@@ -236,15 +236,15 @@ func (b *tab) picture(name string) {
 	}
 }
 
-// focused is what focus.js returns.
+// focused is the result of focus.js.
 type focused struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"`
 	Shown bool   `json:"shown"`
 }
 
-// focusable counts what the tab key stops at, by pressing it until it is at the
-// beginning again, and tells what does not show that it has the focus.
+// focusable returns the stops of the tab key, by pressing it until it is at the
+// beginning again, and those that do not show that they have the focus.
 func (b *tab) focusable(most int) (stops []string, hidden []string) {
 	b.t.Helper()
 	b.do("go to the beginning", chromedp.Evaluate[chromedp.Void](`document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')`))

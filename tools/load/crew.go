@@ -169,7 +169,7 @@ type zanBeater struct {
 	beater *launcher
 }
 
-var errNoList = errors.New("a list in a version that there is not")
+var errNoList = errors.New("unknown version of a list")
 
 // noVersion is an unknown version of the list.
 const noVersion = 1

@@ -148,7 +148,7 @@ func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
 	}
 }
 
-// pause waits and reports whether to go on.
+// pause waits and reports whether to continue.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

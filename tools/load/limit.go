@@ -58,7 +58,7 @@ func limitNames() string {
 	return strings.Join(names, ", ")
 }
 
-// limitSettings let as much in as is measured, and servers stay that do not report.
+// limitSettings admit the measured load, and keep servers that do not report.
 var limitSettings = append([]string{
 	"qr2.expire=1h", "master.max_servers=2000000", "master.restore_for=1h", "master.save_every=1h", "gpcm.max_conns=100000", "web.max_conns=100000", "admin.pprof=true",
 }, tableSettings...)

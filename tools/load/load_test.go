@@ -151,7 +151,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// The tests of whole runs are not parallel: they look at what they leave.
+// The tests of whole runs are not parallel: they check for files and processes left
+// behind.
 
 func TestTable(t *testing.T) {
 	files := openFiles(t)
@@ -330,7 +331,7 @@ func TestStartDaemonFails(t *testing.T) {
 	}
 }
 
-// openFiles returns what the descriptors of this process stand for.
+// openFiles returns the targets of the descriptors of this process.
 func openFiles(t *testing.T) []string {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")

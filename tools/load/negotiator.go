@@ -13,7 +13,7 @@ const negotiationVersion = 3
 
 var errWrongPartner = errors.New("the players were sent other addresses than each other's")
 
-// negotiator is two players who negotiate again and again.
+// negotiator is a pair of players that negotiates again and again.
 type negotiator [2]natneg.Peer
 
 func openNegotiator(_ context.Context, w *world, i int) (user, error) {

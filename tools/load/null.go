@@ -33,7 +33,7 @@ func newNull() *null {
 
 // serve answers until ctx ends.
 func (n *null) serve(ctx context.Context, pc *netserve.PacketConn) {
-	_ = netserve.ServePackets(ctx, pc, n, netserve.PacketOptions{Log: zerolog.Nop()}) // its end is noticed by those who measure
+	_ = netserve.ServePackets(ctx, pc, n, netserve.PacketOptions{Log: zerolog.Nop()}) // a measurement notices its end
 }
 
 // ServePacket implements netserve.PacketHandler.
