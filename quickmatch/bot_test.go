@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,7 @@ import (
 type hall struct {
 	service.NoChat
 	dialed chan net.Conn
+	ends   atomic.Bool // the context of the service has ended, and those made of it have not yet
 
 	mu   sync.Mutex
 	owns bool
@@ -53,6 +55,19 @@ func (h *hall) set(owns bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.owns = owns
+}
+
+// serving is the context of the service on a hall.
+type serving struct {
+	context.Context
+	h *hall
+}
+
+func (s serving) Err() error {
+	if s.h.ends.Load() {
+		return context.Canceled
+	}
+	return s.Context.Err()
 }
 
 // chat is the other end of the connection of a program.
@@ -116,7 +131,7 @@ func play(t *testing.T, test func(h *hall, s *server, next func() chat, log *byt
 		s.live.Store(&c)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- s.serve(ctx) }()
+		go func() { done <- s.serve(serving{ctx, h}) }()
 		test(h, s, func() chat {
 			conn := <-h.dialed
 			t.Cleanup(func() { _ = conn.Close() })
@@ -202,6 +217,20 @@ func TestProgramComesAgain(t *testing.T) {
 		next().signOn()
 		if n := strings.Count(log.String(), "left chat and joins it again"); n != 3 {
 			t.Errorf("%d lines in the log, want 3: %s", n, log)
+		}
+	})
+}
+
+// When the daemon stops, chat may have ended before the context of a program does.
+func TestChatEndsFirst(t *testing.T) {
+	play(t, func(h *hall, _ *server, next func() chat, log *bytes.Buffer) {
+		c := next()
+		c.signOn()
+		h.ends.Store(true)
+		c.send("ERROR :Closing Link: Bot (The server is going down)")
+		synctest.Wait()
+		if log.Len() > 0 {
+			t.Errorf("the log says %s", log)
 		}
 	})
 }

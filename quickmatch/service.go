@@ -121,7 +121,7 @@ func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
 		wanted[g.Name] = true
 		botCtx, cancel := context.WithCancel(ctx)
 		s.bots[g.Name] = &running{key, cancel}
-		all.Go(func() { s.play(botCtx, g, room) })
+		all.Go(func() { s.play(ctx, botCtx, g, room) })
 	}
 	for game, r := range s.bots {
 		if !wanted[game] {
@@ -130,8 +130,10 @@ func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
 	}
 }
 
-// play plays the program of a game until ctx or the program ends.
-func (s *server) play(ctx context.Context, g games.Game, room games.Room) {
+// play plays the program of a game until ctx or the program ends. serving is the context of
+// the service, of which ctx is made: when the daemon stops, chat may end the program before
+// ctx has ended, but not before serving has.
+func (s *server) play(serving, ctx context.Context, g games.Game, room games.Room) {
 	defer func() {
 		s.metrics.waiting.DeleteLabelValues(g.Name)
 		s.mu.Lock()
@@ -148,7 +150,7 @@ func (s *server) play(ctx context.Context, g games.Game, room games.Room) {
 	b.log, b.metrics, b.players, b.live = s.log, s.metrics, s.players, s.live.Load
 	c := s.live.Load()
 	b.machine = newMachine(limits{c.Announce, c.MaxPlayers}, randomBelow)
-	if err := b.run(ctx); ctx.Err() == nil {
+	if err := b.run(ctx); ctx.Err() == nil && serving.Err() == nil {
 		s.log.Info().Str("game", g.Name).Err(err).Msg("the program of quick matches left chat and joins it again")
 	}
 }
