@@ -34,7 +34,7 @@ import (
 const testPassword = "mypassword"
 
 // timeout is how long a test waits for what must come.
-const timeout = 20 * time.Second
+const timeout = time.Minute
 
 // recorded is testdata/recorded.json.
 type recorded struct {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // fuzzWords are what random sessions are made of.
@@ -95,7 +94,7 @@ func FuzzSession(f *testing.F) {
 		f.Add(all.Bytes(), byte(2))
 	}
 	s := startPipe(f, nil)
-	s.timeout = 5 * time.Second
+	s.timeout = timeout // the clock is a real one here
 	mate := s.signOn("Mate")
 	mate.join("#room")
 	go func() { _, _ = io.Copy(io.Discard, mate.conn) }()

@@ -35,7 +35,7 @@ const (
 )
 
 // timeout is how long a test waits for what must come.
-const timeout = 20 * time.Second
+const timeout = time.Minute
 
 // fixture is a running service.
 type fixture struct {

@@ -52,7 +52,7 @@ func servePackets(t testing.TB, pc *PacketConn, h PacketHandler, opt PacketOptio
 	return stop
 }
 
-// dial returns a client socket that talks to address and gives up after ten seconds.
+// dial returns a client socket that talks to address and gives up after a minute.
 func dial(t testing.TB, address string) *net.UDPConn {
 	t.Helper()
 	var d net.Dialer
@@ -61,7 +61,7 @@ func dial(t testing.TB, address string) *net.UDPConn {
 		t.Fatalf("dial %s: %v", address, err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatalf("set deadline: %v", err)
 	}
 	return c.(*net.UDPConn)
