@@ -455,8 +455,8 @@ func TestTheLargestMessageFitsOneBlock(t *testing.T) {
 	}
 }
 
-// Memory is taken for what a message holds and for one small block of bzip2,
-// whatever its sender states.
+// Memory is taken for the content of a message and for one small block of bzip2,
+// whatever size its sender states.
 func TestClaimedSizesTakeNoMemory(t *testing.T) {
 	rules := packetOf(t, "rules")
 	for name, tc := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// FuzzMessage reads anything as every message. What is read fits its bounds, can
-// be written as JSON, and is the same after it is written and read again.
+// FuzzMessage reads any bytes as every message. A message that can be read fits its
+// bounds, can be written as JSON, and is the same after it is written and read again.
 func FuzzMessage(f *testing.F) {
 	for _, p := range all(f) {
 		f.Add(p, uint32(0))

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The documentation prints some of these packets with texts beside them that are
-// not what their bytes say; the bytes count.
+// The documentation prints some of these packets beside texts that differ from the
+// bytes; the bytes count.
 func TestRequestsAsDocumented(t *testing.T) {
 	for name, want := range map[string]Request{
 		"request_info":               {InfoRequest, NoChallenge},

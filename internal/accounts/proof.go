@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Proof holds the credentials that a client sends to log in. Of Token, Ticket, UniqueNick and User
-// the first that is not empty counts. All texts must be as they were received:
+// Proof holds the credentials that a client sends to log in. The first of Token, Ticket,
+// UniqueNick and User that is not empty counts. All texts must be as they were received:
 // the proof was made with that spelling.
 type Proof struct {
 	Token      string // auth token

@@ -83,7 +83,7 @@ func refusalTexts(r Refusal) (string, bool) {
 		ErrCDKeyTaken:         "the CD key belongs to another profile",
 		ErrNotKept:            "the password itself is not kept",
 		ErrCDKeyNotKept:       "the CD key itself is not kept",
-		ErrBadReset:           "the reset link is not valid any more",
+		ErrBadReset:           "the reset link is no longer valid",
 	}
 	if int(r) < len(texts) && texts[r] != "" {
 		return texts[r], true

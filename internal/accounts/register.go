@@ -189,7 +189,7 @@ func (s *Service) Unban(ctx context.Context, id storage.UserID) error {
 		return nil
 	})
 	if err == nil {
-		s.log.Info().Uint32("user", uint32(id)).Msg("account not banned any more")
+		s.log.Info().Uint32("user", uint32(id)).Msg("account no longer banned")
 	}
 	return err
 }

@@ -168,7 +168,8 @@ func TestResetAfterRestart(t *testing.T) {
 	}
 }
 
-// A new password ends what was granted under the old one, even if both are the same.
+// A new password ends the sessions granted under the old one, even if both are the
+// same.
 func TestResetEndsLogins(t *testing.T) {
 	s := open(t, Options{})
 	id := register(t, s, alice()).User

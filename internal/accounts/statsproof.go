@@ -14,7 +14,7 @@ import (
 )
 
 // StatsProof is the proof of a client of the statistics service that it is a player: the md5hex of
-// a secret and of a challenge. Of Token, KeyHash and Profile the first that is set counts. Unlike
+// a secret and of a challenge. The first of Token, KeyHash and Profile that is set counts. Unlike
 // that of a Proof, the secret is needed itself: its digest, which signs a player in, proves nothing
 // here.
 type StatsProof struct {

@@ -184,7 +184,7 @@ const (
 // nothing but their own rules.
 const outside = -1
 
-// list returns what `go list -json` says about all packages of the module.
+// list returns the output of `go list -json` for all packages of the module.
 var list = sync.OnceValues(func() ([]listed, error) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports,Dir,GoFiles", "./...")
 	cmd.Dir = root

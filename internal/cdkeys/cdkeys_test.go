@@ -44,7 +44,7 @@ func openStore(t *testing.T) storage.Store {
 	return s
 }
 
-// loaded returns a table with what the store holds.
+// loaded returns a table with the keys of the store.
 func loaded(t *testing.T, s storage.Store) *Table {
 	t.Helper()
 	table := New(s)

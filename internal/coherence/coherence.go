@@ -1,7 +1,7 @@
 // Package coherence keeps the in-memory copies of stored tables equal on the nodes of a cluster: a
 // node that changed a table informs the others, which load it again. A slow comparison of revisions
-// repairs tables after a lost message or a change past the daemons, such as one of a command on the
-// store, left behind.
+// repairs tables that are outdated after a lost message, or after a change past the daemons, such as
+// that of a command on the store.
 //
 // It knows no table, and does not act on changes: a table that was loaded reports that
 // to those who use it.
@@ -134,12 +134,12 @@ func (t *Tables) Changed(name string) {
 	}
 }
 
-// Doubt says that it is not known whether the store made a change of this node: the
+// Doubt reports that it is unknown whether the store made a change of this node: the
 // request ended, or the connection broke, before the answer. The table is compared
 // until the change must have been made or undone, and a difference takes effect here
-// and is published. The other nodes are informed at once, too: a change that is in force
-// here already, because something else caused a load, makes no difference any more. It
-// does not wait.
+// and is published. The other nodes are informed at once, too: if another load
+// has brought the change into force here already, later comparisons find no difference.
+// Doubt does not wait.
 func (t *Tables) Doubt(name string) {
 	t.mu.Lock()
 	if one := t.tables[name]; one != nil {
@@ -177,7 +177,7 @@ func (t *Tables) Run(ctx context.Context) {
 	}
 }
 
-// pause returns CheckEvery, a little more or less, so that nodes do not ask at once.
+// pause returns CheckEvery, a little more or less, so that the nodes do not all ask at the same moment.
 func (t *Tables) pause() time.Duration {
 	return CheckEvery*9/10 + rand.N(CheckEvery/5) //nolint:gosec // it spreads load
 }

@@ -202,7 +202,7 @@ func TestLossIsFollowedByAComparison(t *testing.T) {
 func TestStoreThatIsDown(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
 		inWorld(t, revisions, func(t *testing.T, w *world) {
-			w.base.setDown(true) // before another node can load what is changed
+			w.base.setDown(true) // before another node can load the change
 			w.change("a", "bans", 2)
 			time.Sleep(time.Minute)
 			w.expect(t, "while it is down", "bans", 1, "b", "c")
@@ -253,8 +253,8 @@ func TestChangeInDoubt(t *testing.T) {
 	}
 }
 
-// A load for the change of another node may bring a change in force before its request
-// ends. The other nodes then loaded before it, and no difference is found any more.
+// A load for the change of another node may bring a change into force before its request
+// ends. The other nodes have then loaded before it, and no later difference is found.
 func TestChangeInForceBeforeTheDoubt(t *testing.T) {
 	inWorld(t, true, func(t *testing.T, w *world) {
 		w.base.set("bans", 2)

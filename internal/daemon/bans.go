@@ -80,18 +80,18 @@ func (w *banSweep) once(ctx context.Context, now time.Time, running time.Duratio
 	w.rules.Recheck(now)
 	if jump, steady := w.watch.Steady(now, running); !steady {
 		w.log.Warn().Stringer("by", jump.Round(time.Second)).
-			Msg("the clock of this machine jumped; nothing that is over is deleted before it runs evenly")
+			Msg("the clock of this machine jumped; nothing that has expired is deleted until it runs evenly")
 		return
 	}
 	if n, err := w.bans.Sweep(ctx, clock.Deletable(now)); err != nil {
-		w.log.Error().Err(err).Msg("bans that are over were not removed")
+		w.log.Error().Err(err).Msg("expired bans were not removed")
 	} else if n > 0 {
-		w.log.Info().Int("bans", n).Msg("removed bans that have long been over")
+		w.log.Info().Int("bans", n).Msg("removed bans that expired long ago")
 	}
 	if n, err := w.rules.Sweep(ctx, clock.Deletable(now)); err != nil {
-		w.log.Error().Err(err).Msg("rules of chat that are over were not removed")
+		w.log.Error().Err(err).Msg("expired rules of chat were not removed")
 	} else if n > 0 {
-		w.log.Info().Int("rules", n).Msg("removed rules of chat that have long been over")
+		w.log.Info().Int("rules", n).Msg("removed rules of chat that expired long ago")
 	}
 	if n, err := w.stats.Sweep(ctx, now); err != nil {
 		w.log.Error().Err(err).Msg("old reports of games were not removed")

@@ -141,8 +141,8 @@ func TestCensusIsGathered(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape is what the numbers of 50,000 servers of 300 games cost in a
-// scrape, if no server changed.
+// BenchmarkScrape measures a scrape with the counts of 50,000 servers of 300 games,
+// when no server changed.
 func BenchmarkScrape(b *testing.B) {
 	list := master.NewRegistry(master.Limits{})
 	games := numbered("game", 300)

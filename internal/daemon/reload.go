@@ -77,7 +77,7 @@ func (d *Daemon) reloadNow(ctx context.Context) error {
 	}
 	d.reload(next)
 	if len(restart) > 0 {
-		d.log.Warn().Strs("keys", restart).Msg("these keys changed; a restart takes them over")
+		d.log.Warn().Strs("keys", restart).Msg("these keys changed; they take effect after a restart")
 	}
 	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bansInForce())).Msg("reloaded games, bans and limits")
 	return nil

@@ -114,7 +114,7 @@ func (k shared) keep(ctx context.Context, part, hash string, size int64) error {
 }
 
 // confirm stores the content again if another node removed it before the file was
-// stored. Now nothing removes it any more.
+// stored. From now on nothing removes it.
 func (k shared) confirm(ctx context.Context, part, hash string, size int64) error {
 	return k.keep(ctx, part, hash, size)
 }

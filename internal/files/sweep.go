@@ -86,7 +86,7 @@ func (t *Table) lost(ctx context.Context, hash string) (bool, error) {
 	return false, err
 }
 
-// sweepParts removes uploads that nothing writes any more and returns how many there
+// sweepParts removes abandoned uploads and returns how many there
 // were. t.folder is held.
 func (t *Table) sweepParts() (removed int, err error) {
 	entries, err := os.ReadDir(t.dir)

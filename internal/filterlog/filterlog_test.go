@@ -54,7 +54,7 @@ func TestIgnored(t *testing.T) {
 	})
 }
 
-// What was left out is logged also if no further filter comes.
+// Omitted lines are counted in the log even if no further filter comes.
 func TestRun(t *testing.T) {
 	for name, end := range map[string]time.Duration{"when the window is over": filterlog.Window + time.Minute, "at the end of the service": time.Minute} {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func newCatalog(t *testing.T, layers ...[]Game) *Catalog {
 	return c
 }
 
-// layered returns what the catalogue makes of one game in two layers.
+// layered returns the catalogue's merge of one game in two layers.
 func layered(t *testing.T, below, above Game) Game {
 	t.Helper()
 	below.Name, above.Name = "x", "x"

@@ -70,7 +70,7 @@ func CutFinal(b []byte) (message, rest []byte, ok bool) {
 // [CutFinal]. It accepts the forms that clients really send:
 //
 //   - Anything before the first backslash is skipped, such as the NUL or line
-//     end that a client put behind its message before.
+//     end that a client put behind its previous message.
 //   - The text ends at the first NUL after that. A line end there is dropped.
 //   - A last key without a value has an empty one.
 //   - An empty key is skipped without a value, so that the doubled backslash

@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// kept returns what a book writes.
+// kept returns a book's file.
 func kept(t testing.TB, b *Book) []byte {
 	t.Helper()
 	var file bytes.Buffer

@@ -109,7 +109,7 @@ func TestTwoSamplesInOneIntervalAreOne(t *testing.T) {
 	}
 }
 
-// TestEachSpanIsKept fills more than 30 days and looks at what is left.
+// TestEachSpanIsKept fills more than 30 days and checks the remaining points.
 func TestEachSpanIsKept(t *testing.T) {
 	b := NewBook()
 	const rounds = longest + 1000

@@ -12,7 +12,7 @@ import (
 )
 
 // TestKillLosesAtMostOneSave reads the file as a daemon would after a kill at any
-// moment: it lacks only what came after the last save.
+// moment: it lacks only the points after the last save.
 func TestKillLosesAtMostOneSave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := File{Path: filepath.Join(t.TempDir(), "players"), Log: zerolog.Nop()}

@@ -34,8 +34,8 @@ type oldRecord struct {
 }
 
 // loadOld reads an old file behind its magic. Longer steps, and the total of all
-// games, are made of the samples of its day. If there are too many servers, those
-// stay that were listed last.
+// games, are made of the samples of its day. If there are too many servers, the
+// ones listed last stay.
 func (b *Book) loadOld(in *bufio.Reader) error {
 	var head [12]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

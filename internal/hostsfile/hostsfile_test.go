@@ -92,7 +92,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestScript removes what a script of the web pages wrote.
+// TestScript removes the lines that a script of the web pages wrote.
 func TestScript(t *testing.T) {
 	const script = "127.0.0.1 localhost\n# respawnd gmtest; begin: removed by hosts-gmtest.sh undo\n192.0.2.9 a # respawnd gmtest;\n# respawnd gmtest; end\n"
 	if got := edit(t, script, remove("gmtest")); got != "127.0.0.1 localhost\n" {

@@ -11,8 +11,8 @@ import (
 
 var server = netip.MustParseAddrPort("192.0.2.10:27666")
 
-// samples are messages with what follows their words. They were made from the layout, not
-// recorded; the first two are the examples of public descriptions.
+// samples are messages with the bytes after their words. They were made from the
+// layout, not recorded; the first two are the examples of public descriptions.
 var samples = map[string]struct {
 	message []byte
 	wire    string
@@ -57,7 +57,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// again parses a message and compares it with what is written of it.
+// again parses a message, writes the result and compares both.
 func again(t *testing.T, p []byte, must bool) {
 	t.Helper()
 	kind, rest, ok := Cut(p)

@@ -59,7 +59,7 @@ const (
 	MappingUnknown Mapping = "not tested"   // there was one partner
 )
 
-// Filter is which senders are let in.
+// Filter is the kind of senders whose packets a router lets in.
 type Filter string
 
 // The filters.

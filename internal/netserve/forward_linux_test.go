@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Two Forwardings that send to each other drop what the other one sends, so that nothing
-// runs between them for ever. Datagrams of players are forwarded, whatever time to live
-// their systems begin with.
+// Two Forwardings that send to each other drop each other's datagrams, so that nothing
+// loops between them. Datagrams of players are forwarded, whatever time to live their
+// systems begin with.
 func TestForwardingsDoNotFeedEachOther(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	f, stopF := startForwarding(t, NewMetrics(reg, "test", ForwardReasons()...))

@@ -206,7 +206,7 @@ func TestForwardPortsComeAndGo(t *testing.T) {
 	}
 }
 
-// A relayed datagram beside an echo of the same length: what a relay may cost.
+// The cost of a relayed datagram, beside an echo of the same length.
 func BenchmarkForward(b *testing.B) {
 	payload := bytes.Repeat([]byte{'x'}, 200)
 	exchange := func(b *testing.B, from, to *net.UDPConn) {

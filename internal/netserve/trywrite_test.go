@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TryWrite takes what fits, never waits, and is not stopped by the deadline of an
-// earlier Write.
+// TryWrite writes as many bytes as fit, never waits, and is not stopped by the deadline
+// of an earlier Write.
 func TestTryWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("sockets of this system wait")

@@ -256,8 +256,8 @@ func TestRefusedClientsAreSentTheReason(t *testing.T) {
 	})
 }
 
-// The reason reaches a client that has sent something already: a connection that
-// is closed before that was read would be reset.
+// The reason reaches a client that has already sent data: closing a connection with
+// unread data would reset it.
 func TestReasonForRefusedClients(t *testing.T) {
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {

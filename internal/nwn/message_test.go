@@ -58,7 +58,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// again parses a message and compares it with what is written of it.
+// again parses a message, writes the result and compares both.
 func again(t *testing.T, p []byte, must bool) {
 	t.Helper()
 	kind, rest, _ := Cut(p)

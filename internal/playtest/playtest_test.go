@@ -54,7 +54,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What the game needs and no server has fails, with the remark of the catalogue.
+// A service that the game needs and no server has fails, with the remark of the
+// catalogue.
 func TestServiceThatIsMissing(t *testing.T) {
 	target := &Target{
 		Port: func(games.Service) uint16 { return 0 }, Built: func(s games.Service) bool { return s != "fesl" && s != "race" },

@@ -30,7 +30,7 @@ func (q *queue) Deliver(e Event) bool {
 	return true
 }
 
-// crowd signs n sessions in that have profile 1 as buddy, and profile 1.
+// crowd signs in profile 1 and n sessions that have it as a buddy.
 func crowd(b *testing.B, n int) (world, *queue) {
 	b.Helper()
 	w := newWorld(b, n+1)

@@ -530,8 +530,8 @@ func TestListOfAllNodes(t *testing.T) {
 	})
 }
 
-// A player of a node that was cut off looks into the mailbox before the other node can
-// pass on what is newer than its messages.
+// A player of a node that was cut off reads the mailbox before the other node can pass
+// on newer messages.
 func TestMailboxBeforeNews(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newTowns(t, "a", "b")
@@ -621,7 +621,8 @@ func TestManyPlayersArriveInParts(t *testing.T) {
 	})
 }
 
-// What a node asks before the others see it is lost, and no loss is reported to it.
+// A node's request before the others see it is lost, and the node gets no report of the
+// loss.
 func TestSnapshotIsAskedForAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newTowns(t, "a", "b")

@@ -154,8 +154,8 @@ type Hub interface {
 	Match(ctx context.Context, product, limit int) []Present
 
 	// Attach adds a session of another service, which ends with the account, until
-	// detach is called. The service bounds how many there are. It attaches first and
-	// checks the account then: an account that is banned meanwhile ends the session.
+	// detach is called. The service bounds their number. It must check the account after
+	// attaching, so that no ban in between is missed.
 	Attach(s Attached) (detach func())
 
 	// KickUser kicks all sessions of a user, attached ones too, and returns how many

@@ -23,7 +23,7 @@ const (
 	// settled, and maxPostBytes their texts. Over it a sender stores its event.
 	maxPost      = 1 << 16
 	maxPostBytes = 32 << 20
-	// keepPost is how long an event is kept that was not settled although the
+	// keepPost is how long an unsettled event is kept while the
 	// receiver's node lives: that node stores it if it cannot deliver it.
 	keepPost = 15 * time.Minute
 	// maxRecent is the number of events of one node whose answers are remembered. A

@@ -315,7 +315,7 @@ func (c *cursor) person() *far {
 	return f
 }
 
-// change is kindChange.
+// change is the message of kindChange.
 type change struct {
 	flags    byte
 	profile  storage.ProfileID
@@ -348,7 +348,7 @@ func parseChange(b []byte) (m change, err error) {
 	return m, nil
 }
 
-// snapshot is kindSnapshot.
+// snapshot is the message of kindSnapshot.
 type snapshot struct {
 	flags   byte
 	persons []*far
@@ -374,7 +374,7 @@ func parseSnapshot(b []byte) (m snapshot, err error) {
 	return m, nil
 }
 
-// parcel is kindEvent.
+// parcel is the message of kindEvent.
 type parcel struct {
 	id    uint64 // 0: no answer is expected
 	after uint64 // id of the event that has to arrive before it; 0: none

@@ -115,7 +115,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzExchange feeds an exchange with what a hostile server may send.
+// FuzzExchange feeds an exchange with packets of a hostile server.
 func FuzzExchange(f *testing.F) {
 	f.Add([]byte("\x07\x00x-token\x00\n\x00abc\x00\n\x00|\x08\x00hostname\x00\n\x00x\x00\n\x00"))
 	f.Add([]byte("\x07\x10hostname\x00\n\x00|\x07\x11x\x00\n\x00"))

@@ -82,7 +82,7 @@ func (g *Greeting) Step(now time.Time) {
 	}
 }
 
-// Expire is called by Run: it asks listed servers again that are silent, removes those
+// Expire is called by Run: it queries silent servers again, removes those
 // that did not answer at all, and notes the others that did not answer. w is that of the
 // first port.
 func (k *Keeper) Expire(w netserve.PacketWriter, now time.Time) {

@@ -277,7 +277,7 @@ func (k *Keeper) note(a netip.AddrPort, game string, v verdicts.Verdict) {
 }
 
 // OpenFurther opens sockets for further ports of a protocol: on the host of an address,
-// as far from its port as they are from the usual one; on any free port if that is 0.
+// at the same distance from its port as from the usual one; on any free port if that is 0.
 // One that cannot be opened is left out with a warning, as it is needed by few games.
 func OpenFurther(ctx context.Context, network, address string, usual uint16, ports []uint16, o netserve.ListenOptions, log zerolog.Logger) (list []Socket) {
 	host, text, err := net.SplitHostPort(address)
