@@ -14,7 +14,7 @@ import (
 type awayStore struct {
 	Store
 	away     atomic.Bool
-	lateAway value // what cannot be read although the rest can
+	lateAway value // the value that cannot be read although the others can
 }
 
 // value is a text that may be changed at any time.
@@ -41,8 +41,8 @@ func (s *awayStore) Messages(ctx context.Context, to storage.ProfileID, now time
 	return s.Store.Messages(ctx, to, now)
 }
 
-// Players who were talking continue while the database is away. A message to another
-// buddy is refused, and the session stays.
+// Players already in a conversation continue it while the database is away. A message
+// to another buddy is refused, and the session stays.
 func TestTalkWithoutDatabase(t *testing.T) {
 	var store *awayStore
 	f := start(t, func(o *Options) {

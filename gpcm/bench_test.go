@@ -21,8 +21,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// scripted is a connection without a network: it says what it has to say, and
-// then nothing until it is closed, or that this was all.
+// scripted is a connection without a network: it delivers its script, and then nothing
+// until it is closed, or the end of the stream.
 type scripted struct {
 	net.Conn
 	say    io.Reader
@@ -109,7 +109,7 @@ func (f *fixture) sessions(people ...storage.Profile) []target {
 		x.startWriting(ctx)
 		all = append(all, target{x, c.wrote})
 	}
-	for _, x := range all { // who came later
+	for _, x := range all { // sessions that were added later
 		x.out.waitForRoom(nil)
 		x.writer.Wait()
 		for len(x.wrote) > 0 {
@@ -217,7 +217,7 @@ func BenchmarkLogin(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "logins/s")
 }
 
-// BenchmarkLoginPipe is BenchmarkLogin with a client who reads, one at a time.
+// BenchmarkLoginPipe is BenchmarkLogin with a reading client, one at a time.
 func BenchmarkLoginPipe(b *testing.B) {
 	f := startPipe(b, nil)
 	ann := f.register("Ann")
@@ -230,7 +230,7 @@ func BenchmarkLoginPipe(b *testing.B) {
 	}
 }
 
-// memory returns what heap and stacks take, in bytes.
+// memory returns the size of heap and stacks, in bytes.
 func memory() int {
 	for range 3 { // stacks shrink step by step
 		runtime.GC()
@@ -240,8 +240,8 @@ func memory() int {
 	return int(m.HeapInuse + m.StackInuse)
 }
 
-// idleSessions signs in n players over loopback sockets and returns what one
-// takes, in bytes. The client's ends are in it.
+// idleSessions signs in n players over loopback sockets and returns the memory that one
+// takes, in bytes, including the client's end.
 func idleSessions(t testing.TB, n int) int {
 	f := start(t, func(o *Options) { o.Log = zerolog.Nop() })
 	people := make([]storage.Profile, n)

@@ -26,7 +26,7 @@ import (
 //	login Ann 11 \quiet\1            signs in with a revision, and perhaps more
 //	Ann > \status\1...               a message, without its end; $K is the session
 //	                                 key, $S the signature of the last request, {NUL} a NUL
-//	Ann < \bm\...                    what she hears then
+//	Ann < \bm\...                    a message of the service to her, after that
 //	Ann end                          the service closes the connection
 func TestDialogues(t *testing.T) {
 	files, err := filepath.Glob("testdata/dialogues/*.txt")
@@ -61,7 +61,7 @@ type stageplay struct {
 	out    []string
 }
 
-// play returns the script with what the service says in it.
+// play returns the script with the service's messages added.
 func play(t *testing.T, script []string) []string {
 	s := &stageplay{people: make(map[string]storage.Profile), peers: make(map[string]*peer)}
 	s.fixture = start(t, nil)
@@ -79,8 +79,8 @@ func play(t *testing.T, script []string) []string {
 	return s.out
 }
 
-// hearAll writes down what the service has for everybody, after it has done
-// what a player asked for.
+// hearAll writes down the service's messages to all players after it has carried out a
+// player's request.
 func (s *stageplay) hearAll(asked string) {
 	s.hear(asked)
 	for _, name := range slices.Sorted(maps.Keys(s.peers)) {
@@ -127,7 +127,7 @@ func (s *stageplay) step(words []string) {
 	}
 }
 
-// hear writes down what the service has for a player.
+// hear writes down the service's messages to a player.
 func (s *stageplay) hear(name string) {
 	p := s.peers[name]
 	if p.trySend(`\getprofile\\sesskey\`+p.key+`\profileid\2147483647`+fenceID) != nil {

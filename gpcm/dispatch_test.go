@@ -99,7 +99,7 @@ func TestLostWithoutDatabase(t *testing.T) {
 		ann.send(`\bm\1\sesskey\$K\t\%d\msg\one\final\`, ben.id)
 		ann.send(`\bm\1\sesskey\$K\t\%d\msg\two\final\`, ben.id)
 		store.lateAway.Store("return")
-		time.Sleep(time.Hour) // nothing is read there any more
+		time.Sleep(time.Hour) // the client no longer reads
 		store.lateAway.Store("")
 		time.Sleep(time.Minute)
 		b.signIn(benID, 11).wantTexts("one", "two")

@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// dropped counts what the service drops.
+// dropped counts messages that the service drops.
 type dropped struct {
 	registry *prometheus.Registry
 	metrics  *netserve.Metrics

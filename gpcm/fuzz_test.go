@@ -17,8 +17,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// recordedCommands returns what the clients of the recordings sent after the
-// login, with $K for the session key.
+// recordedCommands returns the clients' commands of the recordings after the login,
+// with $K for the session key.
 func recordedCommands(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/recorded/*.txt")
@@ -119,7 +119,7 @@ func (p *peer) listenToEnd(t *testing.T) (n int) {
 	}
 }
 
-// checkPush looks for what would harm a client.
+// checkPush fails if a message could harm a client.
 func checkPush(t *testing.T, m string) {
 	t.Helper()
 	body, _ := strings.CutSuffix(m, gamespy.Final)

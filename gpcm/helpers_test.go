@@ -260,7 +260,7 @@ func (p *peer) trySend(text string) error {
 	return err
 }
 
-// timeout is how long a test waits for what must come.
+// timeout limits how long a test waits for an expected message.
 const timeout = time.Minute
 
 // recv returns the next message with its end.
@@ -351,7 +351,7 @@ var changing = []struct {
 	{regexp.MustCompile(`(\|signed\|)[0-9a-f]*[1-9a-f][0-9a-f]*\\`), `$1{sig}\`},
 }
 
-// settle replaces what differs from run to run.
+// settle replaces values that differ from run to run.
 func settle(message string) string {
 	for _, c := range changing {
 		message = c.re.ReplaceAllString(message, c.with)

@@ -155,7 +155,7 @@ func TestFloodOfAddBuddies(t *testing.T) {
 	ann, ben := f.pair()
 	const n = 2000
 	done := make(chan map[string]int, 1)
-	go func() { // what the flooder hears
+	go func() { // counts the flooder's errors
 		codes := make(map[string]int)
 		for {
 			m, err := ann.tryRecv(ann.timeout)
@@ -240,8 +240,8 @@ func TestTicketIsRenewed(t *testing.T) {
 	})
 }
 
-// TestSlowReader has a player who reads nothing any more, whose
-// connection takes nothing any more, and others who go on.
+// TestSlowReader has a player who stops reading, so that the connection blocks, while
+// other players continue.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, func(o *Options) { o.KeepAlive = time.Hour })
@@ -442,7 +442,7 @@ func TestClosedConnectionSignsOut(t *testing.T) {
 	ben.want(fmt.Sprintf(`\bm\100\f\%d\msg\|s|0|`, ann.id))
 }
 
-// TestManyTalk has players who do everything at once, for the race detector.
+// TestManyTalk has players do everything at the same time, for the race detector.
 func TestManyTalk(t *testing.T) {
 	f := start(t, nil)
 	const players = 8

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// TestLogHoldsNoSecrets has clients sign in, by all means and in vain, talk and
+// TestLogHoldsNoSecrets has clients sign in, with and without success, talk and
 // change their accounts, and searches the log.
 func TestLogHoldsNoSecrets(t *testing.T) {
 	log := new(nettest.Log)

@@ -27,7 +27,7 @@ func (f *fixture) leaves(to storage.ProfileID, words string) {
 	}
 }
 
-// sends sends events to a player, who must take them.
+// sends sends events to a player, who must accept them.
 func (f *fixture) sends(to storage.ProfileID, events ...presence.Event) {
 	f.t.Helper()
 	for _, e := range events {
@@ -47,8 +47,8 @@ func (p *peer) wantTexts(want ...string) {
 	}
 }
 
-// TestMailboxWithoutDatabase has messages wait that cannot be read for a while. They
-// come when the database is back, before what is newer, and the session stays.
+// TestMailboxWithoutDatabase has waiting messages that cannot be read for a while. They
+// are delivered when the database is back, before newer ones.
 func TestMailboxWithoutDatabase(t *testing.T) {
 	away := func(t *testing.T) (*fixture, *awayStore) {
 		var store *awayStore
@@ -161,7 +161,7 @@ func TestOnceMore(t *testing.T) {
 		again(f, ann.ID)
 		first := f.signIn(ann, 11)
 		first.wantTexts("again")
-		first.wantNothing() // what is removed is
+		first.wantNothing() // removed messages are not delivered again
 		second := f.signIn(ann, 11)
 		first.wantError(codeForced)
 		second.wantNothing()

@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// TestQuotaOfAProfile has a player who comes again and again.
+// TestQuotaOfAProfile has one player sign in again and again.
 func TestQuotaOfAProfile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, nil)

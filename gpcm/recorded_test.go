@@ -18,11 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write the messages of the service into testdata")
 
-// TestRecordedSessions replays whole sessions of four builds of the original
-// client. What the client sends ("CM1 > ...") is as it was recorded, but for the
-// session key, the response and the signature of a request, which depend on what
-// the server sends. What the server has to send ("CM1 < ...") was accepted by
-// that client, with what differs from run to run in braces.
+// TestRecordedSessions replays whole sessions of four builds of the original client.
+// The client's messages ("CM1 > ...") are as recorded, but for the session key, the
+// response and the signature of a request, which depend on the server's messages. Those
+// that the service has to send ("CM1 < ...") were accepted by that client; values that
+// differ from run to run are in braces.
 func TestRecordedSessions(t *testing.T) {
 	files, err := filepath.Glob("testdata/recorded/*.txt")
 	if err != nil || len(files) != 4 {
@@ -51,7 +51,7 @@ func TestRecordedSessions(t *testing.T) {
 // replay returns the script with the messages of the service as they are.
 func replay(t *testing.T, script []string) string {
 	f := start(t, nil)
-	// The ids of the recording go on from these.
+	// The ids of the recording continue from these.
 	_, _, err := f.store.CreateUser(t.Context(), storage.User{ID: 100, Email: "first@example.com"},
 		storage.Profile{ID: 1000, Nick: "First"})
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *peer) leave() {
 
 const fenceID = `\id\999\final\`
 
-// fence waits until the service has carried out what the client sent, if it is
+// fence waits until the service has carried out the client's messages, if the client is
 // signed in and continues.
 func (p *peer) fence(sent string) {
 	if p.key == "" || strings.HasPrefix(sent, `\logout`) || strings.HasPrefix(sent, `\delprofile`) {
@@ -131,7 +131,7 @@ func (p *peer) fence(sent string) {
 	}
 }
 
-// rest returns what the service has sent that the recording does not have.
+// rest returns the messages of the service that are not in the recording.
 func (p *peer) rest(name string) []string {
 	p.fenceOrEnd()
 	var out []string
@@ -157,7 +157,7 @@ func (p *peer) fenceOrEnd() {
 	}
 }
 
-// remember keeps what the client has to send back.
+// remember keeps values that the client has to send back.
 func (p *peer) remember(m string) {
 	switch {
 	case strings.HasPrefix(m, `\lc\1`):

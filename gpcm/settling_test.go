@@ -61,8 +61,8 @@ func (p *peer) messages() map[string]int {
 	}
 }
 
-// TestResetKeepsMessages has clients that end at some time around their login,
-// with a reset. What waited for them comes at the next login.
+// TestResetKeepsMessages has clients that end at some time around their login, with a
+// reset. Their waiting messages are delivered at the next login.
 func TestResetKeepsMessages(t *testing.T) {
 	const want = 60
 	f := start(t, nil)
@@ -102,8 +102,8 @@ func TestResetKeepsMessages(t *testing.T) {
 	}
 }
 
-// TestUnreadMessagesWait has a player whose client takes nothing any more, and
-// then ends. What a friend wrote comes at the next login.
+// TestUnreadMessagesWait has a player whose client stops reading and then ends.
+// Messages sent meanwhile are delivered at the next login.
 func TestUnreadMessagesWait(t *testing.T) {
 	f := start(t, nil)
 	ann, ben := f.register("Ann"), f.register("Ben")
@@ -118,7 +118,8 @@ func TestUnreadMessagesWait(t *testing.T) {
 	}
 	stuck.reset()
 	f.gone(ann.ID)
-	// More than may wait for a player who is away: they were sent while he was there.
+	// More than the mailbox holds for an absent player: they were sent during the
+	// session.
 	back, got := f.signIn(ann, 11), make(map[string]bool)
 	for len(got) < want {
 		if m := back.recv(); strings.HasPrefix(m, `\bm\1\`) {
@@ -127,8 +128,8 @@ func TestUnreadMessagesWait(t *testing.T) {
 	}
 }
 
-// TestReturnedMessagesReachTheNextSession has a player whose client ends and who
-// signs in again at once, while the session before may still be there.
+// TestReturnedMessagesReachTheNextSession has a client that ends and signs in again at
+// once, while its earlier session may still be there.
 func TestReturnedMessagesReachTheNextSession(t *testing.T) {
 	f := start(t, nil)
 	ann, ben := f.register("Ann"), f.register("Ben")
@@ -149,8 +150,7 @@ func TestReturnedMessagesReachTheNextSession(t *testing.T) {
 	}
 }
 
-// TestTakeOverRepeatsNothing has a player who has read a message and signs in
-// somewhere else.
+// TestTakeOverRepeatsNothing has a player read a message and sign in somewhere else.
 func TestTakeOverRepeatsNothing(t *testing.T) {
 	f := start(t, nil)
 	ann, ben := f.register("Ann"), f.register("Ben")
@@ -167,7 +167,7 @@ func TestTakeOverRepeatsNothing(t *testing.T) {
 	}
 }
 
-// TestMessagesAreRemovedInTime looks at the mailbox of a player who stays.
+// TestMessagesAreRemovedInTime looks at the mailbox of a player who remains signed in.
 func TestMessagesAreRemovedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, nil)
@@ -195,7 +195,7 @@ func TestMessagesAreRemovedInTime(t *testing.T) {
 		if got := p.messages(); len(got) != 0 {
 			t.Errorf("received %v, which is under way already", got)
 		}
-		time.Sleep(defaults().UserTimeout - settleTime) // a pipe does not say what has arrived
+		time.Sleep(defaults().UserTimeout - settleTime) // a pipe does not acknowledge delivery
 		if n := waiting(); n != 1 {
 			t.Errorf("%d messages wait before the user time-out, want 1", n)
 		}

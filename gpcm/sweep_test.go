@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// What waits for a player is still there when the clock, which was wrong, is set
-// right; when it has really waited for too long it goes.
+// A waiting message survives a wrong clock that is corrected later; it is removed once
+// it has really waited for too long.
 func TestMailboxAcrossClockJumps(t *testing.T) {
 	f := start(t, nil)
 	from, to := f.register("Sender"), f.register("Reader")

@@ -171,8 +171,7 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// What is refused costs no other client anything: many addresses together have no
-// quota.
+// Refused requests cost other clients nothing: many addresses together have no quota.
 func TestNoQuotaOverAllAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, from := startFrom(t, func(o *Options) { o.Lookups = 1 })
@@ -221,7 +220,7 @@ func TestQuotaBeforeConnectionLimit(t *testing.T) {
 				t.Fatalf("look-up %d: %q, want %q", i+1, got, want)
 			}
 			_ = c.conn.Close()
-			synctest.Wait() // it is not counted as open any more
+			synctest.Wait() // it is no longer counted as open
 		}
 	})
 }

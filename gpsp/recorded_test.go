@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// recorded is what original clients sent, with the replies of a scripted
-// server that they took, and what they made of other replies.
+// recorded is a recording of original clients: their requests, the replies of a
+// scripted server that they accepted, and their results for other replies.
 type recorded struct {
 	Sessions map[string][]struct{ Request, Reply string } // by build of the client
 	// Reactions are replies, and whether the client took them.
@@ -62,9 +62,9 @@ func TestStrictReaderJudgesAsTheClient(t *testing.T) {
 	}
 }
 
-// deviations are where our replies to the recorded requests have other data
-// than those of the scripted server: it looked at no criteria, suggested what it
-// liked, wrote hidden e-mails in two ways and listed an impossible buddy.
+// deviations are where our replies to the recorded requests have other data than those
+// of the scripted server: it ignored criteria, made up suggestions, wrote hidden
+// e-mails in two ways and listed an impossible buddy.
 func deviations(command, reply string) string {
 	switch {
 	case command == "search" && strings.Contains(reply, `Alice2`):

@@ -38,7 +38,7 @@ func TestErrorsAreNeverFatal(t *testing.T) {
 	}
 }
 
-// Other servers let names through that are key words.
+// Other servers accept names that are key words.
 func TestImportedKeyWordAsNick(t *testing.T) {
 	f := newFixture(t, nil)
 	f.account(t, "f@example.com", "f", storage.Profile{ID: 1, Nick: "final", UniqueNicks: unique(1, "bsrdone")}, nil)

@@ -166,7 +166,7 @@ func concurrently(b *testing.B, do func(goroutine, n int) error) {
 	b.StopTimer()
 }
 
-// BenchmarkGetStored reads a block of a player who has few or many.
+// BenchmarkGetStored reads a block of a player with few or many blocks.
 func BenchmarkGetStored(b *testing.B) {
 	for _, blocks := range []int{1, 1000} {
 		b.Run(fmt.Sprint(blocks), func(b *testing.B) {

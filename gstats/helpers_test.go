@@ -33,7 +33,7 @@ import (
 // The players of the tests have this password.
 const testPassword = "mypassword"
 
-// timeout is how long a test waits for what must come.
+// timeout limits how long a test waits for an expected message.
 const timeout = time.Minute
 
 // recorded is testdata/recorded.json.
@@ -185,7 +185,7 @@ func (b *fakeBook) Sweep(_ context.Context, now time.Time) (int, error) {
 	return 1, b.err
 }
 
-// reported returns what was reported.
+// reported returns the reported snapshots.
 func (b *fakeBook) reported() []stats.Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -337,8 +337,8 @@ func defaults() (c Config) {
 	return c
 }
 
-// serve runs the service until the end of the test, and then checks that it holds
-// nothing any more.
+// serve runs the service until the end of the test, and then checks that it has
+// released everything.
 func (f *fixture) serve(ln net.Listener) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

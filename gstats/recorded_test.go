@@ -17,8 +17,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// recordedText is what the recorded server says of a CD key that it does not know, and
-// ownText what this one says.
+// recordedText is the recorded server's error for an unknown CD key, and ownText the
+// one of this package.
 const (
 	recordedText = "Invalid CD Key"
 	ownText      = "the account has no such profile"
@@ -143,8 +143,8 @@ func compareReports(t *testing.T, got, want []stats.Snapshot) {
 	}
 }
 
-// The clients of the probes read their first message at once, and accept what the service
-// sends: see framing_probes of the recording.
+// The clients of the probes read their first message at once, and accept the service's
+// messages: see framing_probes of the recording.
 func TestRecordedProbes(t *testing.T) {
 	t.Parallel()
 	r := loadRecorded(t)

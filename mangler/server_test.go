@@ -19,7 +19,7 @@ import (
 
 var player = netip.MustParseAddrPort("203.0.113.7:40001")
 
-// sent is a PacketWriter that keeps what is written.
+// sent is a PacketWriter that keeps each packet.
 type sent struct {
 	data [][]byte
 	from []netip.Addr
@@ -144,7 +144,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// What is noted for doctor.
+// The verdicts for doctor.
 func TestVerdicts(t *testing.T) {
 	for name, test := range map[string]struct {
 		data []byte

@@ -10,8 +10,8 @@ import (
 	"github.com/respawnd/respawnd/internal/racetest"
 )
 
-// maxBytesPerServer is what one listed server may cost in memory if it reports
-// 1,000 bytes: its record, its values and its share of the registry's maps.
+// maxBytesPerServer limits the memory of one listed server that reports 1,000 bytes:
+// its record, its values and its share of the registry's maps.
 const maxBytesPerServer = 2560
 
 // fillList lists n servers of one game, all different.

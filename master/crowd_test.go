@@ -238,7 +238,7 @@ func TestFederatedGiveWay(t *testing.T) {
 	}
 }
 
-// A full list makes room for what is reported, and none for federated servers.
+// A full list makes room for reporting servers, and none for federated ones.
 func TestFederatedInAFullList(t *testing.T) {
 	r := NewRegistry(Limits{Servers: 10})
 	for i := range 10 {

@@ -462,7 +462,7 @@ func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
 	return e.server, true
 }
 
-// HasAt reports whether a server is listed whose source has the address.
+// HasAt reports whether a server whose source has the address is listed.
 func (r *Registry) HasAt(a netip.Addr) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -175,7 +175,7 @@ func (r *Registry) takeOver(e *entry, s *Server, claim uint32) *entry {
 }
 
 // RemoveRemote removes a server that a node removed. It returns false if that node
-// does not have it any more.
+// no longer has it.
 func (r *Registry) RemoveRemote(node string, source netip.AddrPort) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

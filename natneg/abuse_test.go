@@ -21,7 +21,7 @@ func isType(want Type) func([]byte) bool {
 	}
 }
 
-// connects are what addresses are sent that have proved nothing.
+// connects are the packets that unproved addresses receive.
 var connects = nettest.Exception{
 	Name: "connects", Is: isType(TypeConnect),
 	More: func(in nettest.Account) (packets, size int) {
@@ -36,7 +36,8 @@ var longAcks = nettest.Exception{
 	More: func(in nettest.Account) (packets, size int) { return 0, longAckMore * in.PacketsIn },
 }
 
-// clientPackets are what clients send, with few cookies, so that strangers meet.
+// clientPackets are packets that clients send, with few cookies, so that strangers
+// meet.
 func clientPackets(t testing.TB) (packets [][]byte) {
 	for _, c := range readJSON[captured](t, "packets.json") {
 		packets = append(packets, unhex(t, c.Hex))
@@ -81,8 +82,8 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 	}
 }
 
-// What the cheapest packets bring that can be forged: one init of the oldest
-// version with a new cookie each time.
+// The gain from the cheapest packets that can be forged: one init of the oldest version
+// with a new cookie each time.
 func TestForgedInitsWithNewCookies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(DefaultOptions())

@@ -80,7 +80,7 @@ type pairPacket struct {
 	data  []byte
 }
 
-// pairPackets returns what two clients of version 3 send in a negotiation.
+// pairPackets returns the packets of two clients of version 3 in a negotiation.
 func pairPackets() []pairPacket {
 	var out []pairPacket
 	for index := range byte(2) {
@@ -97,7 +97,7 @@ func pairPackets() []pairPacket {
 	return out
 }
 
-// BenchmarkTick looks for what is due among many open cookies.
+// BenchmarkTick searches many open cookies for due ones.
 func BenchmarkTick(b *testing.B) {
 	st := &station{Server: quiet(), t: b, post: &post{}}
 	fillCookies(st, maxOpen)

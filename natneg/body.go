@@ -262,7 +262,7 @@ func (a ReportAck) AppendTo(b []byte) []byte { return append(b, a[:]...) }
 //
 //	offset size
 //	     0    1  index
-//	     1    1  state; in a reply 2: go on
+//	     1    1  state; in a reply 2: continue
 //	     2    4  client id
 type Queue struct {
 	Index byte

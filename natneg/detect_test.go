@@ -21,7 +21,7 @@ const (
 	undetected     = "failed"
 )
 
-// detection is what a client learns of its NAT.
+// detection is a client's knowledge of its NAT.
 type detection struct {
 	mu    sync.Mutex
 	tests map[natneg.PortType]bool  // that were answered
@@ -67,7 +67,7 @@ func (d *detection) kind(local netip.AddrPort) string {
 	}
 }
 
-// detect has a client find out what NAT it is behind. It needs synctest.
+// detect has a client determine the kind of its NAT. It needs synctest.
 func (c *city) detect(n natnegtest.Net, local string) string {
 	c.t.Helper()
 	d := &detection{tests: make(map[natneg.PortType]bool), seen: make(map[uint32]netip.AddrPort)}
@@ -98,10 +98,9 @@ func (c *city) detect(n natnegtest.Net, local string) string {
 	return d.kind(socks[1].Addr())
 }
 
-// TestNATDetection checks what clients make
-// of our answers. With fewer addresses they take their NAT for a stricter one, or
-// a symmetric one for port restricted, but never for more open than it is to
-// those it has not written to.
+// TestNATDetection checks the clients' results for our answers. With fewer addresses
+// they take their NAT for a stricter one, or a symmetric one for port restricted, but
+// never for more open than it is to addresses they have not written to.
 func TestNATDetection(t *testing.T) {
 	tests := map[natnegtest.Kind][3]string{ // with one, two, three addresses
 		natnegtest.FullCone:       {restricted, restricted, fullCone},

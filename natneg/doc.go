@@ -91,7 +91,7 @@
 // the same public address are given their local addresses where these look like
 // one network; where that is not sure, only the joining client is.
 //
-// # Players who cannot meet
+// # Players who cannot connect
 //
 // The players of a pair are sent to the relay, if there is one (service.Relay), in place of
 // each other's addresses: if both have NATs with ports that cannot be foretold, if both

@@ -48,7 +48,7 @@ func (s *Server) DeliverSecond(w netserve.PacketWriter, p netserve.Packet) {
 	secondHandler{s}.ServePacket(w, p)
 }
 
-// Tick lets a Server do what is due.
+// Tick has a Server do its due work.
 func (s *Server) Tick() { e := s.newEffects(); s.advance(time.Now(), &e) }
 
 // Open returns the number of open cookies.
@@ -57,8 +57,8 @@ func (s *Server) Open() int { return s.open() }
 // WheelStep is the time between two ticks.
 const WheelStep = wheelStep
 
-// Join runs what connects a Server to the other nodes of its cluster until ctx ends, as
-// Serve does.
+// Join runs the connection of a Server to the other nodes of its cluster until ctx
+// ends, as Serve does.
 func (s *Server) Join(ctx context.Context) { s.nodes.run(ctx) }
 
 // OwnerOf returns the node that a cookie belongs to.

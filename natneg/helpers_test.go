@@ -43,13 +43,13 @@ func (s sent) connect(t testing.TB) Connect {
 	return c
 }
 
-// wire takes what a server sends from one socket.
+// wire records packets that a server sends from one socket.
 type wire struct {
 	post   *post
 	socket int
 }
 
-// post is what a server sent, from all sockets.
+// post records packets that a server sent, from all sockets.
 type post = nettest.Recorder[sent]
 
 func (w wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {

@@ -139,7 +139,7 @@ func (w *kernelWorld) play(i int) natnegtest.Result {
 	return r
 }
 
-// TestKernelChild is what a copy of the test program does in its namespace.
+// TestKernelChild runs in a copy of the test program inside its own network namespace.
 func TestKernelChild(t *testing.T) {
 	switch role := os.Getenv(nettest.WorldRole); role {
 	case "":

@@ -16,8 +16,8 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 )
 
-// TestLoopbackServer is the process that BenchmarkLoopback measures: the service,
-// or an echo that cuts what it gets to the size of our answers.
+// TestLoopbackServer is the process that BenchmarkLoopback measures: the service, or an
+// echo that cuts each packet to the size of our answers.
 func TestLoopbackServer(t *testing.T) {
 	switch nettest.ChildRole() {
 	case "echo":

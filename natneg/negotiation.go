@@ -288,7 +288,7 @@ func (n *negotiation) advance(now time.Duration, e *effects) {
 	}
 }
 
-// wait looks whether two can be introduced, or whether to give up.
+// wait introduces two sides if possible, and ends the negotiation when its time is over.
 func (n *negotiation) wait(now time.Duration, e *effects) {
 	switch {
 	case n.introduce(now, e):

@@ -161,7 +161,7 @@ func (r *nodeRelay) Open(string, [2]service.RelayPlayer) (at [2]netip.AddrPort, 
 	return [2]netip.AddrPort{netip.AddrPortFrom(r.at, 40000), netip.AddrPortFrom(r.at, 40001)}, nil
 }
 
-// The next negotiation of two players who could not meet is on another node, which
+// The next negotiation of a pair that could not connect is on another node, which
 // relays them.
 func TestPairThatFailedOnAnotherNodeIsRelayed(t *testing.T) {
 	relays := make(map[string]*nodeRelay)

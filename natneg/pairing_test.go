@@ -263,8 +263,8 @@ func TestPlayerWithSeveralPublicAddresses(t *testing.T) {
 	}
 }
 
-// TestStrangerGetsNothingOfAPlace has a stranger who knows the cookie fill what a
-// player whose own inits are half-way still lacks.
+// TestStrangerGetsNothingOfAPlace has a stranger with the right cookie send the inits
+// that a player has not sent yet.
 func TestStrangerGetsNothingOfAPlace(t *testing.T) {
 	const local, noPort = "192.168.1.5:6500", "192.168.1.5:0"
 	tests := map[string][]knock{

@@ -21,7 +21,7 @@ type cityRelay struct {
 	mu     sync.Mutex // guards the fields below
 	off    bool       // for all games
 	full   bool
-	opened []netip.AddrPort // what players were told
+	opened []netip.AddrPort // the players' addresses
 }
 
 var errFull = errors.New("full")
@@ -75,8 +75,8 @@ func ends(results []natnegtest.Result) (list []natnegtest.End) {
 	return list
 }
 
-// Players who cannot meet are relayed when they try again, or at once if their routers
-// show that they cannot.
+// Pairs that cannot connect are relayed when they try again, or at once if their
+// routers show that they cannot.
 func TestPlayersWhoCannotMeetAreRelayed(t *testing.T) {
 	const (
 		port = natnegtest.PortRestricted
@@ -166,7 +166,7 @@ func TestPlayersAreIntroducedWithoutTheRelay(t *testing.T) {
 	}
 }
 
-// A neighbour in the same household, who has not failed, is not relayed.
+// A neighbour in the same household without a failed attempt is not relayed.
 func TestNeighbourOfAFailedPlayerIsNotRelayed(t *testing.T) {
 	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
 		client, host := c.nat(10, natnegtest.PortRestricted), c.nat(20, natnegtest.Symmetric)

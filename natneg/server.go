@@ -49,7 +49,7 @@ type Options struct {
 	// reached its partner, according to a report. It must not block.
 	Met func(netip.AddrPort)
 
-	// Relay relays players who cannot meet; nil: there is none.
+	// Relay relays players who cannot connect; nil: there is none.
 	Relay service.Relay
 
 	// Meetings counts the outcomes of pairs; nil: none are counted.

@@ -352,8 +352,8 @@ func TestLateInitsOfAnsweredRound(t *testing.T) {
 	})
 }
 
-// TestForgedPacketsBringLittle counts what a victim gets for packets that
-// others sent in its name.
+// TestForgedPacketsBringLittle counts a victim's packets for those that others sent in
+// its name.
 func TestForgedPacketsBringLittle(t *testing.T) {
 	inits := func(n int) [][]byte {
 		var out [][]byte

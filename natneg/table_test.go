@@ -137,7 +137,7 @@ func fillCookies(st *station, n int) {
 	}
 }
 
-// model checks what holds for a table whatever comes.
+// model checks the invariants of a table.
 type model struct {
 	tb      *table
 	now     time.Duration
@@ -213,7 +213,7 @@ func TestWhateverComesTheBoundsHold(t *testing.T) {
 	})
 }
 
-// check counts what was sent. A cookie that was closed and opened again has new
+// check counts the packets sent. A cookie that was closed and opened again has new
 // bounds, but never more than three connects for each packet.
 func (m *model) check(t *rapid.T, e *effects) {
 	for _, s := range e.sends {

@@ -53,7 +53,7 @@ type CDKeyBan struct {
 type CDKeyOperator interface {
 	// CDKeys returns up to MaxCDKeysListed CD keys in the order of their ids.
 	CDKeys(ctx context.Context, q CDKeyQuery) ([]CDKey, error)
-	// AddCDKeys adds CD keys and returns how many are new. They are good at once.
+	// AddCDKeys adds CD keys and returns how many are new. They are valid at once.
 	AddCDKeys(ctx context.Context, n NewCDKeys) (int, error)
 	// RemoveCDKey removes a CD key with its ban. storage.ErrNotFound: there is none.
 	RemoveCDKey(ctx context.Context, id storage.ProductKeyID) error

@@ -38,7 +38,7 @@ type TakenGame struct {
 	Fields []string `json:"fields"` // of a game that was known
 }
 
-// DifferentGame is a field of a game that a list states otherwise.
+// DifferentGame is a field of a game that has another value in an imported list.
 type DifferentGame struct {
 	Game string `json:"game"`
 	games.Difference

@@ -20,8 +20,8 @@ func served(s games.Service) games.Served {
 	return games.NotBuilt
 }
 
-// TestKnownGames compares what the built-in catalogue says of well-known games with
-// what is published of them.
+// TestKnownGames compares well-known games of the built-in catalogue with published
+// facts about them.
 func TestKnownGames(t *testing.T) {
 	catalog, err := operator.ReadGames("")
 	if err != nil {

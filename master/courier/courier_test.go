@@ -24,7 +24,7 @@ var source = netip.MustParseAddrPort("203.0.113.7:6500")
 
 func key() master.Key { return master.Key{Source: source, Instance: 77} }
 
-// host is a node with a list, and notes what is done for its servers.
+// host is a node with a list, and records the calls for its servers.
 type host struct {
 	*Courier
 	list *master.Registry

@@ -28,8 +28,8 @@ const (
 	leafNull   = "null"
 )
 
-// result is what an expression is worth: nil is null, a number is an int64 or a
-// float64, and text is a string.
+// result is the value of an expression: nil is null, a number is an int64 or a float64,
+// and text is a string.
 type result struct {
 	worth  any
 	text   string // of a leaf

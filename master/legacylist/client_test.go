@@ -50,7 +50,7 @@ func TestRequest_Ask(t *testing.T) {
 	}
 }
 
-// FuzzParsePlain writes what it has parsed and parses it again.
+// FuzzParsePlain writes each parsed list and parses it again.
 func FuzzParsePlain(f *testing.F) {
 	f.Add([]byte(`\ip\192.0.2.1:7778\ip\[2001:db8::1]:1\final\`))
 	f.Add([]byte(`\ip\\ip\`))

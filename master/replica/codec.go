@@ -193,7 +193,7 @@ func appendTable(b []byte, t master.Table) []byte {
 	return b
 }
 
-// reader takes values off an item. After the first that is missing all are zero.
+// reader takes values off an item. After the first missing one all values are zero.
 type reader struct {
 	b   []byte
 	bad bool

@@ -121,7 +121,7 @@ func TestMessageOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// What another node sends is listed or refused, and what is listed can be sent again.
+// A server from another node is listed or refused, and a listed one can be sent again.
 func FuzzReceive(f *testing.F) {
 	d, source := newDecoder()
 	s := sample(d)

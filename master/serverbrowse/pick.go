@@ -53,7 +53,7 @@ func (p *picker) pick(all *view, f *filter.Filter) (*view, error) {
 		v.clear, v.ends, v.listed = all.clear, all.ends, all.listed
 	case n < all.entries()/8*7:
 		p.copyWith(v, all)
-	default: // few of the popular values are in vain
+	default: // few of the popular values are unused
 		v.clear = append(make([]byte, 0, len(all.clear)), all.clear[:all.first]...)
 		p.copy(v, all)
 	}

@@ -91,7 +91,7 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// comparePicked compares what browsers read from two lists.
+// comparePicked compares the lists that two browsers read.
 func comparePicked(t *testing.T, want, got *view) {
 	t.Helper()
 	a, b := decodeView(t, want), decodeView(t, got)
@@ -116,7 +116,7 @@ func comparePicked(t *testing.T, want, got *view) {
 	if want.serial != got.serial || want.changes != got.changes || want.servers != got.servers {
 		t.Errorf("serial %d, %d, %d servers, want %d, %d, %d", got.serial, got.changes, got.servers, want.serial, want.changes, want.servers)
 	}
-	// Columns of the whole list may be wider, and few popular values are in vain.
+	// Columns of the whole list may be wider, and a few popular values unused.
 	if limit := len(want.clear)*5/4 + 256; len(got.clear) > limit {
 		t.Errorf("%d bytes, want about %d", len(got.clear), len(want.clear))
 	}

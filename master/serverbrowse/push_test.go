@@ -298,13 +298,13 @@ func TestJoinWithAnOldList(t *testing.T) {
 		time.Sleep(coalesce/2 + time.Millisecond)
 		synctest.Wait()
 		if len(first.out) != 1 {
-			t.Fatalf("the first subscriber was told of %d updates, want 1", len(first.out))
+			t.Fatalf("the first subscriber received %d updates, want 1", len(first.out))
 		}
 		late := join() // while the list may still be used
 		time.Sleep(2 * coalesce)
 		synctest.Wait()
 		if len(late.out) != 1 {
-			t.Fatalf("who joined with the old list was told of %d updates, want 1", len(late.out))
+			t.Fatalf("the subscriber with the old list received %d updates, want 1", len(late.out))
 		}
 		if !bytes.Contains((<-late.out).bytes, []byte("b\x00")) {
 			t.Error("the update does not have the latest name")
@@ -320,8 +320,8 @@ type screen struct {
 	rows map[string]string
 }
 
-// read applies what is queued. Adding a server that is there already without a
-// change of it, or deleting one that is not, is an error.
+// read applies the queued pushes. Adding a listed server that did not change, or
+// deleting one that is not listed, is an error.
 func (s *screen) read() {
 	for {
 		select {

@@ -225,7 +225,7 @@ func (p *PlayerSearch) AppendTo(dst []byte) ([]byte, error) {
 // is lost: the next call continues.
 type frameReader struct {
 	r    io.Reader
-	buf  []byte // of firstFrameBuffer bytes, of maxMessage once that was too little
+	buf  []byte // of firstFrameBuffer bytes, or of maxMessage after a message that did not fit
 	have int    // bytes in buf
 	done int    // size of the last returned message
 }

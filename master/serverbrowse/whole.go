@@ -16,7 +16,7 @@ import (
 // servers of the game, which also has the values that filters read. It is kept as
 // the other lists are, under the key of a request without a filter, and is made when
 // a second filter comes before the game has changed: most filters of seldom played
-// games would pay for it in vain.
+// games would pay for it without a benefit.
 
 // maxFilterColumns is how many fields for filters a whole list has.
 const maxFilterColumns = 16
@@ -130,7 +130,7 @@ func (b *builder) sent(name string) int {
 }
 
 // fromCells fills the column from column i of the list, without a look at the records,
-// which the processor has in no cache any more.
+// which the caches of the processor no longer hold.
 func (c *filterColumn) fromCells(b *builder, i int) {
 	column := &b.columns[i]
 	numbered := make([]uint32, len(b.table.texts)) // by cell: code plus one
