@@ -14,9 +14,9 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// receivers count what connections receive.
+// receivers count the bytes that connections receive.
 type receivers struct {
-	left atomic.Int64 // bytes until all have what they wait for
+	left atomic.Int64 // bytes until every connection has its message
 	done chan struct{}
 }
 
@@ -117,7 +117,7 @@ func pairs(tb testing.TB, n int) (servers, clients []net.Conn) {
 	return servers, clients
 }
 
-// fill puts n users into a channel who are on no connection.
+// fill puts n users without a connection into a channel.
 func fill(h *hall, s *Server, channel string, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -185,7 +185,7 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports what an idle member of a room takes in the heap and in
+// BenchmarkMemory reports the memory of an idle member of a room in the heap and in
 // stacks: connection, goroutine and all, without the connection at the other end.
 func BenchmarkMemory(b *testing.B) {
 	const n = 4000

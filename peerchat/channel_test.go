@@ -45,7 +45,7 @@ func TestJoin(t *testing.T) {
 	ann.expect("JOIN "+longest, ann.own()+" JOIN :"+longest, ":s 353 Ann = "+longest+" :@Ann", ":s 366 Ann "+longest+" :End of /NAMES list.")
 }
 
-// TestStagingNames: what is behind the second exclamation mark is an address.
+// TestStagingNames: the part after the second exclamation mark is an address.
 func TestStagingNames(t *testing.T) {
 	f := start(t, nil)
 	ann, bob := f.signOn("Ann"), f.signOn("Bob")
@@ -79,7 +79,7 @@ func TestModes(t *testing.T) {
 	const full, keep = "Cannot join channel (+l)", "Cannot join channel "
 	for _, v := range []struct {
 		name, set string
-		join      string // what the client outside is answered; empty: it may join
+		join      string // answer to the client outside; empty: it may join
 		outside   string // to a message of it
 		plain     string // to a message of the member
 		topic     string // to a topic of the member
@@ -146,7 +146,7 @@ func TestModes_invitation(t *testing.T) {
 	outside.want(plain.masked() + " INVITE Outside #room")
 	op.send("MODE #room +ik pw", "MODE #room +b outside!*@*")
 	plain.want(op.masked()+" MODE #room +i+k pw", op.masked()+" MODE #room +b outside!*@*")
-	outside.expect("JOIN #room pw", ":s 473 Outside #room :Cannot join channel (+i)") // not by one who is no operator
+	outside.expect("JOIN #room pw", ":s 473 Outside #room :Cannot join channel (+i)") // only an operator's invitation lets a client in
 	plain.expect("INVITE Outside #room", ":s 482 Plain #room :You're not channel operator")
 	op.ask("INVITE Outside #room")
 	outside.want(op.masked() + " INVITE Outside #room")

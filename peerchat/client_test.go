@@ -34,8 +34,8 @@ func TestParseServerLine(t *testing.T) {
 	}
 }
 
-// recited returns a client whose service sends lines and nothing more. heard closes
-// the client and returns what it sent.
+// recited returns a client whose service sends lines and nothing more. heard closes the
+// client and returns the bytes it sent.
 func recited(t *testing.T, lines string) (c *Client, heard func() string) {
 	t.Helper()
 	conn, heard := nettest.Recite(t, lines)

@@ -12,9 +12,8 @@ type paramCount struct{ min, max int }
 
 const anyCount = math.MaxInt
 
-// counts says how many parameters the client library accepts of what a server
-// sends. It drops a line with another number without a word. What is missing here
-// it ignores.
+// counts has the numbers of parameters that the client library accepts. It drops a line
+// with another number, and ignores commands that are missing here.
 var counts = map[string]paramCount{
 	"PRIVMSG": {2, 2}, "NOTICE": {2, 2}, "UTM": {2, 2}, "ATM": {2, 2},
 	"PING": {1, 1}, "NICK": {1, 1}, "JOIN": {1, 1}, "PART": {1, anyCount}, "KICK": {2, 3}, "QUIT": {1, 1},
@@ -80,7 +79,7 @@ func TestParamsOf(t *testing.T) {
 	}
 }
 
-// TestCounts compares the table with what the client library was sent.
+// TestCounts compares the table with the recorded lines to the client library.
 func TestCounts(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, lines := range recordedSessions(t) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// fuzzWords are what random sessions are made of.
+// fuzzWords are the words of random sessions.
 var fuzzWords = []string{
 	"a", "b", "A-gs", "*", "#room", "#ROOM", "#two", "#GSP!gmtest", "#gpg!12", "#GSP!gmtest!MqNKN001KM", "#GSP!gmtest!Mqnkn001KM", "+b", "-b",
 	"+k", "-k", "+l", "+o", "-o", "+v", "+ovbkl", "-i+p-s-m+n+t+l+e", "+q", "-q", "+i", "-i", "+m", "+b*!*@*", "*!*@*", "8", "0", ":", ":x y",
@@ -79,7 +79,7 @@ func TestRandomSessions(t *testing.T) {
 	}
 }
 
-// FuzzSession sends what one client could send, beside one that is in the same room.
+// FuzzSession sends one client's lines, beside another client in the same room.
 func FuzzSession(f *testing.F) {
 	f.Add([]byte("JOIN #room\r\nMODE #room +ovbkl a b c d 5\r\nPRIVMSG #room :x\r\n"), byte(0))
 	f.Add([]byte("NICK *\r\nUSRIP\r\nLOGIN 1 a b\r\nREGISTERNICK 1 a b\r\n"), byte(1))

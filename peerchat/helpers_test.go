@@ -34,7 +34,7 @@ const (
 	testGame      = "gmtest"
 )
 
-// timeout is how long a test waits for what must come.
+// timeout limits how long a test waits for an expected line.
 const timeout = time.Minute
 
 // fixture is a running service.
@@ -203,7 +203,7 @@ func md5hex(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// client is a client with what it did not read yet.
+// client is a client with its unread bytes.
 type client struct {
 	t       testing.TB
 	f       *fixture
@@ -253,7 +253,7 @@ func (c *client) welcomed(nick string) {
 	}
 }
 
-// logIn signs an account on that has a unique nick, with ciphers.
+// logIn signs on an account that has a unique nick, with ciphers.
 func (f *fixture) logIn(p storage.Profile) *client {
 	f.t.Helper()
 	c := f.connect()
@@ -356,7 +356,7 @@ func (c *client) ask(lines ...string) []string {
 	}
 }
 
-// expect sends a line and reads what comes, which must be exactly these lines.
+// expect sends a line and reads the answer, which must be exactly these lines.
 func (c *client) expect(line string, want ...string) {
 	c.t.Helper()
 	if got := c.ask(line); strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -364,7 +364,7 @@ func (c *client) expect(line string, want ...string) {
 	}
 }
 
-// quiet checks that nothing came that was not read.
+// quiet checks that no unread line has arrived.
 func (c *client) quiet() {
 	c.t.Helper()
 	if got := c.ask(); len(got) > 0 {
@@ -407,10 +407,11 @@ func (c *client) wantClosed() {
 	}
 }
 
-// own returns what stands before lines of the client for itself and operators.
+// own returns the prefix of the client's lines as the client itself and operators see
+// it.
 func (c *client) own() string { return ":" + c.user().clear }
 
-// masked returns what stands before lines of the client for others.
+// masked returns the prefix of the client's lines as other users see it.
 func (c *client) masked() string { return ":" + c.user().masked }
 
 // user returns the user of the client.

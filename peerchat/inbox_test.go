@@ -70,7 +70,7 @@ func TestInbox_encrypt(t *testing.T) {
 	checkEncrypted(t, iotest.HalfReader(bytes.NewReader(stream)), want)
 }
 
-// checkEncrypted reads a CRYPT in clear and what comes behind it.
+// checkEncrypted reads a CRYPT in clear and the encrypted lines after it.
 func checkEncrypted(t *testing.T, r io.Reader, want []string) {
 	t.Helper()
 	var in inbox
@@ -114,8 +114,8 @@ func TestInbox_interrupted(t *testing.T) {
 	}
 }
 
-// TestInbox_memory looks at what an inbox keeps while it waits: after a burst of
-// lines and after a long one.
+// TestInbox_memory measures a waiting inbox: after a burst of lines and after a long
+// one.
 func TestInbox_memory(t *testing.T) {
 	long := strings.Repeat("x", maxLine-1) + "\n"
 	for name, text := range map[string]string{

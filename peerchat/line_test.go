@@ -44,7 +44,7 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// TestParseLine_recorded reads what the client library sent: the command is known
+// TestParseLine_recorded parses the lines of the client library: the command is known
 // and nothing is lost.
 func TestParseLine_recorded(t *testing.T) {
 	for _, lines := range recordedSessions(t) {
@@ -74,7 +74,7 @@ func TestParseLine_allocations(t *testing.T) {
 	}
 }
 
-// FuzzParseLine writes what it read and reads it again.
+// FuzzParseLine writes each parsed line and parses it again.
 func FuzzParseLine(f *testing.F) {
 	for _, lines := range recordedSessions(f) {
 		for _, l := range lines {

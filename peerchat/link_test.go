@@ -82,7 +82,7 @@ func (n *nodes) kill(node string) {
 	n.settle()
 }
 
-// settle waits until all nodes know what has happened.
+// settle waits until all nodes have the same state.
 func (n *nodes) settle() {
 	time.Sleep(settleTime + 2*lookEvery)
 	synctest.Wait()
@@ -99,7 +99,7 @@ func (n *nodes) channel(owner string, prefix string) string {
 	}
 }
 
-// dump returns what a node knows, to compare nodes.
+// dump returns the state of a node, to compare nodes.
 func (f *fixture) dump() string {
 	h := f.server.hall
 	h.mu.Lock()
@@ -136,7 +136,7 @@ func (n *nodes) same() {
 	}
 }
 
-// checkLinked checks what check does, in a cluster.
+// checkLinked is check in a cluster.
 func (h *hall) checkLinked(t testing.TB) {
 	t.Helper()
 	h.mu.Lock()
@@ -157,14 +157,14 @@ func (h *hall) checkLinked(t testing.TB) {
 	}
 }
 
-// heard reads what a client is sent until nothing comes.
+// heard reads a client's lines until no more arrive.
 func (c *client) heard() []string {
 	c.t.Helper()
 	synctest.Wait()
 	return c.ask()
 }
 
-// wantHeard checks what a client heard since the last time.
+// wantHeard checks a client's lines since the last call.
 func (c *client) wantHeard(want ...string) {
 	c.t.Helper()
 	if got := c.heard(); strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -337,7 +337,7 @@ func TestNodesOwnerDies(t *testing.T) {
 	})
 }
 
-// TestNodesCutAndHealed: both sides go on, and become one again.
+// TestNodesCutAndHealed: both sides continue, and become one again.
 func TestNodesCutAndHealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := startNodes(t, "a", "b", "c")
@@ -387,7 +387,7 @@ func TestNodesCutAndHealed(t *testing.T) {
 	})
 }
 
-// TestNodesLoss: what is lost between nodes is repaired.
+// TestNodesLoss: lost messages between nodes are repaired.
 func TestNodesLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := startNodes(t, "a", "b")

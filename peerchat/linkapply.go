@@ -128,7 +128,7 @@ func (l *links) endIfEmpty(c *channel) {
 	}
 }
 
-// endEmpty ends channels without members whose owner cannot do it any more.
+// endEmpty ends channels without members whose owner can no longer do it.
 func (l *links) endEmpty() {
 	for folded, c := range l.hall.channels {
 		if len(c.members) == 0 && (c.owner == "" || c.owner != l.owner(folded)) && len(l.awaited) == 0 {

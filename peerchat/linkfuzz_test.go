@@ -132,7 +132,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzLinks feeds a node what another one could send: nothing breaks its hall.
+// FuzzLinks feeds a node the messages of another one: none breaks its hall.
 func FuzzLinks(f *testing.F) {
 	var all []byte
 	for _, e := range sampleEvents() {

@@ -23,7 +23,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// TestLogHoldsNoSecrets has clients sign in, by all means and in vain, talk and leave,
+// TestLogHoldsNoSecrets has clients sign in, with and without success, talk and leave,
 // and searches the log.
 func TestLogHoldsNoSecrets(t *testing.T) {
 	log := new(lockedBuffer)

@@ -9,7 +9,7 @@ import (
 
 func TestParseModes(t *testing.T) {
 	for _, tc := range []struct {
-		text, want string // want is what appendModes writes
+		text, want string // want is the result of appendModes
 		ok         bool
 	}{
 		{"-i+p-s-m+n+t+l+e 8", "-i+p-s-m+n+t+l+e 8", true},
@@ -68,7 +68,7 @@ func TestChannelFlags(t *testing.T) {
 	}
 }
 
-// FuzzModes writes what it read and reads it again.
+// FuzzModes writes the modes it has read and reads them again.
 func FuzzModes(f *testing.F) {
 	f.Add("-i+p-s-m+n+t+l+e", "8")
 	f.Add("+bkl-k", "a\nb\n3")

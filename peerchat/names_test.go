@@ -73,8 +73,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// FuzzChannelName folds names: that changes neither what they are nor, twice, the
-// name, and keeps names apart that differ in more than case.
+// FuzzChannelName folds names: that keeps their kind, is idempotent, and keeps names
+// apart that differ in more than case.
 func FuzzChannelName(f *testing.F) {
 	f.Add("#GSP!GmTest!MqNKN001KM", "#gsp!gmtest!mqnkn001km")
 	f.Add("#GPG!12", "#gpg!12")

@@ -65,7 +65,8 @@ func (p program) until(text string) string {
 	return ""
 }
 
-// A program has what players cannot have: its nick, its profile, a room, and no limits.
+// A program has privileges that players cannot have: its nick, its profile, a room, and
+// no limits.
 func TestProgram(t *testing.T) {
 	f := start(t, func(o *Options) {
 		o.Games = quickGames(t)
@@ -119,7 +120,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// The profile of a program stays that of players who signed in with theirs.
+// A client that claims a program's profile has none; other profiles may be claimed.
 func TestClaimedProfile(t *testing.T) {
 	f := start(t, func(o *Options) { o.Games = quickGames(t) })
 	for claimed, want := range map[string]string{"17461195": "0", "17461196": "17461196"} {

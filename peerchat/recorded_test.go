@@ -54,9 +54,9 @@ func differs(line string) string {
 	return ""
 }
 
-// TestRecorded replays what the original client library sent. What the server answers
-// stands in testdata/*.golden; each line of the recorded server must be in it unless
-// it is one of the differences.
+// TestRecorded replays the original client library. The server's answers are in
+// testdata/*.golden; each line of the recorded server must be in it unless it is one of
+// the differences.
 func TestRecorded(t *testing.T) {
 	for session, lines := range recordedSessions(t) {
 		t.Run(session, func(t *testing.T) {
@@ -107,7 +107,7 @@ func newReplay(t *testing.T, session string) *replay {
 	return r
 }
 
-// play sends what the client sent at once and reads the answer.
+// play sends a client's lines in one write and reads the answer.
 func (r *replay) play(sent string, recorded []recordedLine) {
 	t, c := r.t, r.client
 	for line := range strings.Lines(sent) {
@@ -143,7 +143,7 @@ func (r *replay) play(sent string, recorded []recordedLine) {
 	}
 }
 
-// settle replaces what is different each time.
+// settle replaces values that differ from run to run.
 func settle(line string) string {
 	line = regexp.MustCompile(`[0-9a-f]{12}\.masked`).ReplaceAllString(line, "{mask}.masked")
 	line = regexp.MustCompile(`(:s 003 \S+ :This server was started ).*`).ReplaceAllString(line, "$1{time}")

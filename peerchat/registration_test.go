@@ -250,7 +250,7 @@ func TestDisplace(t *testing.T) {
 	stranger.quiet()
 }
 
-// TestDisplaced_command: what a session asks for as it is displaced is not carried
+// TestDisplaced_command: a command of a session that is being displaced is not carried
 // out, so that no member stays behind.
 func TestDisplaced_command(t *testing.T) {
 	f := start(t, nil)
@@ -277,8 +277,8 @@ func TestDisplaced_command(t *testing.T) {
 	eventually(t, "empty", func() bool { return f.server.Members("#ghost") == 0 })
 }
 
-// TestAccountChanges: the end of an account ends its chat, another session of the same
-// profile and what others do do not.
+// TestAccountChanges: the end of an account ends its chat; another session of the same
+// profile, and changes of other accounts, do not.
 func TestAccountChanges(t *testing.T) {
 	for _, v := range []struct {
 		name, text string

@@ -321,8 +321,8 @@ func (x *session) drainNow() {
 	}
 }
 
-// writeNow enciphers b in place and returns how much of it the system took, all of it
-// if the client takes nothing any more.
+// writeNow enciphers b in place and returns the number of bytes that the system took, or
+// len(b) if an earlier write failed.
 func (x *session) writeNow(b []byte) int {
 	if x.failed {
 		return len(b)

@@ -61,7 +61,7 @@ func TestStagingName(t *testing.T) {
 	}
 }
 
-// FuzzDecodeUser writes what it read.
+// FuzzDecodeUser encodes each decoded field again.
 func FuzzDecodeUser(f *testing.F) {
 	f.Add("X1lsaFvqsX|100001")
 	f.Fuzz(func(t *testing.T, s string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// What an operator or the owner of an address reads about its sign-on.
+// Verdicts on the sign-on of an address, for operators and the address's owner.
 func TestVerdicts(t *testing.T) {
 	log := verdicts.NewLog(zerolog.Nop(), 0)
 	f := start(t, func(o *Options) { o.Verdicts = log })

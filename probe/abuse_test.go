@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// serverAnswers are what servers say, in every protocol.
+// serverAnswers are answers of servers, in every protocol.
 func serverAnswers() (packets [][]byte) {
 	g := probetest.Arena("plain")
 	for _, p := range Protocols() {

@@ -62,8 +62,8 @@ func benchProber(b *testing.B) (*Prober, *master.Registry) {
 	return p, reg
 }
 
-// BenchmarkVisit is one whole visit, info, players and rules, without sockets;
-// the time includes what the game server does.
+// BenchmarkVisit is one whole visit, info, players and rules, without sockets; the time
+// includes the game server's work.
 func BenchmarkVisit(b *testing.B) {
 	p, reg := benchProber(b)
 	m := &memory{p: p, talk: fullGame().Speaks("a2s")}

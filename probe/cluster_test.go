@@ -75,7 +75,7 @@ func (c *probers) pass(d time.Duration) {
 	}
 }
 
-// replicate copies what each node lists to the others, and what it no longer lists.
+// replicate copies each node's list to the others, including removals.
 func (c *probers) replicate() {
 	for name, p := range c.nodes {
 		for _, h := range p.reg.All() {

@@ -21,8 +21,8 @@ import (
 // there is where most tests have a server.
 var there = netip.MustParseAddrPort("192.0.2.1:6500")
 
-// world has game servers on made-up addresses, for a prober without sockets. It
-// is the wire: what the prober sends is answered at once, when the test says so.
+// world has game servers on made-up addresses, for a prober without sockets. It is the
+// wire: the prober's packets are answered at once, when the test calls for it.
 type world struct {
 	t   testing.TB
 	p   *Prober
@@ -140,7 +140,7 @@ func (w *world) watch(at netip.AddrPort, p Protocol, o master.Origin) {
 	}
 }
 
-// listed returns what the list shows at an address.
+// listed returns the list's entry for an address.
 func (w *world) listed(at netip.AddrPort) (*master.Server, bool) { return w.reg.Find(at) }
 
 // rule returns a rule of the server at an address, "" if there is none.

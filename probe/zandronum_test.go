@@ -22,7 +22,8 @@ var (
 	via = netip.MustParseAddr("198.51.100.1")
 )
 
-// zandronumWorld is a world whose prober asks what Zandronum's master lists.
+// zandronumWorld is a world whose prober queries the servers on Zandronum's master
+// list.
 func zandronumWorld(t testing.TB) *world {
 	return newWorld(t, func(o *Options) { o.Ask = func(master.Origin) time.Duration { return ZandronumLeast } })
 }
@@ -301,7 +302,7 @@ func TestAskTellsWhyZandronumDoesNotTell(t *testing.T) {
 	}
 }
 
-// Who watches counts as a player, and takes one of sv_maxclients.
+// A spectator counts as a player, and takes one of sv_maxclients.
 func TestZandronumPlaces(t *testing.T) {
 	for want, i := range map[int]wire.Info{
 		32: {Flags: wire.FlagMaxClients | wire.FlagMaxPlayers, MaxClients: 32, MaxPlayers: 16},

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/racetest"
 )
 
-// clientPackets are what servers and browsers send.
+// clientPackets are packets of servers and browsers.
 func clientPackets() (packets [][]byte) {
 	for _, text := range []string{
 		"heartbeat QuakeArena-1\n", "heartbeat DarkPlaces\x0a", "heartbeat ETFlatline-1\n", "heartbeat EnemyTerritory-1\n", "heartbeat\n",

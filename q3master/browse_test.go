@@ -271,7 +271,8 @@ func TestBrowsersGetReachableAddress(t *testing.T) {
 	}
 }
 
-// TestServersOfOtherOrigins lists what an operator added, and nothing of other protocols.
+// TestServersOfOtherOrigins lists the servers that an operator added, and none of other
+// protocols.
 func TestServersOfOtherOrigins(t *testing.T) {
 	q := newQ3(t, nil)
 	for i, tc := range []struct {

@@ -168,7 +168,7 @@ func (q *q3) verdict(a netip.AddrPort) string {
 	return "none"
 }
 
-// tick does what Serve does every second. It needs synctest.
+// pass lets time pass and does Serve's work of each second. It needs synctest.
 func (q *q3) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		time.Sleep(uplink.TickEvery)

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/quake3"
 )
 
-// recorded.json holds what a server of OpenArena and a browser sent.
+// recorded.json holds packets of a server of OpenArena and of a browser.
 //
 //go:embed testdata/recorded.json
 var recordedText []byte

@@ -189,7 +189,7 @@ func TestRefresh(t *testing.T) {
 		if time.Since(rec.LastSeen) != 0 {
 			t.Errorf("seen %v ago", time.Since(rec.LastSeen))
 		}
-		// What a status told stays.
+		// Values of a status stay.
 		var report master.Report
 		report.Fill(q.opt.Registry, []string{"hostname", "fraglimit"}, []string{"Inn", "20"},
 			master.Grid{Columns: []string{"player_"}, Rows: [][]string{{"Ann"}}}, master.Grid{})

@@ -14,10 +14,9 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// What an address that proved nothing may be sent beyond what it sent, for one
-// packet: a challenge and a text query are longer than the shortest heartbeats,
-// of 18 bytes, and both are repeated while the address paid for it; a text query
-// goes to two ports.
+// The bytes that an unproved address may receive for one packet beyond those it sent: a
+// challenge and a text query are longer than the shortest heartbeats, of 18 bytes, and
+// both are repeated while the address paid for it; a text query goes to two ports.
 var exceptions = []nettest.Exception{
 	{
 		Name: "challenges", Is: func(b []byte) bool { return sent{data: b}.kind() == KindChallenge },
@@ -35,7 +34,7 @@ var exceptions = []nettest.Exception{
 	},
 }
 
-// clientPackets are what hosts send, in both protocols.
+// clientPackets are packets of hosts, in both protocols.
 func clientPackets(t testing.TB) (packets [][]byte) {
 	for _, c := range captures(t) {
 		for _, r := range c.Packets {
@@ -53,7 +52,7 @@ func clientPackets(t testing.TB) (packets [][]byte) {
 	return append(packets, []byte(sampleStatus))
 }
 
-// hostReply is what a host says to a packet of ours.
+// hostReply is a host's reply to a packet of ours.
 func hostReply(_ netip.AddrPort, b []byte) [][]byte {
 	switch s := (sent{data: b}); {
 	case s.kind() == KindChallenge:

@@ -19,7 +19,7 @@ import (
 // counterMark stands in a heartbeat where a number is that changes every time.
 const counterMark = "00000000"
 
-// busyHeartbeat is what a busy server says: 40 rules, 8 players, 2 teams, 1,000
+// busyHeartbeat is the heartbeat of a busy server: 40 rules, 8 players, 2 teams, 1,000
 // bytes, with a counter in it.
 func busyHeartbeat(instance uint32, game string) []byte {
 	h := host{instance: instance, game: game}
@@ -137,7 +137,7 @@ func BenchmarkKeepalive(b *testing.B) {
 	})
 }
 
-// lastSent keeps what was sent last.
+// lastSent keeps the last packet sent.
 type lastSent struct {
 	buf [MaxReply]byte
 	n   int

@@ -176,8 +176,8 @@ func recordOf(t testing.TB, list *master.Registry, b []byte, hint *master.Server
 	return s
 }
 
-// What a host says in a heartbeat and what it answered to the query for
-// everything at nearly the same time must be the same.
+// A host's heartbeat must match its answer to the query for everything at nearly the
+// same time.
 func TestHeartbeatsMatchAnswers(t *testing.T) {
 	compared := 0
 	for _, c := range captures(t) {

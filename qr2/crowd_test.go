@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/racetest"
 )
 
-// What strangers send in a host's name must not keep it off the list.
+// Packets that strangers send in a host's name must not keep it off the list.
 func TestForgedHeartbeatsAgainstNewServer(t *testing.T) {
 	racetest.Skip(t, "sends many packets")
 	const (

@@ -56,8 +56,8 @@ var scripted = []string{
 	"\x09KKKKx\x00",
 }
 
-// FuzzServePacket plays packets of a few sources. Its input is a list of steps:
-// what to do, who does it, and for raw packets a length and the bytes.
+// FuzzServePacket plays packets of a few sources. Its input is a list of steps: the
+// action, the source, and for raw packets a length and the bytes.
 func FuzzServePacket(f *testing.F) {
 	every := make([]byte, 0, 2*len(scripted))
 	for i := range scripted {

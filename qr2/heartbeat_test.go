@@ -36,7 +36,7 @@ func table(b []byte, rows int, names []string, values ...string) []byte {
 	return b
 }
 
-// start is the header of a heartbeat and the rule that every one has.
+// beat returns the header of a heartbeat and the rule that every heartbeat has.
 func beat() []byte { return []byte("\x03\x01\x02\x03\x04gamename\x00gmtest\x00") }
 
 // view is a report in plain words.

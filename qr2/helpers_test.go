@@ -65,7 +65,7 @@ func (s sent) kind() Kind {
 	return Kind(s.data[2])
 }
 
-// wire takes what the service sends.
+// wire records the packets of the service.
 type wire struct{ nettest.Recorder[sent] }
 
 func (w *wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
@@ -238,7 +238,7 @@ func (h *host) reply(k Kind, body ...byte) []byte {
 	return append(appendHeader(nil, k, h.instance), body...)
 }
 
-// want checks what was sent since it was last asked.
+// want checks the packets sent since the last call.
 func (h *host) want(packets ...sent) {
 	h.in.t.Helper()
 	got := h.in.w.Take()

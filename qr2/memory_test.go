@@ -8,8 +8,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// maxBytesPerServer is what one listed server may cost in memory if it reports
-// 1,000 bytes, whether or not its report has been read.
+// maxBytesPerServer limits the memory of one listed server that reports 1,000 bytes,
+// whether or not its report has been read.
 const maxBytesPerServer = 2560
 
 func TestMemoryPerListedServer(t *testing.T) {

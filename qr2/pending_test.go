@@ -89,7 +89,7 @@ func TestHostsThatAreRejected(t *testing.T) {
 				if got := in.verdict(h.addr); got != tt.wanted {
 					t.Errorf("verdict: got %q, want %q", got, tt.wanted)
 				}
-				// A refusal is never longer than what it answers.
+				// A refusal is never longer than its request.
 				short := h.packet(KindHeartbeat, "gamename\x00", tt.game, "\x00")
 				_ = h.send(short)
 				for _, p := range in.w.Take() {

@@ -81,8 +81,8 @@ func (h *host) tellFar(data []byte) bool {
 	return h.in.probeReply(netserve.Packet{Data: data, From: h.addr}, h.in.vantages[1].at)
 }
 
-// A filter may let in the address that the host reports to. So it is only what
-// answers another address that players get to directly.
+// A filter may let in the address that the host reports to. So only answers to another
+// address prove that players can reach the server directly.
 func TestHostIsAskedFromAnotherAddressToo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		near, far bool

@@ -30,7 +30,7 @@ type textServer struct {
 	source netip.AddrPort // where its heartbeats come from
 	game   string
 	secret string
-	status string // what it tells, without the proof
+	status string // its answer to a status query, without the proof
 	query  int    // number of its last answer
 
 	noStatus bool // it answers \secure\ and leaves out the status
@@ -81,8 +81,7 @@ func (h *textServer) reply(q []byte) []byte {
 	return fmt.Appendf(b, `\final\\queryid\%d.1`, h.query)
 }
 
-// serve answers what was asked of it at an address, and returns how many
-// queries came.
+// serve answers the queries to an address and returns their number.
 func (h *textServer) serve(at netip.AddrPort) (queries int) {
 	for _, p := range h.in.w.Take() {
 		if p.to == at {
@@ -434,21 +433,21 @@ func TestEchoIsSentBackByteForByteAndSeldom(t *testing.T) {
 	})
 }
 
-// TestEchoingAddressIsNotListed is about a port that repeats
-// what it hears, our own included: its echo would prove it.
+// TestEchoingAddressIsNotListed is about a port that echoes every packet, our own
+// included: the echo of a challenge would prove the address.
 func TestEchoingAddressIsNotListed(t *testing.T) {
 	for _, game := range []string{"silent", "gmtest"} {
 		in := newIntake(t, func(o *Options) { o.Trusted = func(netip.Addr) bool { return true } })
 		h := in.textServer("192.0.2.1:7")
 		h.game = game
 		h.beat("")
-		for range 10 { // what is sent back may be answered a few times, and not for ever
+		for range 10 { // an echo may be answered a few times, and not for ever
 			for _, p := range in.w.Take() {
 				h.say(p.to, p.data)
 			}
 		}
 		if h.listed() || len(in.w.Take()) != 0 {
-			t.Errorf("%s: listed %v, or it is asked on and on", game, h.listed())
+			t.Errorf("%s: listed %v, or it is asked without end", game, h.listed())
 		}
 	}
 }

@@ -368,7 +368,8 @@ func TestRestartingServerIsChallenged(t *testing.T) {
 	if !h.listed() || h.rule("hostname") != "b" {
 		t.Errorf("hostname: got %q, want the news at once", h.rule("hostname"))
 	}
-	// News that come before the answer are newer than what it was challenged for.
+	// Values that come before the answer are newer than those of the challenged
+	// heartbeat.
 	if dropped := h.send(h.heartbeat("hostname", "c")); dropped != notDropped {
 		t.Fatalf("heartbeat: dropped: %s", dropped)
 	}

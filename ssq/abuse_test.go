@@ -11,7 +11,7 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
-// questions are what tools send.
+// questions are packets of tools.
 func questions() (packets [][]byte) {
 	for i, text := range []string{
 		"SELECT hostip,hostname,map WHERE numplayers > 0", "SELECT hostip,hostname,x-NAME,x-source", "SP players WHERE hostip = 192.0.2.9:27015",
@@ -29,7 +29,7 @@ func questions() (packets [][]byte) {
 	return packets
 }
 
-// toolReply is what a tool says that is sent a token.
+// toolReply is a tool's reply to a token.
 func toolReply(_ netip.AddrPort, b []byte) [][]byte {
 	if len(b) < wire.HeaderLen {
 		return nil

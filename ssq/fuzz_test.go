@@ -22,7 +22,7 @@ func FuzzServer(f *testing.F) {
 	fix.many(400)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fix.t = t
-		fix.server.partials.table = [maxPartial]partial{} // what others began
+		fix.server.partials.table = [maxPartial]partial{} // forget the unfinished packets of other clients
 		fix.packet(stranger, data)
 		if fix.bytesSent() > len(data) || len(fix.sent) > 1 {
 			t.Fatalf("a stranger is sent %d bytes in %d packets for %d", fix.bytesSent(), len(fix.sent), len(data))

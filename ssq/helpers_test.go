@@ -89,7 +89,7 @@ func (f *fixture) query(from netip.AddrPort, text string) {
 	f.packet(from, append(wire.Header{ID: testID, Count: 1}.AppendTo(nil), text...))
 }
 
-// answer returns what the packets of the last answer hold.
+// answer returns the content of the packets of the last answer.
 func (f *fixture) answer() []byte {
 	f.t.Helper()
 	if len(f.sent) == 0 {
@@ -238,8 +238,7 @@ func (f *fixture) threeServers() {
 	f.list(game{source: "192.0.2.9:27016", rules: []string{"hostname", "Empty", "numplayers", "0", "maxplayers", "8"}})
 }
 
-// counted returns how many packets were counted as dropped for a reason while
-// something else became of the packet at hand.
+// counted returns the value of the counter of dropped packets for a reason.
 func (f *fixture) counted(reason drop) float64 {
 	f.t.Helper()
 	families, err := f.gauges.Gather()

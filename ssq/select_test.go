@@ -226,7 +226,7 @@ func TestVersionAndPing(t *testing.T) {
 		t.Errorf("VERSION (-want +got):\n%s", diff)
 	}
 	for _, query := range []string{"PING", "sp PING"} {
-		f.query(stranger, query) // who needs no proof
+		f.query(stranger, query) // needs no proved address
 		if got := string(f.answer()); got != "j\x00\n" {
 			t.Errorf("%s: %q, want a pong", query, got)
 		}
@@ -390,8 +390,8 @@ func TestTimesOfServersMoveOn(t *testing.T) {
 	}
 }
 
-// Servers that we asked tell how long their players are there in minutes, and
-// those of A2S in seconds as well; what others report is taken for seconds.
+// Our own queries give the time of players in minutes, and those of A2S in seconds as
+// well; values that others report are taken for seconds.
 func TestTimesOfPlayers(t *testing.T) {
 	minutes := [][]string{{"player_", "time_"}, {"Ann", "90"}}
 	for name, tt := range map[string]struct {

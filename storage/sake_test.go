@@ -131,8 +131,8 @@ func TestSakeRow(t *testing.T) {
 	}
 }
 
-// FuzzSakeRow reads any bytes as a row; what is read is written and read again the
-// same.
+// FuzzSakeRow reads any bytes as a row; a row that can be read is written and read
+// again the same.
 func FuzzSakeRow(f *testing.F) {
 	rec := sakeRecord()
 	f.Add(AppendSakeRow(nil, &rec, []uint32{0, 1, 2, 3, 4, 5, 6}))

@@ -37,7 +37,7 @@ type StatBlockID struct {
 	Game    string    `json:"game"` // name of the game
 	Profile ProfileID `json:"profile,omitzero"`
 	Kind    StatKind  `json:"kind"`
-	Index   int32     `json:"index"` // any number from 0 on that the game likes
+	Index   int32     `json:"index"` // any number from 0 on, chosen by the game
 }
 
 // StatBlock is data that a game keeps for a player. The data are bytes in a

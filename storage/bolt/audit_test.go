@@ -55,7 +55,8 @@ func TestOldAuditEntriesGoInParts(t *testing.T) {
 	}
 }
 
-// BenchmarkAddBan shows what the audit log adds to a change, once it is full.
+// BenchmarkAddBan measures the cost that the audit log adds to a change, once it is
+// full.
 func BenchmarkAddBan(b *testing.B) {
 	for _, audited := range []bool{false, true} {
 		b.Run(fmt.Sprintf("audited=%v", audited), func(b *testing.B) {

@@ -47,7 +47,7 @@ func openNew(t *testing.T) *Store {
 	return openAt(t, filepath.Join(t.TempDir(), "respawnd.db"))
 }
 
-// reopenable adds what storagetest needs to open a store again.
+// reopenable adds the method with which storagetest opens a store again.
 type reopenable struct{ *Store }
 
 func (r reopenable) Reopen(t *testing.T) storage.Store {

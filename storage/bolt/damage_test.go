@@ -171,8 +171,8 @@ func TestTruncatedFileIsRefused(t *testing.T) {
 	}
 }
 
-// TestScrambledPages overwrites each page in turn. Whatever that hits, nothing
-// may panic or hang, and Verify must not miss what use finds.
+// TestScrambledPages overwrites each page in turn. Whatever that hits, no call may
+// panic or hang, and Verify must not miss damage that use finds.
 func TestScrambledPages(t *testing.T) {
 	racetest.Skip(t, "opens many files")
 	s := openNew(t)
@@ -205,8 +205,8 @@ func TestScrambledPages(t *testing.T) {
 	}
 }
 
-// use opens a file, reads everything, changes things all over it, closes it, and returns what
-// went wrong.
+// use opens a file, reads everything, changes things all over it, closes it, and
+// returns the errors.
 func use(t *testing.T, path string) error {
 	t.Helper()
 	s, err := Open(t.Context(), path, testOptions())

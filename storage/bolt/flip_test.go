@@ -231,8 +231,8 @@ func flipStep(t *testing.T) int {
 	return 99991
 }
 
-// A store with one bit changed is refused, reports what it cannot read, or is
-// right.
+// A store with one bit changed is refused, reports the records that it cannot read, or
+// is right.
 func TestFlippedBit(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

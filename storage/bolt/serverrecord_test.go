@@ -72,7 +72,7 @@ func TestListOfOlderVersion(t *testing.T) {
 	}
 }
 
-// A save after a list was read in part writes what is whole again, so that the
+// A save after a list was read in part writes the intact records again, so that the
 // damage is gone.
 func TestSaveRepairsDamagedList(t *testing.T) {
 	s := openLoose(t)

@@ -58,7 +58,7 @@ func FuzzDecodeValue(f *testing.F) {
 	})
 }
 
-// checkDecode checks that what can be read and written again stays the same.
+// checkDecode checks that a value that can be decoded and encoded again stays the same.
 func checkDecode[R any](t *testing.T, value []byte) {
 	t.Helper()
 	record, err := decode[R](value)

@@ -68,7 +68,7 @@ type benchKind struct {
 	call  func(n int) error
 }
 
-// benchKinds returns the calls on a store, to which it adds what they need.
+// benchKinds returns the calls on a store, to which it adds the records they need.
 func benchKinds(b *testing.B, s storage.Store) []benchKind {
 	b.Helper()
 	ctx := context.Background()

@@ -244,8 +244,8 @@ func TestStatementTimeout(t *testing.T) {
 	}
 }
 
-// TestSilentServer reaches the server through a proxy that stops to forward, as a
-// network does that is cut.
+// TestSilentServer reaches the server through a proxy that stops forwarding, as a
+// cut network does.
 func TestSilentServer(t *testing.T) {
 	database, err := url.Parse(emptyDatabase(t))
 	if err != nil {

@@ -61,7 +61,8 @@ func atOnce(t *testing.T, nodes [2]*Store, n int, refusal error, f func(s *Store
 	return succeeded
 }
 
-// sqlWrongSums are statements that find sums that differ from what they sum up.
+// sqlWrongSums are statements that find stored sums that differ from the sum of their
+// rows.
 var sqlWrongSums = map[string]string{
 	"stat_sizes": `SELECT profile FROM stat_sizes AS s WHERE
 		blocks <> (SELECT count(*) FROM stat_blocks WHERE profile = s.profile)
@@ -101,7 +102,7 @@ var sqlWrongSums = map[string]string{
 		UNION ALL SELECT 1 FROM stat_sizes AS s WHERE NOT EXISTS (SELECT FROM profiles WHERE id = s.profile)`,
 }
 
-// checkSums checks that all sums are those of what is stored.
+// checkSums checks all stored sums against their rows.
 func checkSums(t *testing.T, s *Store) {
 	t.Helper()
 	for name, sql := range sqlWrongSums {

@@ -41,7 +41,7 @@ func openAt(t testing.TB, url string, opt Options) *Store {
 	return s
 }
 
-// reopenable adds what storagetest needs to open a store again.
+// reopenable adds the method with which storagetest opens a store again.
 type reopenable struct {
 	*Store
 	url string

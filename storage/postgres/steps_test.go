@@ -14,7 +14,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// TestTwoStores lets two nodes of one database write what conflicts.
+// TestTwoStores lets two nodes of one database make conflicting changes.
 func TestTwoStores(t *testing.T) {
 	address := emptyDatabase(t)
 	nodes := []*Store{openAt(t, address, nodeOptions("a")), openAt(t, address, nodeOptions("b"))}
