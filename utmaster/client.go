@@ -19,7 +19,7 @@ import (
 // Errors of a client.
 var (
 	ErrDenied     = errors.New("utmaster: the master denied the sign-in")
-	ErrUnexpected = errors.New("utmaster: the master sent something else than expected")
+	ErrUnexpected = errors.New("utmaster: the master sent an unexpected message")
 )
 
 // DefaultKey is the CD key of tools, which no game accepts.

@@ -74,7 +74,7 @@ type effects struct {
 	ask   netip.AddrPort // send statusQuery there; zero: nowhere
 	list  bool           // list the server, or renew its record
 	mute  bool           // the server does not answer and is not proved
-	found bool           // it is proved that other ports than those that it sent to reach it
+	found bool           // packets from ports that it never sent to are proved to reach it
 	key   *PlayerKey     // a player has this key
 	other int            // the kind of a message that is not used; -1: none
 }

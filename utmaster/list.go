@@ -88,7 +88,7 @@ func formOf(version int32, xmpFlags bool) form {
 	}
 }
 
-// Characters of texts in lists. Browsers are known that end at servers of more than 1279
+// Characters of texts in lists. Some browsers end at servers of more than 1279
 // bytes, which these cannot have, even in UTF-16.
 const (
 	maxListName = 200

@@ -170,7 +170,7 @@ func (x *session) noteRefusal(role Role, why ended) {
 	}
 }
 
-// newChallenge returns eight digits: browsers are known that take no more.
+// newChallenge returns eight digits: some browsers accept no more.
 func newChallenge() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never returns an error

@@ -218,7 +218,7 @@ func TestGamesByWord(t *testing.T) {
 	}
 }
 
-// TestBadInput sends what no peer may.
+// TestBadInput sends messages that the protocol forbids.
 func TestBadInput(t *testing.T) {
 	hello := (&Hello{KeyHash: digest("x"), Response: digest("y"), Word: "UT2K4CLIENT", Version: 3369}).AppendTo(nil)
 	ready := bytes.Join([][]byte{hello, appendWord(nil, strings.Repeat("0", 32))}, nil)

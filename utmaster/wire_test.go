@@ -232,7 +232,7 @@ func TestState(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" || err != nil || wire[0] != sayState {
 			t.Errorf("%d (-want +got): %v\n%s", version, err, d)
 		}
-		// The list of players may be cut off, what comes before may not.
+		// The list of players may be cut off, the fields before it may not.
 		alone := want
 		alone.List = nil
 		before := len(alone.AppendTo(nil, version)) - frameHead - 1 // without the number of players

@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/racetest"
 )
 
-// clientPackets are what servers and browsers send. The seeds are servers that
+// clientPackets are packets of servers and browsers. The seeds are servers that
 // populate lists.
 func clientPackets(t testing.TB) [][]byte {
 	packets := [][]byte{
@@ -31,7 +31,7 @@ func clientPackets(t testing.TB) [][]byte {
 	return packets
 }
 
-// clientReply is what a server says to a challenge, and a browser to a page.
+// clientReply is a server's reply to a challenge, and a browser's to a page.
 func clientReply(t testing.TB) func(netip.AddrPort, []byte) [][]byte {
 	return func(_ netip.AddrPort, b []byte) [][]byte {
 		if c, err := ParseChallenge(b); err == nil {
@@ -71,8 +71,8 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 							return 0, int(windows*keyedPerAddr) * maxList
 						},
 					}, {
-						// Who guesses the ends of pages right, which is played here by seeds
-						// that are likely ones, is believed for a while.
+						// A forger that guesses the ends of pages right, here with
+						// likely seeds, is believed for a while.
 						Name: "full pages after two lucky guesses", Is: func(b []byte) bool { return Kind(b[4]) == KindList },
 						More: func(in nettest.Account) (packets, size int) { return 0, in.PacketsIn*maxList/200 + 4*maxList },
 					}},

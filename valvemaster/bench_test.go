@@ -73,8 +73,8 @@ func BenchmarkWalk(b *testing.B) {
 	}
 }
 
-// BenchmarkHeartbeat is what a listed server sends: the question for a challenge
-// and the heartbeat.
+// BenchmarkHeartbeat serves the packets of a listed server: the question for a
+// challenge and the heartbeat.
 func BenchmarkHeartbeat(b *testing.B) {
 	for _, n := range []int{1, many} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

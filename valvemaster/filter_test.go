@@ -197,7 +197,7 @@ func TestMatchWildcards(t *testing.T) {
 	}
 }
 
-// matchSlowly is the plainest way to say what wildcards mean.
+// matchSlowly is the plainest implementation of wildcards.
 func matchSlowly(text, pattern string) bool {
 	if pattern == "" {
 		return text == ""
@@ -284,7 +284,7 @@ func TestRegions(t *testing.T) {
 	nz := list("10.0.0.6:1", map[string]string{"country": "NZ", "region": "8192"})
 	za := list("10.0.0.7:1", map[string]string{"country": "ZA", "region": "32"})
 	unknown := list("10.0.0.8:1", map[string]string{})
-	// One says what its address does not.
+	// One reports a region that its address does not give.
 	said := netip.MustParseAddrPort("10.0.0.9:1")
 	v.asker.answers[said] = map[string]string{"gamename": "tf", "country": "DE", "region": "65536"}
 	if dropped := v.send(said, beat(t, Heartbeat{Challenge: v.challengeFor(said), Region: RegionAsia})); dropped != notDropped {

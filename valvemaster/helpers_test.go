@@ -26,7 +26,7 @@ type sent struct {
 	to   netip.AddrPort
 }
 
-// wire takes what the master sends.
+// wire records the packets of the master.
 type wire struct{ nettest.Recorder[sent] }
 
 func (w *wire) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {

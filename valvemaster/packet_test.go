@@ -22,7 +22,7 @@ func unhex(t testing.TB, text string) []byte {
 	return b
 }
 
-// bodyOf returns what follows the kind, which must be k.
+// bodyOf returns the part after the kind, which must be k.
 func bodyOf(t testing.TB, p []byte, k Kind) []byte {
 	t.Helper()
 	got, body, ok := ParseKind(p)

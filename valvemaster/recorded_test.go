@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// recorded is a packet as a real client sent it, and what it is answered.
+// recorded is a packet as a real client sent it, and the expected answer.
 type recorded struct {
 	Client  string
 	Query   string // in hex
@@ -19,8 +19,8 @@ type recorded struct {
 	Dropped bool
 }
 
-// TestRecordedRequests sends what quakestat 2.17 sends. Its requests were recorded on
-// a socket whose server answered the first with the server 192.0.2.1:27015.
+// TestRecordedRequests sends the requests of quakestat 2.17. They were recorded on a
+// socket whose server answered the first with the server 192.0.2.1:27015.
 func TestRecordedRequests(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.json")
 	if err != nil {

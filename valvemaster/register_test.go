@@ -282,7 +282,7 @@ func TestUnprovedPacketsAreRationed(t *testing.T) {
 	})
 }
 
-// TestFloodOfForgedQuestionsCostsNoMemory: only those who answer are remembered.
+// TestFloodOfForgedQuestionsCostsNoMemory: only addresses that answer are remembered.
 func TestFloodOfForgedQuestionsCostsNoMemory(t *testing.T) {
 	const most = 100
 	v := newValve(t, nil)

@@ -233,7 +233,7 @@ func TestServeOverASocket(t *testing.T) {
 	}
 }
 
-// take hands on what comes.
+// take calls itself with each packet.
 type take func([]byte)
 
 func (f take) ServePacket(_ netserve.PacketWriter, p netserve.Packet) { f(p.Data) }

@@ -87,7 +87,7 @@ func TestGuessedSeedProvesNothing(t *testing.T) {
 		if l := v.ask(a, ListRequest{Region: AnyRegion, Seed: seed(page)}); len(l.Servers) > mostSmall {
 			t.Errorf("page for %s: %d servers", name, len(l.Servers))
 		}
-		// And what was proved before is lost.
+		// Earlier proofs are lost.
 		last := page.Servers[len(page.Servers)-1]
 		if l := v.ask(a, ListRequest{Region: AnyRegion, Seed: last}); len(l.Servers) > mostSmall {
 			t.Errorf("page for the right seed after %s: %d servers", name, len(l.Servers))
@@ -232,7 +232,7 @@ func TestTrustedAreSentFullPages(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*Options)
-		more   string // another address; what it gets
+		more   string // another address, with the result for it in want
 		want   drop
 	}{
 		"of an address":          {func(o *Options) { o.PagesPerAddr = 3 }, "203.0.113.2:1", notDropped},
@@ -350,9 +350,9 @@ func splitScript(script []byte) func(func([]byte) bool) {
 	}
 }
 
-// TestForgerGainsNothing plays the best strategy of a forger that knows the whole
-// list: it guesses where pages end, the likeliest seeds first, and counts what the
-// victim got for what it sent.
+// TestForgerGainsNothing plays the best strategy of a forger that knows the whole list:
+// it guesses where pages end, the likeliest seeds first, and counts the victim's
+// packets for its own.
 func TestForgerGainsNothing(t *testing.T) {
 	racetest.Skip(t, "sends many packets")
 	v := newValve(t, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = 0, 0 })

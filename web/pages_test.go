@@ -59,8 +59,8 @@ func TestConnect(t *testing.T) {
 		"set it as the DNS server", `<option value="gmtest">Test &lt;game&gt;</option>`, `action="/games"`)
 }
 
-// What is switched off is not offered: a private master for Zandronum would
-// else send its visitors to hosts files.
+// Disabled services are not offered: otherwise a private master for Zandronum would
+// send its visitors to hosts files.
 func TestPagesByServices(t *testing.T) {
 	only := func(list ...Service) *fixture {
 		return newFixture(t, func(o *Options) { o.Services = func() []Service { return list } })
@@ -553,8 +553,8 @@ func TestWhyAddress(t *testing.T) {
 	})
 }
 
-// After 38 minutes without an answer the page says what is wrong, since when and
-// how often, even while another challenge is open, and not that waiting helps.
+// After 38 minutes without an answer the page shows the fault, since when and how
+// often, even while another challenge is open, and does not advise to wait.
 func TestWhyFailingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)

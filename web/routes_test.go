@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-// contentPolicy is what pages may load.
+// contentPolicy lists the sources that pages may load from.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 

@@ -116,7 +116,7 @@ func askUntil(t *testing.T, addr string) {
 	}
 }
 
-// Pages have a tag, which gives 304 while what they show stays the same.
+// Pages have a tag, which gives 304 while their content stays the same.
 func TestPagesAreTagged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

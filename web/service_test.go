@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// words is what a service without a listener works on.
+// words is the address of a service without a listener.
 type words string
 
 func (w words) String() string { return string(w) }

@@ -43,7 +43,7 @@ func inCluster(t *testing.T, hooks []Hook, test func(n *nodes)) {
 	})
 }
 
-// report lists a server everywhere as one that reports to a node; empty: it is gone.
+// report lists a server on all nodes as reporting to owner, or removes it if owner is empty.
 func (n *nodes) report(owner string, l listing) {
 	for name, f := range n.all {
 		l.node = owner

@@ -118,7 +118,7 @@ func FuzzDiscord(f *testing.F) {
 		if told != 1 || strings.ContainsFunc(content, clean.IsHidden) || utf8.RuneCountInString(content) > maxContent {
 			t.Errorf("name %q, map %q: %q", name, area, content)
 		}
-		// Without what is escaped, only our own marks are left.
+		// Without the escaped characters, only our own marks are left.
 		plain := content
 		for i := strings.IndexByte(plain, '\\'); i >= 0; i = strings.IndexByte(plain, '\\') {
 			_, size := utf8.DecodeRuneInString(plain[i+1:])

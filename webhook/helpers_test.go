@@ -57,21 +57,21 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// answers sets what is answered from now on.
+// answers sets the answer from now on.
 func (r *receiver) answers(answer func(n int) *http.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
 }
 
-// taken is what a receiver got so far.
+// taken is the list of requests that a receiver got so far.
 type taken struct {
 	requests []*http.Request
 	bodies   []string
 	at       []time.Time
 }
 
-// wait lets time pass and returns what arrived since the last call of sent.
+// wait lets time pass and returns the requests since the last call of sent.
 func (f *fixture) wait(d time.Duration) taken {
 	time.Sleep(d)
 	synctest.Wait()

@@ -12,7 +12,7 @@ import (
 
 func TestServerUpAndDown(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
-		f.expect(soon, "") // what was there is no news
+		f.expect(soon, "") // servers listed before are not reported
 		key := f.put(listing{port: 1, name: "One"})
 		f.expect(soon, "server.up One")
 		f.put(listing{port: 1, name: "Renamed"})
@@ -173,7 +173,7 @@ func TestSetHooks(t *testing.T) {
 		a := plain()[0]
 		b := plain(func(h *Hook) { h.Name, h.Games = "other", []string{"gmother"} })[0]
 		f.d.SetHooks([]Hook{a})
-		f.expect(soon, "") // what is there is no news for a new hook
+		f.expect(soon, "") // a new hook does not report listed servers
 		f.put(listing{port: 2, name: "Two"})
 		f.expect(soon, "server.up Two")
 		f.d.SetHooks([]Hook{b, a})

@@ -83,8 +83,8 @@ func serve(t *testing.T, mode string) *serving {
 	return s
 }
 
-// raw sends bytes, closes that direction unless open is true, and returns what comes
-// back until the server closes the connection.
+// raw sends bytes, closes that direction unless open is true, and returns the reply up
+// to the end of the connection.
 func (s *serving) raw(t *testing.T, request []byte, open bool) []byte {
 	t.Helper()
 	var d net.Dialer

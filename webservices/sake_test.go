@@ -106,7 +106,7 @@ func allTypes() []storage.SakeField {
 	}
 }
 
-// TestRecordedRecords replays what a client of the original libraries sent, over
+// TestRecordedRecords replays the requests of a client of the original libraries over
 // sockets, on tables in which the recorded replies are the right ones.
 func TestRecordedRecords(t *testing.T) {
 	mytable := storage.SakeTableID{Game: "gmtest", Name: "mytable"}

@@ -38,7 +38,7 @@ func serveSecure(t *testing.T, s *Server) string {
 	return ln.Addr().String()
 }
 
-// dialSecure returns a connection without a handshake, and what it is over.
+// dialSecure returns a connection without a handshake, and the TCP connection under it.
 func dialSecure(t *testing.T, address string) (*ssl3.Conn, net.Conn) {
 	t.Helper()
 	var d net.Dialer

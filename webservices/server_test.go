@@ -25,7 +25,8 @@ import (
 // player is the address of the client in tests.
 var player = netip.MustParseAddrPort("192.0.2.9:4000")
 
-// echo is a room with one method, which replies with what it knows, and one page.
+// echo is a room with one method, which replies with the fields of its request, and one
+// page.
 func echo() room {
 	say := func(_ context.Context, q *soap.Request) []byte {
 		return soap.Reply(q.Method, "urn:e", func(w *soap.Writer) {

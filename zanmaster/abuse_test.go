@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// serverPackets are what servers and launchers send, not coded.
+// serverPackets are packets of servers and launchers, not coded.
 func serverPackets(t testing.TB) (packets [][]byte) {
 	r := recordings(t)
 	for _, s := range r.Scenarios {
@@ -33,7 +33,7 @@ func serverPackets(t testing.TB) (packets [][]byte) {
 	return append(packets, zandronum.AppendListRequest(nil, zandronum.ListVersion))
 }
 
-// serverReply is what a server says to a packet of the master.
+// serverReply is a server's reply to a packet of the master.
 func serverReply(_ netip.AddrPort, b []byte) [][]byte {
 	v, ok := zandronum.ParseVerificationRequest(zandronum.Decode(nil, b, maxMessage))
 	if !ok {

@@ -517,8 +517,8 @@ func TestBanListsForManyServersArePaced(t *testing.T) {
 	})
 }
 
-// A real store on a socket: what the operator changes reaches servers without
-// a request, as Serve looks after it.
+// A real store on a socket: the operator's changes reach servers without a request, as
+// Serve polls for them.
 func TestServePushesChanges(t *testing.T) {
 	dir := t.TempDir()
 	z := newZan(t, func(o *Options) { o.Files = dir; o.BanFilesPoll = 10 * time.Millisecond })

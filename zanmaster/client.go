@@ -14,9 +14,9 @@ import (
 // Errors of the client's side.
 var (
 	// ErrNotAsked reports another message than a verification request.
-	ErrNotAsked = errors.New("something else came than a verification request")
+	ErrNotAsked = errors.New("a message other than a verification request arrived")
 	// ErrNotBanList reports another message than the next part of the ban list.
-	ErrNotBanList = errors.New("something else came than the ban list")
+	ErrNotBanList = errors.New("a message other than the ban list arrived")
 )
 
 // AnswerError is an answer of the master in place of the list.

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// What strangers send in a server's name must not keep it off the list.
+// Packets that strangers send in a server's name must not keep it off the list.
 func TestForgedChallengesAgainstNewServer(t *testing.T) {
 	racetest.Skip(t, "sends many packets")
 	const roundTrip = 300 * time.Millisecond

@@ -41,7 +41,7 @@ func TestDroppedPacketsAreExplained(t *testing.T) {
 	}
 }
 
-// What launchers send says nothing about a server.
+// Packets of launchers say nothing about a server.
 func TestPacketsOfLaunchersAreNoVerdict(t *testing.T) {
 	z := newZan(t, nil)
 	g := z.server("192.0.2.1:10666")

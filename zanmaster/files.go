@@ -104,7 +104,7 @@ func checkFiles(dir string) error {
 	return errors.Join(errs...)
 }
 
-// checkReadable returns which ban files of a directory cannot be read. Missing
+// checkReadable returns the ban files of a directory that cannot be read. Missing
 // files and invalid lines are not errors here: Reload skips both.
 func checkReadable(dir string) error {
 	var errs []error

@@ -35,7 +35,7 @@ type sent struct {
 	to      netip.AddrPort
 }
 
-// wire takes what the master sends.
+// wire records the packets of the master.
 type wire struct{ nettest.Recorder[sent] }
 
 func (w *wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
@@ -156,7 +156,7 @@ func (g *server) verify(number uint32) drop {
 	return g.z.send(g.addr, zandronum.AppendVerification(nil, zandronum.Verification{Verification: []byte(g.verification), Number: number}))
 }
 
-// register goes through a whole registration and returns what was sent after it.
+// register goes through a whole registration and returns the packets after it.
 func (g *server) register() []sent {
 	g.z.t.Helper()
 	number := g.challenged()

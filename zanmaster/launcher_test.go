@@ -157,7 +157,7 @@ func TestListIsCodedOncePerChange(t *testing.T) {
 	if again := z.lists(); again != first {
 		t.Error("list is made again although nothing changed")
 	}
-	// A change of what launchers do not see.
+	// A change of a field that launchers do not see.
 	srv, _ := z.opt.Registry.At(g.addr)
 	next := *srv
 	next.Country = "FI"
@@ -321,7 +321,7 @@ func TestTrustedLaunchersDoNotWait(t *testing.T) {
 	}
 }
 
-// What one victim gets when its address is forged as often as one likes.
+// The bytes that one victim receives when its address is forged as often as one likes.
 func TestListAmplificationPerVictim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := newZan(t, nil)

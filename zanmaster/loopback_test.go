@@ -14,12 +14,12 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// The benchmarks in this file measure a process of its own, so that what it
-// uses is not mixed up with what the client uses: the master, or a bare echo
-// that answers every datagram with the same packets and looks at nothing.
+// The benchmarks in this file measure a process of its own, so that its use of the
+// processor is not mixed up with the client's: the master, or a bare echo that answers
+// every datagram with the same packets and looks at nothing.
 
-// TestLoopbackServer is the process that is measured. Its role is what it is, and
-// how many servers on how many addresses there are.
+// TestLoopbackServer is the measured process. Its role has its kind, and the numbers of
+// addresses and of servers on each.
 func TestLoopbackServer(t *testing.T) {
 	if nettest.ChildRole() == "" {
 		t.Skip("it is the process that the benchmarks of this file measure")

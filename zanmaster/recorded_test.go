@@ -23,8 +23,8 @@ import (
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// recorded is what was recorded of the original master, of real servers and of
-// their launchers.
+// recorded is a recording of the original master, of real servers and of their
+// launchers.
 type recorded struct {
 	Registration []packet
 	BanList      []packet
@@ -182,9 +182,9 @@ func (st *stage) silent(c *net.UDPConn) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// play goes through recorded packets. As we deliberately do other than the
-// original in some places, otherwise tells by a packet's note what comes instead
-// of silence.
+// play goes through recorded packets. Our master deliberately differs from the original
+// in some places; otherwise lists the notes of packets for which it answers instead of
+// being silent.
 func (st *stage) play(packets []packet, otherwise ...string) {
 	st.t.Helper()
 	for i, p := range packets {
@@ -214,7 +214,7 @@ func (st *stage) ours(p packet, kind zandronum.Kind, plain []byte) []byte {
 	return zandronum.Encode(nil, plain)
 }
 
-// expect reads what the master sends and compares it, byte for byte.
+// expect reads a packet of the master and compares it, byte for byte.
 func (st *stage) expect(what string, p packet, requestInstead bool) {
 	st.t.Helper()
 	c := st.peer(p.peer(), false)
@@ -301,8 +301,8 @@ func TestRecordedRegistration(t *testing.T) {
 	}
 }
 
-// TestRecordedBanList: parts are split elsewhere, as we count all their bytes,
-// but what they say and their order are as recorded.
+// TestRecordedBanList: parts are split elsewhere, as we count all their bytes, but
+// their content and order are as recorded.
 func TestRecordedBanList(t *testing.T) {
 	all := recordings(t)
 	var file strings.Builder
@@ -372,7 +372,7 @@ func TestThreeHundredServersOnOneAddress(t *testing.T) {
 	}
 }
 
-// TestRecordedRateWindows: what the original answered when it was asked again
+// TestRecordedRateWindows: the answers of the original to requests that were repeated
 // after various times.
 func TestRecordedRateWindows(t *testing.T) {
 	observed := recordings(t).scenario(t, "rate_windows").Observed.Answers

@@ -496,7 +496,7 @@ func TestFloodOfChallenges(t *testing.T) {
 	before := memory()
 	flood(12_000, 24_000)
 	if after := memory(); after > before+before/4+1<<19 {
-		t.Errorf("memory: %d bytes after 12,000 challenges, %d after as many more", before, after)
+		t.Errorf("memory: %d bytes after 12,000 challenges, %d after another 12,000", before, after)
 	}
 	if n := z.hosts.pending.Len(); n != z.opt.MaxPending {
 		t.Errorf("%d servers are being verified, want %d", n, z.opt.MaxPending)

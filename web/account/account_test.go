@@ -39,7 +39,7 @@ type fixture struct {
 	log     *bytes.Buffer
 }
 
-// kicks notes whose sessions were ended.
+// kicks records the accounts whose sessions were ended.
 type kicks struct {
 	users    []storage.UserID
 	profiles []storage.ProfileID
@@ -165,7 +165,7 @@ func (b *browser) login(email, password string) *httptest.ResponseRecorder {
 
 var problemNote = regexp.MustCompile(`role="alert">([^<]*)<`)
 
-// problemIn returns what a page says is wrong.
+// problemIn returns the error shown on a page.
 func problemIn(page string) string {
 	if m := problemNote.FindStringSubmatch(page); m != nil {
 		return m[1]
@@ -411,8 +411,8 @@ func TestLoginWithAccountOfGame(t *testing.T) {
 	wantRefused(t, "wrong partner", f.browser(near).login("game@example.org", "other"), 422, problemLogin)
 }
 
-// TestPrivate compares what a stranger gets for an e-mail with
-// an account and for one without: status, place and text.
+// TestPrivate compares the answers to a stranger for an e-mail with an account and for
+// one without: status, place and text.
 func TestPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, func(o *Options) { o.Private = func() bool { return true } })
@@ -571,7 +571,7 @@ func TestGetChangesNothing(t *testing.T) {
 	}
 }
 
-// endless is a body without an end that counts what was taken of it.
+// endless is a body without an end that counts the bytes read from it.
 type endless struct{ taken int }
 
 func (e *endless) Read(p []byte) (int, error) {

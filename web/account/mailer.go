@@ -202,7 +202,7 @@ func (m *mailer) message(to string, link accounts.Reset) mail.Message {
 	name := m.name()
 	text := "Someone, probably you, asked for a link to set a new password for your account at\n" + name + " (" + m.opt.PublicURL + ").\n\n" +
 		"Open this link to set it:\n\n" + m.opt.PublicURL + ResetPath + "#" + link.Code + "\n\n" +
-		"It works once, until " + link.Expires.UTC().Format("2 January 2006, 15:04 UTC") + ". Links from before do not work any more.\n" +
+		"It works once, until " + link.Expires.UTC().Format("2 January 2006, 15:04 UTC") + ". Earlier links no longer work.\n" +
 		"If you did not ask for it, do nothing: your password stays as it is.\n"
 	if contact := m.contact(); contact != "" {
 		text += "\nQuestions? " + contact + "\n"

@@ -64,7 +64,7 @@ func (p *post) ask(b *browser, email string) (status int, usual bool) {
 	return w.Code, w.Code == http.StatusSeeOther && w.Header().Get("Location") == "/account/reset?done=mailed"
 }
 
-// work sends what is in the queue.
+// work sends the queued mails.
 func (p *post) work() {
 	ctx, cancel := context.WithCancel(p.T.Context())
 	done := make(chan struct{})

@@ -74,7 +74,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// The same password is a new one, too: what a thief opened has to end.
+// The same password is a new one, too: a thief's sessions have to end.
 func TestResetToSamePassword(t *testing.T) {
 	f := newFixture(t)
 	thief := f.browser(near).register("ann@example.org", "Ann", "ann", "secret")

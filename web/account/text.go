@@ -56,7 +56,7 @@ const (
 	problemNumbers   problem = "Partner code and namespace are numbers."
 	problemEmailUsed problem = "This e-mail address cannot be used."
 	problemExists    problem = "There is an account with that e-mail address, with another password."
-	problemProfile   problem = "That profile does not exist any more."
+	problemProfile   problem = "That profile does not exist."
 	problemSure      problem = "Tick the box to confirm."
 )
 

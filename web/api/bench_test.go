@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// BenchmarkServersJSON10000 answers with all servers: "cold" for the first
-// request, "usual" when one in 30 servers reported something new since the last
-// time, which is what a second brings. The others are parts of that.
+// BenchmarkServersJSON10000 answers with all servers: "cold" for the first request,
+// "usual" when one in 30 servers reported something new since the last time, as in one
+// second. The others are parts of that.
 func BenchmarkServersJSON10000(b *testing.B) {
 	f := newFixture(b)
 	f.FillReal(10_000)
@@ -61,7 +61,7 @@ func (s sink) Header() http.Header       { return s.header }
 func (sink) WriteHeader(int)             {}
 func (sink) Write(p []byte) (int, error) { return len(p), nil }
 
-// What a request costs that another one like it went before, up to the socket.
+// The cost of a request after another one like it, up to the socket.
 func BenchmarkServersShared10000(b *testing.B) {
 	f := newFixture(b)
 	f.FillReal(10_000)
@@ -72,8 +72,9 @@ func BenchmarkServersShared10000(b *testing.B) {
 	}
 }
 
-// BenchmarkChurn50000 is what a second with 1,000 changes of 50,000 servers costs those who
-// ask: each answer is that of a new snapshot, with the rest from the one before.
+// BenchmarkChurn50000 measures the cost of requests in a second with 1,000 changes of
+// 50,000 servers: each answer is that of a new snapshot, with the rest from the one
+// before.
 func BenchmarkChurn50000(b *testing.B) {
 	f := newFixture(b)
 	f.FillReal(50_000)

@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-// TestColourCodes: a name has none in JSON, and the rules have what was reported.
+// TestColourCodes: a name has none in JSON, and the rules keep the reported values.
 func TestColourCodes(t *testing.T) {
 	f := newFixture(t)
 	const raw = "^1The ^2Inn"

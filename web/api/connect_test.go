@@ -17,7 +17,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-// connection asks for what is known about a visitor.
+// connection requests the data about a visitor.
 func (f *fixture) connection(from string, header ...string) (c Connection) {
 	f.T.Helper()
 	w := f.Ask(from, "/api/v1/connection", header...)

@@ -152,7 +152,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("fields=%s: got %s, want %s", fields, got, want)
 		}
 	}
-	// All of them are what comes without the parameter.
+	// All of them are the same as no parameter.
 	all := f.Get("/api/v1/servers?fields=" + strings.Join(fieldNames(), ","))
 	if got, want := all.Body.String(), f.Get("/api/v1/servers?full=1").Body.String(); got != want {
 		t.Errorf("all fields:\n%s\nwant\n%s", got, want)
@@ -204,7 +204,7 @@ func TestPlayerNamesAreBounded(t *testing.T) {
 	}
 }
 
-// What each filter costs on 10,000 servers, with an answer of one server.
+// The cost of each filter on 10,000 servers, with an answer of one server.
 func BenchmarkFilters10000(b *testing.B) {
 	f := newFixture(b)
 	f.FillReal(10_000)

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-// A search finds what a look at each row finds.
+// A search finds the same rows as a comparison of every row.
 func TestSearchOfManyServers(t *testing.T) {
 	f := newFixture(t)
 	f.FillReal(300)
@@ -34,7 +34,7 @@ func TestSearchOfManyServers(t *testing.T) {
 	}
 }
 
-// What a text has is never ruled out.
+// A text that contains the search is never ruled out.
 func FuzzGrams(f *testing.F) {
 	f.Add("name of a server\nde_dust\n", 3, 9)
 	f.Add("", 0, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-// Equal requests share an answer of a long list for a while, whose tag gives 304. What
-// changed shows afterwards, in the list of its game only.
+// Equal requests share an answer of a long list for a while, whose tag gives 304.
+// Changes show afterwards, in the list of their game only.
 func TestLongListIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-// document is the description of the API with what was seen of it: members of
+// document is the description of the API with its parts seen so far: members of
 // schemas, "GET /path 200", "event added".
 type document struct {
 	*webtest.Document
@@ -37,7 +37,7 @@ func readDocument(t *testing.T) *document {
 	return &document{webtest.ReadDocument(t, openAPI), t}
 }
 
-// answer compares an answer with what the document says about it.
+// answer compares an answer with its description.
 func (d *document) answer(path string, w *httptest.ResponseRecorder) {
 	d.t.Helper()
 	op := d.At(d.At(d.At(d.Root["paths"])[path])["get"])
@@ -73,7 +73,7 @@ func (d *document) answer(path string, w *httptest.ResponseRecorder) {
 	}
 }
 
-// stream compares the events of an answer with what the document says of them.
+// stream compares the events of an answer with their description.
 func (d *document) stream(path string, response webtest.Object, text string) {
 	d.t.Helper()
 	kinds := make(map[string]any) // schemas of data
@@ -275,7 +275,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 	d.nothingUnseen()
 }
 
-// stuck is a visitor who does not read until he is freed.
+// stuck is a visitor who does not read before release.
 type stuck struct {
 	header        http.Header
 	sending, free chan struct{}
@@ -302,7 +302,7 @@ func (f *fixture) busy(with *front.Answer) (free func()) {
 	return func() { close(w.free); <-done }
 }
 
-// nothingUnseen fails for what is described and did not come.
+// nothingUnseen fails for each described part that did not come.
 func (d *document) nothingUnseen() {
 	d.t.Helper()
 	d.Operations(func(path string, op webtest.Object) {

@@ -92,7 +92,7 @@ func objects(t testing.TB, table master.Table) (list []json.RawMessage) {
 	return list
 }
 
-// modelOf is what the API says about a server in full.
+// modelOf is the API's full description of a server.
 func modelOf(t testing.TB, h master.Record, title string) model {
 	t.Helper()
 	rule := func(name string) string {
@@ -158,8 +158,8 @@ func FuzzAppendServer(f *testing.F) {
 	})
 }
 
-// Whatever happened to the list, a snapshot that takes over what the last one had
-// gives the same answers as one that is made from nothing.
+// Whatever happened to the list, a snapshot that reuses rows of the last one gives the
+// same answers as one made from nothing.
 func TestSnapshotFromLast(t *testing.T) {
 	racetest.Skip(t, "compares many lists")
 	f := newFixture(t)

@@ -18,7 +18,7 @@ func inUse() uint64 {
 	return m.HeapInuse + m.StackInuse
 }
 
-// readUntil reads from c until what arrives has the text at its end.
+// readUntil reads from c until the received bytes end with the text.
 func readUntil(t testing.TB, c net.Conn, buf []byte, text string) {
 	t.Helper()
 	n := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-// A compressed stream has what one that is not compressed has, at the same time.
+// A compressed stream has the same content as an uncompressed one, at the same time.
 func TestEventsCompressed(t *testing.T) {
 	serving(t, func(t *testing.T, f *fixture, ln *webtest.Pipes, _ func() time.Duration) {
 		zip := []string{"Accept-Encoding", "br, gzip"}
@@ -46,7 +46,8 @@ func TestEventsCompressed(t *testing.T) {
 	})
 }
 
-// The events of a batch are written and compressed once for all who get the same.
+// The events of a batch are written and compressed once for all subscribers with the
+// same choice.
 func TestFormsAreShared(t *testing.T) {
 	b := &batch{text: []byte("ABC"), events: []eventEnd{{"gmtest", 1}, {"gmother", 2}, {"gmtest", 3}}}
 	one, two := b.formFor("gmtest", nil, advertise.Asker{}), b.formFor("gmtest", nil, advertise.Asker{})

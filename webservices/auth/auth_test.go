@@ -259,7 +259,7 @@ func build(t testing.TB, edit func(*Options)) *fixture {
 	return f
 }
 
-// call executes a method with fields, and returns what is in its Result.
+// call executes a method with fields, and returns the content of its Result.
 func (f *fixture) call(method, fields string) *soap.Element {
 	f.t.Helper()
 	body, err := soap.Parse([]byte("<Envelope><Body><" + method + ">" + fields + "</" + method + ">"))

@@ -199,7 +199,7 @@ func snapshot(n int, players ...testPlayer) string {
 	return b.String()
 }
 
-// soldier returns a player with the profile of a number, who has some score.
+// soldier returns a player with the profile of a number and some score.
 func soldier(pid, score int, more ...string) testPlayer {
 	return append(testPlayer{
 		"pID", fmt.Sprint(pid), "name", "=TAG= " + testNicks[pid-1], "t", "1", "a", "0", "ctime", "1200", "c", "1", "ip", "127.0.0.1", "ai", "0",

@@ -194,7 +194,7 @@ func (r *Room) admits(ctx context.Context, g *games.Game, round *Round, p *Parti
 	return playerCounted, nil
 }
 
-// apply changes the totals of the players of a round for whom it counts.
+// apply changes the totals of the players for whom a round counts.
 func (r *Room) apply(ctx context.Context, c counted) {
 	for _, p := range c.round.Players {
 		if p.Counts && ctx.Err() == nil {

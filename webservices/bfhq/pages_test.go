@@ -60,8 +60,7 @@ func TestDialogues(t *testing.T) {
 	}
 }
 
-// joined returns when the profiles were made, which is not the present second any more if the
-// test is slow.
+// joined returns when the profiles were made; in a slow test that is not the present second.
 func (w *world) joined(t *testing.T) string {
 	t.Helper()
 	p, err := w.store.GetProfile(t.Context(), 1)
@@ -261,7 +260,7 @@ func TestSelectUnlock(t *testing.T) {
 			t.Errorf("weapon %s from %v: %s, want %s", step.id, step.from, got, step.want)
 		}
 	}
-	w.start(nil) // what was chosen is kept
+	w.start(nil) // the choices survive a restart
 	a, err := ParseAnswer(w.get("getunlocksinfo.aspx?pid=1"))
 	if err != nil || a.Tables[1].Rows[0][0] != "0" {
 		t.Fatal(a, err)

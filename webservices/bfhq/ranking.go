@@ -133,7 +133,7 @@ func (r *Room) placeOf(ctx context.Context, q *request, board string) (page []st
 	return []storage.Score{s}, s.Rank - 1, err
 }
 
-// rows returns which rows of a board a request asks for: those around the place pos.
+// rows returns the rows of a board for a request: those around the place pos.
 func (q *request) rows() (from, n int, err error) {
 	read := func(name string, otherwise int, bad *codeError) int {
 		if q.get(name) == "" {

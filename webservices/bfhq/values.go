@@ -88,7 +88,7 @@ func (p *player) whole(column string) int64 {
 	return p.Totals[column]
 }
 
-// foe returns the name or the rank of the player with whom this one had most to do.
+// foe returns the name or the rank of the player's most frequent victim or killer, by the column.
 func (p *player) foe(column string) string {
 	foes := p.Victims
 	if column[0] == 'v' {

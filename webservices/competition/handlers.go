@@ -117,7 +117,7 @@ func reply(method string, c code, message string, with *ids) []byte {
 	})
 }
 
-// handler checks who sends a request, executes it and replies.
+// handler checks the identity of the sender, executes the request and replies.
 func (room *Room) handler(do func(context.Context, *soap.Request, player) (*ids, error)) soap.Handler {
 	return func(ctx context.Context, r *soap.Request) []byte {
 		with, err := room.execute(ctx, r, do)

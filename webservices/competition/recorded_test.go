@@ -10,8 +10,8 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// TestRecordedExchanges replays what a client of the original SDK sent, and compares the
-// replies with those that it accepted.
+// TestRecordedExchanges replays the requests of a client of the original SDK, and
+// compares the replies with those that it accepted.
 func TestRecordedExchanges(t *testing.T) {
 	ids := unhex(t, "11111111222233334444555566667777"+"aaaaaaaabbbbccccddddeeeeffff0001"+"aaaaaaaabbbbccccddddeeeeffff0002"+
 		"11111111222233334444555566667777"+"aaaaaaaabbbbccccddddeeeeffff0001")

@@ -98,7 +98,7 @@ func TestMalformedReports(t *testing.T) {
 	} {
 		if _, err := Decode(tc.wire); !errors.Is(err, tc.want) {
 			if name == "length of a string" && errors.Is(err, errLengths) {
-				continue // what follows is read differently
+				continue // the fields after it are read differently
 			}
 			t.Errorf("%s: %v, want %v", name, err, tc.want)
 		}

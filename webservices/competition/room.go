@@ -48,7 +48,7 @@ type player struct {
 	nick    string
 }
 
-// Verifier checks who sends a request.
+// Verifier checks the sender of a request.
 type Verifier interface {
 	// Verify returns the profile of a certificate, which we have made, and whose proof
 	// shows that the request comes from that player.

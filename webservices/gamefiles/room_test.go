@@ -158,7 +158,8 @@ func TestConfigFileWithHostileHost(t *testing.T) {
 	}
 }
 
-// Nothing is opened for a path, but what looks like an attack gets no answer either.
+// No path opens a file of the system, and a path that looks like an attack gets no
+// answer either.
 func TestPathTricks(t *testing.T) {
 	r := newRoom(t, FilesConfig{})
 	for _, path := range []string{

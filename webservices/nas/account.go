@@ -221,7 +221,7 @@ func (c *console) nick(variant string) string {
 	return "n" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:digits]) + strings.ToUpper(c.brand)
 }
 
-// player returns whose account is that of the console.
+// player returns the owner of the console's account.
 func (c *console) player(hardware bool) accounts.ConsolePlayer {
 	variant := c.variant(hardware)
 	return accounts.ConsolePlayer{Console: "nds", ID: c.user, Variant: variant, Nick: c.nick(variant), Namespace: Namespace}

@@ -207,7 +207,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestOthers answers what is not a form, and what other paths get.
+// TestOthers checks the answers to requests that are not a form, and to other paths.
 func TestOthers(t *testing.T) {
 	f := build(t, nil)
 	for _, tt := range []struct {

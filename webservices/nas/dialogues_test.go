@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// masks replace what the service chooses, in base64, by its word.
+// masks replace values that the service chooses, in base64, by their word.
 var masks = []struct {
 	word string
 	key  string
@@ -23,7 +23,7 @@ var masks = []struct {
 	{"TOKEN", "servicetoken", regexp.MustCompile(`^NDS[A-Za-z0-9_-]{20,200}$`)},
 }
 
-// masked replaces in a body what the service chooses.
+// masked replaces in a body the values that the service chooses.
 func masked(body string) string {
 	parts := strings.Split(strings.TrimSuffix(body, "\r\n"), "&")
 	for i, p := range parts {

@@ -44,7 +44,7 @@
 // # /pr
 //
 // words are separated by tabs, in UTF-8, UTF-16LE or UTF-16BE (wenc), else as above. The
-// reply has a digit for each: 0, as all are good. It is in prwords, and once more for each
+// reply has a digit for each: 0, as all are accepted. It is in prwords, and once more for each
 // region in prwordsA, C, E, J, K and P.
 //
 // # /download

@@ -47,7 +47,7 @@ func FuzzGet(f *testing.F) {
 		if n, isNumber := Number(raw, name); isNumber && (!ok || n < 0) {
 			t.Fatalf("Number(%q, %q) = %d without a value", raw, name, n)
 		}
-		// What a strict reader accepts must read the same.
+		// A query that a strict reader accepts must read the same.
 		if strict, err := url.ParseQuery(raw); err == nil && !strings.ContainsAny(raw, ";") && ok && isPlain(name) && !strings.Contains(raw, "%") {
 			for key, values := range strict {
 				if key == name && name != "" && len(values) > 0 && onlyName(strict, name) && values[0] != got {

@@ -25,7 +25,7 @@ func (c *call) createRecord() (func(*soap.Writer), error) {
 	return func(w *soap.Writer) { w.Int("recordid", int64(id)) }, nil
 }
 
-// writer returns whose records the player may change; 0: those of all.
+// writer returns the owner whose records the player may change; 0: any owner.
 func (c *call) writer() (storage.ProfileID, error) {
 	switch c.table.Write {
 	case games.NoPlayer:

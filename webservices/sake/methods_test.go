@@ -235,7 +235,7 @@ func TestRatings(t *testing.T) {
 	f.want(2, "SearchForRecords", "t", "<sort>average_rating desc</sort><max>9</max>"+fieldsOf("recordid"), "Success", ids(2, 1))
 }
 
-// TestLimits checks each limit at its edge: what is allowed, and one more.
+// TestLimits checks each limit at its edge: the allowed number, and one more.
 func TestLimits(t *testing.T) {
 	many := func(n int) string {
 		var all []string

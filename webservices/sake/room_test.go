@@ -114,7 +114,7 @@ func body(player storage.ProfileID, method, table, rest string) string {
 		method, ticket(player), table, rest, method)
 }
 
-// send sends a request and returns what stands in the Response element of the reply.
+// send sends a request and returns the content of the Response element of the reply.
 func (f *fixture) send(game, envelope string) string {
 	e, err := soap.Parse([]byte(envelope))
 	if err != nil {
@@ -134,7 +134,7 @@ func (f *fixture) ask(player storage.ProfileID, method, table, rest string) stri
 	return f.send("gmtest", body(player, method, table, rest))
 }
 
-// want sends a request of a player and checks the Result and what follows it.
+// want sends a request of a player and checks the Result and the elements after it.
 func (f *fixture) want(player storage.ProfileID, method, table, rest, result, content string) {
 	f.Helper()
 	got := f.ask(player, method, table, rest)

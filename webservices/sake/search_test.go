@@ -342,7 +342,7 @@ func BenchmarkGetMyRecords(b *testing.B) {
 }
 
 // fill imports n records: ten of player 1, the others of player 2 and 3 and of players
-// who are created for it.
+// that it creates.
 func fill(b *testing.B, f *fixture, table storage.SakeTableID, n int) {
 	b.Helper()
 	const perOwner = 9_000

@@ -142,7 +142,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip has the standard library write what the reader reads.
+// FuzzRoundTrip has the standard library write the messages that the reader reads.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte("hello file"), "f.bin")
 	f.Fuzz(func(t *testing.T, content []byte, name string) {

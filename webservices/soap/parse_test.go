@@ -120,7 +120,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that what Parse returns is bounded and can be written and read
+// FuzzParse checks that the result of Parse is bounded and can be written and read
 // again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(envelope("<ns1:M><a>h&#xc3;&#xa9;&#x1;</a><b/><c><d>x</d></c></ns1:M>")))

@@ -48,7 +48,7 @@ type Conn struct {
 	writing sync.Mutex // guards the fields below and the rest of state
 	state   *state
 	sealed  []byte
-	closing bool // an alert was sent that ends the connection
+	closing bool // an alert that ends the connection was sent
 
 	deadlines deadlines
 	evicted   atomic.Bool // for another one, by the Listener

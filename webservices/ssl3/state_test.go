@@ -26,7 +26,8 @@ func newPair(t testing.TB) *pair {
 	return &pair{t: t, client: c, server: newServer(testIdentity(t), rand.Reader, nil)}
 }
 
-// deliver hands over what one side has to send, and returns the error of the other.
+// deliver hands over the records that one side has to send, and returns the error of
+// the other.
 func deliver(from, to *state) error {
 	wire := from.flight
 	from.flight = nil
@@ -253,7 +254,7 @@ func TestWrongFinished(t *testing.T) {
 }
 
 // TestRecordsOfWrongLength sends encrypted records of every length that is too short,
-// cut or longer than what was sealed.
+// cut or longer than the sealed one.
 func TestRecordsOfWrongLength(t *testing.T) {
 	for size := range 80 {
 		p := newPair(t)
