@@ -39,13 +39,15 @@ func (l *links) runOne(ctx context.Context, x *session, c *command, m *message) 
 	for {
 		var owner string
 		var changed chan struct{}
+		var r *request
 		err := l.hall.act(x, func() error {
 			folded := foldChannel(m.param(c.channel - 1))
 			if l.readsOnly(x, c, m) || l.owned(folded) {
 				return c.run(x, ctx, m)
 			}
 			if owner, changed = l.owner(folded), l.changed; owner != l.self {
-				l.requests[number] = &request{x, owner, make(chan status, 1)}
+				r = &request{x, owner, make(chan status, 1)}
+				l.requests[number] = r
 				l.send(owner, &event{kind: evCommand, request: number, who: l.id(x.user), word: m.command, params: m.params})
 			}
 			return nil
@@ -53,7 +55,7 @@ func (l *links) runOne(ctx context.Context, x *session, c *command, m *message) 
 		if err != nil || owner == "" {
 			return err
 		}
-		if owner != l.self && l.await(x, number, until) {
+		if r != nil && l.await(r, number, until) {
 			return nil
 		}
 		more := l.pause(x, changed, until)
@@ -87,21 +89,16 @@ func (l *links) readsOnly(x *session, c *command, m *message) bool {
 	return in == nil
 }
 
-// await waits for the end of a command, and reports whether it was carried out.
-func (l *links) await(x *session, number uint64, until time.Time) bool {
-	l.hall.mu.Lock()
-	r := l.requests[number]
-	l.hall.mu.Unlock()
-	if r == nil {
-		return false
-	}
+// await waits for the end of a command, and reports whether it was carried out. It may
+// have ended before, and then is no longer among the requests.
+func (l *links) await(r *request, number uint64, until time.Time) bool {
 	t := time.NewTimer(time.Until(until))
 	defer t.Stop()
 	ended := statusLost
 	select {
 	case ended = <-r.done:
 	case <-t.C:
-	case <-x.kicked:
+	case <-r.session.kicked:
 		ended = statusDone // the end of the session is checked before the next command
 	}
 	l.hall.mu.Lock()
