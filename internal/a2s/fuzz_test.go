@@ -21,6 +21,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Add(AppendInfo(nil, extended()), uint32(0))
 	f.Add(AppendPlayers(nil, Players{Count: 1, List: []Player{{Name: "Max Players"}}}), uint32(AppCSGO))
+	f.Add(append(AppendPlayers(nil, Players{Count: 2, List: []Player{{Name: "Max Players"}}}), 1), uint32(AppCSGO))
 	f.Fuzz(func(t *testing.T, packet []byte, app uint32) {
 		if q, err := ParseRequest(packet); err == nil {
 			again, err := ParseRequest(AppendRequest(nil, q))

@@ -37,8 +37,8 @@ type Players struct {
 	List  []Player
 	Ship  bool // Deaths and Money have come
 
-	// Withheld reports that the server hides its players. List then holds one
-	// entry that is not a player: its Score is the number of slots, its Seconds
+	// Withheld reports that the server hides its players. Count is 1 then, and
+	// List holds one entry that is not a player: its Score is the number of slots, its Seconds
 	// are the time since the server started.
 	Withheld bool
 	// Truncated reports that the message ended inside a player, who is left
@@ -104,7 +104,7 @@ func ParsePlayers(body []byte, app App) (Players, error) {
 		p.readShip(&r)
 	}
 	hides := app == AppCSGO || app == 0
-	p.Withheld = hides && len(p.List) == 1 && p.List[0].Name == withheldName
+	p.Withheld = hides && p.Count == 1 && len(p.List) == 1 && p.List[0].Name == withheldName
 	return p, nil
 }
 

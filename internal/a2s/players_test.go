@@ -137,6 +137,7 @@ func TestServersThatHideTheirPlayers(t *testing.T) {
 		"a second player": {Players{Count: 2, List: append(hidden.List, Player{Name: "Ann"})}, AppCSGO, false},
 		"a player":        {Players{Count: 1, List: []Player{{Name: "Ann"}}}, AppCSGO, false},
 		"no player":       {Players{}, AppCSGO, false},
+		"more counted":    {Players{Count: 2, List: hidden.List}, AppCSGO, false},
 	} {
 		got, err := ParsePlayers(AppendPlayers(nil, tc.players)[headerSize+1:], tc.app)
 		want := tc.players
