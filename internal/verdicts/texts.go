@@ -184,7 +184,7 @@ var texts = [...]text{
 		Advice:  "Wait for the next heartbeat. If this repeats, packets are delayed on the way, or a router gives the server another port for each packet.",
 		lasting: "Packets are delayed on the way, or a router gives the server another port for each packet: forward the server's port in the router, to the same number.",
 	}},
-	KeepsQuiet: {code: "answers, but does not report it", message: "server refused to report its game", Explanation: Explanation{
+	KeepsQuiet: {code: "answers, but does not tell", message: "server refused to report its game", Explanation: Explanation{
 		What:   "refusal",
 		Cause:  "the server answers, but refuses to report its game, or answers for several servers at once",
 		Advice: "Check its settings, and its address and protocol: respawnd query PROTOCOL HOST:PORT. It is queried again.",
@@ -270,7 +270,7 @@ var texts = [...]text{
 		Cause:  "the unique nick exists, but not in the namespace that the game signs in with",
 		Advice: "Add the unique nick in the game's namespace: the player on the page /account, the operator with: respawnd account create --game NAME. If only one other namespace has the nick, accounts.nick_fallback lets the player in.",
 	}},
-	BadTicket: {code: "ticket no longer valid", message: "sign-in refused: ticket no longer valid", Explanation: Explanation{
+	BadTicket: {code: "ticket not good any more", message: "sign-in refused: ticket not valid any more", Explanation: Explanation{
 		Cause:  "the ticket or token that the game kept is not valid: they end with the daemon, with a new password and with time",
 		Advice: "Sign in with the password once.",
 	}},
