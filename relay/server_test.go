@@ -17,7 +17,8 @@ import (
 
 func TestPairExchangesPackets(t *testing.T) {
 	var log bytes.Buffer
-	o, reg := defaults(func(o *Options) { o.Log = zerolog.New(&log) })
+	// Below the ports that systems choose from: no other test gets one once it is closed.
+	o, reg := defaults(func(o *Options) { o.Ports, o.Log = "21000-21999", zerolog.New(&log) })
 	s, stop := serve(t, o)
 	at, err := s.Open("gmtest", neighbours)
 	if err != nil {
@@ -34,6 +35,9 @@ func TestPairExchangesPackets(t *testing.T) {
 	b.expect("welcome")
 	stranger := dial(t, at[0]) // from a's address, on another port
 	stranger.send("let me in")
+	for value(t, reg, "respawnd_dropped_total", dropOtherPort) == 0 {
+		time.Sleep(time.Millisecond)
+	}
 	a.send(strings.Repeat("x", 1400))
 	b.expect(strings.Repeat("x", 1400))
 
@@ -144,32 +148,54 @@ func TestRefusedPairs(t *testing.T) {
 	}
 }
 
+// twoOfThree opens a pair of players on three ports, of which the first is in use. If
+// another program takes the others meanwhile, it goes to the next three.
+func twoOfThree(t *testing.T, log *bytes.Buffer) (s *Server, o Options, at [2]netip.AddrPort) {
+	t.Helper()
+	for low := uint16(20000); low < 21000; low += 3 {
+		busy := take(low)
+		if busy == nil {
+			continue
+		}
+		t.Cleanup(func() { _ = busy.Close() })
+		log.Reset()
+		o, _ = defaults(func(o *Options) { o.Ports, o.Log = ports{low, low + 2}.String(), zerolog.New(log) })
+		s, stop := serve(t, o)
+		at, err := s.Open("", neighbours)
+		if err == nil {
+			return s, o, at
+		}
+		stop()
+		for i := range uint16(2) {
+			c := take(low + 1 + i)
+			if c == nil {
+				err = nil // it is in use
+				break
+			}
+			_ = c.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no three ports are free")
+	return s, o, at
+}
+
+// take opens a port; nil: it is in use.
+func take(port uint16) *net.UDPConn {
+	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, port)))
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
 // Ports in use by other programs are passed over, and a pair for which there is only one
 // is refused without a trace.
 func TestPortsInUse(t *testing.T) {
 	var log bytes.Buffer
-	var busy *net.UDPConn
-	var o Options
-	for low := uint16(20000); busy == nil; low += 3 { // three free ports, of which the first is taken
-		for i := range uint16(3) {
-			c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, low+i)))
-			if err != nil {
-				break
-			}
-			defer func() { _ = c.Close() }()
-			if i == 0 {
-				busy = c
-			} else {
-				_ = c.Close()
-			}
-		}
-		o, _ = defaults(func(o *Options) { o.Ports, o.Log = ports{low, low + 2}.String(), zerolog.New(&log) })
-	}
-	s, _ := serve(t, o)
-	at, err := s.Open("", neighbours)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, o, at := twoOfThree(t, &log)
 	for _, a := range at {
 		if p := parsePorts(o.Ports); a.Port() <= p.low || a.Port() > p.high {
 			t.Errorf("port %d, want one of %s that is free", a.Port(), o.Ports)
