@@ -23,7 +23,7 @@ func content(t *testing.T, path string) string {
 func TestUpdate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts")
 	const before = "127.0.0.1 localhost\n"
-	if err := os.WriteFile(path, []byte(before), 0o640); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte(before), 0o600), os.Chmod(path, 0o640)); err != nil { // whatever the umask is
 		t.Fatal(err)
 	}
 	changed, backup, err := Update(path, set("gmtest", at, "a"))
