@@ -406,7 +406,7 @@ func TestSharedList(t *testing.T) {
 	} {
 		f.reg.Share(tt.groups)
 		var d string
-		for began := time.Now(); time.Since(began) < 50*views.MaxHold; { // a list is used on for up to views.MaxHold
+		for began := time.Now(); time.Since(began) < 600*views.MaxHold; { // a list is used on for up to views.MaxHold
 			if d = cmp.Diff([][]string{tt.game, tt.open}, [][]string{ask("gmtest", testSecret), ask("open", "fedcba")}); d == "" {
 				break
 			}
