@@ -23,6 +23,7 @@ func serveConsoles(t *testing.T) (s *Server, address string) {
 	_, opt := newTestServer(t, nil)
 	opt.Registerer = prometheus.NewRegistry()
 	s = newServer(*opt, []room{echo(), {pages: r.Pages(), find: r.Find, names: nas.Names()}})
+	takeTime(s)
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,7 @@ func TestSlowConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(readTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
 		t.Fatal(err)
 	}
 	const request = "GET / HTTP/1.1\r\nHost: conntest.nintendowifi.net\r\nHost: conntest.nintendowifi.net\r\n\r\n"

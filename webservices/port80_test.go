@@ -35,6 +35,14 @@ func catalogOf(t *testing.T, text string) *games.Catalog {
 	return c
 }
 
+// hang is the time after which a test fails rather than to wait for a server. The servers
+// of the tests that need it wait longer for the rest of a request, see takeTime.
+const hang = time.Minute
+
+// takeTime has a server that does not serve yet wait longer for requests than tests do for
+// answers.
+func takeTime(s *Server) { s.headers, s.reading = 10*hang, 10*hang }
+
 // answerTo sends bytes to a server over a socket, keeps the connection open, and returns the
 // response with its body.
 func answerTo(t *testing.T, address, request string) (*http.Response, string) {
@@ -44,7 +52,7 @@ func answerTo(t *testing.T, address, request string) (*http.Response, string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(readTimeout / 2)); err != nil { // a server that waits for more is found out
+	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil { // a server that waits for more is found out
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, request); err != nil {

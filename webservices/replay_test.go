@@ -65,6 +65,7 @@ func serve(t *testing.T, mode string) *serving {
 	if s.Server, err = New(*opt); err != nil {
 		t.Fatal(err)
 	}
+	takeTime(s.Server)
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *serving) raw(t *testing.T, request []byte, open bool) []byte {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = conn.Write(request) // the server may close before it has all

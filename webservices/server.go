@@ -86,6 +86,8 @@ type Server struct {
 	metrics *metrics
 	bodies  bodies
 	gate    *netserve.Gate
+	headers time.Duration                    // in which the header of a request must have come
+	reading time.Duration                    // in which all of it must have come
 	rate    atomic.Pointer[netserve.Limiter] // never nil
 	secure  atomic.Pointer[ssl3.Listener]    // nil: there is none
 }
@@ -102,7 +104,10 @@ func New(opt Options) (*Server, error) {
 
 // newServer is New with the rooms.
 func newServer(opt Options, all []room) *Server {
-	s := &Server{opt: opt, rooms: all, router: newRouter(all), hosts: slices.Concat(games.HostPatterns(name), games.HostPatterns("race"), games.HostPatterns("nas"))}
+	s := &Server{
+		opt: opt, rooms: all, router: newRouter(all), headers: headerTimeout, reading: readTimeout,
+		hosts: slices.Concat(games.HostPatterns(name), games.HostPatterns("race"), games.HostPatterns("nas")),
+	}
 	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts, s.handshakes)
 	s.gate = netserve.NewGate(netserve.ConnOptions{
 		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.trusted,
@@ -155,8 +160,8 @@ func (s *Server) serveOn(ctx context.Context, ln net.Listener, opt netserve.Conn
 	}
 	hs := &http.Server{
 		Handler:           s.Handler(),
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
+		ReadHeaderTimeout: s.headers,
+		ReadTimeout:       s.reading,
 		WriteTimeout:      writeTimeout,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return base }, // pending replies outlive ctx by the grace
