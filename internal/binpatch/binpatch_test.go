@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/racetest"
 )
 
 // wide returns a text in UTF-16.
@@ -78,6 +80,7 @@ func TestFind(t *testing.T) {
 
 // TestChunks has a name at every place around the end of a chunk.
 func TestChunks(t *testing.T) {
+	racetest.Skip(t, "searches many large files")
 	const name = "a.gamespy.com"
 	for _, w := range []Width{ASCII, UTF16} {
 		text := string(w.spread([]byte(name)))

@@ -85,6 +85,7 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 // TestSamplesDuringSave takes samples while a file is written: it has the state from
 // before.
 func TestSamplesDuringSave(t *testing.T) {
+	racetest.Skip(t, "takes many samples")
 	b := NewBook()
 	random := rand.New(rand.NewPCG(1, 2))
 	const servers = 3 * saved
@@ -228,6 +229,7 @@ func pack(t *testing.T, plain []byte) []byte {
 }
 
 func TestImpossibleFiles(t *testing.T) {
+	racetest.Skip(t, "packs large files")
 	head := func(round uint64) []byte {
 		b := binary.LittleEndian.AppendUint64([]byte(magic), round)
 		return append(b, make([]byte, totalSize)...)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -211,6 +212,7 @@ func TestTotals(t *testing.T) {
 }
 
 func TestServersAreBounded(t *testing.T) {
+	racetest.Skip(t, "takes many samples")
 	b := NewBook()
 	var before, after runtime.MemStats
 	runtime.GC()

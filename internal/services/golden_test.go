@@ -10,12 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/racetest"
 )
 
 // TestContract compares the operator's contract, apart from the defaults, with
 // a file: the names of all keys, which of them a reload applies, and the errors
 // for invalid values.
 func TestContract(t *testing.T) {
+	if racetest.RaceDetector {
+		t.Skip("one goroutine that loads the configuration for each key: run it without -race")
+	}
 	var b strings.Builder
 	for _, k := range configs.Keys(new(Config)) {
 		when := "restart"
