@@ -5,7 +5,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/internal/pgtest"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/storagetest"
 )
@@ -20,24 +19,24 @@ func (l losing) Lose(t *testing.T) {
 	}
 }
 
+// nodeStores returns a function that opens stores of node n for subtests of t.
+func nodeStores(t *testing.T) func(*testing.T) *Store {
+	t.Helper()
+	var free databases
+	free.put(t, free.take(t)) // as in TestContract
+	return func(sub *testing.T) *Store {
+		url := free.take(t)
+		sub.Cleanup(func() { free.put(sub, url) })
+		return openAt(sub, url, Options{Node: "n", Log: zerolog.Nop()})
+	}
+}
+
 func TestSessions(t *testing.T) {
-	storagetest.RunSessions(t, func(t *testing.T) storagetest.LosingSessions {
-		s, err := Open(t.Context(), pgtest.Database(t), Options{Node: "n", Log: zerolog.Nop()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return losing{s}
-	})
+	open := nodeStores(t)
+	storagetest.RunSessions(t, func(t *testing.T) storagetest.LosingSessions { return losing{open(t)} })
 }
 
 func TestGrants(t *testing.T) {
-	storagetest.RunGrants(t, func(t *testing.T) storage.Grants {
-		s, err := Open(t.Context(), pgtest.Database(t), Options{Node: "n", Log: zerolog.Nop()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s
-	})
+	open := nodeStores(t)
+	storagetest.RunGrants(t, func(t *testing.T) storage.Grants { return open(t) })
 }
