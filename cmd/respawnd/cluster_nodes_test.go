@@ -1,18 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/games"
@@ -86,37 +82,15 @@ func TestClusterNATNeg(t *testing.T) {
 	} {
 		for range 4 { // other nodes hold the negotiation
 			t.Run(name, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), hang)
-				defer cancel()
-				nats := [2]*natnegtest.NAT{
-					{Kind: tc.player, Outside: natnegtest.System{}, Public: quietLoopback(t), Port: natnegtest.Steps(40000, 1)},
-					{Kind: natnegtest.PortRestricted, Outside: natnegtest.System{}, Public: quietLoopback(t)},
-				}
-				var results [2]natnegtest.Result
-				var wg sync.WaitGroup
-				cookie := rand.Uint32()
-				for i, n := range nats {
-					t.Cleanup(n.Close)
-					p := &natnegtest.Player{
-						Net: n, Local: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 5}), 5000),
-						Cookie: cookie, Index: byte(i), Name: testGame, Linger: time.Second,
-					}
-					for k, node := range tc.to[i] {
-						p.Servers[k] = nodes[node].address["natneg"]
-					}
-					wg.Go(func() {
-						var err error
-						if results[i], err = p.Run(ctx); err != nil {
-							t.Error(err)
+				pairMeets(t, func(uint32) (players [2]natnegtest.Player) {
+					for i, n := range [2]*natnegtest.NAT{steppingNAT(t, tc.player), strictNAT(t)} {
+						players[i] = natnegtest.Player{Net: n, Local: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 5}), 5000)}
+						for k, node := range tc.to[i] {
+							players[i].Servers[k] = nodes[node].address["natneg"]
 						}
-					})
-				}
-				wg.Wait()
-				for i, r := range results {
-					if r.End != natnegtest.Connected || !r.Confirmed {
-						t.Errorf("player %d: got %v, report confirmed: %v", i, r.End, r.Confirmed)
 					}
-				}
+					return players
+				})
 			})
 		}
 	}

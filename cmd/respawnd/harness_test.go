@@ -30,7 +30,7 @@ const hang = time.Minute
 
 // stopHang is how long a daemon may take to stop. Those of tests on a busy machine take
 // seconds, although no connection is closed by force.
-const stopHang = 15 * time.Second
+const stopHang = 45 * time.Second
 
 // entry is one line of the log.
 type entry map[string]any

@@ -10,7 +10,7 @@ import (
 func TestListSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	window := variable("master.restore_for", "15s") // a busy machine takes seconds to look at the list
+	window := variable("master.restore_for", "30s") // a busy machine takes many seconds to look at the list
 	d := start(t, dir, window)
 	stays := register(t, d, "hostname", "Stays", "mapname", "harbour")
 	stays.players = []string{"Ann"}
