@@ -139,7 +139,7 @@ func (n *member) get(path string) string {
 // metric returns the value of a metric without labels.
 func (n *member) metric(name string) string {
 	n.t.Helper()
-	for line := range strings.Lines(n.get("/metrics")) {
+	for line := range strings.Lines(n.get("/metrics?name[]=" + name)) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			return strings.TrimSpace(value)
 		}

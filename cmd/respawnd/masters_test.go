@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/netip"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,14 +38,12 @@ func listedBy(t *testing.T, d *running, game string) (list []string) {
 	return list
 }
 
-// wantQuakestat lists servers with quakestat in a mode.
+// wantQuakestat lists one server with quakestat in a mode.
 func wantQuakestat(t *testing.T, browser, mode string, at netip.AddrPort, want ...string) {
 	t.Helper()
-	text, err := exec.CommandContext(t.Context(), browser, append(slices.Clone(qstatTime), "-mi", "0.3", "-"+mode, at.String())...).CombinedOutput()
-	for _, w := range append(want, "1 servers") {
-		if err != nil || !strings.Contains(string(text), w) {
-			t.Errorf("quakestat -%s: %v, no %q in\n%s", mode, err, w, text)
-		}
+	want = append(want, "1 servers")
+	if out, ok := quakestat(t, browser, want, "-"+mode, at.String()); !ok {
+		t.Errorf("quakestat -%s shows, want %q:\n%s", mode, want, out)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -35,6 +36,27 @@ func qstat(t *testing.T) string {
 // qstatTime has qstat wait for servers as long as they may take on a busy machine, and not
 // for a second and a half.
 var qstatTime = []string{"-retry", "10", "-interval", "1"}
+
+// masterTimes are times in seconds that qstat waits for each of three answers. It waits to
+// the end for further packets of a master, even if it has the whole list: it gets little
+// time at first, and more if something is missing.
+var masterTimes = []string{"0.1", "0.5", "2", "10"}
+
+// quakestat runs qstat until its output has all parts, and returns the output and whether
+// it had them.
+func quakestat(t *testing.T, browser string, parts []string, args ...string) (out string, ok bool) {
+	t.Helper()
+	for _, seconds := range masterTimes {
+		text, err := exec.CommandContext(t.Context(), browser, append([]string{"-mi", seconds, "-interval", seconds}, args...)...).CombinedOutput()
+		if out = string(text); err != nil {
+			t.Fatalf("quakestat %q: %v\n%s", args, err, out)
+		}
+		if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(out, p) }) {
+			return out, true
+		}
+	}
+	return out, false
+}
 
 // shown is qstat's output about a server, or about the master itself.
 type shown struct {

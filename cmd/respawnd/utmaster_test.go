@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/netip"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -167,9 +166,9 @@ func TestUTMasterQstat(t *testing.T) {
 	}
 	d.waitFor("the server is listed", 0, verdictOn(h.Sockets[utmaster.QuerySocket].Local(), "listed"))
 	for query, want := range map[string]string{"": "1 servers", ",gametype=xDeathMatch": "1 servers", ",gametype=xCTFGame": "0 servers"} {
-		text, err := exec.CommandContext(t.Context(), browser, "-ut2004m,cdkey="+utmaster.DefaultKey+query, d.address["utmaster"].String()).CombinedOutput()
-		if err != nil || !strings.Contains(string(text), want) {
-			t.Errorf("quakestat %s: %v, want %s\n%s", query, err, want, text)
+		out, ok := quakestat(t, browser, []string{want}, "-ut2004m,cdkey="+utmaster.DefaultKey+query, d.address["utmaster"].String())
+		if !ok {
+			t.Errorf("quakestat %s, want %s:\n%s", query, want, out)
 		}
 	}
 	if err := h.Close(); err != nil {
