@@ -78,7 +78,7 @@ func writeWays(now master.JoinableSet) template.HTML {
 	if !found { // only a link has it
 		b = appendWay(b, now, strings.Join(now.Names(), " or "), now)
 	}
-	return template.HTML(b) //nolint:gosec // the names and titles are ours
+	return markup(b) // the names and titles are ours
 }
 
 // appendWay writes an option.

@@ -87,7 +87,7 @@ func (s *Server) table(rows []*api.Row, now time.Time, asker advertise.Asker, wi
 		}
 		b = appendRow(b, &v, t.Games)
 	}
-	t.HTML = template.HTML(b) //nolint:gosec // appendRow escapes all texts
+	t.HTML = markup(b) // appendRow escapes all texts
 	return t
 }
 

@@ -106,7 +106,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		v.Painted = painted(found.NameParts(maxNameText))
 	}
 	if v.Painted == "" {
-		v.Painted = template.HTML(template.HTMLEscapeString(v.Title)) //nolint:gosec // it is escaped
+		v.Painted = painted([]colour.Part{{Text: v.Title}})
 	}
 	v.Preview = s.site.Preview(v.Link, v.summary())
 	s.show(w, r, "server", v)

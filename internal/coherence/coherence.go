@@ -179,7 +179,7 @@ func (t *Tables) Run(ctx context.Context) {
 
 // pause returns CheckEvery, a little more or less, so that the nodes do not all ask at the same moment.
 func (t *Tables) pause() time.Duration {
-	return CheckEvery*9/10 + rand.N(CheckEvery/5) //nolint:gosec // it spreads load
+	return CheckEvery*9/10 + rand.N(CheckEvery/5) // it spreads load
 }
 
 // compare makes Run compare the revisions.

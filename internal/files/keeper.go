@@ -135,7 +135,7 @@ func (k shared) all(ctx context.Context) iter.Seq2[storage.Content, error] { ret
 
 // sharedContent reads a content part by part.
 type sharedContent struct {
-	ctx  context.Context //nolint:containedctx // of open, as a reader has none
+	ctx  context.Context // of open: a reader has none
 	in   storage.Contents
 	hash string
 	part int

@@ -157,7 +157,7 @@ func (s *Server) run(program string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(context.Background(), filepath.Join(dir, program), args...) //nolint:gosec // a folder of the system
+	cmd := exec.CommandContext(context.Background(), filepath.Join(dir, program), args...) // a folder of the system
 	cmd.Dir = s.dir
 	// A file, because a server started by pg_ctl keeps the output of pg_ctl open.
 	out, err := os.CreateTemp("", "pgtest")
@@ -184,7 +184,7 @@ func (s *Server) guard() (end func(), err error) {
 		return nil, err
 	}
 	const script = `read -r _; "$1" stop --silent --mode=immediate --pgdata="$2/data" >/dev/null 2>&1; rm -rf "$2"`
-	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", script, "pgtest", filepath.Join(dir, "pg_ctl"), s.dir) //nolint:gosec // as above
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", script, "pgtest", filepath.Join(dir, "pg_ctl"), s.dir) // as above
 	cmd.Dir = "/"
 	if err := asOwner(cmd); err != nil {
 		return nil, err

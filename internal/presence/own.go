@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/respawnd/respawnd/storage"
@@ -169,7 +170,7 @@ func (c *Clustered) displace(id uint64) {
 // endOwn ends a session. A displaced one is signed out at once, and its watchers
 // notice nothing if the profile is signed in elsewhere.
 func (c *Clustered) endOwn(o *ownSession, reason error) {
-	if reason != ErrDisplaced { //nolint:errorlint // our own value
+	if !errors.Is(reason, ErrDisplaced) {
 		o.session.Kick(reason)
 		return
 	}

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"bytes"
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -132,8 +133,13 @@ func TestEndsBetweenNodes(t *testing.T) {
 			}
 		}
 	}
-	if reasonOf(0) != ErrKicked || reasonOf(200) != ErrKicked || reasonOf(numberOf(ErrBanned)) != ErrBanned || numberOf(errWire) != 4 { //nolint:errorlint // our own values
-		t.Error("reasons and their numbers do not match")
+	for number, want := range map[byte]error{0: ErrKicked, 200: ErrKicked, numberOf(ErrBanned): ErrBanned} {
+		if got := reasonOf(number); !errors.Is(got, want) {
+			t.Errorf("reasonOf(%d) = %v, want %v", number, got, want)
+		}
+	}
+	if got := numberOf(errWire); got != 4 {
+		t.Errorf("numberOf(errWire) = %d, want 4", got)
 	}
 }
 

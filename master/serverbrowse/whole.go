@@ -159,12 +159,12 @@ func (c *filterColumn) fromCells(b *builder, i int) {
 func (s *Server) whole(a *asked) (*view, error) {
 	fields := a.filter.Names()
 	if a.filter.Trivial() || len(fields) > maxFilterColumns {
-		return nil, nil //nolint:nilnil // nil is documented
+		return nil, nil
 	}
 	key := a.key
 	key.filter = ""
 	if !s.repeats.again(key, a.key.filter, s.opt.Registry.Serial(key.game)) {
-		return nil, nil //nolint:nilnil // nil is documented
+		return nil, nil
 	}
 	all := &asked{key, a.names, new(filter.Filter)}
 	var before *whole

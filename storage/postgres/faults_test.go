@@ -342,7 +342,7 @@ func newProxy(t *testing.T, port string) *proxy {
 
 // serve forwards one connection until the proxy is cut; then it stays open.
 func (p *proxy) serve(c net.Conn, wg *sync.WaitGroup) {
-	d, err := net.Dial("tcp", p.to) //nolint:noctx // ends with the test
+	d, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.to)
 	if err != nil {
 		_ = c.Close()
 		return

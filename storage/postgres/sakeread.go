@@ -151,7 +151,8 @@ func (s *Store) ScanSake(ctx context.Context, table storage.SakeTableID, scan st
 	var failed error
 	return s.snapshot(ctx, func(ctx context.Context, q querier) error {
 		if c.visited { // rows must not be visited twice
-			return fmt.Errorf("%w: the search was interrupted: %v", storage.ErrUnavailable, failed) //nolint:errorlint // it must not run again
+			// Not wrapped: the search must not run again.
+			return fmt.Errorf("%w: the search was interrupted: %s", storage.ErrUnavailable, failed.Error())
 		}
 		c.limit, c.owner, c.after, c.ended = firstSakePage, 0, int64(scan.First)-1, false
 		if len(scan.Owners) > 0 {

@@ -114,7 +114,7 @@ func (s *Store) step(ctx context.Context, reads bool, fn func(context.Context, *
 		s.metrics.retries.WithLabelValues(reason).Inc()
 		if reason != "connection" {
 			pause := min(firstPause<<(try-1), lastPause)
-			time.Sleep(time.Duration(rand.Int64N(int64(pause)) + 1)) //nolint:gosec // jitter
+			time.Sleep(time.Duration(rand.Int64N(int64(pause)) + 1)) // jitter
 		}
 	}
 }

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -239,7 +240,7 @@ func (m *SessionModel) RestoreSessions(ctx context.Context, node string, run uin
 	defer done()
 	r, err := m.state(node, run)
 	switch {
-	case err == storage.ErrTaken: //nolint:errorlint // the model's own value
+	case errors.Is(err, storage.ErrTaken):
 		return nil, err
 	case r == nil:
 		r = &modelRun{node: node, rows: make(map[uint64]*modelRow)}

@@ -376,7 +376,7 @@ type history struct {
 
 func testSessionModel(t *testing.T, s LosingSessions) {
 	h := &history{
-		t: t, engine: s, model: NewSessionModel(), random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // a history that can be repeated
+		t: t, engine: s, model: NewSessionModel(), random: rand.New(rand.NewPCG(1, 2)), // a history that can be repeated
 		runs: make(map[string][2]uint64), own: make(map[string][][2]storage.LiveSession),
 	}
 	nodes := []string{"a", "b", "c"}

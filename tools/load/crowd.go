@@ -111,7 +111,7 @@ func (c crowd) run(ctx context.Context, w *world, t *tally) {
 // live is one place in the crowd: its users come one after the other.
 func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
 	every := time.Duration(float64(c.users) / c.rate * float64(time.Second))
-	wait := rand.N(every) //nolint:gosec // spreads the load
+	wait := rand.N(every) // spreads the load
 	var u user
 	defer func() {
 		if u != nil {
@@ -119,7 +119,7 @@ func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
 		}
 	}()
 	for pause(ctx, wait) {
-		wait = every/2 + rand.N(every) //nolint:gosec // spreads the load
+		wait = every/2 + rand.N(every) // spreads the load
 		var err error
 		start := time.Now()
 		if u == nil {
@@ -141,8 +141,8 @@ func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
 		case err != nil:
 			u = nil
 			wait = retry
-		case c.life > 0 && rand.N(c.life) == 0: //nolint:gosec // spreads the load
-			u.close(rand.N(2) == 0) //nolint:gosec // half of them crash
+		case c.life > 0 && rand.N(c.life) == 0: // spreads the load
+			u.close(rand.N(2) == 0) // half of them crash
 			u = nil
 		}
 	}

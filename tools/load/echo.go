@@ -137,7 +137,7 @@ type pages struct{ key *rsa.PrivateKey }
 
 // newPages returns pages with a key as games know it.
 func newPages() (*pages, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // games know no longer ones
+	key, err := rsa.GenerateKey(rand.Reader, 1024) // games know no longer ones
 	return &pages{key}, err
 }
 
@@ -160,7 +160,7 @@ func startEcho(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), self) //nolint:gosec // this program itself
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), self) // this program itself
 	cmd.Env = append(os.Environ(), echoVariable+"=1")
 	return start(ctx, cmd)
 }

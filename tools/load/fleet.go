@@ -29,7 +29,7 @@ type fleetServer struct {
 func newFleet(n int, on ...*world) *fleet {
 	f := &fleet{on: on, servers: make([]fleetServer, n)}
 	for i := range f.servers {
-		f.servers[i].instance = rand.Uint32() //nolint:gosec // needs only to differ
+		f.servers[i].instance = rand.Uint32() // needs only to differ
 	}
 	return f
 }

@@ -70,7 +70,7 @@ func newHost(w *world, at netip.Addr, name, game, secret string) (*host, error) 
 		return nil, err
 	}
 	h := &host{Host: qr2.Host{
-		Packets: c, Game: game, Secret: secret, Instance: rand.Uint32(), Private: c.Local(), NATNeg: true, //nolint:gosec // needs only to differ
+		Packets: c, Game: game, Secret: secret, Instance: rand.Uint32(), Private: c.Local(), NATNeg: true, // needs only to differ
 		Rules: hostRules(int(c.Local().Port())), Players: hostPlayers(), Teams: hostTeams(),
 	}}
 	h.setRule("hostname", name)

@@ -28,7 +28,7 @@ func main() {
 			code = 2
 		}
 		stop()
-		os.Exit(code) //nolint:forbidigo // this is the end of the program
+		os.Exit(code) // this is the end of the program
 	}
 }
 
@@ -158,7 +158,7 @@ func withProgram(ctx context.Context, path string, f func(string) error) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path = filepath.Join(dir, "respawnd")
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/respawnd") //nolint:gosec // a path of our own
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/respawnd") // a path of our own
 	build.Dir = filepath.Join("..", "..")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {

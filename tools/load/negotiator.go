@@ -33,7 +33,7 @@ func openNegotiator(_ context.Context, w *world, i int) (user, error) {
 // sent the other's address, acknowledges that, and reports success, which is
 // acknowledged. These are 20 datagrams.
 func (n *negotiator) do(context.Context) error {
-	cookie := rand.Uint32() //nolint:gosec // needs only to differ
+	cookie := rand.Uint32() // needs only to differ
 	for k := range n {
 		n[k].Cookie = cookie
 		if err := n[k].Announce(); err != nil {

@@ -60,7 +60,7 @@ func newRelayed(w *world, i int) (r *relayedPair, err error) {
 		r.players[k] = natneg.Peer{Packets: netclient.New(c, w.daemon.at("natneg"), readSize), Version: negotiationVersion, Index: byte(k), Game: game}
 	}
 	for range 2 { // the first time they are sent to each other, unless they were relayed within the last hour
-		cookie := rand.Uint32() //nolint:gosec // needs only to differ
+		cookie := rand.Uint32() // needs only to differ
 		for k := range r.players {
 			r.players[k].Cookie = cookie
 			if err := r.players[k].Announce(); err != nil {

@@ -247,5 +247,5 @@ func replaceSection(path, heading, text string) error {
 	if i := strings.Index(rest, "\n## "); i >= 0 {
 		after = rest[i:]
 	}
-	return os.WriteFile(path, []byte(before+text+after), 0o644) //nolint:gosec // a page of the documentation
+	return os.WriteFile(path, []byte(before+text+after), 0o644) // a page of the documentation
 }

@@ -94,7 +94,7 @@ func (p *poster) close(bool) {}
 // signTime returns the processor time of a signature of RSA-1024, without which
 // there is no certificate.
 func signTime() (time.Duration, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // games know no longer ones
+	key, err := rsa.GenerateKey(rand.Reader, 1024) // games know no longer ones
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,9 @@
 package onehost
 
-import "net"
+import (
+	"errors"
+	"net"
+)
 
 // Listener is a net.Listener whose connections are repaired.
 type Listener struct {
@@ -53,8 +56,8 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // isTimeout reports whether a connection can be read again after err.
 func isTimeout(err error) bool {
-	t, ok := err.(net.Error) //nolint:errorlint // that of a connection, not wrapped
-	return ok && t.Timeout()
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
 }
 
 // CloseWrite ends the direction to the client, if the connection can.
