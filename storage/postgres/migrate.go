@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -61,6 +62,11 @@ func (*Store) Schema() int {
 // lockUpgrade is the number of the advisory lock of upgrades: "respawnd".
 const lockUpgrade = 0x7265737061776e64
 
+// idleUpgrade replaces idleStep in upgrades: a machine that is busy with the start of
+// much else must not undo its own, and a node that is cut off in one may hold up others
+// for longer.
+const idleUpgrade = time.Minute
+
 // upgrade applies the migrations that the database lacks, all or none.
 func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 	var applied []migration
@@ -86,6 +92,7 @@ func applyMissing(ctx context.Context, tx pgx.Tx, steps []migration) (applied []
 	for _, sql := range []string{
 		`SET LOCAL statement_timeout = 0`,
 		`SET LOCAL lock_timeout = 0`,
+		`SET LOCAL idle_in_transaction_session_timeout = ` + milliseconds(idleUpgrade),
 		fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, lockUpgrade),
 		`CREATE TABLE IF NOT EXISTS schema_migrations (
 			number int PRIMARY KEY, name text NOT NULL, applied timestamptz NOT NULL DEFAULT now())`,

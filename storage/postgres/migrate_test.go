@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -61,6 +62,15 @@ func TestUpgrade(t *testing.T) {
 	}
 	if err := openWith(all[:2]); err != nil {
 		t.Errorf("a migration that failed left something: Open() of the first version = %v", err)
+	}
+	slow := append(slices.Clip(all[:2]), migration{998, "998_settings.sql", `DO $$ BEGIN
+		IF current_setting('idle_in_transaction_session_timeout')::interval < '30 s' THEN
+			RAISE 'a slow machine does not finish its upgrade';
+		END IF;
+		RAISE 'as it should be';
+	END $$`})
+	if err := openWith(slow); err == nil || !strings.Contains(err.Error(), "as it should be") {
+		t.Errorf("a slow upgrade: Open() = %v", err)
 	}
 	if err := openWith(all); err != nil {
 		t.Errorf("the present version: Open() = %v", err)
