@@ -26,8 +26,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// adminTimeout bounds one statement of this package.
-const adminTimeout = time.Minute
+const (
+	adminTimeout = time.Minute // of one statement of this package
+	longestPause = time.Minute // of a client within a transaction
+)
 
 // shared starts the server of Database and Prepared.
 var shared = sync.OnceValues(func() (*Server, error) { return newServer(netip.AddrFrom4([4]byte{127, 0, 0, 1})) })
@@ -108,9 +110,13 @@ func (s *Server) Dir() string { return s.dir }
 func (s *Server) Port() int { return s.port }
 
 // URL returns the URL of a database, by way of the Unix socket. Unlike TCP, that works
-// from every network namespace.
+// from every network namespace. The server waits longer than the store asks it to for a
+// client that pauses within a transaction: no network is cut, but the machine may be busy.
 func (s *Server) URL(database string) string {
-	q := url.Values{"host": {s.dir}, "port": {fmt.Sprint(s.port)}, "user": {superuser}}
+	q := url.Values{
+		"host": {s.dir}, "port": {fmt.Sprint(s.port)}, "user": {superuser},
+		"idle_in_transaction_session_timeout": {fmt.Sprint(longestPause.Milliseconds())},
+	}
 	return "postgres:///" + database + "?" + q.Encode()
 }
 

@@ -283,25 +283,40 @@ func TestCutWithinTransaction(t *testing.T) {
 	}
 	p := newProxy(t, u.Query().Get("port"))
 	cut := openAt(t, fmt.Sprintf("postgres://%s@127.0.0.1:%d%s?sslmode=disable", u.Query().Get("user"), p.port, u.Path), testOptions())
-	cut.timeout, cut.slack = 200*time.Millisecond, 0
 	other := openAt(t, database, testOptions())
 	lock := func(ctx context.Context, c *change) error {
 		_, err := c.Exec(ctx, `UPDATE audit_state SET last = last`)
 		return err
 	}
 	errCut := errors.New("cut")
-	err = cut.write(t.Context(), func(ctx context.Context, c *change) error {
-		err := lock(ctx, c)
-		p.cut()
-		return errors.Join(err, errCut)
-	})
-	if !errors.Is(err, errCut) {
-		t.Fatalf("write() = %v", err)
+	locked, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- cut.write(t.Context(), func(ctx context.Context, c *change) error {
+			if err := lock(ctx, c); err != nil {
+				return err
+			}
+			p.cut()
+			close(locked)
+			return errCut // its rollback does not arrive
+		})
+	}()
+	select {
+	case <-locked:
+	case err := <-ended:
+		t.Fatalf("write() before the cut = %v", err)
 	}
 	if err := other.write(t.Context(), lock); err != nil {
 		t.Errorf("write() on another node = %v", err)
 	}
+	select {
+	case err := <-ended:
+		t.Errorf("write() on a cut network = %v before the other node wrote", err)
+	default:
+	}
 	p.closeAll()
+	if err := <-ended; !errors.Is(err, errCut) {
+		t.Errorf("write() on a cut network = %v", err)
+	}
 }
 
 // A proxy forwards connections to a port of the loopback address.
