@@ -1,6 +1,7 @@
 package natsbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	o.silence = cmp.Or(o.silence, silence)
 	now := time.Now()
 	b := &Bus{
 		opt: o, incarnation: uint64(now.Add(o.Skew).UnixNano()), log: o.Log, joining: true,

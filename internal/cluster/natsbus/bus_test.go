@@ -17,7 +17,8 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster"
 )
 
-// hang ends a wait for something that never comes.
+// hang ends a wait for something that never comes. The nodes of the tests may be silent as long:
+// the machine may be busy.
 const hang = time.Minute
 
 // open opens a node on loopback that knows the addresses of some others.
@@ -32,7 +33,7 @@ func open(t testing.TB, node string, peers ...string) *Bus {
 
 func tryOpen(t testing.TB, node string, peers ...string) (*Bus, error) {
 	t.Helper()
-	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop()})
+	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop(), silence: hang})
 	if err == nil {
 		b.Announce()
 		t.Cleanup(func() { _ = b.Close() })
@@ -81,7 +82,7 @@ func TestSchemas(t *testing.T) {
 	t.Parallel()
 	var nodes []*Bus
 	for i, name := range []string{"a", "b"} {
-		o := Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Schema: 30 + i, Log: zerolog.Nop(), Skew: time.Duration(i) * time.Hour}
+		o := Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Schema: 30 + i, Log: zerolog.Nop(), silence: hang, Skew: time.Duration(i) * time.Hour}
 		if i > 0 {
 			o.Peers = []string{nodes[0].Addr()}
 		}
@@ -170,12 +171,18 @@ func TestRequests(t *testing.T) {
 		}
 		return append([]byte(from+" "), data...), nil
 	})
-	stuck := make(chan struct{})
+	stuck := make(chan struct{}, 1)
 	b.Handle("stuck", func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
-		close(stuck)
+		stuck <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
+	// A node may be seen before requests are routed to it.
+	for end := time.Now().Add(hang); time.Now().Before(end) && wait(t.Context(), time.Millisecond); {
+		if _, err := a.Request(t.Context(), "b", "echo", []byte("hi")); !errors.Is(err, cluster.ErrGone) {
+			break
+		}
+	}
 	if got, err := a.Request(t.Context(), "b", "echo", []byte("hi")); string(got) != "a hi" || err != nil {
 		t.Errorf("Request = %q, %v", got, err)
 	}
@@ -202,12 +209,16 @@ func TestRequests(t *testing.T) {
 	if got, err := a.Request(t.Context(), "b", "echo", make([]byte, cluster.MaxPayload-2)); err != nil || len(got) != cluster.MaxPayload {
 		t.Errorf("largest request: %d bytes, %v", len(got), err)
 	}
-	result := make(chan error)
+	result := make(chan error, 1)
 	go func() {
 		_, err := a.Request(t.Context(), "b", "stuck", nil)
 		result <- err
 	}()
-	<-stuck
+	select {
+	case <-stuck:
+	case err := <-result:
+		t.Fatalf("a request that is not answered: %v", err)
+	}
 	_ = b.Close()
 	if err := <-result; err == nil {
 		t.Error("a request to a node that left was answered")
@@ -230,7 +241,7 @@ func TestNameIsTaken(t *testing.T) {
 func TestAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	a := open(t, "a")
-	_, err := Open(t.Context(), Options{Name: "test", Node: "b", Listen: a.Addr(), Log: zerolog.Nop()})
+	_, err := Open(t.Context(), Options{Name: "test", Node: "b", Listen: a.Addr(), Log: zerolog.Nop(), silence: hang})
 	if err == nil || !strings.Contains(err.Error(), "cluster.listen") {
 		t.Errorf("an address that is in use: %v, want an error that names the key", err)
 	}
@@ -320,7 +331,7 @@ func TestNameOfABusyNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for node, taken := range map[string]bool{"a": false, "b": true} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: node, URL: url, Log: zerolog.Nop()})
+		b, err := Open(t.Context(), Options{Name: "test", Node: node, URL: url, Log: zerolog.Nop(), silence: hang})
 		if (err != nil) != taken {
 			t.Errorf("Open(%s): %v, want an error: %t", node, err, taken)
 		}
@@ -335,7 +346,7 @@ func TestExternalServer(t *testing.T) {
 	url := natsServer(t)
 	var nodes []*Bus
 	for _, name := range []string{"a", "b"} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop()})
+		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop(), silence: hang})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +361,7 @@ func TestExternalServer(t *testing.T) {
 	if got := next(t, at); got != "a:hi" {
 		t.Errorf("received %q", got)
 	}
-	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop()}); err == nil {
+	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop(), silence: hang}); err == nil {
 		t.Error("a second node b opened")
 	}
 }

@@ -37,6 +37,8 @@ type Options struct {
 
 	// Skew is added to the clock that the others see. For tests.
 	Skew time.Duration
+	// silence, if not 0, takes the place of the constant. For tests.
+	silence time.Duration
 }
 
 // Times of a node.
