@@ -52,10 +52,7 @@ func TestClusterServerEvents(t *testing.T) {
 		}
 	}
 	eventually(t, "the first guest is in both lists", listed(1))
-	at := first.address()
-	must(t, first.Close())
-	moved := newHostAt(t, at, nodes[1].address["qr2"], "hostname", "first guest")
-	moved.register()
+	first.moves(nodes[1].running)
 	register(t, nodes[0].running, "hostname", "second guest")
 	eventually(t, "both guests are in both lists", listed(2))
 	for {
