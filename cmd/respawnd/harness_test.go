@@ -379,6 +379,9 @@ func command(t testing.TB, env []string, args ...string) (code int, out, errOut 
 	if slices.Contains(args, "selftest") { // many steps, each with a limit of its own
 		guard = 4 * hang
 	}
+	if len(args) > 0 && args[0] == "query" && !slices.Contains(args, "--timeout") { // a server on a busy machine takes seconds
+		args = append(slices.Clone(args), "--timeout", "30s")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), guard)
 	defer cancel()
 	var o, e bytes.Buffer

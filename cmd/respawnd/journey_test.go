@@ -97,7 +97,7 @@ var journeys = map[string][]step{
 		{line: `respawnd selftest --config zandronum-only.yaml`, want: selftestOf("zanmaster")},
 		{line: `respawnd ban add 198.51.100.7 --scope zandronum --reason "aimbot" --for 720h`, before: (*journey).zandronumServer, want: []string{"198.51.100.7/32", "zandronum"}},
 		{line: `respawnd server list --game zandronum`, want: []string{"zandronum", "127.0.0.1:"}},
-		{line: `respawnd query zandronum 203.0.113.7:10666`, with: []string{"203.0.113.7:10666", theServer}, want: []string{"Arena of", "Bob the second"}},
+		{line: `respawnd query zandronum 203.0.113.7:10666`, with: []string{"203.0.113.7:10666", theServer + " --timeout 30s"}, want: []string{"Arena of", "Bob the second"}},
 		{line: `respawnd doctor 203.0.113.7`, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"zanmaster", "listed"}},
 	},
 	"docs/operators/troubleshooting.md": {
@@ -119,7 +119,7 @@ var journeys = map[string][]step{
 		{line: `respawnd server list --kept`, want: []string{"PROTOCOL"}},
 		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"hid 192.0.2.1:27015"}},
 		{line: `respawnd server unhide 192.0.2.1:27015`, want: []string{"shows 192.0.2.1:27015 again"}},
-		{line: `respawnd query a2s 192.0.2.1:27015`, with: []string{"192.0.2.1:27015", theServer}, want: []string{"Arena of cstrike", "Bob the second"}},
+		{line: `respawnd query a2s 192.0.2.1:27015`, with: []string{"192.0.2.1:27015", theServer + " --timeout 30s"}, want: []string{"Arena of cstrike", "Bob the second"}},
 		{line: `quakestat -q3m,68 203.0.113.7:27950`, with: []string{"203.0.113.7:27950", "ADDRESS:q3master"}, want: []string{"Q3M", "0 servers"}},
 		{line: `quakestat -stma2s,game=cstrike,status=notempty 203.0.113.7:27010`, with: []string{"203.0.113.7:27010", "ADDRESS:valvemaster"}, want: []string{"STMA2S"}},
 	},
