@@ -91,7 +91,7 @@ func TestPlayersOfTwoNodes(t *testing.T) {
 	ann = signedIn(t, &w.a.running, "uniquenick", "Ann")
 	ann.hears(`\bm\100\f\2\msg\|s|3|`)
 
-	if n, err := w.b.client(w.dirs[1]).Kick(t.Context(), 1); n != 1 || err != nil {
+	if n, err := w.b.client(w.dirs[1]).Kick(t.Context(), 1); n < 1 || n > 2 || err != nil { // 2: the session that was just displaced is still ending
 		t.Errorf("Kick() of a player on the other node = %d, %v", n, err)
 	}
 	ann.hears(`\error\\err\6\fatal\`)
