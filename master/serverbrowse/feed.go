@@ -27,6 +27,10 @@ const (
 	// maxTracked is the number of servers tracked over all followed lists above
 	// which no further list is followed; followed lists may still grow.
 	maxTracked = 2 << 20
+	// rememberFrom is the number of a list's subscribers from which the feed
+	// finds out what the list itself showed. Up to there it is cheaper to send a
+	// server again whose record changed, but nothing that is shown.
+	rememberFrom = 4
 	// restFactor is the ratio of the pause after a round to the round's
 	// duration, so that the feed uses at most a quarter of one processor.
 	restFactor = 3
@@ -47,10 +51,12 @@ type follow struct {
 	asked   *asked
 	sharing []string // games whose servers were in the list; nil: one
 	// had is the state of every one of subs: the packed address of each server
-	// and the hash of its last push, 0 if it came with the list.
-	had   map[uint64]uint64
-	since uint64 // had includes all changes up to this one, and possibly later ones
-	subs  map[*subscriber]struct{}
+	// and the hash of its last push, 0 if it came with the list and is not
+	// remembered.
+	had        map[uint64]uint64
+	remembered bool
+	since      uint64 // had includes all changes up to this one, and possibly later ones
+	subs       map[*subscriber]struct{}
 	// joined are later subscribers, which have the state of their own view. The
 	// next round brings them up to date.
 	joined  []joiner

@@ -110,6 +110,33 @@ func TestChangeThatDoesNotShowIsNotPushed(t *testing.T) {
 	}
 }
 
+// What the list itself showed counts, too, once enough browsers follow it.
+func TestChangeOfAListedServerThatDoesNotShowIsNotPushed(t *testing.T) {
+	f := start(t, nil)
+	for _, at := range []string{"192.0.2.1:6500", "192.0.2.2:6500"} {
+		put(t, f.reg, "gmtest", at, []string{"hostname", "Alpha", "mapname", "a"}, nil)
+	}
+	var all []*browser
+	for range rememberFrom {
+		b := f.connect(t)
+		b.subscribe(func(r *ListRequest) { r.Fields = `\hostname` })
+		all = append(all, b)
+	}
+	put(t, f.reg, "gmtest", "192.0.2.3:6500", []string{"hostname", "Next"}, nil)
+	for _, b := range all {
+		if p := b.next(); p.Entry.Public.String() != "192.0.2.3:6500" {
+			t.Fatalf("pushed %+v, want the new server", p)
+		}
+	}
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha", "mapname", "b"}, nil)
+	put(t, f.reg, "gmtest", "192.0.2.2:6500", []string{"hostname", "Beta", "mapname", "a"}, nil)
+	for _, b := range all {
+		if p := b.next(); p.Entry.Public.String() != "192.0.2.2:6500" {
+			t.Errorf("pushed %+v, want the server with another name alone", p)
+		}
+	}
+}
+
 func TestSecondListReplacesTheSubscription(t *testing.T) {
 	f := start(t, nil)
 	b := f.connect(t)

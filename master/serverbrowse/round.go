@@ -31,7 +31,36 @@ type round struct {
 }
 
 // updateOne brings one list up to date.
-func (f *feed) updateOne(to *follow) { f.tell(to, f.collect(to)) }
+func (f *feed) updateOne(to *follow) {
+	if !to.remembered && len(to.subs)+len(to.joined) >= rememberFrom {
+		f.remember(to)
+	}
+	f.tell(to, f.collect(to))
+}
+
+// remember gives the servers that came with the list, and have not changed since, the
+// hash of what it showed. Without it, each would be sent again to all subscribers with
+// its next change, such as an answer to a query, that shows nothing new.
+func (f *feed) remember(to *follow) {
+	r := &f.round
+	r.wanted.reset(to.asked.names)
+	for a, hash := range to.had {
+		if s, ok := f.reg.Find(unpack(a)); ok && hash == 0 && s.Serial <= to.since {
+			r.messages = r.appendPush(r.messages[:0], to, s)
+			to.had[a] = f.hash(r.messages)
+		}
+	}
+	r.wanted.reset(nil)
+	to.remembered = true
+}
+
+// appendPush appends the message that shows a server. r.wanted has the list's names.
+func (r *round) appendPush(dst []byte, to *follow, s *master.Server) []byte {
+	return appendPushServer(dst, s, to.asked.key.port, to.asked.key.asker, r.wanted.of(s.Rules.Names()), &r.values)
+}
+
+// hash returns the hash of a push, which is not 0.
+func (f *feed) hash(push []byte) uint64 { return max(1, maphash.Bytes(f.seed, push)) }
 
 // tell sends the subscribers the present state of the servers that collect
 // found. It may include changes after now: the next round then finds them
@@ -118,14 +147,14 @@ func (f *feed) judge(to *follow) {
 		s, ok := f.reg.Find(unpack(a))
 		matches := ok && s.SpeaksGameSpy() && s.IsOf(to.asked.key.game, to.sharing) && r.matches(to.asked.filter, s, &budget)
 		if budget.Exhausted() {
+			to.remembered = true // from here on, the records do not tell what was shown
 			break
 		}
 		if matches {
 			start := len(r.messages)
-			slots := r.wanted.of(s.Rules.Names())
-			r.messages = appendPushServer(r.messages, s, to.asked.key.port, to.asked.key.asker, slots, &r.values)
+			r.messages = r.appendPush(r.messages, to, s)
 			o.record, o.push = s.Serial, r.messages[start:len(r.messages):len(r.messages)]
-			o.hash = max(1, maphash.Bytes(f.seed, o.push))
+			o.hash = f.hash(o.push)
 		}
 		r.outcomes = append(r.outcomes, o)
 	}
