@@ -51,7 +51,7 @@ func loadAssets() *assets {
 	} {
 		body, err := files.ReadFile("assets/" + f.name)
 		if err != nil {
-			panic(err) // any test finds it
+			panic(err) // the file is embedded: every test that makes a Server finds it
 		}
 		a.byName[f.name] = asset{f.kind, body}
 		_, _ = all.Write(body) // never returns an error
@@ -100,7 +100,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	frame := template.Must(template.New("frame.html").Funcs(funcs).ParseFS(files, "templates/frame.html"))
 	list, err := files.ReadDir("templates")
 	if err != nil {
-		panic(err) // the folder is embedded; any test finds it
+		panic(err) // the folder is embedded: every test that makes a Server finds it
 	}
 	for _, f := range list {
 		if name, _ := strings.CutSuffix(f.Name(), ".html"); name != "frame" {
@@ -180,7 +180,7 @@ func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
 	}
 	var b bytes.Buffer
 	if err := s.templates[p.name].ExecuteTemplate(&b, "frame.html", f); err != nil {
-		panic(err) // the template does not fit its data; any test finds it
+		panic(err) // the template does not fit its data: a bug, which net/http logs
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
