@@ -20,10 +20,7 @@ var pastedShell = regexp.MustCompile("(?s)```bash\n(.*?)```")
 func TestClusterSamples(t *testing.T) {
 	t.Parallel()
 	_ = builtProgram(t) // skips a short run
-	shell, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
+	shell := debian(t, "bash", "bash")
 	_ = debian(t, "openssl", "openssl")
 	certs := t.TempDir()
 	blocks := pastedShell.FindAllStringSubmatch(docs(t)["docs/operators/cluster.md"], -1)
