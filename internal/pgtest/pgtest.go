@@ -1,9 +1,12 @@
 // Package pgtest starts PostgreSQL servers for tests.
 //
-// A server is the test binary's own: its data is in a temporary folder, it listens on
-// a Unix socket there and on a free port of the loopback address, and it ends with the
-// test binary, even if that is killed. It does not wait for the disk, so its data does not survive
-// a power cut. When root runs the tests, it runs as user postgres, because PostgreSQL refuses root.
+// Database and Prepared give each test a database of its own on one server, which all test
+// binaries that run at the same time share on Linux. It ends a few seconds after the last of
+// them, even if they are killed. New starts a server for one test, which ends with the test
+// binary. The data of a server is in a temporary folder. It listens on a Unix socket there and
+// on a free port of the loopback address. It does not wait for the disk, so its data does not
+// survive a power cut. When root runs the tests, it runs as user postgres, because PostgreSQL
+// refuses root.
 //
 // The programs postgres, initdb and pg_ctl are taken from PATH or from the newest folder
 // below /usr/lib/postgresql. Without them tests are skipped, but fail where CI is set.
@@ -17,6 +20,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,26 +35,29 @@ const (
 	longestPause = time.Minute // of a client within a transaction
 )
 
-// shared starts the server of Database and Prepared.
-var shared = sync.OnceValues(func() (*Server, error) { return newServer(netip.AddrFrom4([4]byte{127, 0, 0, 1})) })
+// loopback is the address of servers that only this machine reaches.
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// Database creates an empty database on the server that all tests of the binary share
-// and returns its URL, which names the Unix socket. The database is dropped with the end
-// of the test.
+// shared joins or starts the server of Database and Prepared.
+var shared = sync.OnceValues(joinShared)
+
+// Database creates an empty database on the shared server and returns its URL, which names
+// the Unix socket. The database is dropped with the end of the test.
 func Database(tb testing.TB) string {
 	tb.Helper()
-	return sharedServer(tb).Database(tb)
+	return Shared(tb).Database(tb)
 }
 
-// Prepared is Database with a copy of a database that prepare filled. It is filled once
-// for each name, so that a hundred tests do not create the same tables a hundred times.
-// prepare must close its connections.
+// Prepared is Database with a copy of a database that prepare filled. It is filled once for
+// each name and test binary, so that a hundred tests do not create the same tables a hundred
+// times. prepare must close its connections.
 func Prepared(tb testing.TB, name string, prepare func(url string) error) string {
 	tb.Helper()
-	return sharedServer(tb).Prepared(tb, name, prepare)
+	return Shared(tb).Prepared(tb, name, prepare)
 }
 
-func sharedServer(tb testing.TB) *Server {
+// Shared returns the server of Database and Prepared. Tests must not stop it.
+func Shared(tb testing.TB) *Server {
 	tb.Helper()
 	find(tb)
 	s, err := shared()
@@ -64,7 +71,7 @@ func sharedServer(tb testing.TB) *Server {
 // with the end of the test.
 func New(tb testing.TB) *Server {
 	tb.Helper()
-	return NewAt(tb, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	return NewAt(tb, loopback)
 }
 
 // NewAt is New on another address of this machine than the loopback one. Everyone who
@@ -82,7 +89,7 @@ func NewAt(tb testing.TB, at netip.Addr) *Server {
 
 // Open is New for a program that measures. close stops the server.
 func Open() (s *Server, closeServer func(), err error) {
-	s, err = newServer(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	s, err = newServer(loopback)
 	if err != nil {
 		return nil, nil, fmt.Errorf("PostgreSQL for tests: %w", err)
 	}
@@ -94,9 +101,10 @@ type Server struct {
 	dir  string // the socket, the log and folder data
 	at   netip.Addr
 	port int
-	end  func() // stops it and removes the folder
+	end  func() // stops it and removes the folder; nil for the shared server
 
-	made atomic.Int64 // databases so far
+	users *os.File     // holds this process's lock of the shared server; nil for others
+	made  atomic.Int64 // databases of this process so far
 
 	mu       sync.Mutex
 	prepared map[string]string // databases to copy, by name
@@ -144,7 +152,7 @@ func (s *Server) Prepared(tb testing.TB, name string, prepare func(url string) e
 	defer s.mu.Unlock()
 	template, ok := s.prepared[name]
 	if !ok {
-		template = fmt.Sprintf("template_%d", s.made.Add(1))
+		template = s.newName("template")
 		if err := s.admin(fmt.Sprintf("CREATE DATABASE %s TEMPLATE template0 STRATEGY file_copy", template)); err != nil {
 			tb.Fatalf("create database: %v", err)
 		}
@@ -177,8 +185,13 @@ func (s *Server) Create() (string, error) {
 }
 
 func (s *Server) create(template string) (name string, err error) {
-	name = fmt.Sprintf("test_%d", s.made.Add(1))
+	name = s.newName("test")
 	return name, s.admin(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY %s", name, template, strategy))
+}
+
+// newName returns a name that no other process gives to a database of a shared server.
+func (s *Server) newName(kind string) string {
+	return fmt.Sprintf("%s_%d_%d", kind, os.Getpid(), s.made.Add(1))
 }
 
 // admin runs a statement in the database of administrators.
@@ -230,7 +243,7 @@ func (s *Server) settings() string {
 		"fsync=off",
 		"full_page_writes=off",
 		"shared_buffers=16MB",
-		"max_connections=200",
+		"max_connections=500",
 		"autovacuum=off", // it would hold databases that are copied
 		"jit=off",
 		"max_wal_size=256MB",

@@ -3,9 +3,11 @@ package pgtest_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"strings"
+	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -93,18 +95,34 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestKilled kills a test binary that has a server, and expects that the server ends and
-// that nothing of it stays.
-func TestKilled(t *testing.T) {
-	if os.Getenv("PGTEST_VICTIM") != "" {
-		s := pgtest.New(t)
-		_, _ = fmt.Fprintf(os.Stdout, "folder %s\n", s.Dir())
-		time.Sleep(time.Minute)
-		return
+// victim is the variable that makes a test binary print the folder of a server, its own
+// or the shared one, and wait to be killed.
+const victim = "PGTEST_VICTIM"
+
+func TestVictim(t *testing.T) {
+	var s *pgtest.Server
+	switch os.Getenv(victim) {
+	case "own":
+		s = pgtest.New(t)
+	case "shared":
+		s = pgtest.Shared(t)
+	default:
+		t.Skip("it is a process of TestKilled and TestSharedServer")
 	}
-	pgtest.Database(t) // skips without PostgreSQL
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilled$")
-	cmd.Env = append(os.Environ(), "PGTEST_VICTIM=1")
+	_, _ = fmt.Fprintf(os.Stdout, "server %s %d\n", s.Dir(), s.Port())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// startVictim starts a process that has a server, with a temporary folder. It returns
+// the server's folder and port, and kills the process when kill is called.
+func startVictim(t *testing.T, kind, temp string) (dir string, port int, kill func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestVictim$")
+	cmd.Env = append(os.Environ(), victim+"="+kind, "TMPDIR="+temp)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -112,22 +130,74 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	dir := ""
-	for lines := bufio.NewScanner(out); dir == "" && lines.Scan(); {
-		dir, _ = strings.CutPrefix(lines.Text(), "folder ")
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if n, _ := fmt.Sscanf(lines.Text(), "server %s %d", &dir, &port); n == 2 {
+			break
+		}
 	}
-	_, _ = cmd.Process.Kill(), cmd.Wait()
-	if _, err := os.Stat(dir); dir == "" || err != nil {
-		t.Fatalf("folder %q: %v", dir, err)
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("folder %q: %v", dir, err)
 	}
-	deadline := time.Now().Add(time.Minute)
-	for {
-		if _, err := os.Stat(dir); os.IsNotExist(err) {
+	return dir, port, func() { _, _, _ = cmd.Process.Kill(), cmd.Wait(), in.Close() }
+}
+
+// temporary returns a folder that is for everyone, as the system's is.
+func temporary(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for path, mode := range map[string]os.FileMode{filepath.Dir(dir): 0o711, dir: 0o777 | os.ModeSticky} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// waitGone waits until no file matches the pattern.
+func waitGone(t *testing.T, pattern string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s is still there", dir)
+			t.Fatalf("%q are still there", found)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// TestKilled kills a test binary that has a server, and expects that the server ends and
+// that nothing of it stays.
+func TestKilled(t *testing.T) {
+	pgtest.Database(t) // skips without PostgreSQL
+	dir, _, kill := startVictim(t, "own", temporary(t))
+	kill()
+	waitGone(t, dir)
+}
+
+// TestSharedServer kills two test binaries that share a server, one after the other, and
+// expects that the server ends after the second.
+func TestSharedServer(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("servers are shared on Linux")
+	}
+	pgtest.Database(t) // skips without PostgreSQL
+	temp := temporary(t)
+	dir, port, killFirst := startVictim(t, "shared", temp)
+	other, otherPort, killSecond := startVictim(t, "shared", temp)
+	if other != dir || otherPort != port {
+		t.Errorf("servers %s %d and %s %d, want the same", dir, port, other, otherPort)
+	}
+	killFirst()
+	if third, thirdPort, killThird := startVictim(t, "shared", temp); third != dir || thirdPort != port {
+		t.Errorf("server %s %d after one user was killed, want %s %d", third, thirdPort, dir, port)
+	} else {
+		killThird()
+	}
+	killSecond()
+	waitGone(t, filepath.Join(dir, "*"))
 }

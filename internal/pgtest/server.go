@@ -91,19 +91,22 @@ func newServer(at netip.Addr) (*Server, error) {
 	if s.end, err = s.guard(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.run("initdb", "--pgdata="+s.data(), "--username="+superuser, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"); err != nil {
-		s.close()
-		return nil, err
-	}
-	err = s.open()
-	if err == nil {
-		err = s.firstStart()
-	}
-	if err != nil {
+	if err := s.begin(); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// begin creates the data of a server and starts it.
+func (s *Server) begin() error {
+	if err := s.run("initdb", "--pgdata="+s.data(), "--username="+superuser, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"); err != nil {
+		return err
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	return s.firstStart()
 }
 
 // open admits clients of other addresses than the loopback one, if the server has one.

@@ -15,7 +15,7 @@ import (
 
 // testOptions wait long, because the machine of a test may be busy.
 func testOptions() Options {
-	return Options{MaxConns: 8, StatementTimeout: time.Minute, Registerer: prometheus.NewRegistry()}
+	return Options{MaxConns: 8, StatementTimeout: 10 * time.Minute, Registerer: prometheus.NewRegistry()}
 }
 
 // emptyDatabase returns the URL of a database of the present schema.
