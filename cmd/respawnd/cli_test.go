@@ -97,7 +97,7 @@ func TestConfigPrintsTheDefaults(t *testing.T) {
 func TestVersionNamesTheRelease(t *testing.T) {
 	t.Parallel()
 	out := cli(t, nil, "version")
-	for _, part := range []string{"respawnd " + release, runtime.Version(), runtime.GOOS} {
+	for _, part := range []string{"respawnd " + version(), runtime.Version(), runtime.GOOS} {
 		if !strings.Contains(out, part) {
 			t.Errorf("version printed %q, want %q in it", out, part)
 		}

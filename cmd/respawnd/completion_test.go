@@ -17,7 +17,7 @@ func TestCompletions(t *testing.T) {
 		"check --config ":          {"yaml", ":8"},
 		"check --data-dir ":        {":16"},
 		"restore ":                 {":0"},
-		"server list --j":          {"--json\t" + jsonHelp},
+		"server list --j":          {"--json\tprint JSON, one object per line"},
 		"serve --log-format ":      {"json", ":4"},
 		"account --game gmtes":     {"gmtest\t"},
 		"account ban x --reason ":  {":4"},

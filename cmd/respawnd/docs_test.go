@@ -105,8 +105,7 @@ func TestDocsCommands(t *testing.T) {
 // checkCommand checks the arguments of a command line of respawnd.
 func checkCommand(t *testing.T, page, line string, words []string) {
 	t.Helper()
-	p := &program{flags: make(map[string]string)}
-	cmd, rest, err := p.rootCommand().Find(words)
+	cmd, rest, err := newProgram(nil, nil, nil, nil).rootCommand().Find(words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)
 	}
@@ -218,8 +217,7 @@ func TestDocsKeys(t *testing.T) {
 
 func TestHelpOfEveryCommandIsASentence(t *testing.T) {
 	t.Parallel()
-	p := &program{flags: make(map[string]string)}
-	cmds := p.rootCommand().Commands()
+	cmds := newProgram(nil, nil, nil, nil).rootCommand().Commands()
 	for len(cmds) > 0 {
 		c := cmds[0]
 		cmds = append(cmds[1:], c.Commands()...)

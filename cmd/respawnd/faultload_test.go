@@ -531,7 +531,7 @@ func (l *faultLoad) addPair(i, k int) *pair {
 		one, err := w.signsIn(node, b.name)
 		must(t, err)
 		b.player.Store(one)
-		seats[n] = seat{one, t}
+		seats[n] = seat{player: one, t: t}
 		if n == 0 {
 			p.from = b
 		} else {

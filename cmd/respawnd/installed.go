@@ -25,14 +25,14 @@ const (
 // names no other: by a configuration, a data folder or a variable. Without its data
 // folder the service was never started, and is not used.
 func (p *program) findInstalled() {
-	if p.looked || p.root == "" || p.config != "" {
+	if p.looked || p.SystemRoot == "" || p.config != "" {
 		return
 	}
 	p.looked = true
 	if _, given := p.flags["data_dir"]; given || hasSetting(p.env) {
 		return
 	}
-	file, data := filepath.Join(p.root, installedConfig), filepath.Join(p.root, installedData)
+	file, data := filepath.Join(p.SystemRoot, installedConfig), filepath.Join(p.SystemRoot, installedData)
 	if missing(file) {
 		return
 	}

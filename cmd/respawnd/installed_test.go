@@ -12,6 +12,12 @@ import (
 	"github.com/respawnd/respawnd/internal/daemon"
 )
 
+// Where packages put the configuration and the data of the service.
+const (
+	serviceConfig = "etc/respawnd/respawnd.yaml"
+	serviceData   = "var/lib/respawnd"
+)
+
 // machine is the file system of a machine with an installed service.
 type machine struct {
 	t    *testing.T
@@ -23,8 +29,8 @@ type machine struct {
 func newMachine(t *testing.T, config string) *machine {
 	t.Helper()
 	m := &machine{t: t, root: t.TempDir()}
-	must(t, os.MkdirAll(filepath.Dir(m.path(installedConfig)), 0o700))
-	must(t, writeAt(m.path(installedConfig), strings.ReplaceAll(config, "%D", m.path("srv"))))
+	must(t, os.MkdirAll(filepath.Dir(m.path(serviceConfig)), 0o700))
+	must(t, writeAt(m.path(serviceConfig), strings.ReplaceAll(config, "%D", m.path("srv"))))
 	return m
 }
 
@@ -35,7 +41,7 @@ func (m *machine) command(env []string, args ...string) (code int, out, errOut s
 	m.t.Helper()
 	var o, e bytes.Buffer
 	p := newProgram(env, strings.NewReader(""), &o, &e)
-	p.root = m.root
+	p.SystemRoot = m.root
 	code = p.run(m.t.Context(), args)
 	return code, o.String(), withoutNotes(e.String())
 }
@@ -48,7 +54,7 @@ func TestCommandsFindTheInstalledService(t *testing.T) {
 		found  bool
 	}{
 		"its data folder":              {"data_dir: %D\n", "srv", true},
-		"the data folder of the unit":  {"", installedData, true},
+		"the data folder of the unit":  {"", serviceData, true},
 		"never started":                {"data_dir: %D\n", "", false},
 		"never started, without a key": {"", "", false},
 	} {
@@ -65,10 +71,10 @@ func TestCommandsFindTheInstalledService(t *testing.T) {
 			if code, out, errOut := m.command(nil, "ban", "add", "192.0.2.7"); code != 0 || errOut != "" {
 				t.Errorf("exit code %d, printed %q and %q", code, out, errOut)
 			}
-			if missing(filepath.Join(data, daemon.StoreName)) {
+			if _, err := os.Stat(filepath.Join(data, daemon.StoreName)); err != nil {
 				t.Errorf("the ban is not in %s", data)
 			}
-			if _, out, _ := m.command(nil, "check"); strings.Contains(out, m.path(installedConfig)) != tt.found {
+			if _, out, _ := m.command(nil, "check"); strings.Contains(out, m.path(serviceConfig)) != tt.found {
 				t.Errorf("check printed %q", out)
 			}
 		})
@@ -79,7 +85,7 @@ func TestCommandsFindTheInstalledService(t *testing.T) {
 func TestCommandsPreferArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	m := newMachine(t, "data_dir: %D\nnonsense: 1\n")
-	must(t, os.MkdirAll(m.path(installedData), 0o700))
+	must(t, os.MkdirAll(m.path(serviceData), 0o700))
 	own := writeFile(t, "own.yaml", "admin: {listen: ''}\ndata_dir: 'here'\n")
 	for name, tt := range map[string]struct{ env, args []string }{
 		"a configuration": {nil, []string{"--config", own}},
@@ -91,7 +97,7 @@ func TestCommandsPreferArguments(t *testing.T) {
 		}
 	}
 	if code, _, errOut := m.command(nil, "check", "--log-level", "info"); code != exitFailure || !strings.Contains(errOut, "nonsense") ||
-		!strings.Contains(errOut, "this is about the installed service, "+m.path(installedConfig)) {
+		!strings.Contains(errOut, "this is about the installed service, "+m.path(serviceConfig)) {
 		t.Errorf("mistakes in the installed configuration: exit code %d: %s", code, errOut)
 	}
 	// The unit of the service names its files: without them, serve does not run on its data.

@@ -296,7 +296,7 @@ func (j *journey) walk(steps []step) {
 		case "go":
 			continue
 		case "respawnd", "./respawnd":
-			if words := strings.Fields(line); words[1] == serveName {
+			if words := strings.Fields(line); words[1] == "serve" {
 				j.start(words[2:]...)
 				continue
 			}

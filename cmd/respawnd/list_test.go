@@ -55,11 +55,11 @@ func (hostileOperator) FileBans(context.Context, netip.Addr) ([]operator.FileBan
 }
 
 func (hostileOperator) Games(context.Context) ([]games.Game, error) {
-	return twice(games.Game{Name: testGame, Title: hostileName, Secrets: []string{"secret"}}), nil
+	return twice(games.Game{Name: "gmtest", Title: hostileName, Secrets: []string{"secret"}}), nil
 }
 
 func (hostileOperator) Rooms(context.Context, string) ([]storage.Room, error) {
-	return twice(storage.Room{ID: 7, Game: testGame, Name: hostileName}), nil
+	return twice(storage.Room{ID: 7, Game: "gmtest", Name: hostileName}), nil
 }
 
 func (hostileOperator) account() accounts.Account {
@@ -95,15 +95,15 @@ func (hostileOperator) CDKeys(context.Context, operator.CDKeyQuery) ([]operator.
 }
 
 func (hostileOperator) ListFiles(context.Context, operator.FileQuery) ([]storage.File, error) {
-	return twice(storage.File{ID: 1, Game: testGame, Name: hostileName}), nil
+	return twice(storage.File{ID: 1, Game: "gmtest", Name: hostileName}), nil
 }
 
 func (hostileOperator) File(context.Context, storage.FileID) (storage.File, error) {
-	return storage.File{ID: 1, Game: testGame, Name: hostileName}, nil
+	return storage.File{ID: 1, Game: "gmtest", Name: hostileName}, nil
 }
 
 func (hostileOperator) Motds(context.Context) ([]storage.Motd, error) {
-	return twice(storage.Motd{Game: testGame, Text: hostileName}), nil
+	return twice(storage.Motd{Game: "gmtest", Text: hostileName}), nil
 }
 
 func (hostileOperator) Patches(context.Context) (operator.PatchList, error) {
@@ -114,7 +114,7 @@ func (hostileOperator) Patches(context.Context) (operator.PatchList, error) {
 }
 
 func (hostileOperator) GameStats(context.Context, operator.GameStatsQuery) (operator.GameStats, error) {
-	return operator.GameStats{Game: testGame, Boards: twice(operator.Board{Title: hostileName, Scores: twice(operator.RankedProfile{Nick: hostileName})})}, nil
+	return operator.GameStats{Game: "gmtest", Boards: twice(operator.Board{Title: hostileName, Scores: twice(operator.RankedProfile{Nick: hostileName})})}, nil
 }
 
 func (hostileOperator) PlayerStats(context.Context, storage.ProfileID) (operator.PlayerStats, error) {
@@ -123,7 +123,7 @@ func (hostileOperator) PlayerStats(context.Context, storage.ProfileID) (operator
 
 func (hostileOperator) match() storage.Match {
 	return storage.Match{
-		ID: 1, Game: testGame, Sides: twice(storage.MatchSide{Nick: hostileName}), Players: twice(storage.MatchPlayer{Nick: hostileName, Result: "win"}),
+		ID: 1, Game: "gmtest", Sides: twice(storage.MatchSide{Nick: hostileName}), Players: twice(storage.MatchPlayer{Nick: hostileName, Result: "win"}),
 	}
 }
 
@@ -186,16 +186,16 @@ var showCommands = map[string]struct {
 	"game list":            {"", 2},
 	"game room list":       {"", 2},
 	"game room owner list": {"#room", 2},
-	"matches list":         {testGame, 2},
+	"matches list":         {"gmtest", 2},
 	"matches show":         {"1", 1},
 	"meetings":             {"", 2},
 	"motd show":            {"", 2},
 	"patch list":           {"", 2},
 	"relay":                {"", 2},
-	"sake show":            {testGame + " t", 2},
-	"sake tables":          {testGame, 2},
+	"sake show":            {"gmtest t", 2},
+	"sake tables":          {"gmtest", 2},
 	"server list":          {"", 2},
-	"stats game":           {testGame, 1},
+	"stats game":           {"gmtest", 1},
 	"stats show":           {"1", 1},
 	"webhook list":         {"", 2},
 }
@@ -249,7 +249,7 @@ func actsOnTerminal(r rune) bool {
 func TestShownAsJSON(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	env := testEnv(dir, variable("webhooks", `[{name: a, format: discord, url: "https://one.test/secret"}, {name: b, format: discord, url: "https://two.test/secret"}]`))
+	env := []string{"RESPAWND_DATA_DIR=" + dir, "RESPAWND_WEBHOOKS=" + `[{name: a, format: discord, url: "https://one.test/secret"}, {name: b, format: discord, url: "https://two.test/secret"}]`}
 	for path, cmd := range leaves(newProgram(nil, nil, nil, nil).rootCommand()) {
 		example, known := showCommands[path]
 		word, _, _ := strings.Cut(cmd.Short, " ")
@@ -293,18 +293,19 @@ func TestShownAsJSON(t *testing.T) {
 // The text of names is whole in JSON, also where it is cut and cleaned in tables.
 func TestJSONHasWholeNames(t *testing.T) {
 	t.Parallel()
-	env := testEnv(t.TempDir())
+	env := []string{"RESPAWND_DATA_DIR=" + t.TempDir()}
 	var b storage.Ban
 	line, _, _ := strings.Cut(hostileCommand(t, env, "ban", "list", "--json"), "\n")
 	if err := json.Unmarshal([]byte(line), &b); err != nil || b.Reason != hostileName {
 		t.Errorf("reason %q, %v, want %q", b.Reason, err, hostileName)
 	}
-	for _, args := range [][]string{{"server", "list", "--kept"}, {"motd", "show", testGame}, {"stats", "show", "1"}, {"doctor", "192.0.2.1"}} {
+	for _, args := range [][]string{{"server", "list", "--kept"}, {"motd", "show", "gmtest"}, {"stats", "show", "1"}, {"doctor", "192.0.2.1"}} {
 		if out := hostileCommand(t, env, append(args, "--json")...); !strings.Contains(out, strings.Repeat("long", 100)) || !strings.HasPrefix(out, "{") {
 			t.Errorf("%q: a name is not whole:\n%s", args, out)
 		}
 	}
-	if out := cli(t, env, "ban", "list", "--json"); out != "" {
-		t.Errorf("no bans as JSON: %q, want nothing", out)
+	var out, errOut bytes.Buffer
+	if code := newProgram(env, nil, &out, &errOut).run(t.Context(), []string{"ban", "list", "--json"}); code != 0 || out.Len() > 0 {
+		t.Errorf("no bans as JSON: exit code %d, %q, want nothing; %s", code, &out, &errOut)
 	}
 }

@@ -33,7 +33,7 @@ func main() {
 	refuseCoreDumps()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	p := newProgram(os.Environ(), os.Stdin, os.Stdout, os.Stderr)
-	p.root = systemRoot
+	p.SystemRoot = systemRoot
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -49,7 +49,10 @@ type program struct {
 	json   bool              // --json, of commands that show something
 	flags  map[string]string // configuration keys that were given as flags
 
-	root    string // folder with the etc and var of an installed service; empty: none is looked for
+	// SystemRoot is the folder with the etc and var of an installed service; empty: none
+	// is looked for.
+	SystemRoot string
+
 	looked  bool   // whether it was looked for
 	found   string // its configuration, which this command uses because no other was named
 	connect func(context.Context, *services.Config) (operator.Operator, func() error, error)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/accounts"
@@ -34,8 +35,8 @@ func ownedByService(t *testing.T, paths ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if uid, gid := ownerOf(info); uid != serviceUser || gid != serviceUser {
-			t.Errorf("%s belongs to %d:%d, want the user of the service, %d:%d", filepath.Base(path), uid, gid, serviceUser, serviceUser)
+		if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Uid != serviceUser || s.Gid != serviceUser {
+			t.Errorf("%s belongs to %+v, want the user of the service, %d:%d", filepath.Base(path), info.Sys(), serviceUser, serviceUser)
 		}
 		if mode := info.Mode().Perm(); mode != 0o600 {
 			t.Errorf("%s has mode %v, want -rw-------", filepath.Base(path), mode)

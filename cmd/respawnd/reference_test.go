@@ -16,9 +16,11 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/replica"
 	"github.com/respawnd/respawnd/storage/postgres"
@@ -69,7 +71,7 @@ func TestReferenceOfCommands(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&program{flags: make(map[string]string)}).rootCommand())
+	walk(newProgram(nil, nil, nil, nil).rootCommand())
 	checkReference(t, "commands.md", "| command |", b.String())
 }
 
@@ -93,12 +95,11 @@ type described struct {
 // of the Go runtime and the process have no labels and no help.
 func describedMetrics(t *testing.T) map[string]described {
 	t.Helper()
-	p := &program{env: append(testEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true"), flags: make(map[string]string)}
-	cfg, _, err := p.load()
+	cfg, _, err := services.Load(configs.Options{Env: append(testEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := daemon.Open(t.Context(), daemon.Options{Config: cfg, Load: p.reload, Log: zerolog.Nop(), Tail: logtail.New(10)})
+	d, err := daemon.Open(t.Context(), daemon.Options{Config: cfg, Log: zerolog.Nop(), Tail: logtail.New(10)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestSakeCommands(t *testing.T) {
 		_, err := storageOf(d, ann).Create(wait(t), "levels", sakeField(t, "title", storage.SakeASCII, title), sakeField(t, "size", storage.SakeInt, "7"))
 		must(t, err)
 	}
-	_, err := storageOf(d, ben).Create(wait(t), "levels", sakeField(t, "title", storage.SakeASCII, strings.Repeat("x", maxSakeText)+"hidden"))
+	_, err := storageOf(d, ben).Create(wait(t), "levels", sakeField(t, "title", storage.SakeASCII, strings.Repeat("x", 60)+"hidden"))
 	must(t, err)
 	_, err = storageOf(d, ben).Create(wait(t), "scores")
 	must(t, err)
@@ -34,7 +34,7 @@ func TestSakeCommands(t *testing.T) {
 		if n := strings.Count(shown, "\n"); n != len(records)+1 {
 			t.Errorf("%d lines are shown, want %d and a head:\n%s", n, len(records), shown)
 		}
-		wantIn(t, words(shown), append(records, "title="+strings.Repeat("x", maxSakeText))...)
+		wantIn(t, words(shown), append(records, "title="+strings.Repeat("x", 60))...)
 		for _, bad := range []string{"hidden", "\x1b"} {
 			if strings.Contains(shown, bad) {
 				t.Errorf("%q is shown:\n%s", bad, shown)

@@ -28,7 +28,7 @@ func (p *program) serveCommand() *cobra.Command {
 // serve runs the daemon until ctx ends or a service fails. Errors are logged,
 // one line per mistake.
 func (p *program) serve(ctx context.Context) error {
-	p.root = "" // the unit of the installed service names its configuration
+	p.SystemRoot = "" // the unit of the installed service names its configuration
 	cfg, warnings, err := p.load()
 	if err != nil {
 		return report(newLogger(p.err, "", p.logFormat()), err, "configuration refused")

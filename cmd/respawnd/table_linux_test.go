@@ -12,6 +12,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // terminal returns both ends of a terminal with so many columns.
 func terminal(t *testing.T, columns uint16) (screen, program *os.File) {
 	t.Helper()
@@ -21,15 +28,15 @@ func terminal(t *testing.T, columns uint16) (screen, program *os.File) {
 	}
 	t.Cleanup(func() { _ = screen.Close() })
 	fd := int(screen.Fd())
-	must(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	check(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	must(t, err)
+	check(t, err)
 	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("this machine gives no terminals: %v", err)
 	}
 	t.Cleanup(func() { _ = program.Close() })
-	must(t, unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 25, Col: columns}))
+	check(t, unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 25, Col: columns}))
 	return screen, program
 }
 
@@ -39,13 +46,13 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	const columns = 72
 	screen, out := terminal(t, columns)
 	p := newProgram(nil, nil, out, io.Discard)
-	must(t, show(p, "name…\tother…", []storage.Ban{{Reason: strings.Repeat("x", 200)}}, func(b storage.Ban) []string {
+	check(t, show(p, "name…\tother…", []storage.Ban{{Reason: strings.Repeat("x", 200)}}, func(b storage.Ban) []string {
 		return []string{b.Reason, b.Reason}
 	}))
 	var seen []byte
 	for buf := make([]byte, 1024); strings.Count(string(seen), "\n") < 2; {
 		n, err := screen.Read(buf)
-		must(t, err)
+		check(t, err)
 		seen = append(seen, buf[:n]...)
 	}
 	for line := range strings.Lines(string(seen)) {

@@ -46,7 +46,7 @@ func TestZandronumServerIsListed(t *testing.T) {
 	launcher.send(zandronum.AppendListRequest(nil, zandronum.ListVersion))
 	launcher.wantAnswer(zandronum.AnswerTooSoon)
 	launcher.send(zandronum.AppendListRequest(nil, zandronum.ListVersion)) // not answered
-	second := &zanHost{launcher, true}
+	second := &zanHost{zanPeer: launcher, enforces: true}
 	if bans := second.register(); bans.Len() != 0 {
 		t.Errorf("ban list of the second server: got %+v, want none", bans)
 	}
