@@ -8,39 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/respawnd/respawnd/configs"
 )
-
-func TestListenersOfTheDefaults(t *testing.T) {
-	want := []configs.Listener{
-		{Service: "qr2", Key: "qr2.listen", Network: "udp", Address: ":27900"},
-		{Service: "serverbrowse", Key: "serverbrowse.listen", Network: "tcp", Address: ":28910"},
-		{Service: "legacylist", Key: "legacylist.listen", Network: "tcp", Address: ":28900"},
-		{Service: "gpcm", Key: "gpcm.listen", Network: "tcp", Address: ":29900"},
-		{Service: "gpsp", Key: "gpsp.listen", Network: "tcp", Address: ":29901"},
-		{Service: "peerchat", Key: "peerchat.listen", Network: "tcp", Address: ":6667"},
-		{Service: "cdkey", Key: "cdkey.listen", Network: "udp", Address: ":29910"},
-		{Service: "gstats", Key: "gstats.listen", Network: "tcp", Address: ":29920"},
-		{Service: "natneg", Key: "natneg.listen", Network: "udp", Address: ":27901"},
-		{Service: "mangler", Key: "mangler.listen", Network: "udp", Address: ":4321"},
-		{Service: "zanmaster", Key: "zanmaster.listen", Network: "udp", Address: ":15300"},
-		{Service: "web", Key: "web.listen", Network: "tcp", Address: ":8080"},
-		{Service: "admin", Key: "admin.listen", Network: "tcp", Address: "127.0.0.1:8081"},
-		{Service: "ssq", Key: "ssq.listen", Network: "udp", Address: ":26999"},
-		{Service: "valvemaster", Key: "valvemaster.listen", Network: "udp", Address: ":27010"},
-		{Service: "q3master", Key: "q3master.listen", Network: "udp", Address: ":27950"},
-		{Service: "utmaster", Key: "utmaster.listen", Network: "udp+tcp", Address: ":28902"},
-		{Service: "idmaster", Key: "idmaster.listen", Network: "udp", Address: ":27650"},
-		{Service: "codmaster", Key: "codmaster.listen", Network: "udp", Address: ":20510"},
-		{Service: "nwmaster", Key: "nwmaster.listen", Network: "udp", Address: ":5121"},
-		{Service: "webservices", Key: "webservices.listen", Network: "tcp", Address: ":80"},
-	}
-	if diff := cmp.Diff(want, load(t, configs.Options{}).Listeners()); diff != "" {
-		t.Errorf("Listeners() of the defaults, -want +got:\n%s", diff)
-	}
-}
 
 // The documentation of a public machine names the ports that a firewall must open.
 func TestPortsOfTheFirewall(t *testing.T) {

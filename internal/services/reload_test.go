@@ -12,7 +12,7 @@ func TestReloadTakesOverMarkedKeysOnly(t *testing.T) {
 	racetest.Skip(t, "loads each key")
 	running := load(t, configs.Options{})
 	for i, k := range configs.Keys(new(Config)) {
-		now := load(t, configs.Options{Flags: map[string]string{k.Name: change(t, k.Name)}})
+		now := load(t, configs.Options{Flags: map[string]string{k.Name: change(t, k)}})
 		next, restart := configs.Reload(running, now)
 		var want *Config
 		switch {
