@@ -163,12 +163,16 @@ func (m *member) give(change *modeChange) {
 // change carries out one change and reports whether it could.
 func (x *session) change(by *member, name string, change *modeChange) bool {
 	c := by.channel
-	switch change.letter {
-	case 'o', 'v':
-		return x.changeRank(c, name, change)
-	case 'b':
+	switch letter := change.letter; {
+	case letter == 'b':
 		return x.changeBan(c, name, change)
-	case 'k', 'l':
+	case c.kind.ofService():
+		x.drop(droppedNotAllowed)
+		x.answer(numNotOperator, "The modes of this room are fixed", name)
+		return false
+	case letter == 'o', letter == 'v':
+		return x.changeRank(c, name, change)
+	case letter == 'k', letter == 'l':
 		return c.set(change)
 	}
 	if !c.set(change) {

@@ -20,7 +20,8 @@ const (
 var kindNames = [...]string{roomOther: "other", roomTitle: "title", roomGroup: "group", roomStaging: "staging"}
 
 // channel is a channel with members. Its modes, topic and keys end with its last
-// member: title and group rooms exist without any, and are new for the next one.
+// member: title and group rooms exist without any, and are new for the next one. These have
+// fixed modes, and their operators are the moderators.
 type channel struct {
 	name    string // as its first member wrote it
 	kind    channelKind
@@ -115,10 +116,15 @@ func (c *channel) modes(key bool) (letters string, params []string) {
 // hidden reports whether users outside do not see the channel in lists.
 func (c *channel) hidden() bool { return c.flags.has('p') || c.flags.has('s') }
 
-// banned reports whether a mask of the channel is for u.
+// banned reports whether a mask of the channel is for u, under any nick that it had.
 func (c *channel) banned(u *user) bool {
+	return c.bars(&u.names) || slices.ContainsFunc(u.former, func(n names) bool { return c.bars(&n) })
+}
+
+// bars reports whether a mask of the channel matches names.
+func (c *channel) bars(n *names) bool {
 	for i := range c.bans {
-		if matchMask(c.bans[i].mask, u.clear) || matchMask(c.bans[i].mask, u.masked) {
+		if matchMask(c.bans[i].mask, n.clear) || matchMask(c.bans[i].mask, n.masked) {
 			return true
 		}
 	}
@@ -141,6 +147,9 @@ func (h *hall) channel(name string) *channel { return h.channels[foldChannel(nam
 // make adds a channel. It does not exist.
 func (h *hall) make(name string, now time.Time) *channel {
 	c := &channel{name: name, kind: kindOf(name), since: now}
+	if c.kind.ofService() {
+		c.flags = flagOf('n') | flagOf('t')
+	}
 	if h.links != nil && h.links.executes() {
 		c.owner = h.links.self
 	}
@@ -167,7 +176,7 @@ func (h *hall) join(u *user, name string, now time.Time) *member {
 	if name == c.name {
 		name = c.name // shared by all members
 	}
-	m := &member{user: u, channel: c, index: len(c.members), as: name, op: first, owner: first && c.kind.room == roomStaging, since: now}
+	m := &member{user: u, channel: c, index: len(c.members), as: name, op: first && !c.kind.ofService(), owner: first && c.kind.room == roomStaging, since: now}
 	m.barred = c.banned(u)
 	c.members = append(c.members, m)
 	u.joined = append(u.joined, m)

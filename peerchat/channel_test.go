@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/respawnd/respawnd/storage"
 )
 
 // room returns a channel with an operator and a plain member, and a client outside.
@@ -59,17 +57,21 @@ func TestStagingNames(t *testing.T) {
 	}
 }
 
-// TestLastMember: modes, topic and keys of a room end with its last member.
+// TestLastMember: bans, topic and keys of a room end with its last member.
 func TestLastMember(t *testing.T) {
 	f := start(t, nil)
-	ann, bob := f.signOn("Ann"), f.signOn("Bob")
+	bob := f.signOn("Bob")
+	mod := f.register("Ann", testNamespace)
+	f.moderate(mod.ID, "#GPG!12", true)
+	ann := f.logIn(mod)
 	ann.join("#GPG!12")
-	ann.ask("MODE #GPG!12 +mntk pw", "TOPIC #GPG!12 :old", `SETCHANKEY #GPG!12 :\b_k\v`, "MODE #GPG!12 +b bob!*@*", "INVITE Bob #GPG!12")
+	ann.ask("TOPIC #GPG!12 :old", `SETCHANKEY #GPG!12 :\b_k\v`, "MODE #GPG!12 +b bob!*@*", "INVITE Bob #GPG!12")
 	bob.want(ann.masked() + " INVITE Bob #GPG!12")
 	ann.expect("PART #GPG!12 :bye", ann.own()+" PART #GPG!12 :bye")
 	bob.expect("LIST #GPG*", ":s 321 Bob Channel :Users Name", ":s 323 Bob :End of LIST")
-	bob.expect("JOIN #gpg!12", bob.own()+" JOIN :#gpg!12", ":s 353 Bob = #gpg!12 :@Bob", ":s 366 Bob #gpg!12 :End of /NAMES list.")
-	bob.expect("MODE #GPG!12", ":s 324 Bob #GPG!12 +")
+	bob.expect("JOIN #gpg!12", bob.own()+" JOIN :#gpg!12", ":s 353 Bob = #gpg!12 :Bob", ":s 366 Bob #gpg!12 :End of /NAMES list.")
+	bob.expect("MODE #GPG!12", ":s 324 Bob #GPG!12 +nt")
+	bob.expect("MODE #GPG!12 +b", ":s 368 Bob #GPG!12 :End of Channel Ban List")
 	bob.expect("GETCHANKEY #GPG!12 1 0 :*", `:s 704 Bob #GPG!12 1 :\`)
 	bob.expect("PART #GPG!12 :x", bob.own()+" PART #gpg!12 :x")
 	bob.expect("PART #GPG!12", ":s 403 Bob #GPG!12 :No such channel")
@@ -337,16 +339,15 @@ func TestList(t *testing.T) {
 func TestModerators(t *testing.T) {
 	f := start(t, nil)
 	ann := f.register("Ann", testNamespace)
-	op, plain, _ := f.room("#GSP!gmtest")
+	op, plain, _ := f.room("#room")
 	c := f.logIn(ann)
-	c.join("#GSP!gmtest")
-	op.want(c.own() + " JOIN :#GSP!gmtest")
-	err := f.rules.Put(t.Context(), storage.ChatRule{ChatRuleKey: storage.ChatRuleKey{Kind: storage.ChatModerator, Channel: "#gsp!gmtest", Profile: ann.ID}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain.want(c.masked()+" JOIN :#GSP!gmtest", ":s MODE #GSP!gmtest +o Ann-gs")
-	op.want(":s MODE #GSP!gmtest +o Ann-gs")
-	op.expect("KICK #GSP!gmtest Ann-gs", ":s 482 Op #GSP!gmtest :The channel belongs to that user")
-	c.expect("KICK #GSP!gmtest Op", ":s MODE #GSP!gmtest +o Ann-gs", c.own()+" KICK #GSP!gmtest Op :Op")
+	c.join("#room")
+	op.want(c.own() + " JOIN :#room")
+	f.moderate(ann.ID, "#ROOM", true)
+	plain.want(c.masked()+" JOIN :#room", ":s MODE #room +o Ann-gs")
+	op.want(":s MODE #room +o Ann-gs")
+	op.expect("KICK #room Ann-gs", ":s 482 Op #room :The channel belongs to that user")
+	c.expect("KICK #room Op :out", ":s MODE #room +o Ann-gs", c.own()+" KICK #room Op :out")
+	f.moderate(ann.ID, "#ROOM", false) // the room is not of the service: it keeps its operators
+	c.quiet()
 }

@@ -172,12 +172,14 @@ func (s *Server) Say(channel, text string) error {
 	return nil
 }
 
-// operatorPrefix is the prefix of texts of operators. No client can have the
-// nick: it is longer than a client may choose.
-const operatorPrefix = "Server-Administrator!operator@server"
+// operatorNick is the nick in texts of operators, one of the serviceNicks.
+const (
+	operatorNick   = "Server-Administrator"
+	operatorPrefix = operatorNick + "!operator@server"
+)
 
 // Recheck implements service.Chat. Bans end connections or memberships, moderators
-// become operators of their channels.
+// become operators of their channels, and former ones lose the rank in those of the service.
 func (s *Server) Recheck() {
 	h := s.hall
 	h.mu.Lock()
@@ -204,11 +206,12 @@ func (s *Server) recheck(m *member) {
 		s.hall.kickOut(nil, m, "Banned by the operator")
 		return
 	}
-	if m.op || !x.isModerator(c.name) {
+	moderates := x.isModerator(c.name)
+	if m.op == moderates || m.op && !c.kind.ofService() {
 		return
 	}
-	m.op, m.owner = true, true
-	changes := []modeChange{{add: true, letter: 'o', arg: m.user.nick}}
+	m.op, m.owner = moderates, moderates
+	changes := []modeChange{{add: moderates, letter: 'o', arg: m.user.nick}}
 	s.hall.showModes(c, nil, nil, changes)
 	if l := s.hall.links; l != nil {
 		l.tellModes(c, nil, nil, changes)

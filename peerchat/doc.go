@@ -75,7 +75,8 @@
 // A nick that a client chooses has 1 to 20 characters of printable ASCII, none of
 // them space, backslash or exclamation mark, the first none of @ # + and colon. One
 // that the server assigns may be longer, up to 32. Nicks that differ in the case of
-// ASCII letters only are the same.
+// ASCII letters only are the same. Those of services (serviceNicks, and the nicks of programs of
+// the catalogue) are refused with 433.
 //
 // # Channels
 //
@@ -93,8 +94,10 @@
 // (353, as often as needed), and their end (366), which completes the JOIN: members
 // that come later are lost to the client. Reasons for a refusal are 403 (name), 405
 // (too many), 471 (full), 473 (by invitation), 474 (banned), 475 (password), 476
-// (mask). The first member is operator. A title or group room stays when its last
-// member leaves, but its modes, topic and keys do not.
+// (mask). The first member is operator, except in title and group rooms: these belong to the
+// service. Their modes are +nt and do not change, and their operators are the players that
+// the operator of the service made moderators. They stay when their last member leaves, but
+// their bans, topic and keys do not.
 //
 // A player does not hear its own PRIVMSG, NOTICE, UTM or ATM, but its own JOIN, PART,
 // MODE, TOPIC, KICK and keys. UTM and ATM are messages between games; the service
@@ -111,7 +114,8 @@
 // o operator, v voice. b, k, o and v have an argument, l has one when it is set, and
 // b without one asks for the list (367, 368). A line changes at most 32. 324 lists
 // those that are set, arguments in the order of letters. A ban is a mask
-// nick!user@host of at most 128 bytes with * and ?.
+// nick!user@host of at most 128 bytes with * and ?. It is for a client under each nick that it
+// had in its session, at most 9.
 //
 // A client sets +q on its own nick when it does not want to hear its channels, and
 // -q when it does again: it is then sent the members of all of them, 353 and 366.
@@ -155,6 +159,6 @@
 // different players the one that signed on first stays, of one player the newer session.
 // Invitations that were not used are lost with their owner.
 //
-// Messages between nodes begin with a version, 1; then come events, see event.code. A
+// Messages between nodes begin with a version, 2; then come events, see event.code. A
 // node that has lost some requests the whole state of their sender again.
 package peerchat

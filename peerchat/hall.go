@@ -1,6 +1,7 @@
 package peerchat
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,14 +32,23 @@ func newHall() *hall {
 	}
 }
 
+// names are the nick of a user and its prefixes.
+type names struct {
+	nick   string // as it chose it
+	clear  string // nick!field@host, with its address
+	masked string // the same for strangers
+}
+
+// maxFormer is the maximum number of other nicks that a client may have had in its session.
+const maxFormer = 8
+
 // user is a client that is signed on.
 type user struct {
+	names
 	session  *session
-	nick     string // as it chose it
-	field    string // its USER field
+	former   []names // that it had before, at most maxFormer: bans of them are for it
+	field    string  // its USER field
 	realName string
-	clear    string // nick!field@host, with its address
-	masked   string // the same for strangers
 	host     string // its address
 	mask     string // its mask for strangers
 	since    time.Time
@@ -69,11 +79,38 @@ func (u *user) hostFor(clear bool) string {
 	return u.mask
 }
 
-// rename gives u a nick.
+// rename gives u a nick, and remembers the one that it had.
 func (u *user) rename(nick string) {
-	u.nick = nick
-	u.clear = nick + "!" + u.field + "@" + u.host
-	u.masked = nick + "!" + u.field + "@" + u.mask
+	if i := u.had(nick); i >= 0 {
+		u.former = slices.Delete(u.former, i, i+1)
+	}
+	if u.nick != "" && foldNick(u.nick) != foldNick(nick) {
+		u.former = append(u.former, u.names)
+	}
+	u.names = u.namesFor(nick)
+}
+
+// namesFor returns the names of u with a nick.
+func (u *user) namesFor(nick string) names {
+	return names{nick, nick + "!" + u.field + "@" + u.host, nick + "!" + u.field + "@" + u.mask}
+}
+
+// setFormer sets the nicks that u had before.
+func (u *user) setFormer(nicks []string) {
+	u.former = nil
+	for _, nick := range nicks {
+		u.former = append(u.former, u.namesFor(nick))
+	}
+}
+
+// had returns the index of a nick among the former ones, -1 if u did not have it.
+func (u *user) had(nick string) int {
+	return slices.IndexFunc(u.former, func(n names) bool { return foldNick(n.nick) == foldNick(nick) })
+}
+
+// mayRename reports whether u can remember its nick when it gets another one.
+func (u *user) mayRename(nick string) bool {
+	return len(u.former) < maxFormer || foldNick(u.nick) == foldNick(nick) || u.had(nick) >= 0
 }
 
 // member returns the membership of u in c, nil if there is none.

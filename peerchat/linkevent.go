@@ -10,7 +10,7 @@ import (
 
 // linkVersion is the first byte of a message between nodes. Messages of another version
 // are counted and dropped.
-const linkVersion = 1
+const linkVersion = 2
 
 // eventKind is the kind of an event.
 type eventKind byte
@@ -89,6 +89,7 @@ func (u *userID) code(c *coder) {
 type userInfo struct {
 	id                                      userID
 	nick, field, realName, host, mask, game string
+	former                                  []string // nicks that it had before
 	peer                                    netip.AddrPort
 	account, profile                        uint64
 	since                                   time.Time
@@ -102,6 +103,7 @@ func (u *userInfo) code(c *coder) {
 	c.text(&u.host, 64)
 	c.text(&u.mask, 64)
 	c.text(&u.game, maxGame)
+	codeList(c, &u.former, maxFormer, func(c *coder, s *string) { c.text(s, maxNick) })
 	c.addr(&u.peer)
 	c.num(&u.account)
 	c.num(&u.profile)

@@ -87,7 +87,7 @@ func TestEventsAreReadAsTheyAreWritten(t *testing.T) {
 	for cut := range len(message) { // no part of it is read beyond its end
 		parseEvents(message[:cut], func(*event) {})
 	}
-	for i, b := range [][]byte{nil, {}, {2}, {linkVersion, 0}, {linkVersion, byte(lastEvent)}, {linkVersion, byte(evLeave), 1, 200}} {
+	for i, b := range [][]byte{nil, {}, {linkVersion - 1}, {linkVersion, 0}, {linkVersion, byte(lastEvent)}, {linkVersion, byte(evLeave), 1, 200}} {
 		if parseEvents(b, func(*event) {}) {
 			t.Errorf("malformed message %d is read", i)
 		}

@@ -347,5 +347,5 @@ func (l *links) byAuthor(a *author) *user {
 	if u := l.users[a.id]; u != nil {
 		return u
 	}
-	return &user{nick: a.nick, clear: a.clear, masked: a.masked, node: a.id.node}
+	return &user{names: names{a.nick, a.clear, a.masked}, node: a.id.node}
 }

@@ -7,8 +7,13 @@ import (
 // info returns the state of a user for other nodes.
 func (l *links) info(u *user) userInfo {
 	x := u.session
+	var former []string
+	for _, n := range u.former {
+		former = append(former, n.nick)
+	}
 	return userInfo{
-		id: l.id(u), nick: u.nick, field: u.field, realName: u.realName, host: u.host, mask: u.mask, game: x.game,
+		former: former,
+		id:     l.id(u), nick: u.nick, field: u.field, realName: u.realName, host: u.host, mask: u.mask, game: x.game,
 		peer: x.peer, account: uint64(x.account), profile: uint64(x.profile), since: u.since,
 	}
 }
@@ -45,6 +50,7 @@ func (l *links) learn(info *userInfo) *user {
 		host: info.host, mask: info.mask, since: info.since,
 	}
 	u.rename(info.nick)
+	u.setFormer(info.former)
 	x.heardAt.Store(info.since.Unix())
 	x.user = u
 	l.users[info.id] = u
@@ -136,6 +142,7 @@ func (l *links) enter(e *event) {
 		l.rename(u, e.info.nick)
 	}
 	u.keys.pairs = e.keys
+	u.setFormer(e.info.former)
 }
 
 // forget removes a user of another node.

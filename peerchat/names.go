@@ -29,6 +29,12 @@ func validNick(s string) bool {
 	return true
 }
 
+// serviceNicks are the nicks, folded, with which players expect the service or a program of it.
+var serviceNicks = map[string]bool{
+	serverName: true, foldNick(operatorNick): true, "server": true, "global": true, "qmbot": true,
+	"chanserv": true, "nickserv": true, "memoserv": true, "operserv": true, "botserv": true, "hostserv": true,
+}
+
 // foldNick returns the form in which nicks are compared: the case of ASCII
 // letters is not significant.
 func foldNick(s string) string { return ascii.ToLower(s) }
@@ -116,6 +122,9 @@ func kindOf(channel string) channelKind {
 	}
 	return channelKind{room: roomTitle, game: ascii.ToLower(game)}
 }
+
+// ofService reports whether the channel belongs to the service and not to its members.
+func (k channelKind) ofService() bool { return k.room == roomTitle || k.room == roomGroup }
 
 // cutPrefixFold is strings.CutPrefix for a prefix in lower case, whatever the case
 // of s.

@@ -261,6 +261,9 @@ func (x *session) setNick(_ context.Context, m *message) error {
 		return nil
 	case !x.mayTake(nick):
 		return nil
+	case !x.user.mayRename(nick):
+		x.answer(numNickInUse, "You had too many nicks. Connect again to get another one", nick)
+		return nil
 	}
 	x.changeNick(nick)
 	return nil
@@ -296,7 +299,7 @@ func (x *session) mayTake(nick string) bool {
 		return false
 	}
 	holder := x.server.hall.nicks[foldNick(nick)]
-	if !x.program && x.server.opt.Games.QuickMatchNick(nick) {
+	if !x.program && (serviceNicks[foldNick(nick)] || x.server.opt.Games.QuickMatchNick(nick)) {
 		x.answer(numNickInUse, "Nickname is already in use", nick)
 		return false
 	}
@@ -437,7 +440,7 @@ func (h *hall) renamed(u *user, nick string) {
 		h.nicks[foldNick(nick)] = u
 	}
 	for _, m := range u.joined {
-		m.barred = m.channel.banned(u)
+		m.barred = m.barred || m.channel.bars(&u.names)
 	}
 }
 

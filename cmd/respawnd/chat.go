@@ -26,7 +26,10 @@ func (p *program) chatCommand() *cobra.Command {
 		p.chatRule("mute", "Let a player read only; takes effect at once", storage.ChatMute),
 		p.chatLift("unmute", "Let a player talk again", storage.ChatMute),
 		p.chatRule("ban", "Ban a player from chat; takes effect at once", storage.ChatBan),
-		p.chatLift("unban", "Lift a ban from chat", storage.ChatBan), p.chatBans())
+		p.chatLift("unban", "Lift a ban from chat", storage.ChatBan), p.chatBans(),
+		group("moderator", "Manage the moderators of chat",
+			p.chatRule("add", "Make a player with an account a moderator; takes effect at once", storage.ChatModerator),
+			p.chatLift("remove", "Make a moderator a plain player again; takes effect at once", storage.ChatModerator)))
 	g.Long = chatHelp
 	return g
 }
@@ -158,7 +161,11 @@ func (p *program) chatRule(use, short string, kind storage.ChatKind) *cobra.Comm
 				return err
 			}
 			r.ChatRuleKey = who.key(kind, room)
-			return p.confirm(op.PutChatRule(ctx, r), "%s of %s in %s until %s", kind, who, room, until(r.Expires))
+			done := fmt.Sprintf("%s of %s in %s", kind, who, room)
+			if kind == storage.ChatModerator {
+				done = fmt.Sprintf("%s moderates %s", who, room)
+			}
+			return p.confirm(op.PutChatRule(ctx, r), "%s until %s", done, until(r.Expires))
 		})
 	roomFlag(cmd, &in)
 	flags := addBanFlags(cmd)
@@ -179,7 +186,11 @@ func (p *program) chatLift(use, short string, kind storage.ChatKind) *cobra.Comm
 			if err != nil {
 				return err
 			}
-			return p.confirm(op.RemoveChatRule(ctx, who.key(kind, room)), "lifted the %s of %s in %s", kind, who, room)
+			done := fmt.Sprintf("lifted the %s of %s in %s", kind, who, room)
+			if kind == storage.ChatModerator {
+				done = fmt.Sprintf("%s no longer moderates %s", who, room)
+			}
+			return p.confirm(op.RemoveChatRule(ctx, who.key(kind, room)), "%s", done)
 		})
 	roomFlag(cmd, &in)
 	return cmd

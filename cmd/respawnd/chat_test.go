@@ -27,6 +27,11 @@ func TestChatRules(t *testing.T) {
 	wantIn(t, cli(t, env, "chat", "mute", "ann", "--room", testGame, "--for", "1h", "--reason", "spam"), "mute of profile 2 in #GSP!"+testGame)
 	wantIn(t, cli(t, env, "chat", "ban", "192.0.2.0/24"), "ban of 192.0.2.0/24 in all of chat until further notice")
 	wantIn(t, cli(t, env, "chat", "ban", "profile:1", "--room", "#GPG!9001"), "ban of profile 1 in #GPG!9001")
+	wantIn(t, cli(t, env, "chat", "moderator", "add", "ann", "--room", testGame, "--for", "24h"), "profile 2 moderates #GSP!"+testGame+" until 2")
+	wantIn(t, cli(t, env, "chat", "moderator", "add", "profile:1"), "profile 1 moderates all of chat until further notice")
+	wantIn(t, cli(t, env, "chat", "moderator", "remove", "Ann", "--room", testGame), "profile 2 no longer moderates #GSP!"+testGame)
+	wantIn(t, cli(t, env, "game", "room", "owner", "list", "9001"), "all of chat")
+	wantIn(t, cli(t, env, "chat", "moderator", "remove", "profile:1"), "no longer moderates all of chat")
 	wantIn(t, cli(t, env, "chat", "bans"), "moderator", "mute", "192.0.2.0/24", "profile 1", "spam", "all of chat", "#gsp!"+testGame)
 	wantIn(t, cli(t, env, "chat", "unmute", "Ann", "--room", "#gsp!"+testGame), "lifted the mute of profile 2")
 	wantIn(t, cli(t, env, "chat", "unban", "192.0.2.0/24"), "lifted the ban of 192.0.2.0/24")
@@ -47,6 +52,7 @@ func TestChatRules(t *testing.T) {
 		{"mute of profile 2", []string{"chat", "unmute", "Ann"}},
 		{"no such account", []string{"game", "room", "add", testGame, "Other", "--owner", "Missing"}},
 		{"not the name of a channel", []string{"chat", "ban", "Ann", "--room", "#"}},
+		{"a moderator is a profile, not an address", []string{"chat", "moderator", "add", "192.0.2.1"}},
 		{"daemon is not running", []string{"chat", "rooms"}},
 		{"daemon is not running", []string{"chat", "who", testGame}},
 		{"daemon is not running", []string{"chat", "kick", "Ann"}},
@@ -175,7 +181,9 @@ func TestChatCommands(t *testing.T) {
 		x.join(title)
 	}
 	wantIn(t, d.cli("chat", "rooms"), title, testGame, "2")
-	wantIn(t, d.cli("chat", "who", testGame), "Ann", "Bob", "operator", "127.0.0.1:")
+	wantIn(t, d.cli("chat", "who", testGame), "Ann", "Bob", "127.0.0.1:")
+	bob.join("#other", "@Bob")
+	wantIn(t, d.cli("chat", "who", "#other"), "Bob", "operator")
 	wantIn(t, d.cli("chat", "history", testGame), "peerchat.history")
 	d.cli("chat", "say", testGame, "Maintenance at noon")
 	wantIn(t, bob.expect("Maintenance at noon"), "PRIVMSG "+title)

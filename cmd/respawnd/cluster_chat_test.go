@@ -108,10 +108,10 @@ func TestClusterChat(t *testing.T) {
 	}
 	staging = title + staging
 	ann, bob, cid := nodes["n1"].signOn(t, "Ann"), nodes["n2"].signOn(t, "Bob"), nodes["n3"].signOn(t, "Cid")
-	for _, room := range []string{title, staging} {
-		ann.joins(room, "@Ann")
-		bob.joins(room, "@Ann", "Bob")
-		cid.joins(room, "@Ann", "Bob", "Cid")
+	for room, op := range map[string]string{title: "", staging: "@"} {
+		ann.joins(room, op+"Ann")
+		bob.joins(room, op+"Ann", "Bob")
+		cid.joins(room, op+"Ann", "Bob", "Cid")
 		ann.hears("JOIN", "Bob", room)
 		ann.hears("JOIN", "Cid", room)
 		must(t, bob.Say(room, "hello from n2"))

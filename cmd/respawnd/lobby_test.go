@@ -91,10 +91,12 @@ func (l *match) group() map[string]string {
 // enterRooms takes both players through the title room into the group room.
 func (l *match) enterRooms() {
 	l.t.Helper()
-	l.ann.join(lobbyTitle, "@Ann-gs")
+	l.ann.join(lobbyTitle, "Ann-gs")
 	l.ann.send("MODE " + lobbyTitle)
-	l.ann.hears("324", "Ann-gs", lobbyTitle)
-	l.ben.join(lobbyTitle, "@Ann-gs", "Ben")
+	l.ann.hears("324", "Ann-gs", lobbyTitle, "+nt")
+	l.ann.send("MODE " + lobbyTitle + " +ik pw") // the first player must not lock out the others
+	l.ann.hears("482", "Ann-gs", lobbyTitle)
+	l.ben.join(lobbyTitle, "Ann-gs", "Ben")
 	l.ann.hearsFrom(l.ben, "JOIN", lobbyTitle)
 	l.ben.must(l.ben.SendText(`\username\b_flags`, "GETCKEY", lobbyTitle, "*", "007", "0"))
 	users := map[string]string{}
@@ -111,8 +113,8 @@ func (l *match) enterRooms() {
 	if diff := cmp.Diff(want, l.group()); diff != "" {
 		l.t.Errorf("group room before anyone is in it (-want +got):\n%s", diff)
 	}
-	l.ann.join(lobbyGroup, "@Ann-gs")
-	l.ben.join(lobbyGroup, "@Ann-gs", "Ben")
+	l.ann.join(lobbyGroup, "Ann-gs")
+	l.ben.join(lobbyGroup, "Ann-gs", "Ben")
 	eventually(l.t, "the count of two waiting players", func() bool { return l.group()["numwaiting"] == "2" })
 }
 

@@ -43,6 +43,8 @@ func TestChatRulesSurviveAKill(t *testing.T) {
 	for _, x := range []*chatter{ann, ben} {
 		x.join(lobbyTitle)
 	}
+	c.cli("chat", "moderator", "add", "profile:1", "--room", testGame)
+	ann.hears("MODE", lobbyTitle, "+o", "Ann-gs")
 	ann.must(ann.SetTopic(lobbyTitle, "before"))
 	ben.hearsFrom(ann, "TOPIC", lobbyTitle)
 	c.cli("chat", "mute", "profile:1", "--room", testGame)
@@ -52,11 +54,11 @@ func TestChatRulesSurviveAKill(t *testing.T) {
 	c = startChild(t, dir)
 	wantIn(t, c.cli("chat", "bans"), "mute", "profile 1", "192.0.2.0/24")
 	ben = chat(t, &c.running, "Ben")
-	if j := ben.join(lobbyTitle, "@Ben"); j.Topic != "" {
+	if j := ben.join(lobbyTitle, "Ben"); j.Topic != "" {
 		t.Errorf("the topic %q survived", j.Topic)
 	}
 	ann = chatGame(t, &c.running, "*", "Ann")
-	ann.join(lobbyTitle, "@Ben", "Ann-gs")
+	ann.join(lobbyTitle, "@Ann-gs", "Ben") // still a moderator
 	ann.must(ann.Say(lobbyTitle, "may I"))
 	ann.hears("404")
 	c.cli("chat", "unmute", "profile:1", "--room", testGame)

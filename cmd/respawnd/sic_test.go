@@ -99,14 +99,14 @@ func TestSicTalksToAGame(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	game := chatGame(t, d, "Gamer", "")
-	game.join(lobbyTitle, "@Gamer")
+	game.join(lobbyTitle, "Gamer")
 	s := startSic(t, d, "Visitor")
 	s.shows("Welcome to the chat, Visitor")
 	s.types(":j " + lobbyTitle)
 	if l := game.hears("JOIN", lobbyTitle); l.Nick() != "Visitor" {
 		t.Errorf("joined by %v, want Visitor", l)
 	}
-	s.shows("@Gamer Visitor")
+	s.shows("Gamer Visitor")
 	s.types("hello from a keyboard")
 	if l := game.hears("PRIVMSG", lobbyTitle); l.Nick() != "Visitor" || l.Param(1) != "hello from a keyboard" {
 		t.Errorf("heard %v, want what the visitor typed", l)
@@ -126,7 +126,7 @@ func TestSicTalksToAGame(t *testing.T) {
 	s.types(":QUIT :bye")
 	s.shows("Closing Link")
 	<-s.ended
-	if j := game.join(lobbyTitle, "@Gamer"); len(j.Members) != 1 {
+	if j := game.join(lobbyTitle, "Gamer"); len(j.Members) != 1 {
 		t.Errorf("members at the end: %q", j.Members)
 	}
 	d.stop()
