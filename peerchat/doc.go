@@ -99,6 +99,10 @@
 // the operator of the service made moderators. They stay when their last member leaves, but
 // their bans, topic and keys do not.
 //
+// Only members can send to a channel, others are answered with 404, whatever the mode n
+// says: a player who was kicked must not be heard in the room. Games do not need more. Peer's library sends to a room only while it is in it, and shows players each message to a room
+// that it is in, from whatever nick.
+//
 // A player does not hear its own PRIVMSG, NOTICE, UTM or ATM, but its own JOIN, PART,
 // MODE, TOPIC, KICK and keys. UTM and ATM are messages between games; the service
 // reads none of them.
@@ -109,7 +113,7 @@
 //
 //	MODE #GSP!gmtest!MqNKN001KM -i+p-s-m+n+t+l+e 8
 //
-// i invitation only, p private, s secret, m moderated, n no messages from outside,
+// i invitation only, p private, s secret, m moderated, n no messages from outside (as always),
 // t topic by operators only, k password, l limit, e operators obey the limit; b ban,
 // o operator, v voice. b, k, o and v have an argument, l has one when it is set, and
 // b without one asks for the list (367, 368). A line changes at most 32. 324 lists

@@ -87,17 +87,11 @@ func (s *Server) show(c *channel, u *user, command, text string) {
 	}
 }
 
-// maySpeak reports whether the client may send to a channel. Muted players may
-// still send messages between games.
+// maySpeak reports whether the client may send to a channel: only members may. Muted
+// players may still send messages between games.
 func (x *session) maySpeak(c *channel, talk bool) bool {
 	m := x.user.member(c)
-	if m != nil && (m.op || m.voice) {
-		return !talk || !x.muted(c)
-	}
-	switch {
-	case m == nil && (c.flags.has('n') || c.key != "" || c.flags.has('i')):
-		return false
-	case c.flags.has('m') || m == nil && c.banned(x.user) || m != nil && m.barred:
+	if m == nil || (c.flags.has('m') || m.barred) && !m.op && !m.voice {
 		return false
 	}
 	return !talk || !x.muted(c)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -36,6 +37,37 @@ func TestMessages(t *testing.T) {
 	op.send("PRIVMSG op :to myself")
 	op.want(op.own() + " PRIVMSG Op :to myself")
 	plain.quiet()
+}
+
+// Only members are heard in a room, whatever its kind and modes.
+func TestMessagesFromOutside(t *testing.T) {
+	for _, room := range []string{"#GSP!gmtest", "#GPG!12", "#GSP!gmtest!MqNKN001KM", "#other"} {
+		t.Run(room, func(t *testing.T) {
+			f := start(t, nil)
+			op, plain, outside := f.room(room)
+			refused := func(c *client) {
+				t.Helper()
+				for _, command := range []string{"PRIVMSG", "NOTICE", "UTM", "ATM"} {
+					c.expect(command+" "+room+" :x", ":s 404 "+c.nick+" "+room+" :Cannot send to channel")
+				}
+				op.quiet()
+			}
+			refused(outside) // never was in it
+			plain.send("UTM " + room + " :x")
+			op.line()
+			plain.ask("PART " + room)
+			op.line()
+			refused(plain) // left it
+			plain.join(room)
+			op.line()
+			if _, err := f.server.Kick(t.Context(), operator.ChatTarget{Channel: room, Nick: "Plain"}, "out"); err != nil {
+				t.Fatal(err)
+			}
+			plain.want(":s KICK " + room + " Plain :out")
+			op.line()
+			refused(plain) // was kicked
+		})
+	}
 }
 
 // TestInjection: a line end in a text would forge a line of the server.

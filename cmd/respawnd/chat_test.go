@@ -189,6 +189,8 @@ func TestChatCommands(t *testing.T) {
 	wantIn(t, bob.expect("Maintenance at noon"), "PRIVMSG "+title)
 	wantIn(t, d.cli("chat", "kick", "bob", "--room", testGame, "--reason", "flood"), "1 player")
 	wantIn(t, bob.expect(" KICK "), "Bob", "flood")
+	bob.send("PRIVMSG " + title + " :still here")
+	bob.hears("404", "Bob", title)
 	refused(t, exitFailure, d.cliEnv(), []string{"chat", "who", "#empty"}, "no members")
 	wantIn(t, d.cli("chat", "ban", "Ann"), "127.0.0.1/32 (Ann)")
 	ann.wantClosed()
