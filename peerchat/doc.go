@@ -63,7 +63,9 @@
 //
 // The client computes the name of its staging room from the address in 302, and
 // others compute it from the server list: it must be the address under which qr2
-// lists the server of that client.
+// lists the server of that client. Both use the private address of the host too: its library takes its first
+// address in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, or 0.0.0.0, others take the local address in
+// the list, or 0.0.0.0 if there is none.
 //
 // The user name of Peer's clients carries address and profile: X, eight letters for
 // the address, X|, the profile in decimal. It proves nothing. The client takes

@@ -82,7 +82,7 @@ func newFleet(t testing.TB, n int, addr func(i int) netip.AddrPort, via netip.Ad
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv.Local = fixed.local(nil)
+		srv.Local = fixed.local(netip.Addr{}, nil)
 		f.source.Into(&srv, f.source.Text(b[header:]))
 		if err := f.list.Put(srv); err != nil {
 			t.Fatal(err)

@@ -261,7 +261,7 @@ func TestRecordedHeartbeatIsParsed(t *testing.T) {
 	if f.state != stateChanged || !f.natNeg || string(f.game) != "gmtest" {
 		t.Errorf("state %d, natneg %v, game %q; want 1, true, gmtest", f.state, f.natNeg, f.game)
 	}
-	if got := fmt.Sprint(f.local(nil)); got != "[127.0.0.1:11111]" {
+	if got := fmt.Sprint(f.local(netip.Addr{}, nil)); got != "[127.0.0.1:11111]" {
 		t.Errorf("local addresses: got %s, want [127.0.0.1:11111]", got)
 	}
 	if state := peekState(t, beats[3]); state != stateLeaving {

@@ -93,19 +93,25 @@ func first(slot *[]byte, value []byte) {
 }
 
 // local returns the reported local addresses that can be joined, in old's memory
-// if they are the same.
-func (f *fixed) local(old []netip.AddrPort) []netip.AddrPort {
+// if they are the same. A host that does not know its address reports 0.0.0.0: then it is the
+// source of its packets, if that is private.
+func (f *fixed) local(source netip.Addr, old []netip.AddrPort) []netip.AddrPort {
 	port, err := strconv.ParseUint(string(f.localPort), 10, 16)
 	if err != nil || port == 0 {
 		return nil
 	}
 	var found [maxLocal]netip.AddrPort
-	n := 0
+	n, unknown := 0, false
 	for _, text := range f.localIP {
-		if a, ok := parseIPv4(text); ok && joinable(a) {
+		a, ok := parseIPv4(text)
+		if ok && joinable(a) {
 			found[n] = netip.AddrPortFrom(a, uint16(port))
 			n++
 		}
+		unknown = unknown || ok && a.IsUnspecified()
+	}
+	if n == 0 && unknown && source.IsPrivate() {
+		found[0], n = netip.AddrPortFrom(source, uint16(port)), 1
 	}
 	if slices.Equal(found[:n], old) {
 		return old
@@ -223,8 +229,8 @@ type reported struct {
 }
 
 // reported returns the content of the heartbeat with these sections.
-func (f *fixed) reported(sections []byte) reported {
-	return reported{f.appendStateless(make([]byte, 0, len(sections)), sections), f.natNeg, f.local(nil)}
+func (f *fixed) reported(source netip.Addr, sections []byte) reported {
+	return reported{f.appendStateless(make([]byte, 0, len(sections)), sections), f.natNeg, f.local(source, nil)}
 }
 
 // cutPair cuts one name and value. ok is false at the empty name that ends the

@@ -57,7 +57,7 @@ func viewOf(list *master.Registry, b []byte, hint *master.Server) (view, error) 
 	}
 	return view{
 		pairs(s.Rules), tableOf(s.Players), tableOf(s.Teams),
-		string(f.game), f.state, f.natNeg, fmt.Sprint(f.local(nil)),
+		string(f.game), f.state, f.natNeg, fmt.Sprint(f.local(netip.Addr{}, nil)),
 	}, nil
 }
 
@@ -221,6 +221,55 @@ func plainLocal(all map[string]string) string {
 		}
 	}
 	return fmt.Sprint(list)
+}
+
+// A host that does not know its address reports 0.0.0.0 (the last client library on Linux). The
+// address that its packets come from takes the place, if it is one that a host counts as private:
+// players compute the name of its staging room from it.
+func TestUnknownLocalAddress(t *testing.T) {
+	for _, tt := range []struct{ source, ip0, ip1, port, want string }{
+		{"192.168.1.20:6500", "0.0.0.0", "", "6500", "[192.168.1.20:6500]"},
+		{"10.1.2.3:30000", "0.0.0.0", "", "6500", "[10.1.2.3:6500]"},
+		{"192.168.1.20:6500", "0.0.0.0", "10.0.0.7", "6500", "[10.0.0.7:6500]"},
+		{"192.168.1.20:6500", "10.0.0.7", "0.0.0.0", "6500", "[10.0.0.7:6500]"},
+		{"192.168.1.20:6500", "", "", "6500", "[]"}, // it reports none
+		{"192.168.1.20:6500", "0.0.0.0", "", "0", "[]"},
+		{"203.0.113.7:6500", "0.0.0.0", "", "6500", "[]"}, // the host takes no such address, and 0.0.0.0 then
+		{"127.0.0.1:6500", "0.0.0.0", "", "6500", "[]"},
+	} {
+		in := newIntake(t, nil)
+		h := in.host(tt.source)
+		var pairs []string
+		for name, value := range map[string]string{"localip0": tt.ip0, "localip1": tt.ip1} {
+			if value != "" {
+				pairs = append(pairs, name, value)
+			}
+		}
+		beat := func(more ...string) []byte {
+			b := h.packet(KindHeartbeat)
+			for _, s := range slices.Concat(pairs, []string{"localport", tt.port, "gamename", h.game}, more) {
+				b = append(append(b, s...), 0)
+			}
+			return append(b, 0)
+		}
+		if dropped := h.send(h.answer(h.challenged(beat()))); dropped != notDropped {
+			t.Fatalf("%v: dropped: %s", tt, dropped)
+		}
+		listed := func() string {
+			srv, ok := in.list.Get(h.key())
+			if !ok {
+				t.Fatalf("%v: not listed", tt)
+			}
+			return fmt.Sprint(srv.Local)
+		}
+		if got := listed(); got != tt.want {
+			t.Errorf("%v: listed with the local addresses %s", tt, got)
+		}
+		h.send(beat("hostname", "Arena", "statechanged", "1"))
+		if got := listed(); got != tt.want {
+			t.Errorf("%v: listed with the local addresses %s after another report", tt, got)
+		}
+	}
 }
 
 func TestOddHeartbeats(t *testing.T) {

@@ -87,7 +87,7 @@ func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now tim
 		return
 	}
 	next := s.source.Next(old, text)
-	next.Via, next.NATNeg, next.Local, next.Seen = p.To, f.natNeg, f.local(old.Local), now
+	next.Via, next.NATNeg, next.Local, next.Seen = p.To, f.natNeg, f.local(old.Key.Source.Addr(), old.Local), now
 	s.list.Update(next) // unless it was removed meanwhile
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // joinable reports whether a player could join a host at a private address that
-// the host reports. A host without a network reports 0.0.0.0. Loopback and
+// the host reports. A host that does not know its address reports 0.0.0.0. Loopback and
 // self-assigned addresses are joinable: on one machine, or on a network without
 // a router, they are the only ones.
 func joinable(a netip.Addr) bool {

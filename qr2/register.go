@@ -54,7 +54,7 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key maste
 		s.note(key.Source, g.Name, verdicts.NoSecret)
 		return s.reject(w, p, key.Instance, textNoKey, dropNoSecret)
 	}
-	return s.challenge(w, p, key, g, f.reported(p.Data[header:]))
+	return s.challenge(w, p, key, g, f.reported(key.Source.Addr(), p.Data[header:]))
 }
 
 // farewell takes the last heartbeat of a host that is restored or pending.
