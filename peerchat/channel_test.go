@@ -212,8 +212,8 @@ func TestModes_ranks(t *testing.T) {
 	op.want(plain.own() + " MODE " + room + " -o Plain")
 	op.expect("MODE "+room+" +v-v Plain Plain", op.own()+" MODE "+room+" +v-v Plain Plain")
 	plain.want(op.masked() + " MODE " + room + " +v-v Plain Plain")
-	op.expect("KICK "+room+" Plain", op.own()+" KICK "+room+" Plain :Plain")
-	plain.want(op.masked() + " KICK " + room + " Plain :Plain")
+	op.expect("KICK "+room+" Plain", op.own()+" KICK "+room+" Plain :Op")
+	plain.want(op.masked() + " KICK " + room + " Plain :Op")
 	plain.expect("KICK "+room+" Op", ":s 442 Plain "+room+" :You're not on that channel")
 }
 

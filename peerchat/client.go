@@ -254,7 +254,7 @@ func (c *Client) Join(ctx context.Context, channel, password string) (j Joined, 
 			return j, err
 		case l.Is("332", c.Nick, channel):
 			j.Topic = l.Param(-1)
-		case l.Is("353", c.Nick, "=", channel):
+		case l.Is("353", c.Nick) && l.Param(2) == channel:
 			j.Members = append(j.Members, strings.Fields(l.Param(-1))...)
 		case l.Is("366", c.Nick, channel):
 			return j, nil

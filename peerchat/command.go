@@ -100,6 +100,15 @@ func commandTable() map[string]*command {
 		"WHOIS": {when: signedOn, params: 1, weight: weightList, run: (*session).whois},
 		"LIST":  {when: signedOn, weight: weightList, alone: true, run: (*session).list},
 
+		"WHOWAS":  {when: signedOn, params: 1, weight: weightList, run: (*session).whoWas},
+		"LUSERS":  {when: signedOn, weight: weightList, run: (*session).users},
+		"VERSION": {when: signedOn, weight: weightList, run: (*session).version},
+		"TIME":    {when: signedOn, weight: weightList, run: (*session).time},
+		"ADMIN":   {when: signedOn, weight: weightList, run: (*session).admin},
+		"INFO":    {when: signedOn, weight: weightList, run: (*session).info},
+		"LINKS":   {when: signedOn, weight: weightList, run: (*session).linksTo},
+		"OPER":    {when: signedOn, params: 2, weight: weightList, run: (*session).oper},
+
 		"SETKEY":     {when: signedOn, params: 1, weight: weightKeys, run: (*session).setKey},
 		"GETKEY":     {when: signedOn, params: 4, weight: weightKeys, run: (*session).getKey},
 		"SETCKEY":    {when: signedOn, channel: 1, params: 3, weight: weightKeys, run: (*session).setMemberKey},
@@ -249,16 +258,6 @@ func (x *session) capabilities(_ context.Context, m *message) error {
 // cdKey answers that a CD key is good: it is checked by another service.
 func (x *session) cdKey(context.Context, *message) error {
 	x.answer(numCDKey, "Authenticated", "1")
-	return nil
-}
-
-// away is the command of that name. Games announce the same with a key.
-func (x *session) away(_ context.Context, m *message) error {
-	if m.param(0) == "" {
-		x.answer(numBack, "You are no longer marked as being away")
-	} else {
-		x.answer(numGone, "You have been marked as being away")
-	}
 	return nil
 }
 

@@ -53,9 +53,9 @@ type Config struct {
 	// Weight of lists of channels and members, {range}.
 	WeightList int `key:"weight_list" default:"5" range:"0 to 1000" live:"true"`
 
-	// Words that are replaced by asterisks in messages and topics, without
-	// regard to the case of ASCII letters, at most 256. Messages between games
-	// are not changed.
+	// Words that are replaced by asterisks in messages, topics and the texts of
+	// players who are away, without regard to the case of ASCII letters, at most
+	// 256. Messages between games are not changed.
 	WordFilter []string `key:"word_filter" as:"text" live:"true"`
 	// File with the message of the day, which IRC programs show, at most 64 lines of
 	// 400 bytes. Empty: none.

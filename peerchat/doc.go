@@ -109,6 +109,10 @@
 // MODE, TOPIC, KICK and keys. UTM and ATM are messages between games; the service
 // reads none of them.
 //
+// Of CTCP only ACTION is relayed, everything else is answered with 404. A PRIVMSG to a player that is
+// AWAY is relayed and answered with 301. A KICK without a comment has the nick of its author in
+// place of it, as in RFC 1459: the client shows it as the reason.
+//
 // # Modes
 //
 // Signs may stand between any letters, and the client sends all at once, as in

@@ -49,6 +49,7 @@ type user struct {
 	former   []names // that it had before, at most maxFormer: bans of them are for it
 	field    string  // its USER field
 	realName string
+	away     string // text for those who write to it; empty: it is not away
 	host     string // its address
 	mask     string // its mask for strangers
 	since    time.Time
@@ -86,6 +87,7 @@ func (u *user) rename(nick string) {
 	}
 	if u.nick != "" && foldNick(u.nick) != foldNick(nick) {
 		u.former = append(u.former, u.names)
+		u.former = u.former[max(0, len(u.former)-maxFormer):]
 	}
 	u.names = u.namesFor(nick)
 }

@@ -43,6 +43,9 @@ func (h *hall) checkUser(t testing.TB, key string, u *user) {
 	if p := u.session.profile; p != 0 && h.profiles[p] != u {
 		t.Errorf("user %q is not the one of its profile %d", u.nick, p)
 	}
+	if len(u.former) > maxFormer || len(u.away) > maxAway {
+		t.Errorf("user %q: %d former nicks, away text of %d bytes", u.nick, len(u.former), len(u.away))
+	}
 	if len(u.invites) > maxInvites || len(u.field) > maxUserField || len(u.realName) > maxRealName {
 		t.Errorf("user %q: %d invitations, field of %d bytes, real name of %d", u.nick, len(u.invites), len(u.field), len(u.realName))
 	}

@@ -129,9 +129,13 @@ func (x *session) sendJoined(m *member) {
 // wrote. c is nil for a channel without any.
 func (x *session) sendNames(c *channel, name string) {
 	var line []byte
+	kind := "="
+	if c != nil && c.flags.has('s') {
+		kind = "@"
+	}
 	flush := func() {
 		if len(line) > 0 {
-			x.answer(numNames, string(line), "=", name)
+			x.answer(numNames, string(line), kind, name)
 			line = line[:0]
 		}
 	}
@@ -243,10 +247,11 @@ func (h *hall) kickOut(by *user, out *member, reason string) {
 	}
 }
 
-// kick throws a member out of its channel. by is nil if the service does it.
+// kick throws a member out of its channel. by is nil if the service does it, which always has
+// a reason; that of others without one is their nick.
 func (h *hall) kick(by *user, out *member, reason string) {
-	if reason == "" {
-		reason = out.user.nick
+	if reason == "" && by != nil {
+		reason = by.nick
 	}
 	h.toMembers(out.channel, by, nil, func(dst []byte, prefix, name string) []byte {
 		return appendText(appendFrom(dst, prefix, "KICK", name, out.user.nick), reason)

@@ -28,6 +28,10 @@ func (l *links) apply(e *event) {
 		if u := l.ofSender(e); u != nil {
 			setPairs(&u.keys, e.text)
 		}
+	case evAway:
+		if u := l.ofSender(e); u != nil {
+			u.away = cut(e.text, maxAway)
+		}
 	case evChannel:
 		l.beginChannel(e)
 	case evMember:

@@ -52,6 +52,8 @@ const (
 	evClose   // ends the session of a user
 	evOut     // an operator throws a user out of a channel
 
+	evAway // by the node of a user, to all
+
 	lastEvent
 )
 
@@ -90,6 +92,7 @@ type userInfo struct {
 	id                                      userID
 	nick, field, realName, host, mask, game string
 	former                                  []string // nicks that it had before
+	away                                    string
 	peer                                    netip.AddrPort
 	account, profile                        uint64
 	since                                   time.Time
@@ -104,6 +107,7 @@ func (u *userInfo) code(c *coder) {
 	c.text(&u.mask, 64)
 	c.text(&u.game, maxGame)
 	codeList(c, &u.former, maxFormer, func(c *coder, s *string) { c.text(s, maxNick) })
+	c.text(&u.away, maxAway)
 	c.addr(&u.peer)
 	c.num(&u.account)
 	c.num(&u.profile)
@@ -216,7 +220,7 @@ func (e *event) code(c *coder) {
 	case evEnter:
 		e.info.code(c)
 		codePairs(c, &e.keys)
-	case evLeave, evNick, evKeys, evLines, evClose:
+	case evLeave, evNick, evKeys, evLines, evClose, evAway:
 		c.num(&e.who.serial)
 		c.text(&e.text, maxReply)
 	case evCommand:

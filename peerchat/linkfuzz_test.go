@@ -13,7 +13,7 @@ import (
 func sampleEvents() []event {
 	id := userID{"node1", 77}
 	info := userInfo{
-		id: id, nick: "Ann", field: "X1lsaFvqsX|1", realName: "Ann B", host: "192.0.2.1", mask: "abc.masked", game: "gmtest",
+		id: id, nick: "Ann", field: "X1lsaFvqsX|1", realName: "Ann B", host: "192.0.2.1", mask: "abc.masked", game: "gmtest", former: []string{"Old"}, away: "brb",
 		peer: netip.MustParseAddrPort("192.0.2.1:5"), account: 3, profile: 4, since: time.Unix(1, 5),
 	}
 	by := author{id, "Ann", "Ann!a@192.0.2.1", "Ann!a@abc.masked"}
@@ -24,7 +24,7 @@ func sampleEvents() []event {
 		switch kind {
 		case evEnter:
 			e.info, e.keys = info, keys
-		case evLeave, evNick, evKeys, evLines, evClose:
+		case evLeave, evNick, evKeys, evLines, evClose, evAway:
 			e.who.serial, e.text = 9, "text\r\n"
 		case evCommand:
 			e.request, e.who.serial, e.word, e.params = 5, 9, "JOIN", []string{"#a", ""}

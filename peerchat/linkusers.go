@@ -12,8 +12,8 @@ func (l *links) info(u *user) userInfo {
 		former = append(former, n.nick)
 	}
 	return userInfo{
-		former: former,
-		id:     l.id(u), nick: u.nick, field: u.field, realName: u.realName, host: u.host, mask: u.mask, game: x.game,
+		former: former, away: u.away,
+		id: l.id(u), nick: u.nick, field: u.field, realName: u.realName, host: u.host, mask: u.mask, game: x.game,
 		peer: x.peer, account: uint64(x.account), profile: uint64(x.profile), since: u.since,
 	}
 }
@@ -47,7 +47,7 @@ func (l *links) learn(info *userInfo) *user {
 	}
 	u = &user{
 		session: x, node: info.id.node, serial: info.id.serial, field: info.field, realName: info.realName,
-		host: info.host, mask: info.mask, since: info.since,
+		host: info.host, mask: info.mask, since: info.since, away: info.away,
 	}
 	u.rename(info.nick)
 	u.setFormer(info.former)
@@ -141,8 +141,11 @@ func (l *links) enter(e *event) {
 	if u.nick != e.info.nick {
 		l.rename(u, e.info.nick)
 	}
-	u.keys.pairs = e.keys
+	u.keys.pairs, u.away = e.keys, e.info.away
 	u.setFormer(e.info.former)
+	for _, m := range u.joined {
+		m.barred = m.channel.banned(u)
+	}
 }
 
 // forget removes a user of another node.

@@ -30,6 +30,7 @@ func (x *session) message(_ context.Context, m *message) error {
 		return nil
 	case talk && text[0] == ctcp && !strings.HasPrefix(text, ctcpAction):
 		x.drop(droppedCTCP)
+		x.answer(numCannotSend, "Of CTCP only ACTION is relayed", target)
 		return nil
 	}
 	if talk && !isGameText(text) {
@@ -126,6 +127,9 @@ func (x *session) toUser(command, target, text string, talk bool) {
 		return
 	}
 	h.deliver(to, appendText(appendFrom(nil, u.prefix(to == u), command, to.nick), text))
+	if command == "PRIVMSG" {
+		x.answerAway(to)
+	}
 	x.server.metrics.messages.WithLabelValues("user").Inc()
 	x.server.metrics.delivered.Inc()
 }

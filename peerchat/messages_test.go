@@ -26,8 +26,8 @@ func TestMessages(t *testing.T) {
 		op.expect(command+" Ghost :x", ":s 401 Op Ghost :No such nick")
 	}
 	for _, ctcp := range []string{"\x01VERSION\x01", "\x01", "\x01DCC SEND x 1 2 3\x01", "\x01ACTION"} {
-		op.expect("PRIVMSG #room :" + ctcp)
-		op.expect("NOTICE Plain :" + ctcp)
+		op.expect("PRIVMSG #room :"+ctcp, ":s 404 Op #room :Of CTCP only ACTION is relayed")
+		op.expect("NOTICE Plain :"+ctcp, ":s 404 Op Plain :Of CTCP only ACTION is relayed")
 		op.send("UTM Plain :" + ctcp)
 		plain.want(op.masked() + " UTM Plain :" + ctcp)
 	}
@@ -37,6 +37,11 @@ func TestMessages(t *testing.T) {
 	op.send("PRIVMSG op :to myself")
 	op.want(op.own() + " PRIVMSG Op :to myself")
 	plain.quiet()
+}
+
+// target selects a member of a room.
+func target(room, nick string) operator.ChatTarget {
+	return operator.ChatTarget{Channel: room, Nick: nick}
 }
 
 // Only members are heard in a room, whatever its kind and modes.
@@ -60,7 +65,7 @@ func TestMessagesFromOutside(t *testing.T) {
 			refused(plain) // left it
 			plain.join(room)
 			op.line()
-			if _, err := f.server.Kick(t.Context(), operator.ChatTarget{Channel: room, Nick: "Plain"}, "out"); err != nil {
+			if _, err := f.server.Kick(t.Context(), target(room, "Plain"), "out"); err != nil {
 				t.Fatal(err)
 			}
 			plain.want(":s KICK " + room + " Plain :out")
@@ -93,8 +98,11 @@ func TestWordFilter(t *testing.T) {
 	plain.want(op.masked()+" PRIVMSG #room :*** *** not *****", op.masked()+" NOTICE Plain :******", op.masked()+" UTM #room :bad",
 		op.masked()+" PRIVMSG #room :@@@NFO bad")
 	op.expect("TOPIC #room :bad topic", op.own()+" TOPIC #room :*** topic")
-	f.reload(func(c *Config) { c.WordFilter = nil })
+	op.ask("AWAY :bad")
 	plain.line()
+	plain.expect("PRIVMSG Op :x", ":s 301 Plain Op :***")
+	op.line()
+	f.reload(func(c *Config) { c.WordFilter = nil })
 	op.send("PRIVMSG #room :bad")
 	plain.want(op.masked() + " PRIVMSG #room :bad")
 }

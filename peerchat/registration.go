@@ -209,7 +209,7 @@ func (x *session) userHost(_ context.Context, m *message) error {
 			return nil
 		}
 	}
-	x.answer(numUserHost, of.nick+"=+"+of.field+"@"+of.hostFor(clear))
+	x.answer(numUserHost, of.nick+"="+of.hostSign()+of.field+"@"+of.hostFor(clear))
 	return nil
 }
 

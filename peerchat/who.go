@@ -63,7 +63,7 @@ func (x *session) shared(u *user) (m *member, operator bool) {
 // whoLine answers with one user. m is its membership in the channel, nil if
 // there is none.
 func (x *session) whoLine(u *user, m *member, channel string, clear bool) {
-	flags := "H"
+	flags := u.whoFlag()
 	if m != nil {
 		flags += m.mark()
 	}
@@ -82,6 +82,7 @@ func (x *session) whois(_ context.Context, m *message) error {
 	}
 	_, clear := x.shared(u)
 	x.answer(numWhoisUser, u.realName, u.nick, u.field, u.hostFor(clear || u == x.user), "*")
+	x.answerAway(u)
 	var rooms []string
 	for _, in := range u.joined {
 		if in.channel.shownTo(x.user) {
