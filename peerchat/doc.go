@@ -61,10 +61,10 @@
 //	client  NICK <nick>                                              or *, its unique nick
 //	server  :s 001 <nick> :Welcome
 //
-// The client computes the name of its staging room from the address in 302, and
-// others compute it from the server list: it must be the address under which qr2
-// lists the server of that client. Both use the private address of the host too: its library takes its first
-// address in 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, or 0.0.0.0, others take the local address in
+// The client computes the name of its staging room from the address in 302, and others compute
+// it from the server list: it must be the address under which qr2 lists the server of that
+// client. Both use the private address of the host too: its library takes its first address in
+// 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, or 0.0.0.0, others take the local address in
 // the list, or 0.0.0.0 if there is none.
 //
 // The user name of Peer's clients carries address and profile: X, eight letters for
@@ -101,17 +101,18 @@
 // the operator of the service made moderators. They stay when their last member leaves, but
 // their bans, topic and keys do not.
 //
-// Only members can send to a channel, others are answered with 404, whatever the mode n
-// says: a player who was kicked must not be heard in the room. Games do not need more. Peer's library sends to a room only while it is in it, and shows players each message to a room
+// Only members can send to a channel, others are answered with 404, whatever the mode n says:
+// a player who was kicked must not be heard in the room. Games do not need more. Peer's
+// library sends to a room only while it is in it, and shows players each message to a room
 // that it is in, from whatever nick.
 //
 // A player does not hear its own PRIVMSG, NOTICE, UTM or ATM, but its own JOIN, PART,
 // MODE, TOPIC, KICK and keys. UTM and ATM are messages between games; the service
 // reads none of them.
 //
-// Of CTCP only ACTION is relayed, everything else is answered with 404. A PRIVMSG to a player that is
-// AWAY is relayed and answered with 301. A KICK without a comment has the nick of its author in
-// place of it, as in RFC 1459: the client shows it as the reason.
+// Of CTCP only ACTION is relayed, everything else is answered with 404. A PRIVMSG to a player
+// that is AWAY is relayed and answered with 301. A KICK without a comment has the nick of its
+// author in place of it, as in RFC 1459: the client shows it as the reason.
 //
 // # Modes
 //

@@ -164,8 +164,10 @@ var journeys = map[string][]step{
 		{line: `respawnd chat bans`, want: []string{"mute", "profile 2", "198.51.100.0/24", "spam"}},
 		{line: `respawnd chat unban 198.51.100.0/24`, want: []string{"lifted"}},
 		{line: `respawnd chat say gmtest "Maintenance at noon"`, before: (*journey).chats, want: []string{"sent to #GSP!gmtest"}},
+		{line: `respawnd chat moderator add Ann --room gmtest`, want: []string{"profile 1 moderates #GSP!gmtest"}},
+		{line: `respawnd chat moderator add Bob --for 24h`, want: []string{"profile 2 moderates all of chat"}},
+		{line: `respawnd chat moderator remove Ann --room gmtest`, want: []string{"profile 1 no longer moderates #GSP!gmtest"}},
 		{line: `respawnd game room add gmtest "Beginners" --id 9001 --owner Ann`, want: []string{"room 9001"}},
-		{line: `respawnd game room owner add 9001 Bob`, want: []string{"Bob moderates #GPG!9001"}},
 		{line: `respawnd game room owner list 9001`, want: []string{"1 ", "2 "}},
 	},
 	"docs/operators/monitoring.md": {
