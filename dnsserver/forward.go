@@ -71,7 +71,7 @@ type forwarder struct {
 
 func newForwarder(opt *Options, m *metrics, allowed func() []string) *forwarder {
 	return &forwarder{
-		upstreams: opt.Upstreams, most: opt.MaxForwards, tryTime: opt.tryTime, metrics: m, log: opt.Log,
+		upstreams: opt.Upstreams, most: opt.MaxForwards, tryTime: opt.TryTime, metrics: m, log: opt.Log,
 		warn: rate.Sometimes{Interval: warnEvery}, warnLocal: rate.Sometimes{Interval: warnEvery}, allowed: allowed,
 		open: make(map[question][]*waiter),
 	}

@@ -16,7 +16,7 @@ import (
 
 // forwarding returns a change of options that names upstreams.
 func forwarding(upstreams ...netip.AddrPort) func(*Options) {
-	return func(o *Options) { o.Upstreams, o.tryTime = upstreams, hang }
+	return func(o *Options) { o.Upstreams, o.TryTime = upstreams, hang }
 }
 
 // closedPort returns an address whose port the system reports as unreachable.
@@ -168,7 +168,7 @@ func TestUpstreamsAreAskedInTurn(t *testing.T) {
 func TestSilentUpstreamIsGivenUp(t *testing.T) {
 	var asked atomic.Int32
 	silent := upstream(t, func(string, *dns.Msg) [][]byte { asked.Add(1); return nil })
-	r := start(t, func(o *Options) { o.Upstreams, o.tryTime = []netip.AddrPort{silent}, 20*time.Millisecond })
+	r := start(t, func(o *Options) { o.Upstreams, o.TryTime = []netip.AddrPort{silent}, 20*time.Millisecond })
 	if m := r.overUDP(t, about("example.org", dns.TypeA)); m.Rcode != dns.RcodeServerFailure {
 		t.Errorf("answer %v, want SERVFAIL", m)
 	}
@@ -324,7 +324,7 @@ func TestQuestionThatComesBackGoesOutOnce(t *testing.T) {
 		_, _ = conn.Write(pack(t, m))
 		return nil
 	})
-	r := start(t, func(o *Options) { o.Upstreams, o.tryTime = []netip.AddrPort{up}, 500*time.Millisecond })
+	r := start(t, func(o *Options) { o.Upstreams, o.TryTime = []netip.AddrPort{up}, 500*time.Millisecond })
 	at.Store(&r.at)
 	if m := r.overUDP(t, about("example.org", dns.TypeA).SetEdns0(1232, false)); m.Rcode != dns.RcodeServerFailure {
 		t.Errorf("answer %v, want SERVFAIL", m)

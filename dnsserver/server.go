@@ -49,7 +49,7 @@ type Options struct {
 	Metrics    *netserve.Metrics
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 
-	tryTime time.Duration // for the answer of one upstream; 0: defaultTryTime. Tests set it
+	TryTime time.Duration // for the answer of one upstream; 0: 1.5 s
 }
 
 // live is a Config that is in force. It is immutable.
@@ -94,8 +94,8 @@ func New(opt Options) *Server {
 	if opt.Route == nil {
 		opt.Route = hostnet.Route
 	}
-	if opt.tryTime == 0 {
-		opt.tryTime = defaultTryTime
+	if opt.TryTime == 0 {
+		opt.TryTime = defaultTryTime
 	}
 	opt.Packets.Metrics, opt.Packets.Log = opt.Metrics, opt.Log
 	opt.Conn.Metrics, opt.Conn.Log = opt.Metrics, opt.Log

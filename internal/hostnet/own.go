@@ -36,7 +36,9 @@ func AddressesOrNone() []Address {
 // Broadcasts knows the broadcast addresses of the networks that this machine is on. The
 // zero Broadcasts is ready for use, concurrent use too.
 type Broadcasts struct {
-	read  func() []Address // for tests; nil: AddressesOrNone
+	// Read returns the addresses of this machine; nil: AddressesOrNone.
+	Read func() []Address
+
 	known atomic.Pointer[broadcasts]
 }
 
@@ -56,7 +58,7 @@ func (b *Broadcasts) Has(a netip.Addr) bool {
 	known, now := b.known.Load(), time.Now()
 	if known == nil || !now.Before(known.till) {
 		known = &broadcasts{till: now.Add(broadcastsFor)}
-		read := b.read
+		read := b.Read
 		if read == nil {
 			read = AddressesOrNone
 		}

@@ -24,7 +24,7 @@ func TestBroadcasts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reads, network := 0, "192.168.1.7/24"
-		b := &Broadcasts{read: func() []Address {
+		b := &Broadcasts{Read: func() []Address {
 			reads++
 			return []Address{
 				{Prefix: netip.MustParsePrefix(network), Broadcast: true},

@@ -63,10 +63,9 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o.silence = cmp.Or(o.silence, silence)
-	now := time.Now()
+	o.Silence = cmp.Or(o.Silence, DefaultSilence)
 	b := &Bus{
-		opt: o, incarnation: uint64(now.Add(o.Skew).UnixNano()), log: o.Log, joining: true,
+		opt: o, incarnation: uint64(time.Now().UnixNano()), log: o.Log, joining: true,
 		prefix: "respawnd." + o.Name + ".",
 		in:     make(chan *nats.Msg, inMessages), soon: make(chan struct{}, 1), requests: make(chan struct{}, maxRequests),
 		peers: make(map[string]*peer), nodes: []string{o.Node}, changed: make(chan struct{}),

@@ -33,7 +33,7 @@ func open(t testing.TB, node string, peers ...string) *Bus {
 
 func tryOpen(t testing.TB, node string, peers ...string) (*Bus, error) {
 	t.Helper()
-	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop(), silence: hang})
+	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop(), Silence: hang})
 	if err == nil {
 		b.Announce()
 		t.Cleanup(func() { _ = b.Close() })
@@ -82,7 +82,7 @@ func TestSchemas(t *testing.T) {
 	t.Parallel()
 	var nodes []*Bus
 	for i, name := range []string{"a", "b"} {
-		o := Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Schema: 30 + i, Log: zerolog.Nop(), silence: hang, Skew: time.Duration(i) * time.Hour}
+		o := Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Schema: 30 + i, Log: zerolog.Nop(), Silence: hang}
 		if i > 0 {
 			o.Peers = []string{nodes[0].Addr()}
 		}
@@ -109,6 +109,21 @@ func TestSchemas(t *testing.T) {
 	sees(t, a, "a")
 	if err := a.Trouble(); err == nil || strings.Contains(err.Error(), "schema") {
 		t.Errorf("Trouble() after b left = %v, want no word of schemas", err)
+	}
+}
+
+func TestClockOffset(t *testing.T) {
+	began := time.Now()
+	for name, tt := range map[string]struct{ took, ahead, want time.Duration }{
+		"same clock":    {0, 0, 0},
+		"ahead":         {0, time.Hour, time.Hour},
+		"behind":        {0, -30 * time.Second, -30 * time.Second},
+		"half the trip": {100 * time.Millisecond, 50 * time.Millisecond, 0},
+	} {
+		theirs := began.Round(0).Add(tt.ahead)
+		if got := clockOffset(began, tt.took, theirs); got != tt.want {
+			t.Errorf("%s: clockOffset() = %v, want %v", name, got, tt.want)
+		}
 	}
 }
 
@@ -241,7 +256,7 @@ func TestNameIsTaken(t *testing.T) {
 func TestAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	a := open(t, "a")
-	_, err := Open(t.Context(), Options{Name: "test", Node: "b", Listen: a.Addr(), Log: zerolog.Nop(), silence: hang})
+	_, err := Open(t.Context(), Options{Name: "test", Node: "b", Listen: a.Addr(), Log: zerolog.Nop(), Silence: hang})
 	if err == nil || !strings.Contains(err.Error(), "cluster.listen") {
 		t.Errorf("an address that is in use: %v, want an error that names the key", err)
 	}
@@ -331,7 +346,7 @@ func TestNameOfABusyNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for node, taken := range map[string]bool{"a": false, "b": true} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: node, URL: url, Log: zerolog.Nop(), silence: hang})
+		b, err := Open(t.Context(), Options{Name: "test", Node: node, URL: url, Log: zerolog.Nop(), Silence: hang})
 		if (err != nil) != taken {
 			t.Errorf("Open(%s): %v, want an error: %t", node, err, taken)
 		}
@@ -346,7 +361,7 @@ func TestExternalServer(t *testing.T) {
 	url := natsServer(t)
 	var nodes []*Bus
 	for _, name := range []string{"a", "b"} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop(), silence: hang})
+		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop(), Silence: hang})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,7 +376,7 @@ func TestExternalServer(t *testing.T) {
 	if got := next(t, at); got != "a:hi" {
 		t.Errorf("received %q", got)
 	}
-	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop(), silence: hang}); err == nil {
+	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop(), Silence: hang}); err == nil {
 		t.Error("a second node b opened")
 	}
 }

@@ -226,7 +226,7 @@ func (b *Bus) twinHeard(subject string, f frame) {
 }
 
 // apart reports whether this node stays out of the cluster. b.mu is held.
-func (b *Bus) apart(now time.Time) bool { return !b.twin.IsZero() && now.Sub(b.twin) < b.opt.silence }
+func (b *Bus) apart(now time.Time) bool { return !b.twin.IsZero() && now.Sub(b.twin) < b.opt.Silence }
 
 // join waits for the other nodes, and returns an error if one of them has the name
 // of this one.
@@ -266,10 +266,10 @@ func (b *Bus) join(ctx context.Context) error {
 // is connected, NATS replies at once. A busy one may be too slow for a heartbeat within
 // answerWait.
 func (b *Bus) twinAnswers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, b.opt.silence)
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Silence)
 	defer cancel()
 	self := b.opt.Node
-	m, err := b.conn.RequestWithContext(ctx, b.prefix+"ask."+self+"."+self+"."+subjectPing, question{b.incarnation, b.opt.silence}.encode(nil))
+	m, err := b.conn.RequestWithContext(ctx, b.prefix+"ask."+self+"."+self+"."+subjectPing, question{b.incarnation, b.opt.Silence}.encode(nil))
 	if err != nil {
 		return false
 	}
@@ -322,7 +322,7 @@ func (b *Bus) beat() {
 		}
 		now := time.Now()
 		b.sendBeat()
-		b.checkSilence(now, now.Sub(last) > b.opt.silence/2)
+		b.checkSilence(now, now.Sub(last) > b.opt.Silence/2)
 		last = now
 	}
 }
@@ -336,7 +336,7 @@ func (b *Bus) checkSilence(now time.Time, paused bool) {
 		switch {
 		case paused:
 			p.heard = now
-		case p.live && now.Sub(p.heard) > b.opt.silence:
+		case p.live && now.Sub(p.heard) > b.opt.Silence:
 			b.left(p, "silence")
 		}
 	}

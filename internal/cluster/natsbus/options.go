@@ -35,17 +35,17 @@ type Options struct {
 	Log        zerolog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
 
-	// Skew is added to the clock that the others see. For tests.
-	Skew time.Duration
-	// silence, if not 0, takes the place of the constant. For tests.
-	silence time.Duration
+	// Silence is how long a node may send nothing before this one takes it for gone;
+	// 0: DefaultSilence.
+	Silence time.Duration
 }
+
+// DefaultSilence is the default of Options.Silence.
+const DefaultSilence = 4 * time.Second
 
 // Times of a node.
 const (
 	beatEvery = 500 * time.Millisecond
-	// silence is how long a node may send nothing before the others take it for gone.
-	silence = 4 * time.Second
 	// joinWait bounds how long a starting node waits for connections to others.
 	joinWait = 1500 * time.Millisecond
 	// answerWait is how long a starting node waits for an answer under its own name. It

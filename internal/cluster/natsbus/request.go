@@ -181,11 +181,8 @@ func (b *Bus) answerPing(_ context.Context, from string, _ []byte) ([]byte, erro
 	if joining && from == b.opt.Node {
 		return nil, errJoining
 	}
-	return binary.BigEndian.AppendUint64(nil, uint64(b.now().UnixNano())), nil
+	return binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano())), nil
 }
-
-// now returns the time as the other nodes see it.
-func (b *Bus) now() time.Time { return time.Now().Add(b.opt.Skew) }
 
 // ping reads the clocks of the other nodes until the Bus closes.
 func (b *Bus) ping() {
@@ -215,6 +212,12 @@ func (b *Bus) pingOne(node string) {
 	defer b.mu.Unlock()
 	if p := b.peers[node]; p != nil {
 		p.rtt, p.pinged = took, true
-		p.offset = theirs.Sub(began.Add(b.opt.Skew).Add(took / 2).Round(0))
+		p.offset = clockOffset(began, took, theirs)
 	}
+}
+
+// clockOffset returns how far the clock of a node is ahead of this one's, if a question
+// began at a time here and took so long, and the answer has the time there.
+func clockOffset(began time.Time, took time.Duration, theirs time.Time) time.Duration {
+	return theirs.Sub(began.Add(took / 2).Round(0))
 }
