@@ -42,7 +42,7 @@ const (
 	ErrCDKeyTaken                            // ErrCDKeyTaken: another profile has that CD key.
 	ErrNotKept                               // ErrNotKept: only the digest of the password is kept, and the proof needs the password itself.
 	ErrCDKeyNotKept                          // ErrCDKeyNotKept: only the digest of the CD key is kept, and the proof needs the CD key itself.
-	ErrBadReset                              // ErrBadReset: the reset link is unknown, used, ended by a new one, or expired.
+	ErrBadReset                              // ErrBadReset: the reset link is unknown, used, ended, or expired.
 )
 
 // Error returns a text that may be shown to a player.

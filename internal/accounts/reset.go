@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -19,12 +20,18 @@ import (
 //
 //	offset size
 //	     0    4  id of the account, big-endian
-//	     4   32  secret, random
+//	     4   32  secret
 //
-// The store has the SHA-256 of the whole, which no search can invert.
+// The secret of an issued link is random, and the store has the SHA-256 of the whole,
+// which no search can invert. The store knows nothing of a signed link. Its secret:
+//
+//	offset size
+//	     4    4  when it ends, in seconds since 1970, big-endian
+//	     8   28  first bytes of the HMAC-SHA256 of resetMAC
 const (
 	resetIDLen     = 4
 	resetSecretLen = 32
+	resetHeadLen   = resetIDLen + 4
 )
 
 // ResetLife is how long a reset link can be used.
@@ -36,8 +43,8 @@ type Reset struct {
 	Expires time.Time
 }
 
-// IssueReset returns a new reset link for an account. It ends the one before.
-// The caller hands the code to the owner only.
+// IssueReset returns a new reset link for an account. It ends the one that was issued
+// before. The caller hands the code to the owner only.
 func (s *Service) IssueReset(ctx context.Context, id storage.UserID) (Reset, error) {
 	raw := binary.BigEndian.AppendUint32(make([]byte, 0, resetIDLen+resetSecretLen), uint32(id))
 	raw = raw[:cap(raw)]
@@ -53,6 +60,49 @@ func (s *Service) IssueReset(ctx context.Context, id storage.UserID) (Reset, err
 	}
 	s.log.Info().Uint32("user", uint32(id)).Time("expires", r.Expires).Msg("reset link issued")
 	return r, nil
+}
+
+// SignReset returns a reset link that is not stored, for a link that anyone can ask for:
+// it changes nothing and ends no other. It ends with the password, with the e-mail, and
+// after ResetLife. The caller sends the code to the e-mail of the account only.
+func (s *Service) SignReset(u *storage.User) (Reset, error) {
+	end := time.Now().Add(ResetLife).Truncate(time.Second)
+	raw := binary.BigEndian.AppendUint32(make([]byte, 0, resetIDLen+resetSecretLen), uint32(u.ID))
+	raw = binary.BigEndian.AppendUint32(raw, uint32(end.Unix()))
+	mac, err := s.resetMAC(u, raw)
+	if err != nil {
+		return Reset{}, fmt.Errorf("reset link: %w", err)
+	}
+	return Reset{Code: base64.RawURLEncoding.EncodeToString(append(raw, mac...)), Expires: end}, nil
+}
+
+// resetMAC returns the end of the code of a signed link for its first resetHeadLen bytes.
+// It depends on the digest of the password, so that neither the key file nor a copy of the
+// store alone is enough to make one, and on the number of the password, so that the
+// link ends with it.
+func (s *Service) resetMAC(u *storage.User, head []byte) ([]byte, error) {
+	secret, err := s.secret(u)
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, s.keys.Load().file.Digest)
+	mac.Write([]byte("reset\x00"))
+	mac.Write(head)
+	mac.Write(binary.BigEndian.AppendUint32(nil, u.Passwords))
+	mac.Write([]byte(secret + "\x00" + u.Email))
+	return mac.Sum(nil)[:resetSecretLen-(resetHeadLen-resetIDLen)], nil
+}
+
+// fitsReset reports whether the code of a link, decoded, is one of u that can be used.
+func (s *Service) fitsReset(u *storage.User, raw []byte) bool {
+	now := time.Now()
+	sum := sha256.Sum256(raw)
+	if u.Reset.In(now) && subtle.ConstantTimeCompare(u.Reset.Digest, sum[:]) == 1 {
+		return true
+	}
+	end := time.Unix(int64(binary.BigEndian.Uint32(raw[resetIDLen:])), 0)
+	mac, err := s.resetMAC(u, raw[:resetHeadLen]) // an error: none was signed
+	return err == nil && now.Before(end) && hmac.Equal(mac, raw[resetHeadLen:])
 }
 
 // AccountByEmail returns the account of a partner code with an e-mail, or an error
@@ -84,8 +134,8 @@ func resetBytes(code string) ([]byte, error) {
 	return raw, nil
 }
 
-// UseReset sets the password of the account that a reset link belongs to, and uses
-// the link up, in one step. The caller ends the sessions of the account. From is the
+// UseReset sets the password of the account that a reset link belongs to, which ends
+// all its links, in one step. The caller ends the sessions of the account. From is the
 // address of the owner, from which the account admits sign-ins from then on although
 // its password is being guessed. Refusals: ErrBadReset, ErrBadPassword.
 func (s *Service) UseReset(ctx context.Context, code, password string, from netip.Addr) error {
@@ -96,11 +146,11 @@ func (s *Service) UseReset(ctx context.Context, code, password string, from neti
 	if err != nil {
 		return err
 	}
-	sum, id := sha256.Sum256(raw), storage.UserID(binary.BigEndian.Uint32(raw))
+	id := storage.UserID(binary.BigEndian.Uint32(raw))
 	var owner storage.User
 	s.sealing.RLock()
 	err = s.editUser(ctx, id, func(u *storage.User) error {
-		if !u.Reset.In(time.Now()) || subtle.ConstantTimeCompare(u.Reset.Digest, sum[:]) != 1 {
+		if !s.fitsReset(u, raw) {
 			return ErrBadReset
 		}
 		s.setPassword(u, password)
@@ -121,7 +171,7 @@ func (s *Service) UseReset(ctx context.Context, code, password string, from neti
 	return nil
 }
 
-// SweepResets removes the reset links that have expired from the store, and returns
+// SweepResets removes the issued links that have expired from the store, and returns
 // how many there were. They cannot be used anyway.
 func (s *Service) SweepResets(ctx context.Context) (n int, err error) {
 	for u, err := range s.store.Users(ctx, 0) {

@@ -51,6 +51,43 @@ func TestUseReset(t *testing.T) {
 	}
 }
 
+// sign returns the code of a link that is not stored.
+func sign(t *testing.T, s *Service, id storage.UserID) string {
+	t.Helper()
+	u, err := s.store.GetUser(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.SignReset(&u)
+	if err != nil {
+		t.Fatalf("SignReset() = %v", err)
+	}
+	return r.Code
+}
+
+// Signed links end no other link; the first link that is used ends all of them.
+func TestSignReset(t *testing.T) {
+	s := open(t, Options{})
+	id := register(t, s, alice()).User
+	issued := issue(t, s, id)
+	first, second := sign(t, s, id), sign(t, s, id)
+	if got, err := ResetAccount(first); err != nil || got != id || len(first) != len(issued) {
+		t.Errorf("ResetAccount() = %d, %v, want %d; %d characters, want %d", got, err, id, len(first), len(issued))
+	}
+	if err := s.UseReset(t.Context(), issued, "another", home()); err != nil {
+		t.Errorf("the issued link after two signed ones: UseReset() = %v", err)
+	}
+	for _, code := range []string{issued, first, second} {
+		wantRefusal(t, "a link after another was used", s.UseReset(t.Context(), code, "third", home()), ErrBadReset)
+	}
+	first, second = sign(t, s, id), sign(t, s, id)
+	if err := s.UseReset(t.Context(), first, "fourth", home()); err != nil {
+		t.Errorf("the first of two signed links: UseReset() = %v", err)
+	}
+	wantRefusal(t, "the second of two signed links", s.UseReset(t.Context(), second, "fifth", home()), ErrBadReset)
+	wantLogin(t, s, "the password of the link that was used", byNick("AliceU", "fourth"))
+}
+
 func TestUseResetRefused(t *testing.T) {
 	change := func(code string, at int) string {
 		b := []byte(code)
@@ -68,6 +105,7 @@ func TestUseResetRefused(t *testing.T) {
 		"line break":      func(_ *testing.T, _ *Service, _ storage.UserID, code string) string { return code[:47] + "\n" },
 		"another account": func(_ *testing.T, _ *Service, _ storage.UserID, code string) string { return change(code, 4) },
 		"another secret":  func(_ *testing.T, _ *Service, _ storage.UserID, code string) string { return change(code, 40) },
+		"another end":     func(_ *testing.T, _ *Service, _ storage.UserID, code string) string { return change(code, 7) },
 		"ended by a new one": func(t *testing.T, s *Service, id storage.UserID, code string) string {
 			issue(t, s, id)
 			return code
@@ -92,16 +130,21 @@ func TestUseResetRefused(t *testing.T) {
 		},
 	}
 	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := open(t, Options{})
-			register(t, s, Registration{Email: "other@example.com", Nick: "Other", Password: "rosebud", From: home()})
-			id := register(t, s, alice()).User
-			code := tc(t, s, id, issue(t, s, id))
-			wantRefusal(t, "UseReset()", s.UseReset(t.Context(), code, "stolen", home()), ErrBadReset)
-			if _, err := s.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "stolen"}); err == nil {
-				t.Error("the password was changed")
+		for kind, link := range map[string]func(*testing.T, *Service, storage.UserID) string{"issued": issue, "signed": sign} {
+			if kind == "signed" && name == "ended by a new one" {
+				continue // see TestSignReset
 			}
-		})
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				s := open(t, Options{})
+				register(t, s, Registration{Email: "other@example.com", Nick: "Other", Password: "rosebud", From: home()})
+				id := register(t, s, alice()).User
+				code := tc(t, s, id, link(t, s, id))
+				wantRefusal(t, "UseReset()", s.UseReset(t.Context(), code, "stolen", home()), ErrBadReset)
+				if _, err := s.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "stolen"}); err == nil {
+					t.Error("the password was changed")
+				}
+			})
+		}
 	}
 }
 
@@ -117,6 +160,14 @@ func TestResetLife(t *testing.T) {
 		if err := s.UseReset(t.Context(), code, "in time", home()); err != nil {
 			t.Errorf("before its end: UseReset() = %v", err)
 		}
+		inTime := sign(t, s, id)
+		time.Sleep(ResetLife - time.Second) // its end is a whole second
+		if err := s.UseReset(t.Context(), inTime, "in time", home()); err != nil {
+			t.Errorf("a signed link before its end: UseReset() = %v", err)
+		}
+		late := sign(t, s, id)
+		time.Sleep(ResetLife)
+		wantRefusal(t, "a signed link at its end", s.UseReset(t.Context(), late, "late", home()), ErrBadReset)
 	})
 }
 
@@ -159,12 +210,15 @@ func TestResetAfterRestart(t *testing.T) {
 	if raw, err := resetBytes(code); err != nil || bytes.Contains(u.Reset.Digest, raw[resetIDLen:]) || len(u.Reset.Digest) != storage.ResetDigest {
 		t.Errorf("the store has %x of the code %x, want a digest; %v", u.Reset.Digest, raw, err)
 	}
-	s = openOver(t, store, opt)
-	if _, err := s.RotateKey(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.UseReset(t.Context(), code, "another", home()); err != nil {
-		t.Errorf("UseReset() after a restart and with a new key = %v", err)
+	for _, link := range []func(*testing.T, *Service, storage.UserID) string{issue, sign} {
+		code := link(t, s, id)
+		s = openOver(t, store, opt)
+		if _, err := s.RotateKey(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UseReset(t.Context(), code, "another", home()); err != nil {
+			t.Errorf("UseReset() after a restart and with a new key = %v", err)
+		}
 	}
 }
 

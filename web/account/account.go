@@ -55,8 +55,9 @@ type Options struct {
 	PublicURL string
 }
 
-// Store is the part of the store that the pages read.
+// Store is the part of the store that the pages use.
 type Store interface {
+	AddAudit(ctx context.Context, e storage.AuditEntry) (storage.AuditEntry, error)
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
 }

@@ -41,17 +41,19 @@ func (p *Pages) change(done, action string, do func(context.Context, *visit) err
 	})
 }
 
-// noted returns a context whose change of an account is recorded in the audit
-// log. The entry names the account by its number and first nick, without e-mail
-// and password.
+// noted returns a context whose change of an account is recorded in the audit log.
 func (p *Pages) noted(ctx context.Context, action string, id storage.UserID, from netip.Addr) context.Context {
+	return storage.WithAudit(ctx, p.entry(ctx, action, id, from))
+}
+
+// entry returns an entry of the audit log. It names the account by its number and
+// first nick, without e-mail and password.
+func (p *Pages) entry(ctx context.Context, action string, id storage.UserID, from netip.Addr) storage.AuditEntry {
 	nick := ""
 	if list, err := p.opt.Store.ProfilesOf(ctx, id); err == nil && len(list) > 0 {
 		nick = list[0].Nick
 	}
-	return storage.WithAudit(ctx, storage.AuditEntry{
-		Via: storage.ViaPlayer, From: from, Action: action, Subject: nick, ID: uint32(id),
-	})
+	return storage.AuditEntry{Via: storage.ViaPlayer, From: from, Action: action, Subject: nick, ID: uint32(id)}
 }
 
 // refuseChange shows the visitor's account with the error.

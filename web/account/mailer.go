@@ -155,7 +155,7 @@ func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
 		}
 		return mailTotal
 	}
-	link, err := m.opt.Service.IssueReset(m.noted(sending, "account.reset_mail", u.ID, r.from), u.ID)
+	link, err := m.opt.Service.SignReset(&u)
 	if err != nil {
 		return m.failed(u.ID, err)
 	}
@@ -163,7 +163,7 @@ func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
 	for attempt := 1; ; attempt++ {
 		err = m.send(sending, &c, &message)
 		if err == nil {
-			m.Log().Info().Uint32("user", uint32(u.ID)).Stringer("peer", r.from).Msg("reset link mailed")
+			m.mailed(sending, u.ID, r.from)
 			return mailSent
 		}
 		if attempt == mailAttempts || !mail.IsTemporary(err) || !pause(ctx, time.Duration(attempt)*mailPause) {
@@ -175,6 +175,16 @@ func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
 		return mailAddress
 	}
 	return m.failed(u.ID, err)
+}
+
+// mailed records that a link was mailed.
+func (m *mailer) mailed(ctx context.Context, id storage.UserID, from netip.Addr) {
+	m.Log().Info().Uint32("user", uint32(id)).Stringer("peer", from).Msg("reset link mailed")
+	if _, err := m.opt.Store.AddAudit(ctx, m.entry(ctx, "account.reset_mail", id, from)); err != nil {
+		if untold, tell := m.failing.Tell(time.Now()); tell {
+			m.Log().Warn().Err(err).Uint32("user", uint32(id)).Int("untold", untold).Msg("a reset link was mailed; the audit log does not have it")
+		}
+	}
 }
 
 // failed logs an error that is not the visitor's.
@@ -202,7 +212,7 @@ func (m *mailer) message(to string, link accounts.Reset) mail.Message {
 	name := m.name()
 	text := "Someone, probably you, asked for a link to set a new password for your account at\n" + name + " (" + m.opt.PublicURL + ").\n\n" +
 		"Open this link to set it:\n\n" + m.opt.PublicURL + ResetPath + "#" + link.Code + "\n\n" +
-		"It works once, until " + link.Expires.UTC().Format("2 January 2006, 15:04 UTC") + ". Earlier links no longer work.\n" +
+		"It works once, until " + link.Expires.UTC().Format("2 January 2006, 15:04 UTC") + ", unless the password is changed before.\n" +
 		"If you did not ask for it, do nothing: your password stays as it is.\n"
 	if contact := m.contact(); contact != "" {
 		text += "\nQuestions? " + contact + "\n"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/page"
 	"github.com/respawnd/respawnd/web/webtest"
 )
@@ -99,6 +100,12 @@ func TestResetMail(t *testing.T) {
 		if len(p.sent) != 1 || p.results(mailSent) != 1 || p.results(mailUnknown) != 1 {
 			t.Fatalf("%d mails, %d sent, %d unknown, want one each", len(p.sent), p.results(mailSent), p.results(mailUnknown))
 		}
+		for e, err := range p.store.AuditLog(t.Context(), 0) {
+			if err != nil || e.Action != "account.reset_mail" || e.From.String() != "198.51.100.7" || e.Subject != "Ann" || e.Via != storage.ViaPlayer {
+				t.Errorf("the last entry of the audit log is %+v, %v", e, err)
+			}
+			break
+		}
 		m := p.sent[0]
 		if m.To != "Ann@example.org" || strings.ContainsAny(m.Subject, "\r\n") || !strings.Contains(m.Text, "#help on IRC") || !strings.Contains(m.Text, "\nThe Inn (") || m.Subject != "New password for The Inn" || strings.Contains(m.Text, "evil") {
 			t.Errorf("the mail is %+v", m)
@@ -113,6 +120,48 @@ func TestResetMail(t *testing.T) {
 		}
 		if strings.Contains(p.log.String(), code) || strings.Contains(strings.ToLower(p.log.String()), "ann@") {
 			t.Errorf("the log has the code or the address: %s", p.log)
+		}
+	})
+}
+
+// A link of the operator, and one from an earlier mail, stay valid whatever others
+// ask for, whether a mail goes out or not.
+func TestResetMailEndsNoLink(t *testing.T) {
+	for name, failure := range map[string]error{"sent": nil, "not sent": &textproto.Error{Code: 550, Msg: "no"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPost(t)
+				p.make("ann@example.org")
+				p.ask(p.browser(near), "ann@example.org")
+				p.work()
+				_, earlier, _ := strings.Cut(p.sent[0].Text, "/account/reset#")
+				operators, stranger := p.issue("ann@example.org"), p.browser("198.51.100.7:4000")
+				before := p.user("ann@example.org")
+				p.err = failure
+				p.ask(stranger, "ann@example.org")
+				p.work()
+				if after := p.user("ann@example.org"); after.Rev != before.Rev {
+					t.Error("a stranger's request changed the record of the account")
+				}
+				if got := p.browser(near).reset(operators, "by-operator"); got != resetDone {
+					t.Errorf("the operator's link after a stranger's request: %q", got)
+				}
+				if got := p.browser(near).reset(earlier[:48], "by-mail"); !strings.Contains(got, "This link is not valid") {
+					t.Errorf("the link of a mail after another was used: %q", got)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		p.make("ann@example.org")
+		for range 2 {
+			p.ask(p.browser(near), "ann@example.org")
+		}
+		p.work()
+		_, earlier, _ := strings.Cut(p.sent[0].Text, "/account/reset#")
+		if got := p.browser(near).reset(earlier[:48], "another"); got != resetDone {
+			t.Errorf("the link of the first of two mails: %q", got)
 		}
 	})
 }

@@ -78,7 +78,7 @@ var problems = map[accounts.Refusal]problem{
 	accounts.ErrBadProfile:         problemProfile,
 	accounts.ErrProfileDeleted:     problemProfile,
 	accounts.ErrNoOldNick:          problemProfile,
-	accounts.ErrBadReset:           "This link is not valid: it was used, a newer one was made, or it is older than a day. Ask for a new one.",
+	accounts.ErrBadReset:           "This link is not valid: it was used, the password was changed, a newer one was made, or it is older than a day. Ask for a new one.",
 }
 
 // problemOf returns the problem for an error, and the status to answer with: 0
