@@ -99,7 +99,7 @@ func (s *Service) admits(from netip.Addr, u *storage.User, now time.Time) bool {
 	if s.failures.refuses(from, u.ID, now) {
 		return false
 	}
-	if !from.IsValid() || !s.failures.accounts.Empty(u.ID, now) || s.atHome(from, u) {
+	if !from.IsValid() || !s.failures.accounts.Empty(u.ID, now) || s.AtHome(from, u) {
 		return true
 	}
 	if s.failures.attempts.Take(u.ID, now) {
@@ -132,7 +132,7 @@ func (s *Service) right(ctx context.Context, from netip.Addr, u *storage.User) {
 		return
 	}
 	s.failures.succeeded(from, u.ID)
-	if s.atHome(from, u) {
+	if s.AtHome(from, u) {
 		return
 	}
 	mark := s.homeMark(from, u.ID)
@@ -152,9 +152,9 @@ func (s *Service) right(ctx context.Context, from netip.Addr, u *storage.User) {
 	}
 }
 
-// atHome reports whether an address, or its IPv6 /64, has signed in to an account
+// AtHome reports whether an address, or its IPv6 /64, has signed in to an account
 // before. The last storage.MaxHomes count.
-func (s *Service) atHome(from netip.Addr, u *storage.User) bool {
+func (s *Service) AtHome(from netip.Addr, u *storage.User) bool {
 	return slices.Contains(u.Homes, s.homeMark(from, u.ID))
 }
 

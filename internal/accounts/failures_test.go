@@ -187,11 +187,11 @@ func TestHomesSurviveARestart(t *testing.T) {
 		t.Fatalf("%d homes, %v, want %d", len(u.Homes), err, storage.MaxHomes)
 	}
 	for i, want := range map[int]bool{0: false, storage.MaxHomes - 1: false, storage.MaxHomes: true, 2*storage.MaxHomes - 1: true} {
-		if got := s.atHome(stranger(i), &u); got != want {
-			t.Errorf("atHome of address %d = %v, want %v", i, got, want)
+		if got := s.AtHome(stranger(i), &u); got != want {
+			t.Errorf("AtHome of address %d = %v, want %v", i, got, want)
 		}
 	}
-	if other := (storage.User{ID: u.ID + 1, Homes: u.Homes}); s.atHome(stranger(storage.MaxHomes), &other) {
+	if other := (storage.User{ID: u.ID + 1, Homes: u.Homes}); s.AtHome(stranger(storage.MaxHomes), &other) {
 		t.Error("the home of one account is one of another")
 	}
 }

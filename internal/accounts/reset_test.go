@@ -46,7 +46,7 @@ func TestUseReset(t *testing.T) {
 	if got, err := s.password(&u); err != nil || got != "another" {
 		t.Errorf("the kept password = %q, %v, want the new one", got, err)
 	}
-	if !s.atHome(elsewhere(), &u) {
+	if !s.AtHome(elsewhere(), &u) {
 		t.Error("the address of the owner is that of a stranger")
 	}
 }

@@ -21,9 +21,6 @@ const (
 	mailAttempts = 3
 	mailPause    = 5 * time.Second // before the second attempt, twice as long before the third
 	mailGrace    = 2 * time.Second // for the mail that is being sent when the pages stop
-	mailSlots    = 1 << 12         // accounts whose mail is counted
-
-	mailWindow = time.Hour // of the configured bounds
 )
 
 // The results of requests for a mail.
@@ -32,7 +29,8 @@ const (
 	mailFailed  = "failed"  // the server did not take it
 	mailUnknown = "unknown" // no account has the address
 	mailAddress = "address" // of the account, to which no mail can be sent
-	mailAccount = "account" // more to the account than configured
+	mailMailbox = "mailbox" // more to the mailbox than it may get
+	mailShare   = "share"   // half of mail.total is used, and the network had its share
 	mailTotal   = "total"   // more in all than configured
 	mailFull    = "full"    // too many requests wait
 	mailOff     = "off"     // mail was switched off, or the pages stopped
@@ -50,11 +48,12 @@ type mailer struct {
 	// send is mail.Send.
 	send func(context.Context, *mail.Config, *mail.Message) error
 
-	mu       sync.Mutex                        // guards the fields below
-	by       mail.Config                       // the settings of the bounds
-	address  *netserve.Limiter                 // requests
-	accounts *netserve.Buckets[storage.UserID] // mails
-	total    *netserve.Buckets[struct{}]       // mails
+	quota *mailQuota
+	told  *netserve.Buckets[string] // log lines about requests that were refused, by result
+
+	mu      sync.Mutex        // guards the fields below
+	address *netserve.Limiter // requests
+	by      int               // its mail.per_address
 }
 
 // mailRequest is a visitor's request for a reset link.
@@ -68,7 +67,8 @@ func newMailer(p *Pages) *mailer {
 	return &mailer{
 		Pages: p, queue: make(chan mailRequest, mailQueue), send: mail.Send,
 		results: p.Counters("respawnd_web_reset_mails_total", "Requests for a mail with a reset link, by result.", "result",
-			mailSent, mailFailed, mailUnknown, mailAddress, mailAccount, mailTotal, mailFull, mailOff),
+			mailSent, mailFailed, mailUnknown, mailAddress, mailMailbox, mailShare, mailTotal, mailFull, mailOff),
+		quota: newMailQuota(), told: netserve.NewBuckets[string](1, mailHour, len(refusedMails)),
 	}
 }
 
@@ -81,21 +81,41 @@ func (m *mailer) config() (c mail.Config, ok bool) {
 	return c, c.On()
 }
 
-// bounds returns the limiters for settings. New settings start with full ones.
-func (m *mailer) bounds(c *mail.Config) (*netserve.Limiter, *netserve.Buckets[storage.UserID], *netserve.Buckets[struct{}]) {
+// admits reports whether an address may ask for one more link. A new mail.per_address
+// starts with none counted.
+func (m *mailer) admits(from netip.Addr, c *mail.Config) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.address == nil || m.by.PerAddress != c.PerAddress || m.by.PerAccount != c.PerAccount || m.by.Total != c.Total {
-		m.by = *c
-		m.address = netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.PerAddress) / mailWindow.Seconds(), Burst: c.PerAddress})
-		m.accounts = netserve.NewBuckets[storage.UserID](c.PerAccount, mailWindow, mailSlots)
-		m.total = netserve.NewBuckets[struct{}](c.Total, mailWindow, 1)
+	if m.address == nil || m.by != c.PerAddress {
+		m.by = c.PerAddress
+		m.address = netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.PerAddress) / mailHour.Seconds(), Burst: c.PerAddress})
 	}
-	return m.address, m.accounts, m.total
+	address := m.address
+	m.mu.Unlock()
+	return address.Allow(from, time.Now())
 }
 
-// ask puts a request into the queue.
-func (m *mailer) ask(r mailRequest) {
+// refusedMails are the messages of the log about requests that a bound refused, by result.
+var refusedMails = map[string]string{
+	mailMailbox: "no reset link mailed: the mailbox had mail.per_account within an hour, or ten within a day",
+	mailShare:   "no reset link mailed: half of mail.total was used within an hour, and the network had its share",
+	mailTotal:   "no reset link mailed: mail.total was reached within an hour",
+}
+
+// refuse logs, once per hour and result, that a bound refused a request.
+func (m *mailer) refuse(result string, from netip.Addr, now time.Time) {
+	if m.told.Take(result, now) {
+		m.Log().Warn().Stringer("peer", from).Msg(refusedMails[result] + "; respawnd_web_reset_mails_total counts further ones")
+	}
+}
+
+// ask puts a request into the queue, unless the mailbox must not get a mail: a flood of
+// requests for one takes no room from others.
+func (m *mailer) ask(r mailRequest, c *mail.Config) {
+	if now := time.Now(); !m.quota.hasRoom(r.email, r.partner, c, now) {
+		m.count(mailMailbox)
+		m.refuse(mailMailbox, r.from, now)
+		return
+	}
 	select {
 	case m.queue <- r:
 	default:
@@ -143,17 +163,10 @@ func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
 	case err != nil:
 		return m.failed(0, err)
 	}
-	_, perAccount, total := m.bounds(&c)
 	now := time.Now()
-	if !perAccount.Take(u.ID, now) {
-		m.Log().Info().Uint32("user", uint32(u.ID)).Stringer("peer", r.from).Msg("no reset link mailed: the account had mail.per_account within an hour")
-		return mailAccount
-	}
-	if !total.Take(struct{}{}, now) {
-		if untold, tell := m.full.Tell(now); tell {
-			m.Log().Warn().Int("untold", untold).Msg("no reset link mailed: mail.total was reached within an hour")
-		}
-		return mailTotal
+	if refused := m.quota.take(&u, r.from, m.opt.Service.AtHome(r.from, &u), &c, now); refused != "" {
+		m.refuse(refused, r.from, now)
+		return refused
 	}
 	link, err := m.opt.Service.SignReset(&u)
 	if err != nil {

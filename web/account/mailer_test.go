@@ -48,20 +48,20 @@ func newPost(t *testing.T) *post {
 	return p
 }
 
-// make makes an account without the pages.
-func (p *post) make(email string) {
+// make makes an account without the pages, with a partner code.
+func (p *post) make(email string, partner int) {
 	p.T.Helper()
-	if _, err := p.service.Register(p.T.Context(), accounts.Registration{Email: email, Nick: "Ann", Password: "secret"}); err != nil {
+	if _, err := p.service.Register(p.T.Context(), accounts.Registration{Partner: partner, Email: email, Nick: "Ann", Password: "secret"}); err != nil {
 		p.T.Fatal(err)
 	}
 }
 
 // ask asks for a link and returns the answer, and whether it is that to all.
-func (p *post) ask(b *browser, email string) (status int, usual bool) {
+func (p *post) ask(b *browser, email string, fields ...string) (status int, usual bool) {
 	p.T.Helper()
 	b.host, b.origin = "evil.example.net", "https://servers.example.org"
 	b.get("/account/reset")
-	w := b.send("/account/reset/mail", "email", email)
+	w := b.send("/account/reset/mail", append(fields, "email", email)...)
 	return w.Code, w.Code == http.StatusSeeOther && w.Header().Get("Location") == "/account/reset?done=mailed"
 }
 
@@ -84,7 +84,7 @@ func TestResetMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
 		p.pages.site.SetCommunity(page.Community{Title: "The Inn", Contact: page.Link{Title: "#help on IRC"}})
-		p.make("Ann@example.org")
+		p.make("Ann@example.org", 0)
 		b := p.browser("198.51.100.7:4000")
 		for _, email := range []string{"ann@EXAMPLE.org", "none@example.org"} {
 			if status, usual := p.ask(b, email); !usual {
@@ -131,7 +131,7 @@ func TestResetMailEndsNoLink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPost(t)
-				p.make("ann@example.org")
+				p.make("ann@example.org", 0)
 				p.ask(p.browser(near), "ann@example.org")
 				p.work()
 				_, earlier, _ := strings.Cut(p.sent[0].Text, "/account/reset#")
@@ -154,7 +154,7 @@ func TestResetMailEndsNoLink(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
-		p.make("ann@example.org")
+		p.make("ann@example.org", 0)
 		for range 2 {
 			p.ask(p.browser(near), "ann@example.org")
 		}
@@ -166,38 +166,94 @@ func TestResetMailEndsNoLink(t *testing.T) {
 	})
 }
 
-func TestResetMailBounds(t *testing.T) {
+// A mailbox, not an account, gets three mails an hour. A request that no mail answers
+// does not count, so that no stranger can use up those of a player.
+func TestResetMailMailbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
-		for i := range 4 {
-			p.make(fmt.Sprintf("ann%d@example.org", i))
-		}
-		b := p.browser("198.51.100.7:4000")
-		want := func(what string, sent, account, total int) {
+		want := func(what string, sent, mailbox int) {
 			t.Helper()
 			p.work()
-			if p.results(mailSent) != sent || p.results(mailAccount) != account || p.results(mailTotal) != total || len(p.sent) != sent {
-				t.Errorf("%s: %d sent, %d to many to the account, %d in all; want %d, %d, %d",
-					what, p.results(mailSent), p.results(mailAccount), p.results(mailTotal), sent, account, total)
+			if p.results(mailSent) != sent || p.results(mailMailbox) != mailbox || len(p.sent) != sent {
+				t.Errorf("%s: %d sent, %d refused; want %d, %d", what, p.results(mailSent), p.results(mailMailbox), sent, mailbox)
 			}
 		}
-		for range 4 {
-			if status, usual := p.ask(b, "ann0@example.org"); !usual {
-				t.Errorf("status %d for the account, want the usual answer", status)
+		stranger := func(i int) *browser { return p.browser(fmt.Sprintf("198.51.%d.7:4000", i)) }
+		for partner := range 34 {
+			p.make([]string{"ann@example.org", "Ann@Example.ORG"}[partner%2], partner)
+		}
+		for i := range 20 {
+			p.ask(stranger(i), "ann@example.org", "partner", "99")
+		}
+		want("an account that does not exist", 0, 0)
+		for i := range 34 {
+			if status, usual := p.ask(stranger(i), "ann@example.org", "partner", fmt.Sprint(i)); !usual {
+				t.Errorf("status %d for account %d, want the usual answer", status, i)
 			}
 		}
-		want("four to an account", 3, 1, 0)
-		time.Sleep(mailWindow)
-		p.ask(b, "ann0@example.org")
-		want("an hour later", 4, 1, 0)
-
-		p.config.Total = 2
-		for i := 1; i < 4; i++ {
-			p.ask(b, fmt.Sprintf("ann%d@example.org", i))
+		want("34 accounts", 3, 31)
+		for i := range mailQueue + 1 {
+			p.ask(stranger(i), "ann@example.org")
 		}
-		want("three of two in all", 6, 1, 1)
+		if len(p.pages.mailer.queue) != 0 || p.results(mailFull) != 0 {
+			t.Errorf("%d requests for a full mailbox wait, %d found no room", len(p.pages.mailer.queue), p.results(mailFull))
+		}
+		if n := strings.Count(p.log.String(), "no reset link mailed: the mailbox had"); n != 1 {
+			t.Errorf("the log says %d times that the mailbox is full, want once:\n%s", n, p.log)
+		}
+		time.Sleep(mailHour)
+		p.ask(stranger(0), "ann@example.org")
+		want("an hour later", 4, 31+mailQueue+1)
+	})
+}
 
+// When strangers have used up what they may, a player who signed in before from the same
+// address gets a mail.
+func TestResetMailTotal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		p.config.Total = 8 // 2 of them are kept
+		for i := range 10 {
+			p.make(fmt.Sprintf("ann%d@example.org", i), 0)
+		}
+		b := p.browser("203.0.113.9:4000").register("bob@example.org", "Bob", "bob", "secret")
+		b.send("/account/logout")
+		b.get("/account/login")
+		wantDone(t, "a sign-in", b.send("/account/login", "email", "bob@example.org", "password", "secret"), "/account")
+		for i := range 7 {
+			p.ask(p.browser(fmt.Sprintf("198.51.%d.7:4000", i)), fmt.Sprintf("ann%d@example.org", i))
+		}
+		p.ask(p.browser("198.51.0.8:4000"), "ann8@example.org")
+		p.work()
+		if p.results(mailSent) != 6 || p.results(mailTotal) != 2 {
+			t.Errorf("%d sent, %d over the total; want 6, 2", p.results(mailSent), p.results(mailTotal))
+		}
+		p.ask(p.browser("192.0.2.44:4000"), "bob@example.org")
+		p.work()
+		p.ask(b, "bob@example.org")
+		p.work()
+		if p.results(mailSent) != 7 || p.results(mailTotal) != 3 || p.sent[len(p.sent)-1].To != "bob@example.org" {
+			t.Errorf("%d sent, %d over the total; want 7, 3", p.results(mailSent), p.results(mailTotal))
+		}
+		if n := strings.Count(p.log.String(), "mail.total was reached"); n != 1 {
+			t.Errorf("the log says %d times that mail.total was reached, want once:\n%s", n, p.log)
+		}
+		time.Sleep(mailHour)
+		for i := range 6 {
+			p.ask(p.browser(fmt.Sprintf("198.51.100.%d:4000", i)), fmt.Sprintf("ann%d@example.org", i))
+		}
+		p.work()
+		if p.results(mailSent) != 10 || p.results(mailShare) != 3 {
+			t.Errorf("one network: %d sent, %d over its share; want 10, 3", p.results(mailSent), p.results(mailShare))
+		}
+	})
+}
+
+func TestResetMailPerAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
 		p.config.PerAddress = 2
+		b := p.browser("198.51.100.7:4000")
 		for i, want := range []int{http.StatusSeeOther, http.StatusSeeOther, http.StatusTooManyRequests} {
 			if status, _ := p.ask(b, "none@example.org"); status != want {
 				t.Errorf("request %d of an address: status %d, want %d", i, status, want)
@@ -243,7 +299,7 @@ func TestResetMailFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPost(t)
-				p.make("ann@example.org")
+				p.make("ann@example.org", 0)
 				tries := 0
 				p.pages.mailer.send = func(context.Context, *mail.Config, *mail.Message) error { tries++; return tc.err }
 				p.ask(p.browser(near), "ann@example.org")
@@ -268,7 +324,7 @@ func TestResetMailFails(t *testing.T) {
 func TestResetMailStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
-		p.make("ann@example.org")
+		p.make("ann@example.org", 0)
 		p.pages.mailer.send = func(ctx context.Context, _ *mail.Config, _ *mail.Message) error {
 			<-ctx.Done()
 			return ctx.Err()

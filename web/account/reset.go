@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
@@ -102,13 +101,12 @@ func (v *visit) serveResetMail() {
 		v.refuse("reset", a, accounts.ErrBadEmail)
 		return
 	}
-	address, _, _ := v.mailer.bounds(&c)
-	if !v.Trusted(v.from) && !address.Allow(v.from, time.Now()) {
+	if !v.Trusted(v.from) && !v.mailer.admits(v.from, &c) {
 		v.Drop(dropMails)
 		v.w.Header().Set("Retry-After", "3600")
 		v.refuse("reset", a, problemMails)
 		return
 	}
-	v.mailer.ask(mailRequest{partner: n, email: email, from: v.from})
+	v.mailer.ask(mailRequest{partner: n, email: email, from: v.from}, &c)
 	v.goTo(ResetPath + "?done=mailed")
 }
