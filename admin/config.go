@@ -9,8 +9,9 @@ type Config struct {
 	// File with the token of the admin API and page, made at the first start if
 	// missing. Empty: admin.token in data_dir.
 	TokenFile string `key:"token_file" as:"text"` // as configured, may be empty: use Config.TokenPath
-	// Host names under which the page may be opened, in addition to localhost
-	// and IP addresses, such as admin.example.org of a proxy in front of it.
+	// Host names under which the page may be opened and /metrics read, in addition
+	// to localhost and IP addresses, such as admin.example.org of a proxy in front
+	// of it.
 	Names []string `key:"names" as:"domain"` // lower case, without a final dot
 	// How many entries the audit log keeps, {range}. Beyond that the oldest are
 	// removed. Changes by players to their accounts are kept separately, as

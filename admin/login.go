@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/web/session"
 )
 
-// Limits of logins with a wrong token that are answered and logged. The right
-// token is always accepted: 256 random bits cannot be guessed, and a limit
+// Limits of logins with a wrong token that are answered and logged; requests to the API
+// with a wrong one count too. The right token is always accepted: 256 random bits cannot be guessed, and a limit
 // would let strangers, or other clients of a proxy, lock the operator out.
 const (
 	loginEvery      = 10 * time.Second // per IPv4 address or IPv6 /64, in the long run
@@ -24,13 +24,15 @@ const (
 	loginSlots      = 1 << 12          // addresses that are remembered
 	wrongEvery      = time.Second      // in total
 	wrongBurst      = 60
-	retryAfterLogin = "10" // seconds
+	retryAfterLogin = "10"      // seconds
+	toldEvery       = time.Hour // between two log lines about an address and the API
 )
 
-// logins bounds logins with a wrong token.
+// logins bounds logins and requests with a wrong token.
 type logins struct {
 	perAddr *netserve.Limiter
 	wrong   *rate.Limiter
+	told    *netserve.Limiter // log lines about the API
 }
 
 func newLogins() *logins {
@@ -39,6 +41,7 @@ func newLogins() *logins {
 			Rate: float64(time.Second) / float64(loginEvery), Burst: loginBurst, Slots: loginSlots,
 		}),
 		wrong: rate.NewLimiter(rate.Every(wrongEvery), wrongBurst),
+		told:  netserve.NewLimiter(netserve.LimiterOptions{Rate: 1 / toldEvery.Seconds(), Burst: 1, Slots: loginSlots}),
 	}
 }
 

@@ -470,7 +470,7 @@ func TestForeignHostNames(t *testing.T) {
 		"192.0.2.1:8081": 200, "admin.example.org": 200, "Admin.Example.org:443": 200,
 		"evil.example:8081": 421, "evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "": 421, "127.0.0.1 evil": 421,
 	} {
-		for _, path := range []string{"/login", "/assets/admin.css"} {
+		for _, path := range []string{"/login", "/assets/admin.css", "/metrics"} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 			r.Host = host
 			w := httptest.NewRecorder()
@@ -482,9 +482,9 @@ func TestForeignHostNames(t *testing.T) {
 			}
 		}
 	}
-	// Paths that need the token, or are not secret, work under any host name:
-	// containers and scrapers use names.
-	for path, want := range map[string]int{"/healthz": 200, "/metrics": 200, "/api/v1/status": 401} {
+	// Paths that need the token, or are not secret, work under any host name: health
+	// checks of containers use names.
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/api/v1/status": 401} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Host = "respawnd:8081"
 		w := httptest.NewRecorder()

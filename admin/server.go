@@ -93,7 +93,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 }
 
 // Handler returns the routes. Everything under /api/v1/, known or not, wants
-// the token; pages want a session.
+// the token; pages want a session. Pages and metrics want a known host.
 func (s *Server) Handler() http.Handler {
 	api := http.NewServeMux()
 	s.register(api)
@@ -103,7 +103,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("/", s.guarded(pages))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, healthy) })
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.opt.Gatherer, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", s.guarded(promhttp.HandlerFor(s.opt.Gatherer, promhttp.HandlerOpts{})))
 	guarded := s.authorized(api)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		extendDeadline(w)
@@ -145,20 +145,39 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		right := s.rightToken(strings.TrimSpace(given)) && strings.EqualFold(scheme, "Bearer")
-		inQuery := s.tokenInQuery(r)
-		if !right || inQuery {
-			err, reason := operator.ErrUnauthorized, refusedToken
-			if inQuery {
-				err, reason = errTokenInQuery, refusedQuery
-			}
-			s.metrics.refuse(reason)
-			w.Header().Set("WWW-Authenticate", `Bearer realm="respawnd"`)
-			writeError(w, http.StatusUnauthorized, err)
+		err := operator.ErrUnauthorized
+		switch inQuery := s.tokenInQuery(r); {
+		case inQuery:
+			err = errTokenInQuery
+			s.metrics.refuse(refusedQuery)
+		case !right && scheme == "":
+			s.metrics.refuse(refusedNoToken)
+		case !right:
+			s.wrongToken(w, r)
+		default:
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			next.ServeHTTP(w, r.WithContext(operator.WithActor(r.Context(), apiActor(r))))
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		next.ServeHTTP(w, r.WithContext(operator.WithActor(r.Context(), apiActor(r))))
+		w.Header().Set("WWW-Authenticate", `Bearer realm="respawnd"`)
+		writeError(w, http.StatusUnauthorized, err)
 	})
+}
+
+// wrongToken counts a request with a wrong token. Beyond the limits of logins the client is
+// asked to wait, and has to connect again for another attempt.
+func (s *Server) wrongToken(w http.ResponseWriter, r *http.Request) {
+	peer, now := peerOf(r), time.Now()
+	if !s.logins.allow(peer, now) {
+		s.metrics.refuse(refusedTokenRate)
+		w.Header().Set("Retry-After", retryAfterLogin)
+		w.Header().Set("Connection", "close")
+		return
+	}
+	s.metrics.refuse(refusedToken)
+	if s.logins.told.Allow(peer, now) {
+		s.opt.Log.Warn().Stringer("peer", peer).Msg("request to the admin API with a wrong token; further ones are counted in respawnd_admin_refused_total")
+	}
 }
 
 // guarded rejects requests from foreign sites, and those with a token in the

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -74,6 +76,59 @@ func TestAuthorization(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Wrong tokens are counted, logged once per address, and limited together with those of
+// the login page. A request without a token is none of that, and the right token is
+// always accepted.
+func TestWrongTokens(t *testing.T) {
+	var log bytes.Buffer
+	x := newSite(t, func(o *Options) { o.Log = zerolog.New(&log) })
+	h := x.s.Handler()
+	ask := func(from, auth string) *httptest.ResponseRecorder {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/status", nil)
+		r.Host, r.RemoteAddr = testHost, from+":4000"
+		if auth != "" {
+			r.Header.Set("Authorization", auth)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	const wrong = "Bearer wrong-wrong-wrong"
+	for range 30 {
+		if w := ask("192.0.2.1", ""); w.Code != http.StatusUnauthorized || w.Header().Get("Retry-After") != "" {
+			t.Fatalf("without a token: %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+		}
+	}
+	for i := range loginBurst + 5 {
+		w := ask("192.0.2.1", []string{wrong, "Basic " + testToken, "wrong"}[i%3])
+		limited := i >= loginBurst
+		if w.Code != http.StatusUnauthorized || (w.Header().Get("Retry-After") != "") != limited || (w.Header().Get("Connection") == "close") != limited {
+			t.Errorf("wrong token %d: %d, %v", i, w.Code, w.Header())
+		}
+	}
+	if got := attempt(t, x.s, "192.0.2.1", "wrong"); got != http.StatusTooManyRequests {
+		t.Errorf("a login with a wrong token after those: %d, want 429", got)
+	}
+	if w := ask("192.0.2.1", "Bearer "+testToken); w.Code != http.StatusOK {
+		t.Errorf("the right token: %d, want 200", w.Code)
+	}
+	ask("192.0.2.2", wrong)
+	for reason, want := range map[string]float64{refusedNoToken: 30, refusedToken: loginBurst + 1, refusedTokenRate: 5} {
+		if got := x.counted(t, "respawnd_admin_refused_total", reason); got != want {
+			t.Errorf("%s: %v counted, want %v", reason, got, want)
+		}
+	}
+	for from, want := range map[string]int{"192.0.2.1": 1, "192.0.2.2": 1} {
+		if n := strings.Count(log.String(), `"peer":"`+from+`"`); n != want {
+			t.Errorf("%d lines about %s, want %d:\n%s", n, from, want, &log)
+		}
+	}
+	if strings.Contains(log.String(), "wrong-wrong") {
+		t.Errorf("the log has the token that was sent:\n%s", &log)
 	}
 }
 
