@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"math/rand/v2"
+	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -44,8 +45,8 @@ func (p *Prober) turn(t *target, now time.Time) (goOn bool) {
 		p.proceed(t, data, over, err, now)
 	case !t.wanted():
 		p.table.forget(t)
-	case t.owner == nil && p.opt.Banned != nil && p.opt.Banned(t.addr.Addr()):
-		p.unlist(t, verdicts.Banned)
+	case t.owner == nil && p.bans(t.addr.Addr()):
+		p.banned(t)
 		p.table.queue.at(t, now.Add(p.every(t)))
 	case p.table.open[t.addr.Addr()] >= perHost:
 		p.table.queue.at(t, now.Add(hostPause))
@@ -154,6 +155,17 @@ func (p *Prober) missed(t *target, why verdicts.Verdict) {
 		if claimants[i] != master.Static {
 			p.table.set(t, i, claim{})
 		}
+	}
+}
+
+// bans reports whether an address must not be listed.
+func (p *Prober) bans(a netip.Addr) bool { return p.opt.Banned != nil && p.opt.Banned(a) }
+
+// banned records that the address of a target is banned. p.mu is held.
+func (p *Prober) banned(t *target) {
+	p.unlist(t, verdicts.Banned)
+	if c, _, ok := t.strongest(); ok && (!t.noted || t.verdict != verdicts.Banned) {
+		p.note(t, c.game, verdicts.Banned)
 	}
 }
 

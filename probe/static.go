@@ -282,6 +282,9 @@ func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 			return true, ""
 		}
 	}
+	if p.bans(a.Addr()) && (t == nil || t.owner == nil) {
+		return false, verdicts.Banned.String()
+	}
 	if t == nil || t.asked.IsZero() {
 		return false, "not asked yet"
 	}

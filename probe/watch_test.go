@@ -1,15 +1,18 @@
 package probe
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/games"
@@ -278,16 +281,39 @@ func TestAddressesThatAreNeverAsked(t *testing.T) {
 
 func TestBannedServersAreNotAskedAndLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
 		banned := false
-		w := newWorld(t, func(o *Options) { o.Banned = func(netip.Addr) bool { return banned } })
+		w := newWorld(t, func(o *Options) {
+			o.Banned = func(netip.Addr) bool { return banned }
+			o.Verdicts = verdicts.NewLog(zerolog.New(&log), 0)
+		})
+		named := NewStatics(w.p, nil, nil, zerolog.Nop())
+		named.Set([]Named{{A2S, there.String(), ""}})
 		w.says(there, probetest.Arena("cstrike").Speaks("a2s"))
-		w.watch(there, A2S, master.Static)
 		w.pass(time.Second)
 		banned = true
 		w.count(there)
 		w.pass(2 * config().Every)
 		if _, ok := w.listed(there); ok || w.count(there) != 0 {
 			t.Error("a banned server is listed or asked")
+		}
+		// The verdict is there also for servers that were never listed.
+		later, found := netip.MustParseAddrPort("192.0.2.55:27015"), netip.MustParseAddrPort("192.0.2.56:27015")
+		named.Set([]Named{{A2S, there.String(), ""}, {A2S, later.String(), "mymod"}})
+		w.watch(found, A2S, master.FromLAN)
+		w.pass(2 * config().Every)
+		for _, s := range named.States() {
+			if s.Answers || s.Why != verdicts.Banned.String() {
+				t.Errorf("state of a banned server: %+v, want that it is banned", s)
+			}
+		}
+		for a, game := range map[netip.AddrPort]string{there: "cstrike", later: "mymod", found: ""} {
+			if got := w.p.opt.Verdicts.Of(a.Addr()); len(got) == 0 || got[len(got)-1].Verdict != verdicts.Banned {
+				t.Errorf("verdicts on %v: %v, want banned as the last", a, got)
+			}
+			if n := strings.Count(log.String(), `"peer":"`+a.String()+`","verdict":"banned"`); n != 1 || game != "" && !strings.Contains(log.String(), `"game":"`+game+`"`) {
+				t.Errorf("%d lines say that %v is banned, want 1:\n%s", n, a, &log)
+			}
 		}
 		banned = false
 		w.pass(2 * config().Every)

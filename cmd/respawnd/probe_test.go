@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
@@ -181,6 +182,17 @@ func TestServersAreAddedRemovedAndHidden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			refused(t, tc.code, d.cliEnv(), append([]string{"server"}, tc.args...), tc.parts...)
 		})
+	}
+
+	// Banned ones have a verdict, listed before or not.
+	never := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.10"), h.address().Port())
+	d.cli("ban", "add", "127.0.0.0/8", "--scope", "lists")
+	wantReason(t, d, netip.MustParseAddrPort(two), "probe", verdicts.Banned)
+	d.cli("server", "add", "a2s", never.String())
+	d.waitFor("the verdict on a server that was never listed", 0, verdictOn(never, "banned"))
+	wantIn(t, d.cli("doctor", "127.0.0.10"), never.String(), "the address is banned, so the server is neither asked nor listed", "a ban of 127.0.0.0/8 covers it")
+	if out := d.cli("server", "list", "--kept"); strings.Count(out, " banned") != 3 || strings.Contains(out, " yes ") {
+		t.Errorf("server list --kept does not say that three servers are banned:\n%s", out)
 	}
 	d.stop()
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -57,10 +58,11 @@ func TestBannedServerIsNotRestored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := start(t, dir)
-	register(t, d, "hostname", "Banned meanwhile")
+	h := register(t, d, "hostname", "Banned meanwhile")
 	d.stop()
 	cli(t, testEnv(dir), "ban", "add", "127.0.0.0/8", "--scope", "lists")
 	e := start(t, dir)
+	wantReason(t, e, h.address(), "qr2", verdicts.Banned)
 	if out := e.cli("server", "list"); strings.Contains(out, testGame) {
 		t.Errorf("server list has a banned server:\n%s", out)
 	}

@@ -42,7 +42,7 @@ func (d *Daemon) enforceBans() {
 	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return d.bannedServer(s.Origin, s.Key.Source.Addr()) })
 	d.registry.RemoveRemoteFunc(func(s *master.Server) bool { return d.bannedServer(s.Origin, s.Key.Source.Addr()) })
 	for _, s := range gone {
-		d.servers.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Banned)
+		d.servers.Note(d.settings.Load().noting(s.Origin), s.Key.Source, s.Game, verdicts.Banned)
 	}
 }
 

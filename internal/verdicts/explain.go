@@ -109,6 +109,7 @@ var queryTexts = map[Verdict]Explanation{
 		Cause:  "the game that the server reports cannot be listed",
 		Advice: "The operator can add it: respawnd game add NAME, or raise probe.max_games.",
 	},
+	Banned: {What: "nothing", Cause: "the address is banned, so the server is neither asked nor listed"},
 	Listed: {Cause: "the server answers and is in the list"},
 	Left: {
 		Cause:  "the server was removed from the watch list",

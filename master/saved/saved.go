@@ -179,7 +179,11 @@ func (l *List) Restore(ctx context.Context, window time.Duration) error {
 // restore lists one saved server and reports whether it is listed.
 func (l *List) restore(rec storage.Server, window time.Duration) bool {
 	s, ok := l.unpack(rec)
-	if !ok || l.Banned(s.Origin, rec.Source.Addr()) {
+	if !ok {
+		return false
+	}
+	if l.Banned(s.Origin, rec.Source.Addr()) {
+		l.Verdicts.Note(l.Noting(s.Origin), rec.Source, rec.Game, verdicts.Banned)
 		return false
 	}
 	s.Seen, s.Lifetime, s.Restored = rec.Seen, window, true
