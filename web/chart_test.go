@@ -30,13 +30,12 @@ func TestCharts(t *testing.T) {
 				time.Sleep(history.Interval)
 			}
 		}
-		const day, week, month = "Players in the last 24 hours: 4 at the latest, 9 at most, at 00:05 UTC.",
-			"Players in the last 7 days: 9 at most, on Saturday, 1 January.", "Players in the last 30 days: 9 at most, on Saturday, 1 January."
+		const day = "Players in the last 24 hours: 4 at the latest, 9 at most, at 00:05 UTC."
 		for path, want := range map[string][]string{
-			"/":             {day, `href="/charts"`},
-			"/charts":       {day, week, month, "not counted", `href="/games/gmtest#charts"`},
-			"/games/gmtest": {day, week, month, "not counted"},
-			serverPath:      {day, week, month, "not listed"},
+			"/":             {day, `<a href="/charts">By game</a>`},
+			"/charts":       {day, "not counted", `href="/games/gmtest#charts"`},
+			"/games/gmtest": {day, "not counted"},
+			serverPath:      {day, "not listed"},
 		} {
 			page := f.Page(path)
 			webtest.CheckFit(t, page)
@@ -44,9 +43,42 @@ func TestCharts(t *testing.T) {
 				webtest.WantParts(t, path, page, w)
 			}
 			webtest.WantParts(t, path, page, `role="img" aria-label="`+day+`"`, "<caption>Most players by hour, last 24 hours (UTC)</caption>", `<td class="num">9</td>`)
-			webtest.WantNoParts(t, path, page, "<script>", "style=")
+			webtest.WantNoParts(t, path, page, "<script>", "style=", "7 days", "30 days") // they show nothing more yet
 		}
 		webtest.WantNoParts(t, "another game", f.Page("/games/gmother"), "<svg")
+	})
+}
+
+// The chart of a longer time is offered once it shows more than the shorter one.
+func TestLongerChartsNeedHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		began := time.Now()
+		const week, month = "Players in the last 7 days: 9 at most, on Saturday, 1 January.", "Players in the last 30 days: 9 at most, on Saturday, 1 January."
+		players := "9"
+		for _, step := range []struct {
+			at     time.Duration
+			want   []string
+			absent []string
+			more   string
+		}{
+			{0, nil, []string{"7 days", "30 days"}, "By game"},
+			{24*time.Hour - history.Interval, nil, []string{"7 days", "30 days"}, "By game"},
+			{24 * time.Hour, []string{week}, []string{"30 days"}, "By game, 7 days"},
+			{7*24*time.Hour - history.Interval, []string{week}, []string{"30 days"}, "By game, 7 days"},
+			{7 * 24 * time.Hour, []string{month}, nil, "By game, 7 days, 30 days"},
+		} {
+			time.Sleep(step.at - time.Since(began))
+			f.Put(webtest.Listed{Rules: []string{"hostname", "One", "numplayers", players}})
+			f.sample(time.Now())
+			players = "4"
+			webtest.WantParts(t, "/ after "+step.at.String(), f.Page("/"), `<a href="/charts">`+step.more+`</a>`)
+			for _, path := range []string{"/charts", "/games/gmtest", serverPath} {
+				page := f.Page(path)
+				webtest.WantParts(t, path+" after "+step.at.String(), page, append(step.want, "last 24 hours")...)
+				webtest.WantNoParts(t, path+" after "+step.at.String(), page, step.absent...)
+			}
+		}
 	})
 }
 
@@ -145,8 +177,8 @@ func TestChartsAreKept(t *testing.T) {
 	rows := f.server.api.Snapshot().Rows
 	for range 3 {
 		for _, r := range rows {
-			if n := len(f.server.serverCharts(r)); n != 3 {
-				t.Fatalf("%d charts, want 3", n)
+			if n := len(f.server.serverCharts(r)); n != 1 {
+				t.Fatalf("%d charts, want that of a day", n)
 			}
 		}
 		if n := f.server.charts.len(); n != maxCharts {

@@ -36,7 +36,7 @@ func newCharts(book *history.Book) *charts {
 }
 
 // get returns a chart, which read and draw make if it is not kept; empty if there is
-// nothing to show.
+// nothing to show, or nothing that the chart of the next shorter span does not show.
 func (c *charts) get(key chartKey, nothing string, read func(history.Span) history.Series) template.HTML {
 	version := c.book.Version()
 	c.mu.Lock()
@@ -48,8 +48,10 @@ func (c *charts) get(key chartKey, nothing string, read func(history.Span) histo
 	if ok {
 		return chart
 	}
-	if v := draw(read(key.span), key.span, nothing); v != nil {
-		chart = v.html(c.shape)
+	if series := read(key.span); key.span == history.Day || len(series.Players) > int((key.span-1).Length()/key.span.Step()) {
+		if v := draw(series, key.span, nothing); v != nil {
+			chart = v.html(c.shape)
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +68,7 @@ func (c *charts) len() int {
 	return len(c.kept)
 }
 
-// all returns the charts of all spans; none if there is nothing to show.
+// all returns the charts of the spans that have something to show.
 func (c *charts) all(key chartKey, nothing string, read func(history.Span) history.Series) (out []template.HTML) {
 	for _, key.span = range history.Spans() {
 		if chart := c.get(key, nothing, read); chart != "" {
@@ -90,9 +92,19 @@ func (s *Server) gameCharts(name string) []template.HTML {
 	return s.charts.all(chartKey{game: name}, "not counted", func(span history.Span) history.Series { return s.api.GameHistory(name, span) })
 }
 
-// dayChart returns the chart of all games for the first page.
-func (s *Server) dayChart() template.HTML {
-	return s.charts.get(chartKey{span: history.Day}, "not counted", func(span history.Span) history.Series { return s.api.GameHistory("", span) })
+// homeCharts returns the chart of all games for the first page, and the titles of the
+// other spans that have one.
+func (s *Server) homeCharts() (day template.HTML, longer []string) {
+	for _, span := range history.Spans() {
+		chart := s.charts.get(chartKey{span: span}, "not counted", func(span history.Span) history.Series { return s.api.GameHistory("", span) })
+		switch {
+		case span == history.Day:
+			day = chart
+		case chart != "":
+			longer = append(longer, spanTitle(span))
+		}
+	}
+	return day, longer
 }
 
 // chartsPage is the data of the template of the charts of all games.

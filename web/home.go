@@ -93,6 +93,7 @@ type homeView struct {
 	Table            rowTable
 	Running          running
 	Chart            template.HTML // of all players; empty: nothing was counted yet
+	Longer           []string      // titles of the charts of longer times
 }
 
 // serveHome answers /. Old links to the list, which was here, are redirected to
@@ -118,8 +119,9 @@ func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
 		Frame:   s.site.LiveFrame("Game servers", page.Home, ""),
 		Servers: len(list.Rows), Players: list.Players, Games: s.gameViews(list, pageParams{}),
 		Table:   s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, "", unsorted),
-		Running: runningOf(s.services()), Chart: s.dayChart(),
+		Running: runningOf(s.services()),
 	}
+	v.Chart, v.Longer = s.homeCharts()
 	v.Table.Caption = "Servers, most players first"
 	if v.Table.Rows < v.Servers {
 		v.Table.Caption = fmt.Sprintf("Servers with most players: %d of %d", v.Table.Rows, v.Servers)
