@@ -76,7 +76,7 @@ func newFixture(t *testing.T, change ...func(*Options)) *fixture {
 	f.site = page.New("", "1.2.3")
 	shared := front.New(front.Options{
 		TakesForms: func(path string) bool { return f.pages.TakesForms(path) }, ErrorPage: f.site.Error,
-		Log: zerolog.New(f.log), Metrics: f.Metrics, Registerer: f.Gauges,
+		Log: zerolog.New(zerolog.SyncWriter(f.log)), Metrics: f.Metrics, Registerer: f.Gauges,
 	})
 	f.pages = New(shared, f.site, opt)
 	f.pages.SetLimits(true, 0, 0)

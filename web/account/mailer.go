@@ -17,7 +17,8 @@ import (
 
 // Bounds of the mail with reset links.
 const (
-	mailQueue    = 64 // requests that wait
+	mailQueue    = 64  // requests that wait
+	mailOutbox   = 256 // mails that wait
 	mailAttempts = 3
 	mailPause    = 5 * time.Second // before the second attempt, twice as long before the third
 	mailGrace    = 2 * time.Second // for the mail that is being sent when the pages stop
@@ -32,15 +33,17 @@ const (
 	mailMailbox = "mailbox" // more to the mailbox than it may get
 	mailShare   = "share"   // half of mail.total is used, and the network had its share
 	mailTotal   = "total"   // more in all than configured
-	mailFull    = "full"    // too many requests wait
+	mailFull    = "full"    // too many requests or mails wait
 	mailOff     = "off"     // mail was switched off, or the pages stopped
 )
 
 // mailer mails reset links. Visitors only put requests into its queue, which takes
-// the same time whether there is an account or not.
+// the same time whether there is an account or not. Those that may have a mail move on to the
+// outbox at once, so that a slow mail server leaves room for requests.
 type mailer struct {
 	*Pages
 	queue   chan mailRequest
+	outbox  chan outgoing
 	results *prometheus.CounterVec
 	full    netserve.Trouble // of the log; so is failing
 	failing netserve.Trouble
@@ -63,9 +66,17 @@ type mailRequest struct {
 	from    netip.Addr
 }
 
+// outgoing is a mail that waits.
+type outgoing struct {
+	mail.Message
+
+	user storage.UserID
+	from netip.Addr // of the request
+}
+
 func newMailer(p *Pages) *mailer {
 	return &mailer{
-		Pages: p, queue: make(chan mailRequest, mailQueue), send: mail.Send,
+		Pages: p, queue: make(chan mailRequest, mailQueue), outbox: make(chan outgoing, mailOutbox), send: mail.Send,
 		results: p.Counters("respawnd_web_reset_mails_total", "Requests for a mail with a reset link, by result.", "result",
 			mailSent, mailFailed, mailUnknown, mailAddress, mailMailbox, mailShare, mailTotal, mailFull, mailOff),
 		quota: newMailQuota(), told: netserve.NewBuckets[string](1, mailHour, len(refusedMails)),
@@ -119,11 +130,16 @@ func (m *mailer) ask(r mailRequest, c *mail.Config) {
 	select {
 	case m.queue <- r:
 	default:
-		m.count(mailFull)
-		if untold, tell := m.full.Tell(time.Now()); tell {
-			m.Log().Warn().Int("untold", untold).Msg("requests for mail with reset links were dropped: too many wait")
-		}
+		m.count(m.overflow())
 	}
+}
+
+// overflow logs that a request finds no room.
+func (m *mailer) overflow() string {
+	if untold, tell := m.full.Tell(time.Now()); tell {
+		m.Log().Warn().Int("untold", untold).Msg("requests for mail with reset links were dropped: too many wait")
+	}
+	return mailFull
 }
 
 func (m *mailer) count(result string) { m.results.WithLabelValues(result).Inc() }
@@ -135,33 +151,49 @@ func (m *mailer) run(ctx context.Context) {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(mailGrace, cancel) })
 	defer stop()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case r := <-m.queue:
-			m.count(m.answer(ctx, sending, r))
-		}
-	}
-	if n := len(m.queue); n > 0 {
+	var deciding sync.WaitGroup
+	deciding.Go(func() {
+		handle(ctx, m.queue, func(r mailRequest) {
+			if refused := m.decide(sending, r); refused != "" {
+				m.count(refused)
+			}
+		})
+	})
+	handle(ctx, m.outbox, func(o outgoing) { m.count(m.deliver(ctx, sending, &o)) })
+	deciding.Wait()
+	if n := len(m.queue) + len(m.outbox); n > 0 {
 		m.results.WithLabelValues(mailOff).Add(float64(n))
 		m.Log().Warn().Int("requests", n).Msg("requests for mail with reset links were dropped: the daemon stops")
 	}
 }
 
-// answer mails a reset link to the account of a request, and returns the result.
-// After ctx has ended nothing is tried again; sending ends later.
-func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
+// handle calls do with what arrives until ctx ends.
+func handle[T any](ctx context.Context, from <-chan T, do func(T)) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case v := <-from:
+			do(v)
+		}
+	}
+}
+
+// decide puts the mail that a request asks for into the outbox, or returns the result of
+// the request.
+func (m *mailer) decide(ctx context.Context, r mailRequest) (refused string) {
 	c, on := m.config()
 	if !on {
 		return mailOff
 	}
-	u, err := m.opt.Service.AccountByEmail(sending, r.partner, r.email)
+	u, err := m.opt.Service.AccountByEmail(ctx, r.partner, r.email)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		m.Log().Debug().Stringer("peer", r.from).Msg("no account has the address to which a reset link was to be mailed")
 		return mailUnknown
 	case err != nil:
 		return m.failed(0, err)
+	case len(m.outbox) == cap(m.outbox): // nothing else puts mails into it
+		return m.overflow()
 	}
 	now := time.Now()
 	if refused := m.quota.take(&u, r.from, m.opt.Service.AtHome(r.from, &u), &c, now); refused != "" {
@@ -172,11 +204,22 @@ func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
 	if err != nil {
 		return m.failed(u.ID, err)
 	}
-	message := m.message(u.Email, link)
+	m.outbox <- outgoing{m.message(u.Email, link), u.ID, r.from}
+	return ""
+}
+
+// deliver sends a mail and returns the result of its request. After ctx has ended nothing
+// is tried again; sending ends later.
+func (m *mailer) deliver(ctx, sending context.Context, o *outgoing) string {
+	c, on := m.config()
+	if !on {
+		return mailOff
+	}
+	var err error
 	for attempt := 1; ; attempt++ {
-		err = m.send(sending, &c, &message)
+		err = m.send(sending, &c, &o.Message)
 		if err == nil {
-			m.mailed(sending, u.ID, r.from)
+			m.mailed(sending, o.user, o.from)
 			return mailSent
 		}
 		if attempt == mailAttempts || !mail.IsTemporary(err) || !pause(ctx, time.Duration(attempt)*mailPause) {
@@ -184,10 +227,10 @@ func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
 		}
 	}
 	if errors.Is(err, mail.ErrAddress) {
-		m.Log().Info().Uint32("user", uint32(u.ID)).Msg("no reset link mailed: the e-mail of the account is not an address of mail")
+		m.Log().Info().Uint32("user", uint32(o.user)).Msg("no reset link mailed: the e-mail of the account is not an address of mail")
 		return mailAddress
 	}
-	return m.failed(u.ID, err)
+	return m.failed(o.user, err)
 }
 
 // mailed records that a link was mailed.

@@ -249,6 +249,38 @@ func TestResetMailTotal(t *testing.T) {
 	})
 }
 
+// While the mail server is slow, requests that get no mail take no room from others.
+func TestResetMailFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		p.config.Total, p.config.PerAddress = 16, 0 // 6 for anyone, one for each further network, 4 kept
+		for i := range 20 {
+			p.make(fmt.Sprintf("ann%d@example.org", i), 0)
+		}
+		p.make("bob@example.org", 0)
+		send, open := p.pages.mailer.send, make(chan struct{})
+		p.pages.mailer.send = func(ctx context.Context, c *mail.Config, m *mail.Message) error {
+			<-open
+			return send(ctx, c, m)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { p.pages.Run(ctx); close(done) }()
+		for i := range 3 * mailQueue {
+			p.ask(p.browser(fmt.Sprintf("198.51.%d.7:4000", i%3)), fmt.Sprintf("ann%d@example.org", i%20))
+			synctest.Wait()
+		}
+		p.ask(p.browser("203.0.113.9:4000"), "bob@example.org")
+		close(open)
+		synctest.Wait()
+		cancel()
+		<-done
+		if p.results(mailFull) != 0 || p.results(mailSent) != 7 || p.sent[len(p.sent)-1].To != "bob@example.org" {
+			t.Errorf("%d dropped, %d sent; want none, and 7 with that of a player", p.results(mailFull), p.results(mailSent))
+		}
+	})
+}
+
 func TestResetMailPerAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
