@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -137,6 +138,33 @@ func gameSpyMaster(enctype int, secret string, list []netip.AddrPort) func(net.C
 	}
 }
 
+// browseMaster plays a master of server browsing, version 2, for gmtest.
+func browseMaster(list []netip.AddrPort) func(net.Conn) {
+	return func(c net.Conn) {
+		var length [2]byte
+		if _, err := io.ReadFull(c, length[:]); err != nil {
+			return
+		}
+		request := make([]byte, binary.BigEndian.Uint16(length[:])-2)
+		if _, err := io.ReadFull(c, request); err != nil {
+			return
+		}
+		// The challenge follows six bytes of numbers and two names.
+		names := bytes.SplitN(request[7:], []byte{0}, 3)
+		body := []byte{127, 0, 0, 1, 25, 100, 0, 0}
+		for _, a := range list {
+			ip := a.Addr().As4()
+			body = binary.BigEndian.AppendUint16(append(append(body, 0x10), ip[:]...), a.Port())
+		}
+		body = append(body, 0, 255, 255, 255, 255)
+		server := make([]byte, 8)
+		key := gamespy.BrowseKey("HA6zkS", [8]byte(names[2]), server)
+		cipher := gamespy.NewCipher(key[:])
+		cipher.Encrypt(body, body)
+		_, _ = c.Write(append(gamespy.AppendCryptHeader(nil, 0, nil, server), body...))
+	}
+}
+
 // turn reads a master once and returns the state.
 func turn(t testing.TB, s *source) (told int, problem string, refused map[string]int) {
 	t.Helper()
@@ -187,6 +215,45 @@ func TestReaders(t *testing.T) {
 	}
 }
 
+// A list with as many entries as are read is whole, and one that is cut says so.
+func TestListAtLimit(t *testing.T) {
+	const limit = 400
+	whole, long := numbered(limit), numbered(20*limit)
+	for name, tc := range map[string]struct {
+		entry string
+		at    func(list []netip.AddrPort) string
+		told  int // of the long list
+	}{
+		"q3":                {"q3 %s protocol=1", func(l []netip.AddrPort) string { return packetMaster(t, sends(quake3.AppendLists(nil, l, false)...)) }, limit},
+		"zandronum":         {"zandronum %s", func(l []netip.AddrPort) string { return packetMaster(t, sends(zandronumPackets(l)...)) }, limit},
+		"valve":             {"valve %s", func(l []netip.AddrPort) string { return packetMaster(t, valvePages(l, 100)) }, limit},
+		"gamespy":           {"gamespy %s game=ut list=cmp", func(l []netip.AddrPort) string { return connMaster(t, gameSpyMaster(0, "", l)) }, limit},
+		"gamespy enctype 1": {"gamespy %s game=ut enctype=1", func(l []netip.AddrPort) string { return connMaster(t, gameSpyMaster(1, "", l)) }, 0},
+		"gamespy enctype 2": {"gamespy %s game=ut enctype=2 list=cmp", func(l []netip.AddrPort) string { return connMaster(t, gameSpyMaster(2, "Z5Nfb0", l)) }, limit},
+		"serverbrowse":      {"serverbrowse %s game=gmtest", func(l []netip.AddrPort) string { return connMaster(t, browseMaster(l)) }, limit},
+		"respawnd": {"respawnd http://%s", func(l []netip.AddrPort) string {
+			var servers []string
+			for _, a := range l {
+				servers = append(servers, fmt.Sprintf(`{"game":"gmtest","origin":"qr2","query":"gs3","address":%q}`, a))
+			}
+			return strings.TrimPrefix(peerDaemon(t, fmt.Sprintf(`{"count":%d,"servers":[%s]}`, len(l), strings.Join(servers, ",")), new(int)), "http://")
+		}, limit},
+	} {
+		for _, list := range [][]netip.AddrPort{whole, long} {
+			b := newBench(t)
+			b.live.Store(&settings{every: time.Minute, expire: time.Hour, max: limit})
+			s := b.reader(t, fmt.Sprintf(tc.entry, tc.at(list)))
+			for range 2 {
+				told, problem, _ := turn(t, s)
+				cut := strings.Contains(problem, "federation.max_per_master (400)")
+				if len(list) == limit && (told != limit || problem != "") || len(list) > limit && (told != tc.told || !cut) {
+					t.Errorf("%s: told %d of %d, problem %q", name, told, len(list), problem)
+				}
+			}
+		}
+	}
+}
+
 // Misbehaving masters take no more than bounded time and memory, and change no servers
 // but their own.
 func TestHostileMasters(t *testing.T) {
@@ -208,8 +275,8 @@ func TestHostileMasters(t *testing.T) {
 		problem string
 		refused string
 	}{
-		"a million addresses of gamespy": {"gamespy %s game=ut", func() string { return connMaster(t, gameSpyMaster(0, "", million)) }, 2000, "", refusedTooMany},
-		"a million addresses of valve":   {"valve %s", func() string { return packetMaster(t, valvePages(million, 230)) }, 2000, "", refusedTooMany},
+		"a million addresses of gamespy": {"gamespy %s game=ut", func() string { return connMaster(t, gameSpyMaster(0, "", million)) }, 2000, "federation.max_per_master (2000)", refusedTooMany},
+		"a million addresses of valve":   {"valve %s", func() string { return packetMaster(t, valvePages(million, 230)) }, 2000, "federation.max_per_master (2000)", refusedTooMany},
 		"packets without end":            {"q3 %s protocol=1", func() string { over.Store(false); return packetMaster(t, endless) }, 1, "", refusedRepeated},
 		"the same page for ever": {"valve %s", func() string {
 			return packetMaster(t, func(conn *net.UDPConn, from netip.AddrPort, _ []byte) {
@@ -361,6 +428,30 @@ func TestPeer(t *testing.T) {
 		s := b.reader(t, "respawnd "+peerDaemon(t, tc.list, &requests))
 		if told, problem, _ := turn(t, s); told != 0 || !strings.Contains(problem, tc.problem) {
 			t.Errorf("%s: told %d, problem %q, want %q", name, told, problem, tc.problem)
+		}
+	}
+}
+
+// After a list that was cut, the one before it is read again in full.
+func TestPeerAfterCut(t *testing.T) {
+	length := 1
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tag := fmt.Sprintf(`W/"%d"`, length)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("ETag", tag)
+		const server = `{"game":"gmtest","origin":"qr2","query":"gs3","address":"20.0.0.1:6500"}`
+		_, _ = fmt.Fprintf(w, `{"count":%d,"servers":[%s%s]}`, length, server, strings.Repeat(","+server, length-1))
+	}))
+	defer site.Close()
+	b := newBench(t)
+	b.live.Store(&settings{every: time.Minute, expire: time.Hour, max: 2})
+	s := b.reader(t, "respawnd "+site.URL)
+	for _, length = range []int{1, 3, 1, 1} {
+		if _, problem, refused := turn(t, s); (problem != "") != (length > 2) || (refused[refusedTooMany] > 0) != (length > 2) {
+			t.Errorf("%d servers: problem %q, refused %v", length, problem, refused)
 		}
 	}
 }

@@ -78,12 +78,15 @@ func (p *peer) read(ctx context.Context, s *source, most int) (string, error) {
 		}
 		list = append(list, f)
 	})
-	switch {
-	case errors.Is(err, api.ErrNotModified):
+	if errors.Is(err, api.ErrNotModified) {
 		p.follows = true
 		return resultUnchanged, nil
-	case err != nil && !errors.Is(err, netclient.ErrTooLong):
+	}
+	if err != nil { // the next list is of use even if it is the one before this
 		p.client.Tag = ""
+	}
+	switch {
+	case err != nil && !errors.Is(err, netclient.ErrTooLong):
 		return resultRead, err
 	case id != "" && id == p.self:
 		p.client.Tag = ""

@@ -3,9 +3,11 @@ package federation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,7 +173,11 @@ func (s *source) finish(result string, err error, live *settings, began time.Tim
 		if st.Failures > 0 {
 			s.log.Info().Str("master", s.master.Name).Int("failures", st.Failures).Int64("servers", s.told.Load()).Msg("another master answers again")
 		}
-		st.State, st.Error, st.Failures, st.Read = operator.MasterRead, "", 0, began
+		left := leftOut(st.Refused, live.max)
+		if left != "" && (st.Error == "" || st.Failures > 0) {
+			s.log.Warn().Str("master", s.master.Name).Str("problem", left).Msg("the list of another master is used only in part")
+		}
+		st.State, st.Error, st.Failures, st.Read = operator.MasterRead, left, 0, began
 		return jittered(live.every)
 	}
 	s.table.metrics.reads.WithLabelValues(s.master.Name, resultFailed).Inc()
@@ -182,6 +188,22 @@ func (s *source) finish(result string, err error, live *settings, began time.Tim
 			Msg("another master cannot be read; it is tried again")
 	}
 	return jittered(wait)
+}
+
+// leftOut describes the entries of a reading that limits of this daemon kept out, "" if there
+// are none.
+func leftOut(refused map[string]int, most int) string {
+	var parts []string
+	if refused[refusedTooMany] > 0 {
+		parts = append(parts, fmt.Sprintf("the list was cut at federation.max_per_master (%d)", most))
+	}
+	if n := refused[refusedForbidden]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not queried: probe.max_servers is reached, or they may not be", n))
+	}
+	if n := refused[refusedFull]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d beyond the limit of %d for all masters", n, maxCandidates))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // jittered returns a time that differs by up to a tenth, so that readings do not stay in

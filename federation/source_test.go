@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/operator"
 )
 
@@ -80,6 +83,47 @@ func TestBackOff(t *testing.T) {
 			t.Errorf("log has %d lines, want 2:\n%s", lines, log.String())
 		}
 	})
+}
+
+// The state names what a limit kept out, until a reading has no such part. The log has a
+// line for the first such reading.
+func TestPartlyRead(t *testing.T) {
+	b := newBench(t)
+	var log bytes.Buffer
+	b.log = zerolog.New(&log)
+	b.live.Store(&settings{every: time.Minute, expire: time.Hour, max: 2})
+	s := b.source(t, 0, "q3 a.org protocol=1")
+	var list []netip.AddrPort
+	var err error
+	s.fetch = once(func(_ context.Context, s *source, _ int) error { return tellAll(s, list, "quake3", "", err) })
+	expect := func(when, problem string) {
+		t.Helper()
+		s.turn(t.Context())
+		if st := s.now(0); st.State != operator.MasterRead || !strings.Contains(st.Error, problem) || (st.Error == "") != (problem == "") || st.Failures != 0 {
+			t.Errorf("%s: state %+v, want problem %q", when, st, problem)
+		}
+	}
+	list = numbered(2)
+	expect("whole", "")
+	err = fmt.Errorf("entry 3: %w", netclient.ErrTooLong)
+	expect("cut", "federation.max_per_master (2)")
+	expect("cut again", "federation.max_per_master (2)")
+	err = nil
+	list = append(list, addr("10.0.0.1:27960"), list[0])
+	expect("entries that are never used", "")
+	b.prober.full, list = true, append(list, addr("20.1.0.1:27960"), addr("20.1.0.2:27960"))
+	expect("no room at the prober", "2 not queried: probe.max_servers is reached")
+	for n := range maxCandidates {
+		b.servers[netip.AddrPortFrom(netip.AddrFrom4([4]byte{21, byte(n >> 16), byte(n >> 8), byte(n)}), 1)] = nil
+	}
+	list = append(list, addr("20.2.0.1:27960"))
+	expect("no room in the table", "; 1 beyond the limit of 262144 for all masters")
+	clear(b.servers)
+	b.prober.full, list = false, numbered(1)
+	expect("whole again", "")
+	if lines := strings.Count(log.String(), "\n"); lines != 2 {
+		t.Errorf("log has %d lines, want one for the cut and one for the full prober:\n%s", lines, log.String())
+	}
 }
 
 // A reload begins and ends sources; metrics are only of masters in the configuration.

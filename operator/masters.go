@@ -14,7 +14,7 @@ type OtherMaster struct {
 	Verified bool   `json:"verified,omitempty"` // its servers are listed without a query of our own
 
 	State    string    `json:"state"`                 // one of the Master states
-	Error    string    `json:"error,omitempty"`       // of the last reading
+	Error    string    `json:"error,omitempty"`       // of the last reading; after a success the part of the list that is not used
 	Failures int       `json:"failures"`              // readings in a row that failed
 	Read     time.Time `json:"last_success,omitzero"` // last reading that did not fail
 	Next     time.Time `json:"next,omitzero"`         // time of the next reading; zero: one is under way

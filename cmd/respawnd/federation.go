@@ -35,7 +35,8 @@ func (p *program) federationStatus() *cobra.Command {
 named: servers on the list of the master, without the refused ones. listed: those of
 them that are in our list because of it; the others do not answer, report here
 themselves, or were on the list of another master first. refused: entries of its latest
-list that are not used, by reason.`
+list that are not used, by reason. problem: the latest error, or the part of the list
+that a limit of this daemon kept out.`
 	return cmd
 }
 

@@ -183,7 +183,7 @@ func TestFederation(t *testing.T) {
 			t.Errorf("hostile master: nothing refused as %s: %+v", why, m)
 		}
 	}
-	if m.Listed != 0 {
+	if m.Listed != 0 || !strings.Contains(m.Error, "federation.max_per_master (1000)") {
 		t.Errorf("hostile master: %+v", m)
 	}
 
@@ -194,7 +194,7 @@ func TestFederation(t *testing.T) {
 	if out := d.cli("doctor", at["a2s"]); !strings.Contains(out, "known from lan-valve") {
 		t.Errorf("doctor:\n%s", out)
 	}
-	if out := d.cli("federation", "status"); !strings.Contains(out, "hostile") || !strings.Contains(out, "repeated:") {
+	if out := d.cli("federation", "status"); !strings.Contains(out, "hostile") || !strings.Contains(out, "repeated:") || !strings.Contains(out, "the list was cut at federation.max_per_master (1000)") {
 		t.Errorf("federation status:\n%s", out)
 	}
 	if code, page := get(t, d, "web", http.MethodGet, "/servers", ""); code != http.StatusOK || !strings.Contains(page, "known from lan-valve") {

@@ -144,14 +144,13 @@ func (d *Decoder) list(r *Reply) {
 		r.Popular = append(r.Popular, d.text())
 	}
 	for d.err == nil {
-		if len(r.Entries) == d.most {
-			d.fail(netclient.ErrTooLong)
-			return
-		}
 		d.element()
 		e := d.entryHead()
 		if e.Flags == 0 && e.Public.Addr() == unlistable {
 			return
+		}
+		if len(r.Entries) == d.most {
+			d.fail(netclient.ErrTooLong)
 		}
 		d.entryTail(&e, r.Popular, true)
 		if d.err == nil {
