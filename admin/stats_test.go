@@ -213,6 +213,9 @@ func TestGameStats(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		for i := range 12 {
 			r := storage.Report{Game: "gmtest", Conn: uint64(i + 1), Started: time.Unix(1700000000, 0), Done: i%2 == 0, Trusted: true, Pairs: []byte(`\a\b`)}
+			if i == 10 {
+				r.Pairs, r.Profiles = []byte(`\player_0\Ann\pid_0\1\player_1\Ben\player_2\Eve`), []storage.ProfileID{1}
+			}
 			if _, err := l.Store.PutReport(t.Context(), r, nil, storage.ReportLimits{}); err != nil {
 				t.Fatal(err)
 			}
@@ -232,8 +235,12 @@ func TestGameStats(t *testing.T) {
 		if diff := cmp.Diff(want, s.Boards); diff != "" {
 			t.Errorf("boards (-want +got):\n%s", diff)
 		}
-		if a, b := s.Reports[0], s.Reports[1]; a.ID <= b.ID || a.Done || !b.Done || a.Bytes != 4 {
+		a, b := s.Reports[0], s.Reports[1]
+		if a.ID <= b.ID || a.Done || !b.Done || a.Bytes != 4 {
 			t.Errorf("reports %+v and %+v, want the newest first", a, b)
+		}
+		if a.PlayersText() != "0" || b.PlayersText() != "1 of 3 proved" {
+			t.Errorf("players %q and %q, want 0 and 1 of 3 proved", a.PlayersText(), b.PlayersText())
 		}
 		if s, err := op.GameStats(t.Context(), operator.GameStatsQuery{Game: "gmtest", Reports: 3}); err != nil || len(s.Reports) != 3 {
 			t.Errorf("GameStats() of 3 reports = %+v, %v", s, err)

@@ -85,8 +85,17 @@ type GameReport struct {
 	Updated time.Time      `json:"updated"`
 	Done    bool           `json:"done"`
 	Trusted bool           `json:"trusted"`
-	Players int            `json:"players"` // that the server proved
+	Players int            `json:"players"` // that the last report names
+	Proved  int            `json:"proved"`  // of them with a proof, who alone count on boards
 	Bytes   int            `json:"bytes"`   // of the keys and values
+}
+
+// PlayersText returns the players in words, such as "2 of 8 proved".
+func (r GameReport) PlayersText() string {
+	if r.Players == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d of %d proved", r.Proved, r.Players)
 }
 
 // PlayerStats is the stored data of a profile.
@@ -163,7 +172,9 @@ func (l *Local) GameStats(ctx context.Context, q GameStatsQuery) (GameStats, err
 		if err != nil {
 			return GameStats{}, err
 		}
-		out.Reports = append(out.Reports, GameReport{r.ID, r.Server, r.Started, r.Updated, r.Done, r.Trusted, len(r.Profiles), len(r.Pairs)})
+		proved := len(r.Profiles)
+		players := max(stats.Named(r.Pairs), proved)
+		out.Reports = append(out.Reports, GameReport{r.ID, r.Server, r.Started, r.Updated, r.Done, r.Trusted, players, proved, len(r.Pairs)})
 		if len(out.Reports) >= min(q.Reports, MaxGameReports) {
 			break
 		}

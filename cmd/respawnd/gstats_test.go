@@ -108,6 +108,7 @@ func TestStatisticsSurviveAKill(t *testing.T) {
 	}
 	_, _, err = server.Get(wait(t), ann, 3, 0) // answered after the reports are stored
 	must(t, err)
+	wantIn(t, c.cli("stats", "game", testGame), "2 of 3 proved")
 	c.kill()
 
 	store, err := bolt.Open(t.Context(), filepath.Join(dir, daemon.StoreName), bolt.Options{})

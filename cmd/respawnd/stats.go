@@ -54,7 +54,7 @@ func (p *program) statsGame() *cobra.Command {
 					server = r.Server.String()
 				}
 				return []string{
-					strconv.FormatUint(r.ID, 10), server, stamp(r.Started), stamp(r.Updated), reportState(r), strconv.Itoa(r.Players), strconv.Itoa(r.Bytes),
+					strconv.FormatUint(r.ID, 10), server, stamp(r.Started), stamp(r.Updated), reportState(r), r.PlayersText(), strconv.Itoa(r.Bytes),
 				}
 			}))
 		})

@@ -347,6 +347,22 @@ func TestReportAfterRestart(t *testing.T) {
 	}
 }
 
+func TestNamed(t *testing.T) {
+	for text, want := range map[string]int{
+		``:                                   0,
+		`\hostname\A\map_1\x\score_0\5`:      0,
+		`\player_0\Ann\score_0\5\player_7\B`: 2,
+		`\pid_0\1\player_0\Ann\nick_1\Ben`:   2,
+		`\pID_3\9\name_4\Bot\name_5\\x\y`:    2,
+		`\player_t0\Red`:                     0,
+		`no list`:                            0,
+	} {
+		if got := Named([]byte(text)); got != want {
+			t.Errorf("Named(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
 func TestDecode(t *testing.T) {
 	m := Decode(pairs(`\hostname\A\team_t1\Red\kills_12\1\player_0\Ann\map_name\x\kills_0\9\v_-1\a\v_007\b\v_99999\c\_5\d\score_t1\3\v_t\e`))
 	want := `{[{hostname A} {map_name x} {v_-1 a} {v_007 b} {v_99999 c} {_5 d} {v_t e}] ` +

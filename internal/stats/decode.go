@@ -58,6 +58,21 @@ func Decode(pairs []Pair) Match {
 	return m
 }
 
+// Named returns how many players the pairs of a stored report name, with a nick or the
+// number of a profile.
+func Named(report []byte) (n int) {
+	pairs, _ := ParsePairs(report) // nil for those that cannot be read
+	for _, g := range Decode(pairs).Players {
+		if slices.ContainsFunc(g.Pairs, func(p Pair) bool { return p.Value != "" && slices.Contains(naming, strings.ToLower(p.Key)) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// naming are the keys, in lower case, in which games name players.
+var naming = []string{"player", "name", "nick", "pid"}
+
 func addTo(groups []Group, at map[int]int, number int, p Pair) []Group {
 	i, known := at[number]
 	if !known {
