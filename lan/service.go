@@ -34,11 +34,13 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	opened := []*netserve.PacketConn{conn}
+	var ports []string
 	zandronum, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, strconv.Itoa(ZandronumPort)), netserve.ListenOptions{})
 	if err != nil {
 		env.Log.Warn().Err(err).Msg("announcements of Zandronum servers cannot be received")
 	} else {
 		opened = append(opened, zandronum)
+		ports = append(ports, net.JoinHostPort(host, strconv.Itoa(ZandronumPort)))
 	}
 	f := New(Options{
 		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Every: c.Every,
@@ -52,7 +54,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	return &service.Running{
-		Address: conn.LocalAddr(), UDP: service.PacketAddrs(opened),
+		Address: conn.LocalAddr(), UDP: service.PacketAddrs(opened), Ports: ports,
 		Serve: func(ctx context.Context) error { return f.Serve(ctx, conn, zandronum) },
 		Close: func() error { return service.ClosePackets(opened) },
 	}, nil

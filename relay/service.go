@@ -29,8 +29,12 @@ func (c *Config) Open(_ context.Context, env *service.Env) (*service.Running, er
 	if err != nil {
 		return nil, err
 	}
+	var ports []string
+	if c.Enabled {
+		ports = []string{":" + c.Ports}
+	}
 	return &service.Running{
-		Address: s.words(), Serve: s.Serve, Relay: s, RelayedPairs: s.Pairs,
+		Address: s.words(), Ports: ports, Serve: s.Serve, Relay: s, RelayedPairs: s.Pairs,
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  s.Close,
 	}, nil

@@ -309,6 +309,7 @@ func (d *Daemon) announce() {
 	}
 	d.servers.SetPorts(ports)
 	s := d.settings.Load()
+	d.comparePorts(s)
 	if keys := Missing(s.config); len(keys) > 0 {
 		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
 	}

@@ -40,6 +40,13 @@ func (c *Config) HeldFile() string {
 	return FileName
 }
 
+// Upgraded reports whether the store of a data folder was upgraded from one of an older
+// version, of which the engine bolt leaves a copy.
+func Upgraded(dataDir string) bool {
+	saved, _ := fs.Glob(os.DirFS(dataDir), FileName+".schema*.bak") // the pattern is a good one
+	return len(saved) > 0
+}
+
 // Lock holds a data folder whose store is elsewhere, as a daemon does. If another process
 // holds it, the error matches ErrInUse.
 func Lock(dataDir string, wait time.Duration) (io.Closer, error) {

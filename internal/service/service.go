@@ -55,6 +55,9 @@ type Running struct {
 	Address fmt.Stringer
 	// UDP lists the UDP sockets of the service, where no game server can be.
 	UDP []netip.AddrPort
+	// Ports are UDP ports that it opens besides the addresses of its keys, such as ":27655" or
+	// ":40000-40999". Those that the system chooses are left out.
+	Ports []string
 	// Serve serves until ctx ends, and returns nil then.
 	Serve func(ctx context.Context) error
 	// Reload applies the live keys of a configuration of the same type as the

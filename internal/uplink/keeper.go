@@ -316,6 +316,19 @@ func Close(list []Socket) error {
 	return errors.Join(errs...)
 }
 
+// Ports returns the further sockets of a service as service.Running.Ports. address is that
+// of its first socket in the configuration.
+func Ports(address string, list []Socket) (all []string) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "0" {
+		return nil
+	}
+	for _, s := range list {
+		all = append(all, net.JoinHostPort(host, strconv.Itoa(int(s.Conn.LocalAddr().Port()))))
+	}
+	return all
+}
+
 // Addresses returns the addresses of a socket and of further ones.
 func Addresses(conn *netserve.PacketConn, list []Socket) []netip.AddrPort {
 	all := []netip.AddrPort{conn.LocalAddr()}
