@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/legacylist"
+	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -65,7 +66,14 @@ func (d *running) wantVisit(service, game string, v verdicts.Verdict) {
 // Doctor shows the verdicts on list requests. The public page does not.
 func TestDoctorShowsListReaders(t *testing.T) {
 	t.Parallel()
-	d := start(t, t.TempDir(), variable("legacylist.lenient_filter", "false"))
+	d := start(t, t.TempDir(), variable("legacylist.lenient_filter", "false"), variable("serverbrowse.keepalive", "5s"))
+	for range 2 { // games with another key wait
+		b := browse(t, d)
+		r := serverbrowse.NewRequest(testGame, "", `\hostname`, 0)
+		msg, err := r.AppendTo(nil)
+		b.must(err)
+		b.write(msg)
+	}
 	wantListed(t, d)
 	d.wantVisit("serverbrowse", " for game "+testGame, verdicts.ListSent)
 	browse(t, d).write([]byte{0, 3, 0xFF})
@@ -82,6 +90,7 @@ func TestDoctorShowsListReaders(t *testing.T) {
 	d.wantVisit("legacylist", " for game "+testGame, verdicts.BadFilter)
 	ask(func(*legacylist.Request) {})
 	d.wantVisit("legacylist", " for game "+testGame, verdicts.ListSent)
+	d.wantVisit("serverbrowse", " for game "+testGame, verdicts.ListUnread)
 	if page := pageText(t, d, "/why"); strings.Contains(page, verdicts.ListSent.String()) {
 		t.Errorf("/why tells who asked for lists:\n%s", page)
 	}

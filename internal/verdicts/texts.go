@@ -330,6 +330,16 @@ var texts = [...]text{
 		Cause: "the server browser got its list, which may be empty: its filter and its game decide that",
 		Good:  true,
 	}},
+	ListUnread: {code: "list probably not read", message: "list probably not read: perhaps another secret key", Explanation: Explanation{
+		Cause: "the server browser stayed connected after several lists, sent nothing and did not return the keepalives. " +
+			"Probably it and this master have different secret keys for the browser's game: then it cannot read the list, and refreshes for ever",
+		Advice: "If the list in the game stays empty, check which game it claims to be. The operator can correct the key: respawnd game add NAME --secret KEY. " +
+			"Nothing needs to be done for a program that reads the list and returns no keepalives.",
+	}},
+	ListRead: {code: "list read", message: "list read: the server browser answers now", Explanation: Explanation{
+		Cause: "the server browser answered after its list: it can read it, unlike the lists before",
+		Good:  true,
+	}},
 	BadFilter: {code: "filter refused", message: "list refused: bad filter", Explanation: Explanation{
 		Cause:  "the filter of the server browser is too expensive or cannot be parsed",
 		Advice: "Clear its filters. The log at level debug has their text.",

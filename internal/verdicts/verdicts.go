@@ -122,6 +122,8 @@ const (
 	ConsoleTested
 	ConsoleSignedIn
 	ConsoleRefused
+	ListUnread
+	ListRead
 )
 
 // OnReach reports whether v says how a listed server is reached.
@@ -141,6 +143,8 @@ func (v Verdict) OnReach() bool {
 func (v Verdict) Outdates(earlier Verdict) bool {
 	switch earlier {
 	case OnlyHere:
+	case ListUnread: // a later list may be unread too
+		return v == ListRead
 	case TooLong, Malformed:
 		return v != Expired
 	default:

@@ -187,6 +187,11 @@ func TestOutdates(t *testing.T) {
 			t.Errorf("%v outdates %v: %v, want %v", v, OnlyHere, got, want)
 		}
 	}
+	for v, want := range map[Verdict]bool{ListSent: false, Limited: false, ListRead: true} {
+		if got := v.Outdates(ListUnread); got != want {
+			t.Errorf("%v outdates %v: %v, want %v", v, ListUnread, got, want)
+		}
+	}
 }
 
 func TestNilLog(t *testing.T) {

@@ -103,14 +103,18 @@ func (c *Client) Message(ctx context.Context, server netip.AddrPort, data []byte
 	return c.Send(ctx, b)
 }
 
-// Next returns the next push. A list must have been read before. Keepalives are
-// answered first.
+// Next returns the next push that is not a keepalive. A list must have been read before.
+// Keepalives are answered.
 func (c *Client) Next(ctx context.Context) (p Push, err error) {
 	err = netclient.During(ctx, c.conn, func() error {
-		if p, err = c.decoder.Push(); err == nil && p.Kind == PushKeepalive {
-			_, err = c.conn.Write([]byte{0, minMessage, byte(KindKeepalive)})
+		for {
+			if p, err = c.decoder.Push(); err != nil || p.Kind != PushKeepalive {
+				return err
+			}
+			if _, err = c.conn.Write([]byte{0, minMessage, byte(KindKeepalive)}); err != nil {
+				return err
+			}
 		}
-		return err
 	})
 	if err != nil {
 		return Push{}, fmt.Errorf("updates: %w", err)

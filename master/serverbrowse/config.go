@@ -24,7 +24,8 @@ type Config struct {
 	// Time for a client to read data sent to it, {range}.
 	Write time.Duration `key:"write" default:"15s" range:"1s to 5m"`
 	// How often a keepalive is sent on a quiet connection, {range}. After two
-	// without an answer it is closed. Keep it well below serverbrowse.idle.
+	// without an answer it is closed. Keep it well below serverbrowse.idle. One more
+	// is sent a tenth of this time after the first list.
 	KeepAlive time.Duration `key:"keepalive" default:"30s" range:"5s to 1h"`
 	// Longest filter of a request in bytes, {range}.
 	MaxFilter int `key:"max_filter" default:"1024" range:"16 to 1024"`

@@ -40,6 +40,12 @@
 // and so does silence beyond the time in the options. The master never closes
 // only one direction.
 //
+// One more keepalive follows the first list after a tenth of the time between two others.
+// A browser with another secret key than the master's cannot read any of this, does not
+// notice it, and waits. If nothing comes after the list and this keepalive is not returned,
+// on several connections in a row or up to the end of one, the log of verdicts has that
+// the list was probably not read.
+//
 // # List
 //
 // The fixed header is the address of the client and the default query port of

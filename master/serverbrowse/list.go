@@ -26,8 +26,10 @@ func (x *session) list(r *ListRequest) error {
 	x.unsubscribe()
 	queried, known := x.server.opt.Games.Lookup(r.For)
 	var plain []byte
+	var from games.Game // of the client; zero: after its first request
 	if !x.ready {
-		from, ok := x.server.opt.Games.Lookup(r.From)
+		var ok bool
+		from, ok = x.server.opt.Games.Lookup(r.From)
 		switch {
 		case !ok:
 			return endedGame
@@ -49,6 +51,9 @@ func (x *session) list(r *ListRequest) error {
 	}
 	err := x.answer(r, plain, client, queried, known)
 	x.noteList(r.For, err)
+	if err == nil && plain != nil {
+		x.watchReading(&from, r)
+	}
 	if no, ok := errors.AsType[*refusal](err); ok {
 		x.server.metrics.list(no.result)
 		x.port = errorPort

@@ -43,6 +43,7 @@ type metrics struct {
 	followed prometheus.Gauge
 
 	unfollowed prometheus.Counter
+	unanswered prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -62,6 +63,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		followed: in.Gauge("respawnd_serverbrowse_followed_lists", "Different lists on which browsers are kept informed."),
 		unfollowed: in.Counter("respawnd_serverbrowse_unfollowed_total",
 			"Requests for updates that got the list alone: too many lists are followed, or the fields are too long."),
+		unanswered: in.Counter("respawnd_serverbrowse_unanswered_lists_total",
+			"Lists after which the browser stayed connected, sent nothing and did not return the first keepalive. Games with another secret key do that."),
 	}
 	m.servers, m.deletes = m.pushes.WithLabelValues("server"), m.pushes.WithLabelValues("delete")
 	return m

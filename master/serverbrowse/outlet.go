@@ -24,6 +24,7 @@ type outlet struct {
 
 	mu     sync.Mutex // held during a send; guards the fields below
 	cipher gamespy.Cipher
+	sent   int   // bytes
 	err    error // of a failed write, after which the client cannot decipher the stream
 }
 
@@ -71,6 +72,14 @@ func (o *outlet) send(plain []byte, parts ...[]byte) error {
 
 func (o *outlet) write(p []byte) {
 	if o.err == nil {
+		o.sent += len(p)
 		_, o.err = o.w.Write(p)
 	}
+}
+
+// size returns the number of bytes that were sent.
+func (o *outlet) size() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sent
 }

@@ -54,6 +54,7 @@ type Server struct {
 	views    *views.Cache[viewKey, view, *view]
 	builders builders
 	repeats  repeats
+	doubts   *doubts
 	feed     *feed
 	indexes  *views.Cache[string, nameIndex, *nameIndex] // names of players, by game
 	searches *netserve.Limiter
@@ -63,7 +64,7 @@ type Server struct {
 
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
-	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
+	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer), doubts: newDoubts()}
 	s.gate = netserve.NewGate(s.limits(&opt.Config))
 	s.views = newViews(s.metrics)
 	s.repeats.seed = maphash.MakeSeed()

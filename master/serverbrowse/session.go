@@ -88,7 +88,8 @@ type session struct {
 	port     uint16          // its default query port, as sent to the client
 	asker    advertise.Asker // as derived from the last list request
 	heard    time.Time       // time of the last message, or of the connection
-	missed   int             // keepalives without an answer since then
+	missed   int             // keepalives without an answer since then, without the first of reading
+	reading  reading
 	lists    *rate.Limiter
 	messages *rate.Limiter
 
@@ -159,8 +160,9 @@ func (x *session) state() netserve.State {
 
 // next returns the next message. While the client is quiet it sends keepalives.
 func (x *session) next(ctx context.Context) (Kind, []byte, error) {
+	keepalive := time.Now().Add(x.server.opt.KeepAlive)
 	for {
-		kind, body, err := x.read(ctx, x.deadline())
+		kind, body, err := x.read(ctx, x.deadline(keepalive))
 		switch {
 		case x.server.opt.Banned.Has(x.conn.Peer().Addr()): // since the last message or keepalive
 			return 0, nil, endedBanned
@@ -175,27 +177,38 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 			return 0, nil, endedFirst
 		case time.Since(x.heard) >= x.server.opt.Idle:
 			return 0, nil, endedIdle
+		case x.reading.due(time.Now()):
+			if err := x.testReading(); err != nil {
+				return 0, nil, err
+			}
+			continue
 		case x.missed == maxMissed:
+			x.doubtReading()
 			return 0, nil, endedGone
 		}
 		x.missed++
 		if err := x.out.send(nil, appendKeepalive(nil)); err != nil {
 			return 0, nil, err
 		}
+		keepalive = time.Now().Add(x.server.opt.KeepAlive)
 	}
 }
 
-// deadline returns the time at which a keepalive is due or the connection ends.
-func (x *session) deadline() time.Time {
+// deadline returns the time at which a keepalive is due or the connection ends. keepalive
+// is the time of the next one that is not the first.
+func (x *session) deadline(keepalive time.Time) time.Time {
 	opt := &x.server.opt
 	if !x.ready {
 		return x.heard.Add(opt.FirstByte + firstMessage)
 	}
-	keepalive, end := time.Now().Add(opt.KeepAlive), x.heard.Add(opt.Idle)
-	if end.Before(keepalive) {
-		return end
+	by := keepalive
+	if end := x.heard.Add(opt.Idle); end.Before(by) {
+		by = end
 	}
-	return keepalive
+	if x.reading.due(by) {
+		by = x.reading.next
+	}
+	return by
 }
 
 // read returns the next message if it is complete by the given time.
@@ -211,6 +224,7 @@ func (x *session) read(ctx context.Context, by time.Time) (Kind, []byte, error) 
 
 // handle answers one message. An error ends the connection.
 func (x *session) handle(kind Kind, body []byte) error {
+	x.trustReading()
 	if kind == KindList {
 		r, err := parseListRequest(body)
 		if err != nil {

@@ -617,8 +617,8 @@ func TestQuietClientIsAskedAndThenDropped(t *testing.T) {
 			}
 			b.write([]byte{0, 4, 3, 3})
 		}
-		if got := time.Since(begin); got != 150*time.Second {
-			t.Errorf("five keepalives took %v, want 150s", got)
+		if got := time.Since(begin); got != 123*time.Second { // the first one comes early
+			t.Errorf("five keepalives took %v, want 123s", got)
 		}
 		b.next()
 		b.write([]byte{0}) // half a message is not a sign of life
@@ -626,8 +626,8 @@ func TestQuietClientIsAskedAndThenDropped(t *testing.T) {
 		if _, err := b.dec.Push(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("after two keepalives without an answer: %v, want the end", err)
 		}
-		if got := time.Since(begin); got != 240*time.Second {
-			t.Errorf("dropped after %v, want 240s", got)
+		if got := time.Since(begin); got != 213*time.Second {
+			t.Errorf("dropped after %v, want 213s", got)
 		}
 		synctest.Wait()
 		wantDropped(t, reg, endedGone.Error())
@@ -641,10 +641,10 @@ func TestSilenceIsBoundedByTheOptions(t *testing.T) {
 		after           time.Duration
 		reason          string
 	}{
-		"shorter than a keepalive":     {30 * time.Second, 20 * time.Second, 0, 20 * time.Second, endedIdle.Error()},
-		"as long as a keepalive":       {30 * time.Second, 30 * time.Second, 0, 30 * time.Second, endedIdle.Error()},
-		"between two keepalives":       {30 * time.Second, 40 * time.Second, 1, 40 * time.Second, endedIdle.Error()},
-		"longer than keepalives allow": {30 * time.Second, time.Hour, 2, 90 * time.Second, endedGone.Error()},
+		"shorter than a keepalive":     {30 * time.Second, 20 * time.Second, 1, 20 * time.Second, endedIdle.Error()},
+		"as long as a keepalive":       {30 * time.Second, 30 * time.Second, 1, 30 * time.Second, endedIdle.Error()},
+		"between two keepalives":       {30 * time.Second, 40 * time.Second, 2, 40 * time.Second, endedIdle.Error()},
+		"longer than keepalives allow": {30 * time.Second, time.Hour, 3, 90 * time.Second, endedGone.Error()},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
