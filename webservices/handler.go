@@ -151,7 +151,7 @@ func (s *Server) read(r *http.Request, q *soap.Request, service *soap.Service) (
 	}
 	q.Body, q.Method = body, body.Name
 	if action := actionOf(r); action != "" && action != q.Method {
-		return nil, droppedMismatch
+		s.metrics.mismatched.Inc()
 	}
 	h, ok := service.Methods[q.Method]
 	if !ok {

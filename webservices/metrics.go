@@ -19,7 +19,6 @@ const (
 	droppedCut       = "cut_off"        // the body ended early or came too slowly
 	droppedMalformed = "malformed"      // the body is not a request
 	droppedMethod    = "unknown_method" // the room has no such method
-	droppedMismatch  = "mismatch"       // SOAPAction and body name different methods
 	droppedPanic     = "panic"
 )
 
@@ -28,7 +27,7 @@ const (
 func DropReasons() []string {
 	return []string{
 		droppedRate, droppedBanned, droppedUnknown, droppedVerb, droppedLarge, droppedBusy, droppedCut, droppedMalformed, droppedMethod,
-		droppedMismatch, droppedPanic,
+		droppedPanic,
 	}
 }
 
@@ -37,6 +36,8 @@ type metrics struct {
 	requests *prometheus.CounterVec // request
 	unknown  *prometheus.CounterVec // host
 	repaired prometheus.Counter
+
+	mismatched prometheus.Counter // the body decides
 
 	handshakes *prometheus.CounterVec // outcome
 }
@@ -48,6 +49,7 @@ func newMetrics(reg prometheus.Registerer, requests, hosts []string, pending fun
 		requests: f.Counters("respawnd_webservices_requests_total", "Requests that were executed, by method or page.", "request", requests...),
 		unknown: f.Counters("respawnd_webservices_unknown_total", "Requests for hosts and paths that do not exist, by form of the host.",
 			"host", append(slices.Clone(hosts), otherHost)...),
+		mismatched: f.Counter("respawnd_webservices_mismatched_total", "Requests whose SOAPAction names another method than their body, which decides."),
 		repaired:   f.Counter("respawnd_webservices_repaired_total", "Host lines that were removed from requests because they came twice."),
 		handshakes: f.Counters("respawnd_webservices_handshakes_total", "Handshakes of SSL 3.0, by how they ended.", "outcome", outcomes()...),
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/games"
@@ -95,7 +96,7 @@ func TestSOAP(t *testing.T) {
 	}{
 		"executed":            {nil, envelope("<Say><a>x</a></Say>"), 200, "<said>gmtest.auth.pubsvs.gamespy.com gmtest gmtest 192.0.2.9:4000 x</said>"},
 		"with action":         {func(r *http.Request) { r.Header.Set("SOAPAction", `"http://e/Say"`) }, envelope("<Say/>"), 200, "<said>"},
-		"other action":        {func(r *http.Request) { r.Header.Set("SOAPAction", `"http://e/Delete"`) }, envelope("<Say/>"), 200, "<SayResponse xmlns=\"urn:e\"><code>7</code>"},
+		"other action":        {func(r *http.Request) { r.Header.Set("SOAPAction", `"http://e/Delete"`) }, envelope("<Say/>"), 200, "<said>"},
 		"unknown method":      {nil, envelope("<Other/>"), 200, "<OtherResponse xmlns=\"urn:e\"><code>7</code>"},
 		"method with a space": {func(r *http.Request) { r.Header.Set("SOAPAction", "a b") }, "nonsense", 200, "<UnknownResponse"},
 		"malformed":           {func(r *http.Request) { r.Header.Set("SOAPAction", "urn/Say") }, "nonsense", 200, "<SayResponse xmlns=\"urn:e\"><code>7</code>"},
@@ -120,6 +121,9 @@ func TestSOAP(t *testing.T) {
 	}
 	if n := s.bodies.bytes.Load(); n != 0 {
 		t.Errorf("%d bytes of bodies are still counted", n)
+	}
+	if n := testutil.ToFloat64(s.metrics.mismatched); n != 1 {
+		t.Errorf("%v requests with another action were counted, want 1", n)
 	}
 }
 

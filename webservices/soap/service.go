@@ -10,7 +10,7 @@ import (
 type Request struct {
 	Host   string // in lower case, without a port
 	Path   string // as the client wrote it
-	Method string // of the body; the SOAPAction, if there is one, agrees
+	Method string // of the body; the SOAPAction of some clients names another one
 	Label  string // of the game in Host; empty if its pattern has none
 	Game   string // name in the catalogue; empty: not known
 	From   netip.AddrPort
@@ -33,11 +33,10 @@ type Service struct {
 	Hosts     []string
 	Path      string // without regard to case
 	Namespace string // of the methods, as in replies
-	Action    string // prefix of the method's name in SOAPAction; empty: the Namespace with a slash
 	Methods   map[string]Handler
 	MaxBody   int // bytes of a request; 0: MaxBody
 	// Fault returns the reply to a request that cannot be executed: its body cannot
-	// be read, or its method is unknown or not the one of the SOAPAction. method is its name in the
+	// be read, or its method is unknown. method is its name in the
 	// request, clean enough to be the name of an element. nil: a reply without content.
 	Fault func(method string) []byte
 	// DIME reads the body of a request whose content type is application/dime: the
