@@ -257,6 +257,20 @@ func TestMatchHost(t *testing.T) {
 	}
 }
 
+// TestAPIHost finds the methods of every room at the host of the client library of 2012.
+func TestAPIHost(t *testing.T) {
+	s := serve(t, Keypair)
+	for _, room := range s.rooms {
+		for _, service := range room.services {
+			for _, host := range []string{"gmtest.api.gamespy.com", "gmtest.api.gamespy.net"} {
+				if r, label, ok := s.router.find(host, service.Path); !ok || label != "gmtest" || r.service.Name != service.Name {
+					t.Errorf("%s%s leads to %v of %q", host, service.Path, r, label)
+				}
+			}
+		}
+	}
+}
+
 func TestRouterPanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -64,6 +64,7 @@ const (
 	ForSAKE         Purpose = "storage, HTTP"
 	ForCompetition  Purpose = "competitions, HTTP"
 	ForStore        Purpose = "stores, HTTP"
+	ForAPI          Purpose = "all web services, for games of 2011 and later, HTTP and HTTPS"
 	ForNintendo     Purpose = "Nintendo sign-in and downloads, HTTP and HTTPS"
 	ForRace         Purpose = "racing, HTTP"
 	ForGame         Purpose = "names of this game alone"
@@ -93,7 +94,7 @@ func (h HostName) Served(served func(Service) Served) bool {
 
 // hostPatterns are the names of every game; {g} is the game, {n} its serverIndex,
 // {d} the domain. Where clients of different ages ask with and without the game in
-// front, both are here. The last two are fixed in the clients, whatever their domain.
+// front, both are here. Names without {d} are fixed in the clients, whatever their domain.
 func hostPatterns() []HostName {
 	return []HostName{
 		{Name: "{g}.available.{d}", For: ForAvailability, Service: "qr2"},
@@ -118,6 +119,8 @@ func hostPatterns() []HostName {
 		{Name: "{g}.sake.{d}", For: ForSAKE, Service: "webservices"},
 		{Name: "{g}.comp.pubsvs.{d}", For: ForCompetition, Service: "webservices"},
 		{Name: "{g}.comm.pubsvs.{d}", For: ForStore, Service: "webservices"},
+		{Name: "{g}.api.{d}", For: ForAPI, Service: "webservices"},
+		{Name: "{g}.api.gamespy.net", For: ForAPI, Service: "webservices"},
 		{Name: "key.gamespy.com", For: ForKey, Service: "cdkey"},
 		{Name: "www.fileplanet.com", For: ForMOTD, Service: "webservices", Foreign: true},
 	}

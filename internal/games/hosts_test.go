@@ -50,7 +50,8 @@ func TestHostNamesOfAGame(t *testing.T) {
 		natneg1.gamespy.com natneg2.gamespy.com natneg3.gamespy.com
 		gpcm.gamespy.com gpsp.gamespy.com key.gamespy.com gmtest.gamestats.gamespy.com gamestats.gamespy.com
 		peerchat.gamespy.com motd.gamespy.com www.fileplanet.com
-		gmtest.auth.pubsvs.gamespy.com gmtest.sake.gamespy.com gmtest.comp.pubsvs.gamespy.com gmtest.comm.pubsvs.gamespy.com`)
+		gmtest.auth.pubsvs.gamespy.com gmtest.sake.gamespy.com gmtest.comp.pubsvs.gamespy.com gmtest.comm.pubsvs.gamespy.com
+		gmtest.api.gamespy.com gmtest.api.gamespy.net`)
 	if !slices.Equal(got, want) {
 		t.Errorf("HostNames(gmtest, gamespy.com) =\n%v, want\n%v", got, want)
 	}

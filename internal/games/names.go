@@ -80,10 +80,14 @@ func (n *Names) collect(of *index) *nameSet {
 		patterns = append(patterns, nintendoPatterns()...)
 	}
 	for _, p := range patterns {
-		switch _, list, perGame := strings.Cut(p.Name, "{g}.ms{n}."); {
+		list, isList := strings.CutPrefix(p.Name, "{g}.ms{n}.")
+		domain, perGame := strings.CutPrefix(p.Name, "{g}.")
+		switch {
 		case strings.HasSuffix(p.Name, ".{d}"), !p.LeadsHere(n.served):
-		case perGame:
+		case isList:
 			set.lists[list] = true
+		case perGame:
+			set.under[domain] = true
 		default:
 			set.exact[p.Name] = true
 		}

@@ -45,8 +45,8 @@ func TestNames(t *testing.T) {
 			"naswii.nintendowifi.net": false, "gpcm.gs.nintendowifi.net": false, "{g}.ms{n}.nintendowifi.net": false,
 		}},
 		"an own domain": {[]string{"games.example.net"}, map[string]bool{
-			"gpcm.games.example.net": true, "key.gamespy.com": true, "www.fileplanet.com": true,
-			"gpcm.gamespy.com": false, "example.net": false, "www.example.net": false,
+			"gpcm.games.example.net": true, "key.gamespy.com": true, "www.fileplanet.com": true, "unknown.api.gamespy.net": true,
+			"gpcm.gamespy.com": false, "example.net": false, "www.example.net": false, "gamespy.net": false,
 		}},
 		"several": {[]string{"gamespy.com", "openspy.net"}, map[string]bool{
 			"gpcm.gamespy.com": true, "gpcm.openspy.net": true,

@@ -114,7 +114,7 @@ func (r *Room) Services() []soap.Service {
 		methods[name], methods[name+"WithGameId"] = h, h
 	}
 	return []soap.Service{{
-		Name: "auth", Hosts: []string{"{g}.auth.pubsvs.{d}"}, Path: Path, Namespace: Namespace, Methods: methods, MaxBody: maxBody,
+		Name: "auth", Hosts: []string{"{g}.auth.pubsvs.{d}", soap.APIHost}, Path: Path, Namespace: Namespace, Methods: methods, MaxBody: maxBody,
 		Fault: func(method string) []byte { return reply(method, codeServer, nil, nil) },
 	}}
 }

@@ -28,7 +28,7 @@ const (
 // Services returns the methods.
 func Services() []soap.Service {
 	return []soap.Service{{
-		Name: "commerce", Hosts: []string{"{g}.comm.pubsvs.{d}"}, Path: Path, Namespace: Namespace, MaxBody: maxBody,
+		Name: "commerce", Hosts: []string{"{g}.comm.pubsvs.{d}", soap.APIHost}, Path: Path, Namespace: Namespace, MaxBody: maxBody,
 		Methods: map[string]soap.Handler{
 			"GetStoreAvailability": result(func(w *soap.Writer) { w.Int("storestatusid", notLaunched) }),
 			"GetPurchaseHistory": result(func(w *soap.Writer) {

@@ -72,7 +72,7 @@ var (
 // Services returns the methods of the room.
 func (room *Room) Services() []soap.Service {
 	return []soap.Service{{
-		Name: "competition", Hosts: []string{"{g}.comp.pubsvs.{d}"}, Path: Path,
+		Name: "competition", Hosts: []string{"{g}.comp.pubsvs.{d}", soap.APIHost}, Path: Path,
 		Namespace: Namespace, MaxBody: maxDIME,
 		Methods: map[string]soap.Handler{
 			"CreateSession":          room.handler(room.create),

@@ -30,9 +30,6 @@ const service = "webservices"
 // Path is the path of the methods.
 const Path = "/SakeStorageServer/StorageServer.asmx"
 
-// Hosts returns the patterns of the hosts that have SAKE.
-func Hosts() []string { return []string{"{g}.sake.{d}", "{g}.secure.sake.{d}"} }
-
 // Store is the part of the store that SAKE uses.
 type Store interface {
 	storage.Sake
@@ -126,7 +123,7 @@ func (r *Room) count() (storage.SakeCount, error) { return r.opt.Store.CountSake
 // Service returns the methods.
 func (r *Room) Service() soap.Service {
 	s := soap.Service{
-		Name: "sake", Hosts: Hosts(), Path: Path, Namespace: Namespace, MaxBody: r.opt.Config.RequestSize, Methods: make(map[string]soap.Handler),
+		Name: "sake", Hosts: []string{"{g}.sake.{d}", "{g}.secure.sake.{d}", soap.APIHost}, Path: Path, Namespace: Namespace, MaxBody: r.opt.Config.RequestSize, Methods: make(map[string]soap.Handler),
 		Fault: func(method string) []byte { return r.refusal(method, unknownError) },
 	}
 	for method, run := range map[string]method{

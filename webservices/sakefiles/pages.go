@@ -4,7 +4,7 @@ import "github.com/respawnd/respawnd/webservices/soap"
 
 // Pages returns the paths of the room.
 func (r *Room) Pages() []soap.Page {
-	hosts := []string{"{g}.sake.{d}", "{g}.secure.sake.{d}", "sake.{d}", "secure.sake.{d}"}
+	hosts := []string{"{g}.sake.{d}", "{g}.secure.sake.{d}", "sake.{d}", "secure.sake.{d}", soap.APIHost}
 	return []soap.Page{
 		{Name: "sakefiles.upload", Hosts: hosts, Path: "/SakeFileServer/upload.aspx", Serve: r.upload, MaxBody: maxForm},
 		{Name: "sakefiles.download", Hosts: hosts, Path: "/SakeFileServer/download.aspx", Serve: r.download},

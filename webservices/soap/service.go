@@ -24,6 +24,9 @@ type Request struct {
 // client has gone or the service stops.
 type Handler func(ctx context.Context, r *Request) []byte
 
+// APIHost is the pattern of the host at which games of 2011 and later have all services.
+const APIHost = "{g}.api.{d}"
+
 // Service is a group of methods at one path. Clients read a reply only if its
 // status is 200, so every method gets one, and errors are part of it.
 type Service struct {
