@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/md5"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -123,7 +122,12 @@ func (r *Room) Services() []soap.Service {
 type proof struct {
 	accounts.Proof
 	unreadable bool // the password could not be decrypted; Digest is that of no password
+	publicKey  bool // the client uses the public exponent of its certificate as the private one
 }
+
+// publicKeyMethod is the method after which clients use the public exponent as the private
+// one, see the package.
+const publicKeyMethod = "LoginProfileWithGameId"
 
 // errUnreadable is accounts.ErrBadPassword for a password that could not be decrypted.
 // Clients get the same reply, operators another verdict.
@@ -150,13 +154,13 @@ func (r *Room) check(ctx context.Context, q *soap.Request, p proof) []byte {
 	if err != nil {
 		return r.answer(q, nil, nil, err)
 	}
-	c, private, err := r.issue(&p.Proof, &l, time.Now())
+	c, private, err := r.issue(&p, &l, time.Now())
 	return r.answer(q, c, private, err)
 }
 
 // newProof returns a proof with the fields of all requests.
 func newProof(q *soap.Request) (p proof, err error) {
-	p.From = q.From.Addr()
+	p.From, p.publicKey = q.From.Addr(), q.Method == publicKeyMethod
 	for _, n := range []struct {
 		name string
 		to   *int
@@ -220,7 +224,7 @@ func (r *Room) open(block []byte) (password []byte, ok bool) {
 }
 
 // issue returns a certificate for a login, and its private exponent.
-func (r *Room) issue(p *accounts.Proof, l *accounts.Login, now time.Time) (c *certificate, private []byte, err error) {
+func (r *Room) issue(p *proof, l *accounts.Login, now time.Time) (c *certificate, private []byte, err error) {
 	peer := r.opt.Key.peer()
 	c = &certificate{
 		length: certificateLength, version: 1, partner: uint32(p.Partner), namespace: uint32(p.Namespace),
@@ -230,8 +234,12 @@ func (r *Room) issue(p *accounts.Proof, l *accounts.Login, now time.Time) (c *ce
 	}
 	var id [idSize]byte
 	_, _ = rand.Read(id[:]) // never fails
-	c.seal(r.opt.Key, id[:], l.Passwords)
-	return c, peer.exponentOf(id[:]), c.sign(r.opt.Key, r.opt.Identity)
+	var address []byte
+	if p.publicKey {
+		c.exponent, address = exponentOne, r.opt.Key.addressOf(id[:], p.From)
+	}
+	c.seal(r.opt.Key, id[:], l.Passwords, address)
+	return c, peer.exponentOf(id[:], c.exponent), c.sign(r.opt.Key, r.opt.Identity)
 }
 
 // fit returns a nick as it comes back in requests: valid UTF-8 of at most n bytes.
@@ -251,10 +259,10 @@ var (
 	ErrProof       = errors.New("the proof does not belong to the certificate")
 )
 
-// Verify returns the profile of a certificate that a client sent with a proof.
+// Verify returns the profile of a certificate that a client sent with a proof from an address.
 // Refusals: ErrCertificate, ErrExpired, ErrEnded, ErrProof, accounts.ErrBanned, and
 // accounts.ErrProfileDeleted if the profile is gone.
-func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string) (storage.ProfileID, error) {
+func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error) {
 	c, ok := readCertificate(e)
 	k := r.opt.Key
 	if !ok || !c.isOurs(k) || !c.isSigned(k, r.opt.Identity) {
@@ -264,8 +272,7 @@ func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string) (stora
 	if now.Unix() >= int64(c.expires) {
 		return 0, ErrExpired
 	}
-	want := ProofOf(k.peer().exponentOf(c.id()))
-	if subtle.ConstantTimeCompare([]byte(strings.ToLower(proof)), []byte(want)) != 1 {
+	if !c.isProof(k, proof, from) {
 		return 0, ErrProof
 	}
 	p, err := r.opt.Store.GetProfile(ctx, storage.ProfileID(c.profile))

@@ -152,7 +152,7 @@ func TestPeerKeys(t *testing.T) {
 	}
 	seen := make(map[string]bool)
 	for i := range byte(5) {
-		d := p.exponentOf([]byte{i})
+		d := p.exponentOf([]byte{i}, exponentBytes)
 		if len(d) > keyBytes || seen[ProofOf(d)] {
 			t.Errorf("exponent of %d bytes, seen before: %t", len(d), seen[ProofOf(d)])
 		}
@@ -163,7 +163,7 @@ func TestPeerKeys(t *testing.T) {
 		}
 	}
 	again := newPeer(derive(k.private.D.Bytes(), "respawnd peer key"))
-	if !bytes.Equal(again.modulus, p.modulus) || !bytes.Equal(again.exponentOf([]byte{1}), p.exponentOf([]byte{1})) {
+	if !bytes.Equal(again.modulus, p.modulus) || !bytes.Equal(again.exponentOf([]byte{1}, exponentBytes), p.exponentOf([]byte{1}, exponentBytes)) {
 		t.Error("a restart changes the peer key")
 	}
 }
@@ -389,7 +389,7 @@ func TestVerify(t *testing.T) {
 			}
 			proof := ProofOf(private)
 			verify := func(c *soap.Element, proof string) error {
-				id, err := f.room.Verify(t.Context(), c, proof)
+				id, err := f.room.Verify(t.Context(), c, proof, client.Addr())
 				if err == nil && id != f.profile.ID {
 					t.Errorf("Verify() = %d, want %d", id, f.profile.ID)
 				}
@@ -419,11 +419,11 @@ func TestVerify(t *testing.T) {
 				t.Errorf("no certificate: %v", err)
 			}
 			other := New(Options{Key: f.room.opt.Key, Identity: identity, Accounts: f.accounts, Store: f.store})
-			if _, err := other.Verify(t.Context(), c, proof); err != nil {
+			if _, err := other.Verify(t.Context(), c, proof, client.Addr()); err != nil {
 				t.Errorf("after a restart: %v", err)
 			}
 			other.opt.Identity = !identity
-			if _, err := other.Verify(t.Context(), c, proof); !errors.Is(err, ErrCertificate) {
+			if _, err := other.Verify(t.Context(), c, proof, client.Addr()); !errors.Is(err, ErrCertificate) {
 				t.Errorf("in the other mode: %v", err)
 			}
 			if err := f.accounts.ChangePassword(t.Context(), f.profile.User, "secretpw"); err != nil {
@@ -474,7 +474,7 @@ func TestExpiredCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, private, err := f.room.issue(&accounts.Proof{}, &l, time.Now().Add(-Life))
+	c, private, err := f.room.issue(&proof{}, &l, time.Now().Add(-Life))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestExpiredCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.room.Verify(t.Context(), e.Child("MResult").Child("certificate"), ProofOf(private)); !errors.Is(err, ErrExpired) {
+	if _, err := f.room.Verify(t.Context(), e.Child("MResult").Child("certificate"), ProofOf(private), client.Addr()); !errors.Is(err, ErrExpired) {
 		t.Errorf("Verify() = %v, want ErrExpired", err)
 	}
 }

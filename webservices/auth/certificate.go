@@ -6,9 +6,11 @@ import (
 	"crypto/hmac"
 	"crypto/md5"
 	"crypto/rsa"
+	"crypto/subtle"
 	"encoding/binary"
 	"encoding/hex"
 	"math"
+	"net/netip"
 	"strings"
 
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -63,11 +65,13 @@ func (c *certificate) message(b, serverData []byte) []byte {
 }
 
 // Parts of the server data: the version, the random number, the number of the
-// password, zeros.
+// password, the address from which the public exponent is a proof or zeros, zeros.
 const (
 	dataVersion = 1
 	idSize      = 16
 	passwordsAt = 1 + idSize
+	addressAt   = passwordsAt + 4
+	addressSize = 16
 	macAt       = keyBytes - 32 // the rest is an HMAC
 )
 
@@ -78,13 +82,31 @@ func (c *certificate) id() []byte { return c.serverData[1 : 1+idSize] }
 // earlier versions have 0, as accounts whose password was not set since then.
 func (c *certificate) passwords() uint32 { return binary.BigEndian.Uint32(c.serverData[passwordsAt:]) }
 
-// seal fills in the server data for a random number and the number of the password,
-// storage.User.Passwords.
-func (c *certificate) seal(k *Key, id []byte, passwords uint32) {
+// addressOf returns an address as the server data of a certificate has it, which other
+// players see.
+func (k *Key) addressOf(id []byte, a netip.Addr) []byte {
+	b := a.As16()
+	return derive(k.mac, "address", id, b[:])[:addressSize]
+}
+
+// isProof reports whether a text proves that a request from an address comes from the player:
+// the proof of the private exponent, or from the address of the sign-in that of the public one.
+func (c *certificate) isProof(k *Key, proof string, from netip.Addr) bool {
+	is := func(exponent []byte) bool {
+		return subtle.ConstantTimeCompare([]byte(strings.ToLower(proof)), []byte(ProofOf(exponent))) == 1
+	}
+	return is(k.peer().exponentOf(c.id(), c.exponent)) ||
+		is(c.exponent) && hmac.Equal(c.serverData[addressAt:addressAt+addressSize], k.addressOf(c.id(), from))
+}
+
+// seal fills in the server data for a random number, the number of the password
+// (storage.User.Passwords) and the result of addressOf, nil for none.
+func (c *certificate) seal(k *Key, id []byte, passwords uint32, address []byte) {
 	c.serverData = make([]byte, macAt, keyBytes)
 	c.serverData[0] = dataVersion
 	copy(c.serverData[1:], id)
 	binary.BigEndian.PutUint32(c.serverData[passwordsAt:], passwords)
+	copy(c.serverData[addressAt:], address)
 	c.serverData = append(c.serverData, c.sum(k)...)
 }
 
@@ -147,17 +169,20 @@ func (c *certificate) write(w *soap.Writer) {
 	w.Text("uniquenick", c.uniqueNick)
 	w.Text("cdkeyhash", c.cdKeyHash)
 	w.Text("peerkeymodulus", hexText(c.modulus))
-	w.Text("peerkeyexponent", exponentText)
+	w.Text("peerkeyexponent", exponentText(c.exponent))
 	w.Text("serverdata", hexText(c.serverData))
 	w.Text("signature", hexText(c.signature))
 	w.Close()
 }
 
-// exponentText is the exponent as clients write it.
-const exponentText = "010001"
+// exponentText returns a public exponent as clients write it: six hex digits.
+func exponentText(b []byte) string { return strings.Repeat("00", len(exponentBytes)-len(b)) + hexText(b) }
 
-// exponentBytes is the exponent in signed messages.
-var exponentBytes = []byte{1, 0, 1}
+// Public exponents of peer keys in signed messages, see the package.
+var (
+	exponentBytes = []byte{1, 0, 1}
+	exponentOne   = []byte{1}
+)
 
 // hexText returns bytes as the games' replies have them.
 func hexText(b []byte) string { return strings.ToUpper(hex.EncodeToString(b)) }

@@ -23,8 +23,8 @@
 //	signature = RSA PKCS#1 v1.5 of MD5(message)
 //
 // The 128 bytes of serverdata come back with the certificate. They begin with a
-// version, a random number and the number of the password, which counts its changes,
-// and end with an HMAC of all other fields, whose key is derived from the service
+// version, a random number, the number of the password, which counts its changes,
+// and an address or zeros (see Peer keys), and end with an HMAC of all other fields, whose key is derived from the service
 // key. So nothing has to be remembered: a certificate is valid until it expires or
 // the password is changed, also after a restart, and no other server can make one
 // in either mode.
@@ -37,5 +37,10 @@
 // certificate follows from its random number. So it costs no time to make one,
 // nothing has to be stored, and players do not know the proofs of others. Signatures of players
 // with these keys prove to each other nothing, because each could compute the factors of the
-// modulus; clients use them for the proof only.
+// modulus; clients use them for the proof, and to send each other a key.
+//
+// The client library of 2012 overwrites the private exponent with the public one after
+// LoginProfileWithGameId. So the public exponent of such a certificate is 1, whose inverse is 1:
+// other players can still send keys. Its proof, the MD5 of the public exponent, is no secret.
+// It is accepted from the address of the sign-in alone, of which serverdata has an HMAC.
 package auth

@@ -50,10 +50,15 @@ func newPeer(seed []byte) *peer {
 	}
 }
 
-// exponentOf returns the private exponent of a certificate by its random number.
-func (p *peer) exponentOf(id []byte) []byte {
+// exponentOf returns the private exponent of a certificate by its random number and its
+// public exponent, which is exponentBytes or exponentOne.
+func (p *peer) exponentOf(id, public []byte) []byte {
+	least := p.private
+	if len(public) == len(exponentOne) {
+		least = big.NewInt(1)
+	}
 	k := new(big.Int).SetBytes(derive(p.secret, "exponent", id)[:sharedBits/8])
-	return k.Add(k.Mul(k, p.order), p.private).Bytes()
+	return k.Add(k.Mul(k, p.order), least).Bytes()
 }
 
 // ProofOf returns a client's proof that it knows a private exponent.

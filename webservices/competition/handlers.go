@@ -172,7 +172,7 @@ func (room *Room) execute(ctx context.Context, r *soap.Request, do func(context.
 		return nil, errGame
 	}
 	certificate := r.Body.Child("certificate")
-	profile, err := room.opt.Verifier.Verify(ctx, certificate, r.Body.Text("proof"))
+	profile, err := room.opt.Verifier.Verify(ctx, certificate, r.Body.Text("proof"), r.From.Addr())
 	if err != nil {
 		return nil, &identityError{err}
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -66,7 +67,7 @@ func unhex(t testing.TB, s string) []byte {
 type verifier struct{ as storage.ProfileID }
 
 // Verify implements Verifier.
-func (v verifier) Verify(_ context.Context, certificate *soap.Element, proof string) (storage.ProfileID, error) {
+func (v verifier) Verify(_ context.Context, certificate *soap.Element, proof string, _ netip.Addr) (storage.ProfileID, error) {
 	if proof != "good" && proof != "674694b3f2d10f7a0d915cfd9f4ee470" {
 		return 0, errors.New("wrong proof")
 	}
@@ -263,6 +264,6 @@ func (s stuck) Read(p []byte) (int, error) {
 type refuser struct{}
 
 // Verify implements Verifier.
-func (refuser) Verify(context.Context, *soap.Element, string) (storage.ProfileID, error) {
+func (refuser) Verify(context.Context, *soap.Element, string, netip.Addr) (storage.ProfileID, error) {
 	return 0, errors.New("not ours")
 }

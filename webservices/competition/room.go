@@ -3,6 +3,7 @@ package competition
 import (
 	"context"
 	"io"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -51,8 +52,8 @@ type player struct {
 // Verifier checks the sender of a request.
 type Verifier interface {
 	// Verify returns the profile of a certificate, which we have made, and whose proof
-	// shows that the request comes from that player.
-	Verify(ctx context.Context, certificate *soap.Element, proof string) (storage.ProfileID, error)
+	// shows that the request, from an address, comes from that player.
+	Verify(ctx context.Context, certificate *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error)
 }
 
 // Options configure a Room. Store and Verifier are required.

@@ -17,7 +17,7 @@ import (
 type banned struct{}
 
 // Verify implements Verifier.
-func (banned) Verify(context.Context, *soap.Element, string) (storage.ProfileID, error) {
+func (banned) Verify(context.Context, *soap.Element, string, netip.Addr) (storage.ProfileID, error) {
 	return 0, accounts.ErrBanned
 }
 
