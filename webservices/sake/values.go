@@ -1,6 +1,8 @@
 package sake
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -49,8 +51,8 @@ func (c *call) value(e *soap.Element) (f storage.SakeField, err error) {
 		return f, fieldTypeInvalid
 	}
 	typed := outer.Children[0]
-	text := typed.Text("value")
 	kind := storage.SakeTypeByName(typed.Name)
+	text := signed(kind, typed.Text("value"))
 	if len(c.table.Fields) > 0 {
 		want, ok := c.table.Field(f.Name)
 		switch {
@@ -64,6 +66,19 @@ func (c *call) value(e *soap.Element) (f storage.SakeField, err error) {
 		return f, fieldTypeInvalid
 	}
 	return f, nil
+}
+
+// signed returns the text of a number with its sign: the client library of 2012 writes negative
+// ones of 16 and 32 bits as unsigned ones of 32 bits.
+func signed(kind storage.SakeType, text string) string {
+	if kind != storage.SakeInt && kind != storage.SakeShort {
+		return text
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || n <= math.MaxInt32 {
+		return text
+	}
+	return strconv.Itoa(int(int32(n)))
 }
 
 // typeOf returns the type of a field of the games file.
