@@ -39,12 +39,12 @@ func rooms(o *Options) ([]room, error) {
 	var prove func(storage.ProfileID, netip.Addr, string)
 	if o.Files != nil {
 		f := newFiles(o)
-		stored, prove = f, f.Proofs.Prove
+		stored, prove = f, f.Prove
 		all = append(all, fileRoom(f))
 	}
 	if o.Records != nil {
 		all = append(all, recordRoom(sake.New(sake.Options{
-			Config: o.Config.RecordConfig, Store: o.Records, Tickets: o.Tickets, Games: o.Games, Files: stored, Prove: prove,
+			Config: o.Config.RecordConfig, Store: o.Records, Tickets: o.Tickets, Games: o.Games, Files: stored, Verify: signIn.Verify, Prove: prove,
 			Verdicts: o.Verdicts, Log: o.Log, Registerer: o.Registerer,
 		})))
 	}
@@ -148,7 +148,7 @@ func newsRoom(o *Options) room {
 }
 
 func recordRoom(r *sake.Room) room {
-	return room{services: []soap.Service{r.Service()}, run: r.Serve, reload: func(c *Config) { r.Reload(c.RecordConfig) }}
+	return room{services: r.Services(), run: r.Serve, reload: func(c *Config) { r.Reload(c.RecordConfig) }}
 }
 
 // requestNames returns the names of all requests that rooms answer, for metrics:

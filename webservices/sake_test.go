@@ -28,6 +28,8 @@ func (t oneTicket) CheckTicket(s string) (storage.ProfileID, error) {
 	return 1, nil
 }
 
+func (oneTicket) IssueTicket(storage.ProfileID) string { return "" }
+
 // exchange is a recorded request and the reply that the client understood.
 type exchange struct {
 	Action   string `json:"action"`

@@ -27,6 +27,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/bfhq"
 	"github.com/respawnd/respawnd/webservices/onehost"
 	"github.com/respawnd/respawnd/webservices/sake"
+	"github.com/respawnd/respawnd/webservices/sakefiles"
 	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
@@ -64,7 +65,7 @@ type Options struct {
 	Files    *files.Table          // of players; nil: there are no files
 	News     *news.Table           // messages that games show at their start; nil: none
 	Records  sake.Store            // of players; nil: there are no records
-	Tickets  sake.Tickets          // required with Records
+	Tickets  sakefiles.Tickets     // required with Records
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 	Stats    *stats.Book // data of the statistics service; nil: there are no pages of players

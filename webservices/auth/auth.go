@@ -251,12 +251,21 @@ func fit(nick string, n int) string {
 	return strings.ToValidUTF8(nick[:n], "")
 }
 
-// Errors of Verify.
-var (
-	ErrCertificate = errors.New("the certificate is not one of this server")
-	ErrExpired     = errors.New("the certificate is expired")
-	ErrEnded       = errors.New("the certificate has ended: the password of the account was changed")
-	ErrProof       = errors.New("the proof does not belong to the certificate")
+// identityError is an error of Verify about the request.
+type identityError string
+
+// Error implements error.
+func (e identityError) Error() string { return string(e) }
+
+// Is reports that the error is soap.ErrIdentity.
+func (identityError) Is(target error) bool { return target == soap.ErrIdentity }
+
+// Errors of Verify. They match soap.ErrIdentity.
+const (
+	ErrCertificate = identityError("the certificate is not one of this server")
+	ErrExpired     = identityError("the certificate is expired")
+	ErrEnded       = identityError("the certificate has ended: the password of the account was changed")
+	ErrProof       = identityError("the proof does not belong to the certificate")
 )
 
 // Verify returns the profile of a certificate that a client sent with a proof from an address.

@@ -176,7 +176,9 @@ func (c *certificate) write(w *soap.Writer) {
 }
 
 // exponentText returns a public exponent as clients write it: six hex digits.
-func exponentText(b []byte) string { return strings.Repeat("00", len(exponentBytes)-len(b)) + hexText(b) }
+func exponentText(b []byte) string {
+	return strings.Repeat("00", len(exponentBytes)-len(b)) + hexText(b)
+}
 
 // Public exponents of peer keys in signed messages, see the package.
 var (

@@ -7,7 +7,9 @@
 // A request goes to /SakeStorageServer/StorageServer.asmx on the host
 // <game>.sake.<domain>, which names the game; gameid is only a number and is ignored. It
 // begins with gameid, secretKey (a secret key of the game) and loginTicket (24
-// characters, from the login over GPCM). The other elements, and those of the reply
+// characters, from the login over GPCM). The client library of 2012 goes to
+// /SakeStorageServer/Public/StorageServer.asmx on <game>.api.<domain>, and sends gameid,
+// certificate and proof (of the sign-in over package auth) in their place. The other elements, and those of the reply
 // behind its Result:
 //
 //	CreateRecord        tableid values                             recordid
@@ -24,7 +26,8 @@
 //	GetRecordCount      tableid filter cacheFlag                   count
 //
 // The values of a request are RecordField elements with a name and a value, in which the
-// element of the type has another value with the text. Those of a reply are an
+// element of the type has another value with the text. The client library of 2012 writes a
+// negative number of 16 or 32 bits as an unsigned one of 32 bits. Those of a reply are an
 // ArrayOfRecordValue for each record, with as many RecordValue as fields were asked for,
 // in their order; a record without a field has the empty value of the type that the field
 // had last in the table. The types are those of storage.SakeType.

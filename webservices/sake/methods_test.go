@@ -179,7 +179,7 @@ func TestDatabaseUnavailable(t *testing.T) {
 }
 
 func TestFault(t *testing.T) {
-	s := newFixture(t, nil).room.Service()
+	s := newFixture(t, nil).room.Services()[0]
 	if got := string(s.Fault("GetRecordLimit")); !strings.Contains(got, "<GetRecordLimitResponse xmlns=\"http://gamespy.net/sake\"><GetRecordLimitResult>UnknownError</GetRecordLimitResult></GetRecordLimitResponse>") {
 		t.Errorf("Fault() = %s", got)
 	}

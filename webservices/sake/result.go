@@ -22,6 +22,7 @@ const (
 	filterInvalid
 	sortInvalid
 	targetFilterInvalid
+	certificateInvalid // known to the client library of 2012 alone
 	unknownError
 )
 
@@ -29,7 +30,7 @@ const (
 var resultNames = [...]string{
 	"Success", "SecretKeyInvalid", "ServiceDisabled", "DatabaseUnavailable", "LoginTicketInvalid", "LoginTicketExpired", "TableNotFound",
 	"RecordNotFound", "FieldNotFound", "FieldTypeInvalid", "NoPermission", "RecordLimitReached", "AlreadyRated", "NotRateable", "NotOwned",
-	"FilterInvalid", "SortInvalid", "TargetFilterInvalid", "UnknownError",
+	"FilterInvalid", "SortInvalid", "TargetFilterInvalid", "CertificateInvalid", "UnknownError",
 }
 
 // String returns the text on the wire.

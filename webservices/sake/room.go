@@ -27,8 +27,11 @@ const Namespace = "http://gamespy.net/sake"
 // service is the name under which verdicts are noted.
 const service = "webservices"
 
-// Path is the path of the methods.
-const Path = "/SakeStorageServer/StorageServer.asmx"
+// Paths of the methods. The client library of 2012 has the second one.
+const (
+	Path       = "/SakeStorageServer/StorageServer.asmx"
+	PublicPath = "/SakeStorageServer/Public/StorageServer.asmx"
+)
 
 // Store is the part of the store that SAKE uses.
 type Store interface {
@@ -54,8 +57,11 @@ type Options struct {
 	Tickets Tickets
 	Games   *games.Catalog
 	Files   Files // nil: there are no files
+	// Verify returns the profile of a certificate with a proof from an address; nil: no
+	// certificate is valid.
+	Verify func(ctx context.Context, certificate *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error)
 	// Prove is called with a profile that has shown its ticket, the address, and the
-	// ticket; nil: nothing is.
+	// ticket, which is empty if it has shown a certificate; nil: nothing is.
 	Prove    func(profile storage.ProfileID, from netip.Addr, ticket string)
 	Verdicts *verdicts.Log // nil: nothing is noted
 
@@ -120,8 +126,8 @@ func (r *Room) Serve(ctx context.Context) {
 // count returns how many records there are, for the metrics.
 func (r *Room) count() (storage.SakeCount, error) { return r.opt.Store.CountSake(context.Background()) }
 
-// Service returns the methods.
-func (r *Room) Service() soap.Service {
+// Services returns the methods at both paths.
+func (r *Room) Services() []soap.Service {
 	s := soap.Service{
 		Name: "sake", Hosts: []string{"{g}.sake.{d}", "{g}.secure.sake.{d}", soap.APIHost}, Path: Path, Namespace: Namespace, MaxBody: r.opt.Config.RequestSize, Methods: make(map[string]soap.Handler),
 		Fault: func(method string) []byte { return r.refusal(method, unknownError) },
@@ -134,7 +140,9 @@ func (r *Room) Service() soap.Service {
 	} {
 		s.Methods[method] = func(ctx context.Context, q *soap.Request) []byte { return r.serve(ctx, q, run) }
 	}
-	return s
+	public := s
+	public.Path = PublicPath
+	return []soap.Service{s, public}
 }
 
 // method executes a method. It returns the elements behind the Result of the reply; nil: none.
@@ -233,18 +241,23 @@ func resultOfStore(err error) result {
 // maxSecret is how much of a secretKey is compared.
 const maxSecret = 64
 
-// authenticate finds the game, checks its key and the ticket of the player, and finds
-// the table.
+// authenticate finds the game, checks its key and the ticket of the player or the player's
+// certificate, and finds the table.
 func (c *call) authenticate() error {
+	certificate := c.q.Body.Child("certificate")
 	game, ok := c.opt.Games.Lookup(c.q.Game)
-	if !ok || c.q.Game == "" || !isSecret(game, c.q.Body.Text("secretKey")) {
+	if !ok || c.q.Game == "" || certificate == nil && !isSecret(game, c.q.Body.Text("secretKey")) {
 		return secretKeyInvalid
 	}
 	c.game = game
 	if game.Maintenance || game.DisabledServices&games.Gone != 0 {
 		return serviceDisabled
 	}
-	if err := c.checkTicket(); err != nil {
+	check := c.checkTicket
+	if certificate != nil {
+		check = func() error { return c.checkCertificate(certificate) }
+	}
+	if err := check(); err != nil {
 		return err
 	}
 	if err := c.checkRate(); err != nil {
@@ -295,6 +308,26 @@ func (c *call) checkTicket() error {
 	c.profile = id
 	if c.opt.Prove != nil {
 		c.opt.Prove(id, c.q.From.Addr(), ticket)
+	}
+	return nil
+}
+
+// checkCertificate finds the player by the certificate of a sign-in and its proof.
+func (c *call) checkCertificate(certificate *soap.Element) error {
+	if c.opt.Verify == nil {
+		return certificateInvalid
+	}
+	id, err := c.opt.Verify(c.ctx, certificate, c.q.Body.Text("proof"), c.q.From.Addr())
+	if _, refused := accounts.VerdictOn(err); refused || errors.Is(err, soap.ErrIdentity) {
+		c.opt.Verdicts.NoteDetail(service, c.q.From.Addr(), c.q.Game, verdicts.BadCertificate, err.Error())
+		return certificateInvalid
+	}
+	if err != nil {
+		return err
+	}
+	c.profile = id
+	if c.opt.Prove != nil {
+		c.opt.Prove(id, c.q.From.Addr(), "")
 	}
 	return nil
 }

@@ -2,10 +2,12 @@ package sake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,7 +123,7 @@ func (f *fixture) send(game, envelope string) string {
 		panic(err)
 	}
 	q := &soap.Request{Game: game, Method: e.Name, Body: e, From: client}
-	reply := string(f.room.Service().Methods[e.Name](context.Background(), q))
+	reply := string(f.room.Services()[0].Methods[e.Name](context.Background(), q))
 	m := regexp.MustCompile(`^.*<soap:Body><` + e.Name + `Response xmlns="http://gamespy.net/sake">(.*)</` + e.Name + `Response></soap:Body></soap:Envelope>$`).FindStringSubmatch(reply)
 	if m == nil {
 		panic(reply)
@@ -199,4 +201,49 @@ func (f *fixture) metric(name string) float64 {
 	}
 	f.Fatalf("there is no metric %s", name)
 	return 0
+}
+
+// TestCertificate sends the certificate of a sign-in in the place of key and ticket, as the
+// client library of 2012 does.
+func TestCertificate(t *testing.T) {
+	elsewhere := errors.New("disk on fire")
+	var shown []string
+	f := newFixture(t, func(o *Options) {
+		o.Verify = func(_ context.Context, c *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error) {
+			switch {
+			case c.Text("profileid") == "3":
+				return 0, elsewhere
+			case proof != "right" || from != client.Addr():
+				return 0, soap.ErrIdentity
+			case c.Text("profileid") == "2":
+				return 0, accounts.ErrBanned
+			}
+			return 1, nil
+		}
+		o.Prove = func(p storage.ProfileID, from netip.Addr, ticket string) {
+			shown = append(shown, fmt.Sprintf("%d %s %q", p, from, ticket))
+		}
+	})
+	signed := func(method, profile, proof, rest string) string {
+		return f.send("gmtest", "<Envelope><Body><"+method+"><gameid>0</gameid><certificate><profileid>"+profile+"</profileid></certificate><proof>"+proof+
+			"</proof><tableid>t</tableid>"+rest+"</"+method+"></Body></Envelope>")
+	}
+	for name, tt := range map[string]struct{ profile, proof, want string }{
+		"valid":        {"1", "right", "<CreateRecordResult>Success</CreateRecordResult><recordid>1</recordid>"},
+		"wrong proof":  {"1", "wrong", "<CreateRecordResult>CertificateInvalid</CreateRecordResult>"},
+		"banned":       {"2", "right", "<CreateRecordResult>CertificateInvalid</CreateRecordResult>"},
+		"broken store": {"3", "right", "<CreateRecordResult>DatabaseUnavailable</CreateRecordResult>"},
+	} {
+		if got := signed("CreateRecord", tt.profile, tt.proof, record("n", "intValue", "7")); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	if want := []string{`1 192.0.2.9 ""`}; !slices.Equal(shown, want) {
+		t.Errorf("proofs for uploads %q, want %q", shown, want)
+	}
+	f.want(1, "GetMyRecords", "t", fieldsOf("n"), "Success", list([]string{"intValue", "7"}))
+	none := newFixture(t, nil)
+	if got := none.send("gmtest", "<Envelope><Body><GetMyRecords><certificate><a/></certificate></GetMyRecords></Body></Envelope>"); got != "<GetMyRecordsResult>CertificateInvalid</GetMyRecordsResult>" {
+		t.Errorf("without a sign-in: %s", got)
+	}
 }

@@ -53,8 +53,9 @@ type Owners interface {
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 }
 
-// Tickets checks login tickets. *accounts.Service is one.
+// Tickets makes and checks login tickets. *accounts.Service is one.
 type Tickets interface {
+	IssueTicket(profile storage.ProfileID) string
 	CheckTicket(ticket string) (storage.ProfileID, error)
 }
 

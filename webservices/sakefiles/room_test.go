@@ -65,6 +65,13 @@ func (t tickets) CheckTicket(ticket string) (storage.ProfileID, error) {
 	return 0, accounts.ErrBadTicket
 }
 
+// IssueTicket implements Tickets.
+func (t tickets) IssueTicket(id storage.ProfileID) string {
+	ticket := fmt.Sprint("issued", len(t))
+	t[ticket] = id
+	return ticket
+}
+
 // prove shows a valid ticket of a profile.
 func prove(r *Room, id storage.ProfileID, from netip.Addr) {
 	r.opt.Tickets.(tickets)["ticket"] = id
@@ -388,5 +395,29 @@ func TestUploadAllocates(t *testing.T) {
 	t.Logf("4 KiB allocates %d bytes, 4 MiB %d", small, large)
 	if large > small+64<<10 {
 		t.Errorf("an upload of 4 MiB allocates %d bytes, one of 4 KiB %d", large, small)
+	}
+}
+
+// TestProofWithoutTicket lets a player upload who has shown the certificate of a sign-in.
+func TestProofWithoutTicket(t *testing.T) {
+	r := newRoom(t, nil)
+	if r.isProved(t.Context(), 2, home) {
+		t.Error("proved before")
+	}
+	r.Prove(2, home, "")
+	r.Prove(2, home, "")
+	if n := len(r.opt.Tickets.(tickets)); n != 1 {
+		t.Errorf("%d tickets were made, want 1", n)
+	}
+	if !r.isProved(t.Context(), 2, home) || r.isProved(t.Context(), 3, home) || r.isProved(t.Context(), 2, netip.MustParseAddr("192.0.2.2")) {
+		t.Error("want a proof of this profile at this address alone")
+	}
+	clear(r.opt.Tickets.(tickets)) // as a new password does
+	if r.isProved(t.Context(), 2, home) {
+		t.Error("proved after the ticket was revoked")
+	}
+	r.Prove(2, home, "")
+	if !r.isProved(t.Context(), 2, home) {
+		t.Error("a new sign-in is no proof")
 	}
 }

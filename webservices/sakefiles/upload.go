@@ -118,6 +118,18 @@ func (r *Room) hasTicket(profile storage.ProfileID, from netip.Addr) bool {
 	return err == nil && of == profile
 }
 
+// Prove notes that a profile has shown a valid ticket from an address. If the ticket is empty,
+// it has shown another proof of a sign-in: it gets a ticket, unless it has one.
+func (r *Room) Prove(profile storage.ProfileID, from netip.Addr, ticket string) {
+	if ticket == "" {
+		if r.opt.Tickets == nil || r.hasTicket(profile, from) {
+			return
+		}
+		ticket = r.opt.Tickets.IssueTicket(profile)
+	}
+	r.Proofs.Prove(profile, from, ticket)
+}
+
 // errBanned reports the upload of a banned account.
 var errBanned = errors.New("the account is banned")
 

@@ -2,6 +2,7 @@ package soap
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 )
@@ -19,6 +20,10 @@ type Request struct {
 	// Attachments are the further records of a DIME message.
 	Attachments [][]byte
 }
+
+// ErrIdentity is matched by errors of rooms about requests whose certificate or proof is not
+// valid.
+var ErrIdentity = errors.New("the identity of the sender is not proved")
 
 // Handler executes a method and returns the reply, see Reply. ctx ends when the
 // client has gone or the service stops.
