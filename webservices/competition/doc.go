@@ -28,6 +28,9 @@
 //
 // # Messages
 //
+// The methods are at two paths: that of the first client libraries, and that of the last one,
+// which also asks whether a host is banned (CheckProfileOnBanList, always no).
+//
 // A request is SOAP, a report a DIME message of two records: the SOAP envelope and the
 // report. Lengths are big-endian and exclude the padding of id, type and data to a
 // multiple of four:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -15,10 +16,12 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// Path and Namespace are those of the methods.
+// Paths and Namespace are those of the methods. SubmissionPath is that of the client library of
+// 2012; clients ignore the namespace of replies.
 const (
-	Path      = "/CompetitionService/CompetitionService.asmx"
-	Namespace = "http://gamespy.net/competition/"
+	Path           = "/CompetitionService/CompetitionService.asmx"
+	SubmissionPath = "/ATLAS/SubmissionService/2.0/SubmissionService.asmx"
+	Namespace      = "http://gamespy.net/competition/"
 )
 
 // code is the result of a request.
@@ -71,8 +74,7 @@ var (
 
 // Services returns the methods of the room.
 func (room *Room) Services() []soap.Service {
-	return []soap.Service{{
-		Name: "competition", Hosts: []string{"{g}.comp.pubsvs.{d}", soap.APIHost}, Path: Path,
+	reports := soap.Service{
 		Namespace: Namespace, MaxBody: maxDIME,
 		Methods: map[string]soap.Handler{
 			"CreateSession":          room.handler(room.create),
@@ -82,7 +84,26 @@ func (room *Room) Services() []soap.Service {
 		},
 		Fault: func(method string) []byte { return reply(method, codeReport, "the request cannot be read", nil) },
 		DIME:  readRequest,
-	}}
+	}
+	bans := soap.Service{Namespace: Namespace, Methods: map[string]soap.Handler{"CheckProfileOnBanList": notBanned}, Fault: reports.Fault}
+	all := []soap.Service{reports, reports, bans, bans}
+	for i, path := range []string{Path, SubmissionPath, "/AtlasDataServices/GameConfig.asmx", "/ATLAS/DataService/2.0/GameConfig.asmx"} {
+		all[i].Name, all[i].Hosts, all[i].Path = "competition", []string{"{g}.comp.pubsvs.{d}", soap.APIHost}, path
+	}
+	return all
+}
+
+// notBanned is CheckProfileOnBanList, which games ask before they make a session: whether a host
+// may not report. There is no such list here; banned accounts cannot sign in.
+func notBanned(_ context.Context, r *soap.Request) []byte {
+	host, _ := r.Body.Int("HostProfileId")
+	platform, _ := r.Body.Int("HostPlatformId")
+	return soap.Reply(r.Method, Namespace, func(w *soap.Writer) {
+		w.Open(r.Method + "Result")
+		w.Int("result", int64(codeOK))
+		w.Raw(fmt.Sprintf(`<UserConfig ProfileID="%d" PlatformID="%d" IsBanned="false" />`, host, platform))
+		w.Close()
+	})
 }
 
 // readRequest reads a request in DIME: an envelope and attachments.

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
 )
 
 func TestOutcomes(t *testing.T) {
@@ -237,5 +238,26 @@ func TestSweep(t *testing.T) {
 	w.room.sweep(t.Context())
 	if n := len(w.matches()); n != 0 {
 		t.Errorf("%d matches after their time", n)
+	}
+}
+
+func TestNotBanned(t *testing.T) {
+	room := newWorld(t, nil).room
+	body, err := soap.Parse([]byte("<Envelope><Body><CheckProfileOnBanList><Proof>x</Proof><GameId>1</GameId><HostProfileId>77</HostProfileId><HostPlatformId>4</HostPlatformId></CheckProfileOnBanList>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `<CheckProfileOnBanListResult><result>0</result><UserConfig ProfileID="77" PlatformID="4" IsBanned="false" /></CheckProfileOnBanListResult>`
+	answered := 0
+	for _, s := range room.Services() {
+		if h := s.Methods[body.Name]; h != nil {
+			answered++
+			if got := string(h(t.Context(), &soap.Request{Method: body.Name, Body: body})); !strings.Contains(got, want) {
+				t.Errorf("%s: %s, want %s", s.Path, got, want)
+			}
+		}
+	}
+	if answered != 2 {
+		t.Errorf("%d paths have the method, want 2", answered)
 	}
 }
