@@ -31,6 +31,9 @@ const (
 	messageTime = 2 * time.Minute
 	// doubtTime is how long a message that seems to be cut waits for the rest.
 	doubtTime = 2 * time.Second
+	// loneTime is how long answers wait behind the second message of the handshake if their
+	// requests did not wait for it: long enough for a client to read that message alone.
+	loneTime = 250 * time.Millisecond
 	// maxOut is how much is written at once, and keepOut the memory that is kept
 	// for it, in bytes.
 	maxOut  = 16 << 10
@@ -87,7 +90,10 @@ func (k *link) run(ctx context.Context) error {
 			return err
 		}
 		k.settle()
-		if k.alone || len(k.out) >= maxOut {
+		switch {
+		case k.alone && k.in.waiting():
+			k.pause(ctx, loneTime)
+		case k.alone || len(k.out) >= maxOut:
 			if err := k.flush(); err != nil {
 				return errGone
 			}

@@ -16,7 +16,8 @@
 //
 // The server speaks first. Clients read its first two messages with one read each: the
 // first needs at least 38 and at most 63 bytes, the second fewer than 128 and a segment
-// of its own. RESPONSE is md5hex(decimal of h(challenge), secret key of the game), where h
+// of its own. Answers to requests that a client sent without waiting for the second one come a
+// quarter of a second after it, in order. RESPONSE is md5hex(decimal of h(challenge), secret key of the game), where h
 // is that of package function hashOf.
 //
 // # Players

@@ -344,6 +344,38 @@ func TestHandshakeSegments(t *testing.T) {
 	}
 }
 
+// Answers to commands that came with the proof of a game, in one segment, are held back and in
+// order: clients read the second message with one read, and ignore the rest of that read.
+func TestEarlyCommands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := startPipe(t, nil)
+		f.server.newChallenge = func() string { return "ABCDEFGHIJ" }
+		f.server.keys.draw = func() uint64 { return 160 }
+		c := f.connect()
+		c.send(`\auth\\gamename\gmtest\response\`+Response("HA6zkS", "ABCDEFGHIJ")+`\port\0\id\1`,
+			`\authp\\pid\100001\resp\`+Proof(testPassword, PlayerChallenge(160))+`\lid\1`,
+			`\getpid\\nick\Nobody\keyhash\00000000000000000000000000000000\lid\2`,
+			`\getpd\\pid\100001\ptype\1\dindex\0\keys\\lid\3`, `\ka\`)
+		if m := c.next(); fieldOf(m, "sesskey") != "160" {
+			t.Fatalf("the second message is %q", m)
+		}
+		read := time.Now()
+		for i, want := range []string{`\pauthr\100001`, `\getpidr\-1`, `\getpdr\1`, `\ka\`} {
+			if m := c.next(); !strings.HasPrefix(m, want) {
+				t.Errorf("answer %d is %q, want %q", i, m, want)
+			}
+			if i == 0 && time.Since(read) < loneTime {
+				t.Errorf("the first answer came %v after the second message, want %v", time.Since(read), loneTime)
+			}
+		}
+		now := time.Now()
+		if c.want(`\ka\`, `\ka\`); time.Since(now) > 0 {
+			t.Errorf("a later answer took %v", time.Since(now))
+		}
+	})
+}
+
 // writes counts the writes of a connection.
 type writes struct {
 	net.Conn
