@@ -59,6 +59,25 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestProducts answers for every number of a product that a game can have.
+func TestProducts(t *testing.T) {
+	request := auth(goodKey, "5")
+	if !strings.Contains(request, `\pid\461\`) {
+		t.Fatalf("the request is %q", request)
+	}
+	for number, want := range map[string]drop{
+		"0": notDropped, "1": notDropped, "461": notDropped, "1073741825": notDropped, "2147483647": notDropped, "0000000461": notDropped,
+		"2147483648": dropMalformed, "99999999999": dropMalformed, "-1": dropMalformed, "": dropMalformed, "4 6": dropMalformed,
+	} {
+		var w written
+		s := New(Options{Config: defaults(Permissive), Keys: oneKey{}})
+		why := give(s, &w, one, strings.Replace(request, `\pid\461\`, `\pid\`+number+`\`, 1), time.Now())
+		if why != want || (len(w.sent) == 1) != (want == notDropped) {
+			t.Errorf("product %q: dropped %q, %d answers, want %q", number, why, len(w.sent), want)
+		}
+	}
+}
+
 func TestDrops(t *testing.T) {
 	banned := func(a netip.Addr) bool { return a == two.Addr() }
 	s := New(Options{Config: defaults(Permissive), Keys: oneKey{}, Banned: banned})

@@ -3,6 +3,7 @@ package cdkey
 import (
 	"bytes"
 	"encoding/hex"
+	"math"
 	"strconv"
 )
 
@@ -154,19 +155,22 @@ func (f *fields) next() (key, value []byte) {
 	return key, value
 }
 
-// number reads a number that is not negative.
+// maxDigits is the length of the longest number, 2147483647.
+const maxDigits = 10
+
+// number reads a number that is not negative and has 32 bits with its sign.
 func number(b []byte) (int, bool) {
-	if len(b) == 0 || len(b) > 9 {
+	if len(b) == 0 || len(b) > maxDigits {
 		return 0, false
 	}
-	n := 0
+	n := int64(0)
 	for _, c := range b {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		n = 10*n + int(c-'0')
+		n = 10*n + int64(c-'0')
 	}
-	return n, true
+	return int(n), n <= math.MaxInt32
 }
 
 // appendOK appends the answer that lets a player in.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"strings"
 	"time"
 )
@@ -13,12 +14,12 @@ const (
 	MaxProductKeys   = 1_000_000 // MaxProductKeys is how many there may be.
 	MaxSealedKey     = 512       // MaxSealedKey is the longest sealed key in bytes.
 	productHashLen   = 32        // hex digits
-	maxProductNumber = 1 << 30
+	maxProductNumber = math.MaxInt32
 )
 
 // ProductKeyID identifies a ProductKey.
 type ProductKeyID struct {
-	Product int    `json:"product"` // number of the product, 0 to 2^30
+	Product int    `json:"product"` // number of the product, 0 to 2^31-1
 	Hash    string `json:"hash"`    // 32 lower-case hex digits
 }
 

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -68,13 +69,13 @@ func testProductKeyBatch(t *testing.T, s storage.Store) {
 }
 
 func testProductKeyLimits(t *testing.T, s storage.Store) {
-	edge := productKey(1<<30, "0")
+	edge := productKey(math.MaxInt32, "0")
 	edge.Sealed, edge.Reason = []byte(strings.Repeat("x", storage.MaxSealedKey)), strings.Repeat("r", storage.MaxBanReason)
 	edge.By = strings.Repeat("b", storage.MaxBanBy)
 	putProductKeys(t, s, edge)
 	for name, change := range map[string]func(*storage.ProductKey){
 		"negative product":     func(k *storage.ProductKey) { k.Product = -1 },
-		"product too large":    func(k *storage.ProductKey) { k.Product = 1<<30 + 1 },
+		"product too large":    func(k *storage.ProductKey) { k.Product = edge.Product + 1 },
 		"short hash":           func(k *storage.ProductKey) { k.Hash = k.Hash[1:] },
 		"capitals in hash":     func(k *storage.ProductKey) { k.Hash = strings.Repeat("A", 32) },
 		"sealed text too long": func(k *storage.ProductKey) { k.Sealed = append(k.Sealed, 'x') },
