@@ -355,7 +355,7 @@ func TestEarlyCommands(t *testing.T) {
 		c := f.connect()
 		c.send(`\auth\\gamename\gmtest\response\`+Response("HA6zkS", "ABCDEFGHIJ")+`\port\0\id\1`,
 			`\authp\\pid\100001\resp\`+Proof(testPassword, PlayerChallenge(160))+`\lid\1`,
-			`\getpid\\nick\Nobody\keyhash\00000000000000000000000000000000\lid\2`,
+			`\getpid\\nick\Missing\keyhash\00000000000000000000000000000000\lid\2`,
 			`\getpd\\pid\100001\ptype\1\dindex\0\keys\\lid\3`, `\ka\`)
 		if m := c.next(); fieldOf(m, "sesskey") != "160" {
 			t.Fatalf("the second message is %q", m)
