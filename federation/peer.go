@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/cacerts"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
@@ -43,6 +44,7 @@ type peer struct {
 }
 
 func newPeer(m *configs.OtherMaster, d *dialer, self string) *peer {
+	cacerts.Ready()
 	t := &http.Transport{
 		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return d.connect(ctx, m, address) }, // and no Proxy
 		TLSHandshakeTimeout:    tlsTimeout,

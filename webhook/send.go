@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/cacerts"
 )
 
 // Bounds of a request.
@@ -53,6 +55,7 @@ type sender struct {
 
 // newSender returns a sender. version is that of the daemon.
 func newSender(h *Hook, version string) *sender {
+	cacerts.Ready()
 	return &sender{
 		hook: h, agent: "respawnd/" + version,
 		client: &http.Client{

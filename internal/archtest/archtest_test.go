@@ -42,6 +42,7 @@ var ranks = map[string]int{
 	"internal/clock":       0,
 	"internal/durable":     0,
 	"internal/hostnet":     0,
+	"internal/cacerts":     0,
 	"internal/logtail":     0,
 	"internal/metric":      0,
 	"internal/netserve":    0,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/cacerts"
 	"github.com/respawnd/respawnd/internal/clean"
 )
 
@@ -139,6 +140,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 // converse greets the server, encrypts the connection and signs in.
 func converse(ctx context.Context, conn net.Conn, s *configs.SMTPServer) (*smtp.Client, error) {
 	host, _, _ := net.SplitHostPort(s.Address) // checked when it was read
+	cacerts.Ready()
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	optional := s.Insecure || isLoopback(conn.RemoteAddr())
 	if s.TLS {

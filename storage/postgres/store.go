@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/cacerts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -135,6 +136,9 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 		}
 	}
 	c := config.ConnConfig
+	if c.TLSConfig != nil {
+		cacerts.Ready()
+	}
 	c.DialFunc = (&net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}).DialContext
 	if c.ConnectTimeout <= 0 || c.ConnectTimeout > connectTimeout {
 		c.ConnectTimeout = connectTimeout
