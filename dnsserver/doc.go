@@ -11,7 +11,8 @@
 // # Answers
 //
 //	name of a game's service, A       one address, for 60 seconds
-//	                , anything else   no error and no record: there is no other address
+//	                , SOA             the SOA of the name, which is a zone of its own
+//	                , anything else   no record, and that SOA: resolvers cache it for 60 seconds
 //	another name                      the answer of an upstream; REFUSED if there is none
 //	ANY, zone transfers, other classes (version.bind is one), no recursion wanted   REFUSED
 //	other operations                  NOTIMP
@@ -30,7 +31,7 @@
 // without EDNS, and at most 1232 bytes. A longer one is truncated with the TC
 // bit set, and the client repeats the question over TCP.
 //
-// An own answer is 16 bytes larger than its question, one of an upstream may be
+// An own answer is at most 35 bytes larger than its question, one of an upstream may be
 // much larger. Source addresses can be forged in DNS; that is why strangers get
 // no answer.
 //

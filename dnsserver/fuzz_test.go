@@ -26,8 +26,8 @@ func FuzzServePacket(f *testing.F) {
 			t.Errorf("answer %v to %x", m, b)
 		}
 		// A compressed name in the question is expanded in the answer.
-		most := max(len(b), headerSize) + 16
-		if written := headerSize + 255 + 4 + 16 + 11; bytes.IndexFunc(b[min(headerSize, len(b)):], func(r rune) bool { return r > 0x7F }) >= 0 {
+		most := max(len(b), headerSize) + longestRecord
+		if written := headerSize + 255 + 4 + longestRecord + 11; bytes.IndexFunc(b[min(headerSize, len(b)):], func(r rune) bool { return r > 0x7F }) >= 0 {
 			most = written
 		}
 		if len(got) > most {

@@ -20,8 +20,16 @@ const (
 	maxRecord = 2 // records of a question: EDNS and a signature
 )
 
-// ttl is how long clients may cache an address, in seconds.
+// ttl is how long clients may cache an address, or that a name has no record of a type, in
+// seconds.
 const ttl = 60
+
+// Times of a SOA, in seconds, for servers that copy zones. There are none here.
+const (
+	refresh = 3600
+	retry   = 600
+	expire  = 86_400
+)
 
 // query is a question of a client. The zero value is ready for use; it can be
 // reused.
@@ -105,8 +113,10 @@ func appendHeader(dst, message []byte, code int) []byte {
 type reply struct {
 	msg    dns.Msg
 	answer [1]dns.RR
+	ns     [1]dns.RR
 	extra  [1]dns.RR
 	a      dns.A
+	soa    dns.SOA
 	ip     [4]byte
 	opt    dns.OPT
 }
@@ -131,17 +141,25 @@ func (r *reply) begin(q *query, code int, recursive bool) {
 	r.msg.Extra = r.extra[:]
 }
 
-// own makes it the answer for the name of a service: our address, or nothing
-// for types other than A.
+// own makes it the answer for the name of a service, which is a zone of its own: our address
+// or its SOA, which is beside the answer for types that the name lacks.
 func (r *reply) own(q *query, address netip.Addr) {
 	r.msg.Authoritative = true
-	if q.question().Qtype != dns.TypeA {
+	ask := q.question()
+	header := dns.RR_Header{Name: ask.Name, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: ttl}
+	if ask.Qtype == dns.TypeA {
+		header.Rrtype = dns.TypeA
+		r.ip = address.As4()
+		r.a = dns.A{Hdr: header, A: r.ip[:]}
+		r.answer[0], r.msg.Answer = &r.a, r.answer[:]
 		return
 	}
-	r.ip = address.As4()
-	r.a = dns.A{Hdr: dns.RR_Header{Name: q.question().Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}, A: r.ip[:]}
-	r.answer[0] = &r.a
-	r.msg.Answer = r.answer[:]
+	r.soa = dns.SOA{Hdr: header, Ns: ask.Name, Mbox: ".", Serial: 1, Refresh: refresh, Retry: retry, Expire: expire, Minttl: ttl}
+	if ask.Qtype == dns.TypeSOA {
+		r.answer[0], r.msg.Answer = &r.soa, r.answer[:]
+		return
+	}
+	r.ns[0], r.msg.Ns = &r.soa, r.ns[:]
 }
 
 // relay makes it the answer of an upstream. Its records are shared with other

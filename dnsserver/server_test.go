@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -89,26 +90,22 @@ func TestAnswersWithoutARecord(t *testing.T) {
 		m    *dns.Msg
 		want int
 	}{
-		"IPv6 of a service":  {asked(game, dns.TypeAAAA, dns.ClassINET, nil), dns.RcodeSuccess},
-		"HTTPS of a service": {asked(game, dns.TypeHTTPS, dns.ClassINET, nil), dns.RcodeSuccess},
-		"TXT of a service":   {asked(game, dns.TypeTXT, dns.ClassINET, nil), dns.RcodeSuccess},
-		"SOA of a service":   {asked(game, dns.TypeSOA, dns.ClassINET, nil), dns.RcodeSuccess},
-		"another name":       {asked("example.org", dns.TypeA, dns.ClassINET, nil), dns.RcodeRefused},
-		"the root":           {asked(".", dns.TypeNS, dns.ClassINET, nil), dns.RcodeRefused},
-		"dot in a label":     {asked(`a\.gamespy.com`, dns.TypeA, dns.ClassINET, nil), dns.RcodeRefused},
-		"ANY":                {asked(game, dns.TypeANY, dns.ClassINET, nil), dns.RcodeRefused},
-		"AXFR":               {asked("gamespy.com", dns.TypeAXFR, dns.ClassINET, nil), dns.RcodeRefused},
-		"IXFR":               {asked("gamespy.com", dns.TypeIXFR, dns.ClassINET, nil), dns.RcodeRefused},
-		"MAILB":              {asked(game, dns.TypeMAILB, dns.ClassINET, nil), dns.RcodeRefused},
-		"version.bind":       {asked("version.bind", dns.TypeTXT, dns.ClassCHAOS, nil), dns.RcodeRefused},
-		"service in CHAOS":   {asked(game, dns.TypeA, dns.ClassCHAOS, nil), dns.RcodeRefused},
-		"any class":          {asked(game, dns.TypeA, dns.ClassANY, nil), dns.RcodeRefused},
-		"EDNS version 1":     {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.SetEdns0(1232, false); m.IsEdns0().SetVersion(1) }), dns.RcodeBadVers},
-		"status":             {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.Opcode = dns.OpcodeStatus }), dns.RcodeNotImplemented},
-		"notify":             {asked(game, dns.TypeSOA, dns.ClassINET, func(m *dns.Msg) { m.Opcode = dns.OpcodeNotify }), dns.RcodeNotImplemented},
-		"update":             {asked(game, dns.TypeSOA, dns.ClassINET, func(m *dns.Msg) { m.Opcode = dns.OpcodeUpdate }), dns.RcodeNotImplemented},
-		"two questions":      {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }), dns.RcodeFormatError},
-		"no question":        {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.Question = nil }), dns.RcodeFormatError},
+		"another name":     {asked("example.org", dns.TypeA, dns.ClassINET, nil), dns.RcodeRefused},
+		"the root":         {asked(".", dns.TypeNS, dns.ClassINET, nil), dns.RcodeRefused},
+		"dot in a label":   {asked(`a\.gamespy.com`, dns.TypeA, dns.ClassINET, nil), dns.RcodeRefused},
+		"ANY":              {asked(game, dns.TypeANY, dns.ClassINET, nil), dns.RcodeRefused},
+		"AXFR":             {asked("gamespy.com", dns.TypeAXFR, dns.ClassINET, nil), dns.RcodeRefused},
+		"IXFR":             {asked("gamespy.com", dns.TypeIXFR, dns.ClassINET, nil), dns.RcodeRefused},
+		"MAILB":            {asked(game, dns.TypeMAILB, dns.ClassINET, nil), dns.RcodeRefused},
+		"version.bind":     {asked("version.bind", dns.TypeTXT, dns.ClassCHAOS, nil), dns.RcodeRefused},
+		"service in CHAOS": {asked(game, dns.TypeA, dns.ClassCHAOS, nil), dns.RcodeRefused},
+		"any class":        {asked(game, dns.TypeA, dns.ClassANY, nil), dns.RcodeRefused},
+		"EDNS version 1":   {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.SetEdns0(1232, false); m.IsEdns0().SetVersion(1) }), dns.RcodeBadVers},
+		"status":           {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.Opcode = dns.OpcodeStatus }), dns.RcodeNotImplemented},
+		"notify":           {asked(game, dns.TypeSOA, dns.ClassINET, func(m *dns.Msg) { m.Opcode = dns.OpcodeNotify }), dns.RcodeNotImplemented},
+		"update":           {asked(game, dns.TypeSOA, dns.ClassINET, func(m *dns.Msg) { m.Opcode = dns.OpcodeUpdate }), dns.RcodeNotImplemented},
+		"two questions":    {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }), dns.RcodeFormatError},
+		"no question":      {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) { m.Question = nil }), dns.RcodeFormatError},
 		"question with an answer": {asked(game, dns.TypeA, dns.ClassINET, func(m *dns.Msg) {
 			m.Answer = says(t, m, "192.0.2.1").Answer
 		}), dns.RcodeFormatError},
@@ -217,21 +214,44 @@ func TestBannedAddressIsNotAnswered(t *testing.T) {
 	}
 }
 
-func TestAnswersOfOursAreSixteenBytesLonger(t *testing.T) {
+// TestNegativeAnswers have the record that resolvers need to cache them (RFC 2308): a SOA at the
+// name itself or above it, with the time in its TTL and its minimum.
+func TestNegativeAnswers(t *testing.T) {
 	f := newServer(t, nil)
-	for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeANY} {
+	for _, kind := range []uint16{dns.TypeAAAA, dns.TypeHTTPS, dns.TypeTXT, dns.TypeNS} {
+		m := f.ask(t, "192.168.1.77:99", about("GMTest.Available.gamespy.com", kind))
+		if m.Rcode != dns.RcodeSuccess || !m.Authoritative || len(m.Answer) != 0 || len(m.Ns) != 1 {
+			t.Fatalf("%s: %v, want no record and a SOA", dns.TypeToString[kind], m)
+		}
+		soa, ok := m.Ns[0].(*dns.SOA)
+		if !ok || !strings.EqualFold(soa.Hdr.Name, "gmtest.available.gamespy.com.") || soa.Hdr.Ttl != ttl || soa.Minttl != ttl || soa.Hdr.Class != dns.ClassINET {
+			t.Errorf("%s: %v", dns.TypeToString[kind], m.Ns[0])
+		}
+	}
+	m := f.ask(t, "192.168.1.77:99", about("gpcm.gamespy.com", dns.TypeSOA))
+	if len(m.Answer) != 1 || len(m.Ns) != 0 || m.Answer[0].Header().Rrtype != dns.TypeSOA {
+		t.Errorf("SOA: %v, want it as the answer", m)
+	}
+	for name, m := range map[string]*dns.Msg{
+		"A": f.ask(t, "192.168.1.77:99", about("gpcm.gamespy.com", dns.TypeA)), "another name": f.ask(t, "192.168.1.77:99", about("example.org", dns.TypeAAAA)),
+	} {
+		if len(m.Ns) != 0 {
+			t.Errorf("%s: %v, want no SOA", name, m)
+		}
+	}
+}
+
+func TestLengthOfOwnAnswers(t *testing.T) {
+	f := newServer(t, nil)
+	for kind, more := range map[uint16]int{dns.TypeA: 16, dns.TypeAAAA: longestRecord, dns.TypeSOA: longestRecord, dns.TypeANY: 0} {
 		for _, edns := range []bool{false, true} {
 			m := about("gmtest.available.gamespy.com", kind)
 			if edns {
 				m.SetEdns0(4096, true)
 			}
 			q := pack(t, m)
-			most := len(q)
-			if kind == dns.TypeA {
-				most += 16
-			}
-			if got := f.packet(t, "192.168.1.77:99", q); len(got) != most {
-				t.Errorf("%s, EDNS %v: %d bytes for %d, want %d", dns.TypeToString[kind], edns, len(got), len(q), most)
+			if got := f.packet(t, "192.168.1.77:99", q); len(got) != len(q)+more {
+				t.Errorf("%s, EDNS %v: %d bytes for %d, want %d more", dns.TypeToString[kind], edns, len(got), len(q), more)
 			}
 		}
 	}
