@@ -121,7 +121,7 @@ func (c *Client) CreateAccount(ctx context.Context, key *rsa.PublicKey, a Accoun
 
 // signOn executes a method with a password that replies with a certificate.
 func (c *Client) signOn(ctx context.Context, method, fields string, key *rsa.PublicKey, password string) (p Player, err error) {
-	value, err := passwordBlock(key, password)
+	value, err := PasswordBlock(key, password)
 	if err != nil {
 		return p, err
 	}
@@ -138,8 +138,8 @@ func (c *Client) signOn(ctx context.Context, method, fields string, key *rsa.Pub
 	return Player{result.Child("certificate"), auth.ProofOf(bytes.TrimLeft(private, "\x00"))}, err
 }
 
-// passwordBlock returns a password as games send it, see SignIn.
-func passwordBlock(key *rsa.PublicKey, password string) ([]byte, error) {
+// PasswordBlock returns a password as games send it, see SignIn.
+func PasswordBlock(key *rsa.PublicKey, password string) ([]byte, error) {
 	if key != nil {
 		return rsa.EncryptPKCS1v15(rand.Reader, key, []byte(password))
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/rsa"
 	"encoding/hex"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/webservices"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/sake"
@@ -74,7 +74,7 @@ func (c *client2012) call(at, action, method, fields string, report []byte) *soa
 // after a sign-in by profile that of the public exponent.
 func (c *client2012) signIn(action, method, who string) {
 	c.Helper()
-	block, err := rsa.EncryptPKCS1v15(rand.Reader, c.key, []byte("pass"))
+	block, err := webservices.PasswordBlock(c.key, "pass")
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -6,8 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,10 +27,10 @@ const (
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(childURL); url != "" {
-		fmt.Println(call(url, os.Getenv(childCA)))
+		_, _ = fmt.Fprintln(os.Stdout, call(url, os.Getenv(childCA)))
 		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // call makes sure that there are roots, and says how many of the embedded ones the process
@@ -81,7 +80,7 @@ func TestRoots(t *testing.T) {
 		t.Skip("the store of this system cannot be hidden")
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	defer server.Close()
 	dir := t.TempDir()
