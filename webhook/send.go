@@ -55,7 +55,6 @@ type sender struct {
 
 // newSender returns a sender. version is that of the daemon.
 func newSender(h *Hook, version string) *sender {
-	cacerts.Ready()
 	return &sender{
 		hook: h, agent: "respawnd/" + version,
 		client: &http.Client{
@@ -103,6 +102,7 @@ func (s *sender) send(ctx context.Context, r request, now time.Time) error {
 		req.Header.Set(HeaderTimestamp, stamp)
 		req.Header.Set(HeaderSignature, Sign(s.hook.Secret, stamp, r.body))
 	}
+	cacerts.Ready()
 	resp, err := s.client.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
