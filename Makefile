@@ -34,7 +34,7 @@ fmt: ## format
 
 docs: ## write the generated pages and tables in docs/ and configs/default.yaml
 	$(GO) test ./internal/services ./internal/verdicts -update
-	$(GO) test ./cmd/respawnd -run Reference -update
+	$(GO) test ./test/docs -run Reference -update
 	$(GO) test ./web/docs -run Pages -update
 
 fuzz: ## all fuzz targets in 15 minutes; FUZZ=10m: as long for each, FUZZ_TOTAL=1h: for all
@@ -50,7 +50,7 @@ scale: ## from 100 to 200,000 servers, written to docs/operators/costs.md (Linux
 	cd tools/load && $(GO) run . scale -write ../../docs/operators/costs.md
 
 storm: ## kills under load and flipped bits, over and over; STORM_ROUNDS=50 FLIP_STEP=499
-	STORM_ROUNDS=$(or $(STORM_ROUNDS),50) $(GO) test -count 1 -timeout 1h -v -run 'Storm|SurviveAKill' ./cmd/respawnd
+	STORM_ROUNDS=$(or $(STORM_ROUNDS),50) $(GO) test -count 1 -timeout 1h -v -run 'Storm|Survives?AKill|SurviveKills' ./test/...
 	FLIP_STEP=$(or $(FLIP_STEP),499) $(GO) test -count 1 -timeout 1h -v -run FlippedBit ./storage/bolt
 
 gobench: ## the benchmarks of the packages

@@ -1,0 +1,217 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func (p *program) accountExport() *cobra.Command {
+	var secrets bool
+	cmd := p.operatorCommand("export FILE", "Write all accounts, one line of JSON each; - is standard output", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, args []string) error {
+			return p.exportAccounts(ctx, op, args[0], secrets)
+		})
+	cmd.Flags().BoolVar(&secrets, "with-passwords", false, "also write the MD5 of each password, with which a reader of the file can sign in")
+	return cmd
+}
+
+func (p *program) exportAccounts(ctx context.Context, op operator.Operator, path string, secrets bool) error {
+	note := ""
+	if secrets {
+		note = "; it holds secrets, keep it safe"
+	}
+	return p.export(path, note, func(w io.Writer) (int, error) { return op.ExportAccounts(ctx, w, secrets) })
+}
+
+// export writes an export to a file, or to standard output if the path is -. write
+// returns the number of unreadable records; note ends the line that reports the file.
+func (p *program) export(path, note string, write func(io.Writer) (leftOut int, err error)) error {
+	leftOut := 0
+	if path == "-" {
+		leftOut, err := write(p.out)
+		return errors.Join(err, someLeftOut(leftOut))
+	}
+	size, err := backup.Replace(path, func(w io.Writer) (err error) {
+		leftOut, err = write(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("no export written: %w", err)
+	}
+	return errors.Join(p.say("wrote %s (%d bytes)%s", path, size, note), someLeftOut(leftOut))
+}
+
+func (p *program) accountImport() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Add the accounts of an export; those that are there already stay as they are",
+		Long: "Add the accounts of an export; those that are there already stay as they are.\n\n" +
+			"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file, " +
+			"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out. Files and matches of an export are not imported: a backup restores them.",
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := p.in
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer func() { _ = f.Close() }()
+				in = f
+			}
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
+				return p.importAccounts(ctx, op, in)
+			})
+		},
+	}
+}
+
+// maxImportData is how much data of games a batch of accounts has before it is
+// stored, in bytes.
+const maxImportData = 4 << 20
+
+// importAccounts stores accounts as it reads them, and the data of games with
+// them. Buddies come last, because they may be of accounts further down. An
+// interrupted import can be repeated: existing accounts get the missing parts.
+func (p *program) importAccounts(ctx context.Context, op operator.Operator, in io.Reader) error {
+	var later, batch []accounts.Account // later: only the parts that ImportBuddies needs
+	stored, refused, data := 0, 0, 0
+	flush := func() error {
+		results, err := op.ImportAccounts(ctx, withoutData(batch))
+		if err != nil {
+			return err
+		}
+		var played []accounts.Account
+		for i, r := range results {
+			if r.Error != "" {
+				refused++
+				_, _ = fmt.Fprintf(p.err, "%s: %s\n", printable(batch[i].Email), r.Error)
+			} else {
+				stored++
+			}
+			later = append(later, withBuddies(batch[i], r.Profiles)...)
+			played = append(played, withData(batch[i], r.Profiles)...)
+		}
+		batch, data = batch[:0], 0
+		if played == nil {
+			return nil
+		}
+		return op.ImportBuddies(ctx, played)
+	}
+	decoder := json.NewDecoder(in)
+	decoder.DisallowUnknownFields()
+	for {
+		var a accounts.Account
+		err := decoder.Decode(&a)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("account %d of the file, after %d that were stored: %w", stored+refused+len(batch)+1, stored, err)
+		}
+		batch = append(batch, a)
+		if data += dataSize(&a); len(batch) == operator.MaxAccountPage || data > maxImportData {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if err := op.ImportBuddies(ctx, later); err != nil {
+		return err
+	}
+	if err := p.say("imported %d accounts, refused %d", stored, refused); err != nil || refused == 0 {
+		return err
+	}
+	return reportedError{errors.New("accounts were refused")}
+}
+
+// withBuddies returns the account with its buddies, under the ids that it has
+// now, and without the rest; nothing if it has none.
+func withBuddies(a accounts.Account, ids []storage.ProfileID) []accounts.Account {
+	out := accounts.Account{ID: a.ID, Email: a.Email}
+	for i, p := range a.Profiles {
+		if i < len(ids) && len(p.Buddies)+len(p.Blocks) > 0 {
+			out.Profiles = append(out.Profiles, accounts.AccountProfile{
+				Profile: storage.Profile{ID: ids[i]}, Buddies: p.Buddies, Blocks: p.Blocks,
+			})
+		}
+	}
+	if out.Profiles == nil {
+		return nil
+	}
+	return []accounts.Account{out}
+}
+
+// withData returns the data of games of an account, under the ids that its profiles
+// have now: one account for each profile and part of its records, because a request
+// has a limited size.
+func withData(a accounts.Account, ids []storage.ProfileID) (all []accounts.Account) {
+	add := func(p accounts.AccountProfile) {
+		all = append(all, accounts.Account{ID: a.ID, Email: a.Email, Profiles: []accounts.AccountProfile{p}})
+	}
+	for i, p := range a.Profiles[:min(len(a.Profiles), len(ids))] {
+		id := storage.Profile{ID: ids[i]}
+		if len(p.GameData)+len(p.Scores) > 0 {
+			add(accounts.AccountProfile{Profile: id, GameData: p.GameData, Scores: p.Scores})
+		}
+		for records := p.Records; len(records) > 0; {
+			n, size := 1, recordSize(&records[0])
+			for n < len(records) && size < maxImportData/2 {
+				size += recordSize(&records[n])
+				n++
+			}
+			add(accounts.AccountProfile{Profile: id, Records: records[:n]})
+			records = records[n:]
+		}
+	}
+	return all
+}
+
+// withoutData returns the accounts without the data of games.
+func withoutData(list []accounts.Account) []accounts.Account {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Profiles = slices.Clone(list[i].Profiles)
+		for j := range list[i].Profiles {
+			p := &list[i].Profiles[j]
+			p.GameData, p.Scores, p.Records, p.Files, p.Matches = nil, nil, nil, nil, nil
+		}
+	}
+	return list
+}
+
+// dataSize returns the length of the data of games of an account in bytes.
+func dataSize(a *accounts.Account) (n int) {
+	for i := range a.Profiles {
+		for j := range a.Profiles[i].GameData {
+			n += len(a.Profiles[i].GameData[j].Data)
+		}
+		for j := range a.Profiles[i].Records {
+			n += recordSize(&a.Profiles[i].Records[j])
+		}
+	}
+	return n
+}
+
+// recordSize returns about the length of a record in an import, in bytes.
+func recordSize(r *storage.OwnedSakeRecord) (n int) {
+	for i := range r.Fields {
+		n += 32 + len(r.Fields[i].Name) + len(r.Fields[i].Value.Text)
+	}
+	return n + 128
+}

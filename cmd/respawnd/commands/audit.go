@@ -1,0 +1,94 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// auditLines is how many entries `audit` shows by default.
+const auditLines = 50
+
+// errAuditLimit is the error for an invalid limit.
+var errAuditLimit = errors.New("--limit: a number of entries, or 0 for all of them")
+
+// actor returns the user of the command line, for the audit log.
+func actor() operator.Actor {
+	a := operator.Actor{Via: storage.ViaCommand}
+	if u, err := user.Current(); err == nil {
+		a.By = u.Username
+	}
+	return a
+}
+
+func (p *program) auditCommand() *cobra.Command {
+	var limit int
+	cmd := p.listCommand("audit", "Show the changes that operators made", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			entries, leftOut, err := readAudit(ctx, op, limit)
+			if err != nil {
+				return err
+			}
+			if leftOut > 0 {
+				_, _ = fmt.Fprintf(p.err, "warning: %d entries cannot be read and are left out\n", leftOut)
+			}
+			return p.auditTable(entries)
+		})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if limit < 0 {
+			return usageError{errAuditLimit}
+		}
+		return nil
+	}
+	cmd.Flags().IntVar(&limit, "limit", auditLines, "how many entries, the newest first; 0: all")
+	return cmd
+}
+
+// readAudit returns the newest entries, page by page.
+func readAudit(ctx context.Context, op operator.Operator, limit int) (entries []storage.AuditEntry, leftOut int, err error) {
+	var before uint64
+	for limit == 0 || len(entries) < limit {
+		q := operator.AuditQuery{Before: before, Limit: operator.MaxAuditPage}
+		if limit > 0 {
+			q.Limit = min(limit-len(entries), operator.MaxAuditPage)
+		}
+		page, err := op.AuditLog(ctx, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		entries = append(entries, page.Entries...)
+		leftOut += page.LeftOut
+		if page.Next == 0 {
+			break
+		}
+		before = page.Next
+	}
+	return entries, leftOut, nil
+}
+
+func (p *program) auditTable(entries []storage.AuditEntry) error {
+	return show(p, "time\tvia\tby…\tfrom\taction\tsubject…\tdetail…", entries, func(e storage.AuditEntry) []string {
+		return []string{stamp(e.Time), dash(string(e.Via)), dash(e.By), auditFrom(e), dash(e.Action), auditSubject(e), dash(e.Detail)}
+	})
+}
+
+func auditFrom(e storage.AuditEntry) string {
+	if !e.From.IsValid() {
+		return "-"
+	}
+	return e.From.String()
+}
+
+func auditSubject(e storage.AuditEntry) string {
+	if e.ID == 0 {
+		return dash(e.Subject)
+	}
+	return dash("#" + strconv.FormatUint(uint64(e.ID), 10) + " " + e.Subject)
+}

@@ -1,0 +1,82 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/operator"
+)
+
+const clusterHelp = `Show the state of a cluster of several machines.
+
+Every node shows the cluster as it sees it; ask each of them if they disagree.`
+
+func (p *program) clusterCommand() *cobra.Command {
+	g := group("cluster", "Show the state of a cluster of several machines", p.clusterStatus())
+	g.Long = clusterHelp
+	return g
+}
+
+func (p *program) clusterStatus() *cobra.Command {
+	return p.listCommand("status", "Show the nodes of the cluster and their state", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			status, err := op.Status(ctx)
+			if err != nil {
+				return err
+			}
+			if len(status.Cluster) == 0 {
+				return operator.ErrNoCluster
+			}
+			return show(p, "node\tstate\tversion\tschema\tstarted\tseen\tclock\tping\tservers", status.Cluster, func(n operator.ClusterNode) []string {
+				return append([]string{n.Name, nodeState(&n), dash(n.Version), schemaOf(&n), startedAt(&n)}, nodeTimes(&n)...)
+			})
+		})
+}
+
+// schemaOf returns the schema of the database that a node knows; "-": it did not say.
+func schemaOf(n *operator.ClusterNode) string {
+	if n.Schema == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n.Schema)
+}
+
+// startedAt returns when a node started, in local time.
+func startedAt(n *operator.ClusterNode) string {
+	at, err := time.Parse(time.RFC3339, n.Started)
+	if err != nil {
+		return dash(n.Started)
+	}
+	return stamp(at)
+}
+
+// nodeState describes a node in a word or two.
+func nodeState(n *operator.ClusterNode) string {
+	switch {
+	case n.Self:
+		return "this one"
+	case !n.Live:
+		return "gone"
+	case !n.Complete:
+		return "list incomplete"
+	default:
+		return "live"
+	}
+}
+
+// nodeTimes returns the cells that this node has no values for itself.
+func nodeTimes(n *operator.ClusterNode) []string {
+	servers := strconv.Itoa(n.Servers)
+	if n.Self {
+		return []string{"-", "-", "-", servers}
+	}
+	clock, ping := "-", "-"
+	if n.PingMS > 0 {
+		clock, ping = fmt.Sprintf("%+.3fs", float64(n.ClockMS)/1000), fmt.Sprintf("%dms", n.PingMS)
+	}
+	return []string{(time.Duration(n.SeenMS) * time.Millisecond).Round(100 * time.Millisecond).String(), clock, ping, servers}
+}

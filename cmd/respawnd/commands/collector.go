@@ -1,0 +1,116 @@
+package commands
+
+import (
+	"context"
+	"runtime/debug"
+	runtimemetrics "runtime/metrics"
+	"slices"
+	"strings"
+	"time"
+)
+
+// collectAt is how much garbage the daemon lets pile up, in percent of the memory in
+// use, before it is collected. Go's default is 100. Most of the daemon's memory is the
+// server list, of which little becomes garbage at the usual pace, so collecting twice
+// as often costs little and saves a quarter of the memory.
+const collectAt = 50
+
+// collectorSettings are the environment variables with which an operator tunes Go's
+// garbage collector.
+var collectorSettings = []string{"GOGC", "GOMEMLIMIT"}
+
+// tuneCollector sets the target of the garbage collector, and returns free memory to the
+// system while the daemon is quiet, until stop is called. Neither, if the environment
+// tunes the collector.
+func tuneCollector(ctx context.Context, env []string) (stop func()) {
+	if setsCollector(env) {
+		return func() {}
+	}
+	debug.SetGCPercent(collectAt)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		trim(ctx, readMemory, debug.FreeOSMemory)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// setsCollector reports whether the environment tunes the garbage collector.
+func setsCollector(env []string) bool {
+	return slices.ContainsFunc(env, func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		return value != "" && slices.Contains(collectorSettings, name)
+	})
+}
+
+// Go returns memory to the system slowly, and leaves the garbage of a burst until as much
+// again was allocated. The daemon returns both once it is quiet.
+const (
+	trimLook  = time.Second      // between two looks at the memory
+	trimRest  = 10 * time.Second // after it was returned, which takes a collection of garbage
+	trimFree  = 16 << 20         // least number of bytes that is returned
+	trimPart  = 8                // what is returned is more than this part of the memory in use
+	trimQuiet = 256 << 10        // most bytes that are allocated between two looks while garbage is returned
+)
+
+// memory is the state of the heap, in bytes unless another unit is given.
+type memory struct {
+	cycles    uint64 // of the garbage collector
+	free      uint64 // counts as memory of the daemon still
+	inUse     uint64
+	allocated uint64 // since the start
+	recent    uint64 // part of inUse: allocated since the last collection, garbage or not
+}
+
+// readMemory returns the state of the heap.
+func readMemory() memory {
+	of := []runtimemetrics.Sample{
+		{Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/gc/heap/allocs:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+	}
+	runtimemetrics.Read(of)
+	objects, live := of[2].Value.Uint64(), of[5].Value.Uint64()
+	return memory{
+		cycles: of[0].Value.Uint64(), free: of[1].Value.Uint64(), inUse: objects + of[3].Value.Uint64(),
+		allocated: of[4].Value.Uint64(), recent: objects - min(live, objects),
+	}
+}
+
+// idles reports whether memory should be returned: no garbage was collected since the
+// look before, and there is much that is free, so it is not needed soon, or much that may
+// be garbage while little is allocated, so that it would stay for minutes.
+func (m memory) idles(before memory) bool {
+	much := func(n uint64) bool { return n >= trimFree && n > m.inUse/trimPart }
+	quiet := m.allocated-before.allocated <= trimQuiet
+	return m.cycles == before.cycles && (much(m.free) || quiet && much(m.recent))
+}
+
+// trim collects garbage and returns free memory to the system whenever the daemon is
+// quiet, until ctx ends. give does both.
+func trim(ctx context.Context, read func() memory, give func()) {
+	tick := time.NewTicker(trimLook)
+	defer tick.Stop()
+	var given time.Time
+	for before := read(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := read()
+		if now.idles(before) && time.Since(given) >= trimRest {
+			give()
+			given = time.Now()
+			now = read() // the collection that this took is not counted
+		}
+		before = now
+	}
+}

@@ -1,0 +1,63 @@
+package commands
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// completeArgs completes the arguments and flags of a command and its subcommands in shells.
+// Without that they suggest the files of the current folder everywhere.
+func completeArgs(cmd *cobra.Command) {
+	if !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	add := func(f *pflag.Flag) {
+		complete := cobra.NoFileCompletions
+		switch f.Name {
+		case "config":
+			complete = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+		case "data-dir":
+			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		case "file":
+			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+		case "log-level":
+			complete = completeWords("trace", "debug", "info", "warn", "error")
+		case "log-format":
+			complete = completeWords("auto", formatConsole, formatJSON)
+		case "scope":
+			complete = completeWords(storage.ScopeAll.String(), storage.ScopeLists.String(), storage.ScopePresence.String(), storage.ScopeZandronum.String())
+		case "game":
+			complete = completeGame
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only for flags that were registered
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(add)
+	cmd.PersistentFlags().VisitAll(add)
+	for _, sub := range cmd.Commands() {
+		completeArgs(sub)
+	}
+}
+
+// completeWords suggests words of a fixed list.
+func completeWords(list ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeGame suggests the built-in games, with their titles.
+func completeGame(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	catalogue, err := operator.ReadGames("")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	list := catalogue.All()
+	names := make([]cobra.Completion, len(list))
+	for i := range list {
+		names[i] = cobra.CompletionWithDesc(list[i].Name, printable(list[i].Title))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

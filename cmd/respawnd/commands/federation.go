@@ -1,0 +1,50 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/operator"
+)
+
+func (p *program) federationCommand() *cobra.Command {
+	return group("federation", "Show the other masters whose servers are listed", p.federationStatus())
+}
+
+func (p *program) federationStatus() *cobra.Command {
+	cmd := p.listCommand("status", "Show the state of the other masters and the numbers of their servers", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			masters, err := op.Masters(ctx)
+			if err != nil {
+				return err
+			}
+			return show(p, "name…\tprotocol\tstate\tnamed\tlisted\trefused\tread\tnext\tproblem…", masters, func(m operator.OtherMaster) []string {
+				return []string{
+					printable(m.Name), m.Protocol, m.State, fmt.Sprint(m.Told), fmt.Sprint(m.Listed), dash(refusedWords(m.Refused)),
+					stamp(m.Read), stamp(m.Next), dash(m.Error),
+				}
+			})
+		})
+	cmd.Long = cmd.Short + `.
+
+named: servers on the list of the master, without the refused ones. listed: those of
+them that are in our list because of it; the others do not answer, report here
+themselves, or were on the list of another master first. refused: entries of its latest
+list that are not used, by reason. problem: the latest error, or the part of the list
+that a limit of this daemon kept out.`
+	return cmd
+}
+
+// refusedWords returns the numbers of refused entries, "" if there are none.
+func refusedWords(refused map[string]int) string {
+	var words []string
+	for _, why := range slices.Sorted(maps.Keys(refused)) {
+		words = append(words, fmt.Sprintf("%s:%d", why, refused[why]))
+	}
+	return strings.Join(words, " ")
+}

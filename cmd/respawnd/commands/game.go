@@ -1,0 +1,188 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
+)
+
+func (p *program) gameCommand() *cobra.Command {
+	return group("game", "Show and change the catalogue of games",
+		p.gameList(), p.gameShow(), p.gameAdd(), p.gameRemove(), p.gameImport(), p.roomCommand())
+}
+
+func (p *program) gameList() *cobra.Command {
+	return p.listCommand("list", "Show all games", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
+		list, err := op.Games(ctx)
+		if err != nil {
+			return err
+		}
+		return show(p, "name\tport\tkey\ttitle…", listedGames(list), func(g listedGame) []string {
+			return []string{g.Name, strconv.Itoa(g.Port), yesNo(g.Key), g.Title}
+		})
+	})
+}
+
+// listedGame is a game in the list of games.
+type listedGame struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	ID    int    `json:"id,omitzero"`
+	Port  int    `json:"port"`
+	Key   bool   `json:"key"` // its secret key is known
+}
+
+func listedGames(list []games.Game) []listedGame {
+	out := make([]listedGame, len(list))
+	for i := range list {
+		g := &list[i]
+		out[i] = listedGame{Name: g.Name, Title: g.Title, ID: g.ID, Port: int(g.QueryPort), Key: g.Usable()}
+	}
+	return out
+}
+
+func (p *program) gameShow() *cobra.Command {
+	return p.operatorCommand("show NAME", "Show one game in the format of games.file", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, args []string) error {
+			list, err := op.Games(ctx)
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(list, func(g games.Game) bool { return strings.EqualFold(g.Name, args[0]) })
+			if i < 0 {
+				return unknownGame(list, args[0])
+			}
+			cfg, _, err := p.load()
+			if err != nil {
+				return p.listMistakes(err)
+			}
+			if err := p.say("# here: %s", list[i].Standing(daemon.Served(cfg))); err != nil {
+				return err
+			}
+			for _, base := range list {
+				if slices.Contains(base.Aliases, list[i].Name) {
+					if err := p.say("# another name of %s", base.Name); err != nil {
+						return err
+					}
+				}
+			}
+			return games.WriteYAML(p.out, list[i:i+1])
+		})
+}
+
+var errUnknownGame = errors.New("not in the catalogue; `respawnd game list` lists the games")
+
+func (p *program) gameAdd() *cobra.Command {
+	var g games.Game
+	var flags uint16
+	var disabled uint32
+	cmd := p.operatorCommand("add NAME", "Add a game, or change a built-in one", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			return p.confirm(op.PutGames(ctx, []games.Game{g}), "stored %s", g.Name)
+		})
+	cmd.PreRun = func(cmd *cobra.Command, args []string) {
+		g.Name = strings.ToLower(args[0])
+		if cmd.Flags().Changed("backend-flags") {
+			g.BackendFlags, g.Given = flags, g.Given|games.FieldBackendFlags
+		}
+		if cmd.Flags().Changed("disabled-services") {
+			g.DisabledServices, g.Given = disabled, g.Given|games.FieldDisabledServices
+		}
+		if cmd.Flags().Changed("maintenance") {
+			g.Given |= games.FieldMaintenance
+		}
+	}
+	f := cmd.Flags()
+	f.StringVar(&g.Title, "title", "", "title shown to players")
+	f.StringSliceVar(&g.Secrets, "secret", nil, "secret key; the first is used, all are accepted")
+	f.IntVar(&g.ID, "id", 0, "numeric id")
+	f.Uint16Var(&g.QueryPort, "port", 0, "standard query port")
+	f.Uint16Var(&flags, "backend-flags", 0, "128: servers want a challenge before they answer queries")
+	f.Uint32Var(&disabled, "disabled-services", 0, "availability answer: 1 gone, 2 down for now")
+	f.BoolVar(&g.Maintenance, "maintenance", false, "answer \"down for now\"")
+	return cmd
+}
+
+func (p *program) gameRemove() *cobra.Command {
+	return p.operatorCommand("remove NAME", "Remove your record of a game; a built-in game returns to its defaults", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, args []string) error {
+			return p.confirm(op.DeleteGame(ctx, strings.ToLower(args[0])), "removed your record of %s", args[0])
+		})
+}
+
+func (p *program) gameImport() *cobra.Command {
+	var list []games.Game
+	var report games.Report
+	cmd := p.operatorCommand("import FILE", "Add the games of a list (gslist.cfg, game_list.tsv, an SQL dump or our YAML)", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			result, err := operator.ImportGames(ctx, op, list, report)
+			if err != nil {
+				return err
+			}
+			return p.sayImport(&result)
+		})
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		f, err := os.Open(args[0])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if list, report, err = games.Import(f, args[0]); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// sayImport prints the result of an import of games: entries left out on standard error, the rest
+// on standard output, the counts last.
+func (p *program) sayImport(r *operator.GameImport) error {
+	for _, reason := range r.LeftOut {
+		_, _ = fmt.Fprintf(p.err, "refused: %s\n", printable(reason))
+	}
+	more := func(w io.Writer, all, shown int) {
+		if all > shown {
+			_, _ = fmt.Fprintf(w, "... and %d more\n", all-shown)
+		}
+	}
+	more(p.err, r.LeftOutOf, len(r.LeftOut))
+	for _, g := range r.Taken {
+		what := "new"
+		if !g.New {
+			what = strings.Join(g.Fields, ", ")
+		}
+		_, _ = fmt.Fprintf(p.out, "taken: %s: %s\n", g.Game, what)
+	}
+	more(p.out, r.New+r.Changed, len(r.Taken))
+	for _, d := range r.Differ {
+		format := "differs: %s: %s stays %s, is %s in the list\n"
+		if d.Taken {
+			format = "differs: %s: %s was %s, is %s now\n"
+		}
+		_, _ = fmt.Fprintf(p.out, format, d.Game, d.Field, dash(d.Here), dash(d.Imported))
+	}
+	more(p.out, r.Differing(), len(r.Differ))
+	fields := make([]string, 0, len(r.DifferBy))
+	for _, name := range slices.Sorted(maps.Keys(r.DifferBy)) {
+		fields = append(fields, fmt.Sprintf("%s %d", name, r.DifferBy[name]))
+	}
+	differ := strconv.Itoa(r.Differing())
+	if len(fields) > 0 {
+		differ += " (" + strings.Join(fields, ", ") + ")"
+	}
+	return p.say("read %d games, stored %d that add something: %d new, %d changed; %d records merged, %d left out; values that differ: %s",
+		r.Games, r.Stored, r.New, r.Changed, r.Merged, r.LeftOutOf, differ)
+}

@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/operator"
+)
+
+// jsonHelp is the help of --json. All commands print the same shape, so that a
+// program needs to know only one.
+const jsonHelp = "print JSON, one object per line"
+
+// jsonFlag adds --json to a command.
+func (p *program) jsonFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&p.json, "json", false, jsonHelp)
+	return cmd
+}
+
+// listCommand is operatorCommand for a command that shows something: it has
+// --json.
+func (p *program) listCommand(use, short string, args cobra.PositionalArgs,
+	f func(ctx context.Context, op operator.Operator, args []string) error,
+) *cobra.Command {
+	return p.jsonFlag(p.operatorCommand(use, short, args, f))
+}
+
+// show prints a list: as a table with a row for each entry, see table, or with
+// --json an object for each.
+func show[T any](p *program, header string, list []T, row func(T) []string) error {
+	if p.json {
+		return printJSON(p, list)
+	}
+	return p.table(header, rows(list, row))
+}
+
+// showNodes is show with a column for the node of a cluster, if there is one.
+func showNodes[T any](p *program, header string, list []T, row func(T) (cells []string, node string)) error {
+	clustered := slices.ContainsFunc(list, func(v T) bool { _, node := row(v); return node != "" })
+	if clustered {
+		header += "\tnode"
+	}
+	return show(p, header, list, func(v T) []string {
+		cells, node := row(v)
+		if clustered {
+			cells = append(cells, dash(node))
+		}
+		return cells
+	})
+}
+
+// printJSON prints each entry of a list as an object on a line of its own.
+func printJSON[T any](p *program, list []T) error {
+	for i := range list {
+		if err := p.printObject(list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printObject prints v as a JSON object on one line. Characters that a terminal
+// would act on are escaped.
+func (p *program) printObject(v any) error {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(v); err != nil {
+		return err
+	}
+	_, err := p.out.Write(escapeControls(b.Bytes()))
+	return err
+}
+
+// escapeControls escapes control characters above ASCII and those that change
+// the direction of text. JSON has them only in strings.
+func escapeControls(line []byte) []byte {
+	if !bytes.ContainsFunc(line, mustEscape) {
+		return line
+	}
+	escaped := make([]byte, 0, len(line)+64)
+	for _, r := range string(line) {
+		if mustEscape(r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		} else {
+			escaped = fmt.Appendf(escaped, "%c", r)
+		}
+	}
+	return escaped
+}
+
+func mustEscape(r rune) bool {
+	return r >= 0x7F && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+}

@@ -1,0 +1,34 @@
+package commands
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/operator"
+)
+
+func (p *program) meetingsCommand() *cobra.Command {
+	cmd := p.listCommand("meetings", "Show how players who negotiated reached each other", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			m, err := op.Meetings(ctx)
+			if err != nil {
+				return err
+			}
+			number := func(n uint64) string { return strconv.FormatUint(n, 10) }
+			return show(p, "routers\tdirect\tnegotiated\trelayed\tfailed\tunreported", m.Pairs, func(c operator.MeetingCount) []string {
+				return []string{
+					c.Routers[0] + " x " + c.Routers[1], number(c.Direct), number(c.Negotiated), number(c.Relayed), number(c.Failed), number(c.Unreported),
+				}
+			})
+		})
+	cmd.Long = cmd.Short + `, by the kinds of their
+routers: numbers of pairs, without addresses, kept over restarts. In a cluster each node
+counts its own.
+
+open: the public address is the player's own. cone: one port for all partners.
+symmetric: another port for each. unreported: they were introduced, and the game did
+not report the result.`
+	return cmd
+}

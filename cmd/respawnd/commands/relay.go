@@ -1,0 +1,40 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/operator"
+)
+
+func (p *program) relayCommand() *cobra.Command {
+	cmd := p.listCommand("relay", "Show the players that are relayed", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			pairs, err := op.Relayed(ctx)
+			if err != nil {
+				return err
+			}
+			return show(p, "game…\tclient\thost\tsince\tlast packet\tpackets\tbytes", pairs, func(r operator.RelayedPair) []string {
+				return []string{
+					dash(r.Game), relayedAt(r.Client), relayedAt(r.Host), stamp(r.Since), stamp(r.Last),
+					fmt.Sprintf("%d + %d", r.Client.Packets, r.Host.Packets), fmt.Sprintf("%d + %d", r.Client.Bytes, r.Host.Bytes),
+				}
+			})
+		})
+	cmd.Long = cmd.Short + `: pairs whose routers prevent a direct
+connection, and whose packets pass through this machine. In a cluster each node shows its own.
+
+packets, bytes: sent by the client, and sent by the host. An address without a port
+has not sent anything yet.`
+	return cmd
+}
+
+// relayedAt returns the address of a relayed player.
+func relayedAt(r operator.RelayedPlayer) string {
+	if !r.Come {
+		return r.Address.Addr().String()
+	}
+	return r.Address.String()
+}

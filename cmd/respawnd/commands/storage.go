@@ -1,0 +1,187 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/internal/engine"
+	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/storage/transfer"
+)
+
+func (p *program) storageCommand() *cobra.Command {
+	return group("storage", "Copy the whole store", p.storageCopyCommand())
+}
+
+// copyHelp is the help of `storage copy`.
+const copyHelp = `Copies everything from one store to another: accounts, statistics, bans and all
+other records, with their ids and times. Both sides are then compared.
+
+--from and --to are bolt:PATH (a file, or the data folder that it is in) or
+postgres:URL. bolt alone is the file in the data folder of the configuration,
+postgres alone the database of storage.postgres, which keeps its password off
+the command line.
+
+No daemon may use either of them. The target must be empty. A copy that was
+interrupted continues when the same command runs again.
+
+The contents of files that players uploaded are copied too: they are beside a
+bolt file and in a database. The key files stay in the data folder.`
+
+func (p *program) storageCopyCommand() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use: "copy --from STORE --to STORE", Short: "Copy everything from one storage engine to another", Long: copyHelp,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, _, err := p.load()
+			if err != nil {
+				return p.listMistakes(err)
+			}
+			return p.storageCopy(cmd.Context(), cfg, from, to)
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "store to copy: bolt, bolt:PATH, postgres or postgres:URL")
+	cmd.Flags().StringVar(&to, "to", "", "empty store to copy to, in the same form")
+	cmd.Flags().BoolVar(&p.json, "json", false, jsonHelp)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if from == "" || to == "" {
+			return usageError{errors.New("--from and --to are needed, such as --from bolt --to postgres")}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// storageCopy copies one store to another.
+func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, to string) (err error) {
+	source, err := engine.ParseEndpoint(from, cfg.DataDir, cfg.Storage)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	target, err := engine.ParseEndpoint(to, cfg.DataDir, cfg.Storage)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	if source.String() == target.String() {
+		return errors.New("--from and --to are the same store")
+	}
+	log := newLogger(p.err, "error", cfg.Log.Format)
+	a, err := source.Open(ctx, true, log)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	b, err := target.Open(ctx, false, log)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	r, leftOut, err := p.transfer(ctx, source.String(), a, b)
+	if err != nil {
+		return fmt.Errorf("%w\nThe source is unchanged. If the copy was interrupted, the same command continues it", err)
+	}
+	contents, err := files.New(a, source.Folder(cfg.DataDir)).CopyTo(ctx, files.New(b, target.Folder(cfg.DataDir)))
+	if err != nil {
+		return fmt.Errorf("copy the contents of files: %w\nThe source is unchanged. The target cannot be completed: copy again into an empty one", err)
+	}
+	return p.sayCopied(source, target, copied{r, source.String(), target.String(), leftOut, contents})
+}
+
+// progressEvery is the least time between two lines of progress.
+const progressEvery = time.Second
+
+// transfer copies with progress on standard error. It returns how many damaged records
+// were left out.
+func (p *program) transfer(ctx context.Context, source string, from, to transfer.Store) (r transfer.Result, leftOut int, err error) {
+	said := time.Now()
+	r, err = transfer.Copy(ctx, from, to, transfer.Options{
+		Source: source,
+		Progress: func(kind string, records int) {
+			if now := time.Now(); now.Sub(said) >= progressEvery {
+				said = now
+				_, _ = fmt.Fprintf(p.err, "%s: %d\n", kind, records)
+			}
+		},
+		Damaged: func(kind string, err error) {
+			leftOut++
+			_, _ = fmt.Fprintf(p.err, "warning: a damaged record of %s is left out: %v\n", kind, err)
+		},
+	})
+	return r, leftOut, err
+}
+
+// copied is the JSON of a copy.
+type copied struct {
+	transfer.Result
+
+	From    string `json:"from"`
+	To      string `json:"to"`
+	LeftOut int    `json:"left_out"`
+	// Contents is how many contents of players' files were copied.
+	Contents int `json:"contents"`
+}
+
+func (p *program) sayCopied(from, to engine.Endpoint, r copied) error {
+	if p.json {
+		return json.NewEncoder(p.out).Encode(r)
+	}
+	rows := make([][]string, 0, len(r.Kinds))
+	for _, k := range r.Kinds {
+		rows = append(rows, []string{k.Kind, fmt.Sprint(k.Records), k.Hash})
+	}
+	if err := p.table("kind\trecords\thash of both sides", rows); err != nil {
+		return err
+	}
+	done := "copied"
+	if r.Resumed {
+		done = "continued the copy of"
+	}
+	if err := p.say("%s %d records from %s to %s; both sides are equal", done, r.Records, from, to); err != nil {
+		return err
+	}
+	if r.Contents > 0 {
+		if err := p.say("copied the contents of %s", counted(r.Contents, "file")); err != nil {
+			return err
+		}
+	}
+	if r.LeftOut > 0 {
+		return p.say("%d damaged records were left out", r.LeftOut)
+	}
+	return nil
+}
+
+// restoreInto copies the store of an unpacked backup into the database of the
+// configuration.
+func (p *program) restoreInto(ctx context.Context, cfg *services.Config, dir, source string) (err error) {
+	target, err := engine.ParseEndpoint(engine.Postgres, cfg.DataDir, cfg.Storage)
+	if err != nil {
+		return err
+	}
+	backup, err := engine.ParseEndpoint(engine.Bolt+":"+filepath.Join(dir, engine.FileName), cfg.DataDir, cfg.Storage)
+	if err != nil {
+		return err
+	}
+	log := newLogger(p.err, "error", cfg.Log.Format)
+	from, err := backup.Open(ctx, true, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := target.Open(ctx, false, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if _, _, err = p.transfer(ctx, source, from, to); errors.Is(err, transfer.ErrNotEmpty) {
+		err = fmt.Errorf("%w; create an empty database and name it in %s", err, target.Key())
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/webhook"
+)
+
+func (p *program) webhookCommand() *cobra.Command {
+	return group("webhook", "Show and test the webhooks", p.webhookList(), p.webhookTest())
+}
+
+func (p *program) webhookList() *cobra.Command {
+	return p.jsonFlag(&cobra.Command{
+		Use:   "list",
+		Short: "Show the webhooks of the configuration, without their secrets",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			cfg, hooks, err := p.loadWebhooks()
+			if err != nil {
+				return err
+			}
+			list := make([]listedWebhook, len(hooks))
+			for i, h := range hooks {
+				w := cfg.Webhooks[i]
+				list[i] = listedWebhook{Name: h.Name, Format: w.Format, Host: hostOf(h.URL), Events: w.Events, Games: w.Games, High: h.High, Low: h.Low}
+			}
+			return show(p, "name…\tformat\thost…\tevents…\tgames…\tplayers", list, func(h listedWebhook) []string {
+				players := "-"
+				if h.High > 0 {
+					players = fmt.Sprintf("%d, again at %d", h.High, h.Low)
+				}
+				return []string{h.Name, h.Format, h.Host, orAll(h.Events), orAll(h.Games), players}
+			})
+		},
+	})
+}
+
+// listedWebhook is a webhook in the list, without secrets.
+type listedWebhook struct {
+	Name   string   `json:"name"`
+	Format string   `json:"format"`
+	Host   string   `json:"host"`
+	Events []string `json:"events,omitempty"` // none: all
+	Games  []string `json:"games,omitempty"`  // none: all
+	High   int      `json:"players_high,omitzero"`
+	Low    int      `json:"players_low,omitzero"`
+}
+
+// hostOf returns the host of a URL, which is not secret.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "-"
+	}
+	return dash(u.Host)
+}
+
+func orAll(list []string) string {
+	if len(list) == 0 {
+		return "all"
+	}
+	return printable(strings.Join(list, ", "))
+}
+
+func (p *program) webhookTest() *cobra.Command {
+	var every bool
+	cmd := &cobra.Command{
+		Use:   "test NAME | --all",
+		Short: "Send a test to a webhook of the configuration",
+		Long: "Send a test to a webhook of the configuration.\n\nThe command sends it itself, with the configuration as it is written now, " +
+			"so that\na receiver can be tried before the daemon reads it (SIGHUP) or starts.",
+		Args: usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if every == (len(args) == 1) {
+				return usageError{errors.New("say which webhook, or --all")}
+			}
+			_, hooks, err := p.loadWebhooks()
+			if err != nil {
+				return err
+			}
+			return p.tryWebhooks(cmd.Context(), hooks, args)
+		},
+	}
+	cmd.Flags().BoolVar(&every, "all", false, "all of them")
+	return cmd
+}
+
+// tryWebhooks sends a test to the hooks with the names, or to all if there are
+// no names, and prints the results.
+func (p *program) tryWebhooks(ctx context.Context, hooks []webhook.Hook, names []string) error {
+	tried, failed := 0, 0
+	for _, h := range hooks {
+		if len(names) > 0 && h.Name != names[0] {
+			continue
+		}
+		tried++
+		took, err := webhook.Try(ctx, h, Version())
+		if err != nil {
+			failed++
+			_, _ = fmt.Fprintf(p.err, "respawnd: %v\n", err)
+			continue
+		}
+		if err := p.say("%s: delivered in %v", h.Name, took.Round(time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case tried == 0 && len(names) > 0:
+		return fmt.Errorf("webhooks has no entry %q", names[0])
+	case tried == 0:
+		return errors.New("webhooks has no entries")
+	case failed > 0:
+		return reportedError{fmt.Errorf("%d of %d webhooks failed", failed, tried)}
+	}
+	return nil
+}
+
+// loadWebhooks reads the configuration and the files of its webhooks.
+func (p *program) loadWebhooks() (*services.Config, []webhook.Hook, error) {
+	cfg, _, err := p.load()
+	if err != nil {
+		return nil, nil, p.listMistakes(err)
+	}
+	hooks, err := webhook.Hooks(cfg.Webhooks)
+	if err != nil {
+		return nil, nil, p.listMistakes(err)
+	}
+	return cfg, hooks, nil
+}

@@ -1,0 +1,44 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/webservices/auth"
+)
+
+func (p *program) webservicesCommand() *cobra.Command {
+	return group("webservices", "Show the key and the patches that games need for web services", p.webservicesKey())
+}
+
+func (p *program) webservicesKey() *cobra.Command {
+	explain := false
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Print the modulus of the service key, 256 hex digits",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			cfg, _, err := p.load()
+			if err != nil {
+				return p.listMistakes(err)
+			}
+			path := cfg.WebServices.KeyPath(cfg.DataDir)
+			key, err := auth.ReadKey(path)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return fmt.Errorf("%s does not exist: the daemon makes it at its first start with web services", path)
+			case err != nil:
+				return err
+			case explain:
+				return p.say("%s", strings.TrimSuffix(key.Explain(), "\n"))
+			}
+			return p.say("%s", key.Modulus())
+		},
+	}
+	cmd.Flags().BoolVar(&explain, "explain", false, "print the bytes to patch in a game")
+	return cmd
+}

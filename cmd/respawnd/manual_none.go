@@ -1,8 +1,0 @@
-//go:build !manual
-
-package main
-
-import "github.com/spf13/cobra"
-
-// buildCommands returns the commands that only a build with a tag has: none.
-func buildCommands() []*cobra.Command { return nil }

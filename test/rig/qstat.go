@@ -1,0 +1,113 @@
+package rig
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+)
+
+// Qstat returns the path of a server browser of the time, which Debian still
+// has. Where CI is set it must be there.
+func Qstat(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("quakestat")
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("CI") != "":
+		t.Fatalf("CI is set and quakestat is missing: install Debian's package qstat: %v", err)
+	}
+	t.Skip("quakestat is not installed; Debian's package is qstat")
+	return ""
+}
+
+// QstatTime has qstat wait for servers as long as they may take on a busy machine, and not
+// for a second and a half.
+var QstatTime = []string{"-retry", "10", "-interval", "1"}
+
+// masterTimes are times in seconds that qstat waits for each of three answers. It waits to
+// the end for further packets of a master, even if it has the whole list: it gets little
+// time at first, and more if something is missing.
+var masterTimes = []string{"0.1", "0.5", "2", "10"}
+
+// Quakestat runs qstat until its output has all parts, and returns the output and whether
+// it had them.
+func Quakestat(t *testing.T, browser string, parts []string, args ...string) (out string, ok bool) {
+	t.Helper()
+	for _, seconds := range masterTimes {
+		text, err := exec.CommandContext(t.Context(), browser, append([]string{"-mi", seconds, "-interval", seconds}, args...)...).CombinedOutput()
+		if out = string(text); err != nil {
+			t.Fatalf("quakestat %q: %v\n%s", args, err, out)
+		}
+		if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(out, p) }) {
+			return out, true
+		}
+	}
+	return out, false
+}
+
+// Shown is qstat's output about a server, or about the master itself.
+type Shown struct {
+	Protocol, Address, Status, Name, Map string
+	Servers, NumPlayers, MaxPlayers      int
+}
+
+// AnswerText makes a host answer text queries as game servers do, until the
+// test ends: the status in one packet per part, the last one first, and the
+// proof in the last one.
+func (h *Host) AnswerText(parts ...string) {
+	h.T.Helper()
+	var answering sync.WaitGroup
+	query := 0
+	answering.Go(func() {
+		h.Serve(func(b []byte, from netip.AddrPort) {
+			query++
+			for _, p := range textAnswer(b, query, parts) {
+				_ = h.SendTo(p, from) // the test has ended if it fails
+			}
+		})
+	})
+	h.T.Cleanup(func() {
+		_ = h.Close()
+		answering.Wait()
+	})
+}
+
+// textAnswer returns the packets that answer a text query, none if it is not
+// one.
+func textAnswer(packet []byte, query int, parts []string) (out [][]byte) {
+	if !bytes.HasPrefix(packet, []byte(`\`)) {
+		return nil // of the newer protocol
+	}
+	var answer []string
+	proof := ""
+	for s := gamespy.ScanFields(packet); s.Next(); {
+		switch string(s.Key()) {
+		case "status":
+			answer = parts
+		case "secure":
+			proof = `\validate\` + gamespy.Response(TestSecret, string(s.Value()))
+		}
+	}
+	if answer == nil && proof == "" {
+		return nil
+	}
+	for i, part := range answer[:max(len(answer)-1, 0)] {
+		out = append(out, fmt.Appendf(nil, `%s\queryid\%d.%d`, part, query, i+1))
+	}
+	last := proof
+	if len(answer) > 0 {
+		last = answer[len(answer)-1] + proof
+	}
+	out = append(out, fmt.Appendf(nil, `%s\final\\queryid\%d.%d`, last, query, len(out)+1))
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,283 @@
+package rig
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Fact is a statement that must hold after a crash, because a daemon has
+// acknowledged it.
+type Fact struct {
+	Text string
+	not  bool // it must not hold
+}
+
+// Storm is a daemon that is about to be killed, as its writers see it.
+type Storm struct {
+	At     map[string]netip.AddrPort
+	Op     operator.Operator
+	acks   chan<- acked
+	killed *atomic.Bool
+}
+
+// acked holds the facts that were acknowledged to a writer.
+type acked struct {
+	writer string
+	facts  []Fact
+}
+
+// StormWriter changes one kind of data. write makes one change, to an object of
+// its own called name, and returns the facts that hold from then on.
+type StormWriter struct {
+	Name  string
+	Write func(ctx context.Context, s *Storm, name string) ([]Fact, error)
+}
+
+// Storm runs all writers and kills the daemon at a random moment after each
+// received an acknowledgement.
+func (c *Child) Storm(dir string, round int, counts map[string]int, truth map[string]Fact) {
+	c.T.Helper()
+	acks := make(chan acked)
+	var killed atomic.Bool
+	var writers sync.WaitGroup
+	for i, w := range StormWriters() {
+		s := &Storm{At: c.Address, Op: c.Client(dir), acks: acks, killed: &killed}
+		writers.Go(func() { s.run(c.T, w, fmt.Sprintf("r%dw%dn", round, i)) })
+	}
+	go func() { writers.Wait(); close(acks) }()
+	quiet := make(map[string]bool)
+	for _, w := range StormWriters() {
+		quiet[w.Name] = true
+	}
+	left := rand.IntN(150)
+	for a := range acks {
+		counts[a.writer]++
+		delete(quiet, a.writer)
+		for _, f := range a.facts {
+			truth[f.Text] = f
+		}
+		if left--; left < 0 && len(quiet) == 0 && !killed.Swap(true) {
+			_ = c.Process.Kill() // others are under way
+		}
+	}
+	if !killed.Load() {
+		c.T.Errorf("storm %d ended by itself, without a word for %v:\n%s", round, quiet, c.Log)
+	}
+	c.Kill()
+}
+
+// run writes until the daemon is gone.
+func (s *Storm) run(t testing.TB, w StormWriter, prefix string) {
+	for n := 0; ; n++ {
+		facts, err := w.Write(t.Context(), s, fmt.Sprint(prefix, n))
+		if err != nil {
+			if !s.killed.Load() {
+				t.Errorf("%s: %v", w.Name, err)
+				s.acks <- acked{writer: w.Name} // the others need not wait for this one
+			}
+			return
+		}
+		s.acks <- acked{w.Name, facts}
+	}
+}
+
+// CheckTruth fails unless all acknowledged facts hold.
+func CheckTruth(t *testing.T, c *Child, dir string, truth map[string]Fact, round int) {
+	t.Helper()
+	have, noted := readTruth(t, c.Client(dir))
+	var keys []string
+	for _, f := range truth {
+		kind, rest, _ := strings.Cut(f.Text, " ")
+		switch kind {
+		case "password":
+			name, password, _ := strings.Cut(rest, " ")
+			have[f.Text] = TakesPassword(t, c, name, password)
+		case "cdkey":
+			keys = append(keys, rest)
+		default:
+			continue
+		}
+	}
+	checkKeys(t, c, keys, round)
+	lost := 0
+	for _, f := range truth {
+		if kind, _, _ := strings.Cut(f.Text, " "); kind == "cdkey" || have[f.Text] != f.not {
+			continue
+		}
+		if lost++; lost <= 20 {
+			t.Errorf("after kill %d %q is %v, although the contrary was acknowledged", round, f.Text, !f.not)
+		}
+	}
+	// The audit log has an entry for every change, and no other entries.
+	for text := range noted {
+		if !have[text] {
+			t.Errorf("after kill %d the audit log tells of %q, which is not so", round, text)
+		}
+	}
+	for text := range have {
+		if strings.HasPrefix(text, "ban ") && !noted[text] {
+			t.Errorf("after kill %d the audit log knows nothing of %q", round, text)
+		}
+	}
+}
+
+// readTruth returns the facts, and the bans that should exist according to the
+// audit log.
+func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool) {
+	t.Helper()
+	ctx := t.Context()
+	have, noted = make(map[string]bool), make(map[string]bool)
+	list, err := op.Bans(ctx)
+	Must(t, err)
+	for _, b := range list {
+		have["ban "+b.Prefix.String()] = true
+	}
+	all, err := op.Games(ctx)
+	Must(t, err)
+	for _, g := range all {
+		have["game "+g.Name] = true
+	}
+	rooms, err := op.Rooms(ctx, TestGame)
+	Must(t, err)
+	for _, r := range rooms {
+		have["room "+r.Name] = true
+	}
+	kept, err := op.KeptServers(ctx)
+	Must(t, err)
+	for _, a := range kept.Added {
+		have["added "+a.Address] = true
+	}
+	for _, h := range kept.Hidden {
+		have["hidden "+h.Address.String()] = true
+	}
+	for before := uint64(0); ; {
+		page, err := op.AuditLog(ctx, operator.AuditQuery{Before: before, Limit: operator.MaxAuditPage})
+		Must(t, err)
+		for _, e := range page.Entries { // the newest first
+			have["audit "+e.Action+" "+e.Subject] = true
+			ban := "ban " + strings.TrimSuffix(e.Subject, " (all)")
+			if _, known := noted[ban]; !known && strings.HasPrefix(e.Action, "ban.") {
+				noted[ban] = e.Action == "ban.add"
+			}
+		}
+		if before = page.Next; before == 0 {
+			break
+		}
+	}
+	for text, there := range noted {
+		if !there {
+			delete(noted, text)
+		}
+	}
+	readAccounts(t, op, have)
+	return have, noted
+}
+
+// readAccounts adds the facts about the accounts.
+func readAccounts(t *testing.T, op operator.Operator, have map[string]bool) {
+	t.Helper()
+	var export bytes.Buffer
+	leftOut, err := op.ExportAccounts(t.Context(), &export, false)
+	Must(t, err)
+	if leftOut > 0 {
+		t.Errorf("%d accounts cannot be read", leftOut)
+	}
+	lines := bufio.NewScanner(&export)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var a accounts.Account
+		Must(t, json.Unmarshal(lines.Bytes(), &a))
+		have["account "+a.Email] = true
+		have["banned "+a.Email] = !a.Ban.Added.IsZero()
+		for _, p := range a.Profiles {
+			id := strconv.Itoa(int(p.Profile.ID))
+			have["nick "+a.Email+" "+p.Profile.Nick] = true
+			have["firstname "+id+" "+p.Profile.FirstName] = true
+			for _, u := range p.Profile.UniqueNicks {
+				have["uniquenick "+u.Nick] = true
+			}
+			for _, other := range p.Blocks {
+				have[fmt.Sprint("block ", id, " ", other)] = true
+			}
+			for _, other := range p.Buddies {
+				have[fmt.Sprint("buddy ", id, " ", other)] = true
+			}
+		}
+	}
+	Must(t, lines.Err())
+}
+
+// TakesPassword reports whether an account of the storm opens with a password.
+func TakesPassword(t *testing.T, c *Child, name, password string) bool {
+	t.Helper()
+	answer, err := AskSearch(t.Context(), c.Address["gpsp"], fmt.Sprintf(
+		`\check\\nick\%s\email\%s@example.com\partnerid\0\passenc\%s\gamename\gmtest\final\`,
+		name, name, gamespy.EncodePassword(password)))
+	Must(t, err)
+	return strings.HasPrefix(answer, `\cur\0\pid\`)
+}
+
+// checkKeys fails if a new account can register one of the CD keys.
+func checkKeys(t *testing.T, c *Child, keys []string, round int) {
+	t.Helper()
+	if len(keys) == 0 {
+		return
+	}
+	thief := fmt.Sprint("thief", round)
+	if NewUser(t.Context(), c.Address["gpsp"], thief) == "" {
+		t.Fatal("no account")
+	}
+	p, err := Enter(t.Context(), c.Address["gpcm"], thief)
+	Must(t, err)
+	for _, key := range keys {
+		Must(t, p.MustSend(`\registercdkey\\sesskey\$K\cdkeyenc\`+gamespy.EncodePassword(key)+`\id\5\final\`))
+		if m, err := p.MustNext(); err != nil || !strings.HasPrefix(m, `\error\`) {
+			t.Errorf("after kill %d the CD key %s, which is already registered, is accepted with %q, %v", round, key, m, err)
+		}
+	}
+	Must(t, p.MustLeave())
+}
+
+// Must fails the test if err is not nil.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// StormWriters returns one writer for each kind of acknowledged change, buddy
+// requests and messages aside, which have a storm of their own.
+func StormWriters() []StormWriter {
+	return slices.Concat(stormOperators(), stormPlayers(), stormVisitors())
+}
+
+// newAccount makes an account as an operator does.
+func (s *Storm) newAccount(ctx context.Context, name string) (storage.Profile, error) {
+	return s.Op.CreateAccount(ctx, operator.NewAccount{
+		Namespace: 1, Email: name + "@example.com", Nick: name, UniqueNick: name, Password: StormPassword,
+	})
+}
+
+// stormAddress makes an address of the name of a change.
+func stormAddress(name string) netip.Addr {
+	var round, writer, n int
+	_, _ = fmt.Sscanf(name, "r%dw%dn%d", &round, &writer, &n)
+	return netip.AddrFrom4([4]byte{byte(20 + round%100), byte(writer), byte(n >> 8), byte(n)})
+}
