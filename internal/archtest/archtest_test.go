@@ -51,6 +51,7 @@ var ranks = map[string]int{
 	"internal/idtech4":     0,
 	"internal/nwn":         0,
 	"internal/racetest":    0, // for tests
+	"internal/ratetest":    0, // for tests
 	"internal/unproved":    0,
 	"internal/zandronum":   0,
 	"web/session":          0,
