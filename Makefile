@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := build
-.PHONY: help build quick test race lint fmt docs fuzz bench limits scale storm gobench browser weigh packages ci clean
+.PHONY: help build quick test race lint fmt docs fuzz bench limits scale storm gobench browser weigh packages ci full clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+): ## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -65,8 +65,11 @@ weigh: ## size and modules of the program against the budget
 packages: ## archives, Debian and RPM packages in dist/
 	packaging/build
 
-ci: ## all of what CI runs
+ci: ## what CI runs for every change
 	bash .ci/run
+
+full: ## what takes longer: before a release, and after a large change
+	bash .ci/full
 
 clean: ## remove what build and packages made
 	rm -rf respawnd respawnd.exe dist
