@@ -3,7 +3,6 @@ package chat
 import (
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -11,21 +10,6 @@ import (
 
 	"github.com/respawnd/respawnd/test/rig"
 )
-
-// sicProgram returns the path of a small IRC program for people, which Debian has.
-// Where CI is set it must be there.
-func sicProgram(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("sic")
-	switch {
-	case err == nil:
-		return path
-	case os.Getenv("CI") != "":
-		t.Fatalf("CI is set and sic is missing: install Debian's package sic: %v", err)
-	}
-	t.Skip("sic is not installed; Debian's package is sic")
-	return ""
-}
 
 // sic is the running program.
 type sic struct {
@@ -39,7 +23,7 @@ type sic struct {
 func startSic(t *testing.T, d *rig.Running, nick string) *sic {
 	t.Helper()
 	at := d.Address["peerchat"]
-	cmd := exec.CommandContext(t.Context(), sicProgram(t), "-h", at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-n", nick)
+	cmd := exec.CommandContext(t.Context(), rig.Program(t, "sic", "sic"), "-h", at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-n", nick)
 	s := &sic{t: t, screen: new(rig.Screen), ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.screen, s.screen
 	cmd.WaitDelay = time.Second
@@ -75,7 +59,7 @@ func (s *sic) shows(text string) {
 // An IRC program for people sits in the title room of a game: it joins, talks with a
 // game and leaves.
 func TestSicTalksToAGame(t *testing.T) {
-	sicProgram(t)
+	rig.Program(t, "sic", "sic")
 	t.Parallel()
 	d := rig.Start(t, t.TempDir())
 	game := chatGame(t, d, "Gamer", "")

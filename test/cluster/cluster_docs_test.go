@@ -21,8 +21,8 @@ var pastedShell = regexp.MustCompile("(?s)```bash\n(.*?)```")
 func TestClusterSamples(t *testing.T) {
 	t.Parallel()
 	_ = rig.BuiltProgram(t) // skips a short run
-	shell := rig.Debian(t, "bash", "bash")
-	_ = rig.Debian(t, "openssl", "openssl")
+	shell := rig.Program(t, "bash", "bash")
+	_ = rig.Program(t, "openssl", "openssl")
 	certs := t.TempDir()
 	blocks := pastedShell.FindAllStringSubmatch(rig.Docs(t)["docs/operators/cluster.md"], -1)
 	if len(blocks) != 2 || !strings.Contains(blocks[0][1], "openssl") {

@@ -51,7 +51,7 @@ func newSmallDisk(t *testing.T, size string) *smallDisk {
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "mounted\n" {
 		t.Skip("a small disk takes the right to mount one")
 	}
-	_ = rig.Debian(t, "nsenter", "util-linux")
+	_ = rig.Program(t, "nsenter", "util-linux")
 	pid := fmt.Sprint(cmd.Process.Pid)
 	return &smallDisk{t: t, path: path, view: filepath.Join("/proc", pid, "root", path), wrapper: append(enter, pid, "--")}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -228,16 +227,10 @@ func TestAlertsAreExplained(t *testing.T) {
 	}
 }
 
-// promtool runs a command of Prometheus's tool. Where CI is set it must be there.
+// promtool runs a command of Prometheus's tool.
 func promtool(t *testing.T, in string, args ...string) {
 	t.Helper()
-	path, err := exec.LookPath("promtool")
-	if err != nil && os.Getenv("CI") != "" {
-		t.Fatalf("CI is set and promtool is missing: install Debian's package prometheus: %v", err)
-	}
-	if err != nil {
-		t.Skip("promtool is not installed; Debian's package is prometheus")
-	}
+	path := rig.Program(t, "promtool", "prometheus")
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Stdin = strings.NewReader(in)
 	if out, err := cmd.CombinedOutput(); err != nil {

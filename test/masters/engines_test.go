@@ -28,7 +28,8 @@ func background(t *testing.T, program string, args ...string) *rig.Screen {
 
 // TestOpenArena lets a real server register and a real browser list it.
 func TestOpenArena(t *testing.T) {
-	server, browser := rig.Debian(t, "openarena-server", "openarena-server"), rig.Qstat(t)
+	rig.Qstat(t)
+	server := rig.Program(t, "openarena-server", "openarena-server")
 	t.Parallel()
 	d := rig.Start(t, t.TempDir())
 	out := background(t, server, "+set", "fs_homepath", t.TempDir(), "+set", "dedicated", "2",
@@ -36,7 +37,7 @@ func TestOpenArena(t *testing.T) {
 		"+set", "sv_master2", "", "+set", "sv_master3", "", "+set", "sv_master4", "", "+set", "sv_master5", "",
 		"+set", "sv_hostname", "^1The ^7Inn", "+map", "oa_dm1")
 	listsEngine(t, d, out, quake3.Request{Protocol: 71, Empty: true}, "openarena", "oa_dm1")
-	wantQuakestat(t, browser, "q3m,71,empty,full", d.Address["q3master"], "The Inn")
+	wantQuakestat(t, "q3m,71,empty,full", d.Address["q3master"], "The Inn")
 	d.Stop()
 }
 
@@ -44,7 +45,8 @@ func TestOpenArena(t *testing.T) {
 // name the game. Its data are the test's own: a map without a room and a game without
 // a rule.
 func TestDarkPlaces(t *testing.T) {
-	server, compiler, browser := rig.Debian(t, "darkplaces-server", "darkplaces-server"), rig.Debian(t, "fteqcc", "fteqcc"), rig.Qstat(t)
+	rig.Qstat(t)
+	server, compiler := rig.Program(t, "darkplaces-server", "darkplaces-server"), rig.Program(t, "fteqcc", "fteqcc")
 	t.Parallel()
 	base := t.TempDir()
 	data := filepath.Join(base, "data")
@@ -63,7 +65,7 @@ func TestDarkPlaces(t *testing.T) {
 	out := background(t, server, "-xonotic", "-basedir", base, "-userdir", t.TempDir(), "-ip", rig.Home.String(),
 		"+sv_public", "1", "+hostname", "The Inn", "+sv_master1", d.Address["q3master"].String(), "+map", "void")
 	listsEngine(t, d, out, quake3.Request{Game: []byte("Xonotic"), Protocol: 3, Empty: true}, "xonotic", "void")
-	wantQuakestat(t, browser, "xonoticm", d.Address["q3master"], "The Inn")
+	wantQuakestat(t, "xonoticm", d.Address["q3master"], "The Inn")
 	d.Stop()
 }
 

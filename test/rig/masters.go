@@ -2,9 +2,6 @@ package rig
 
 import (
 	"net/netip"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -13,21 +10,6 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 	"github.com/respawnd/respawnd/valvemaster"
 )
-
-// Debian returns the path of a program of a Debian package. Where CI is set it must be there.
-func Debian(t *testing.T, name, pack string) string {
-	t.Helper()
-	for _, dir := range []string{"", "/usr/games"} {
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("CI is set and %s is missing: install Debian's package %s", name, pack)
-	}
-	t.Skipf("%s is not installed; Debian's package is %s", name, pack)
-	return ""
-}
 
 // Facts of Zero Hour, as the game has them. No game was run: the messages are made from
 // its published source.

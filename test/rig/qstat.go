@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -14,44 +13,23 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
-// Qstat returns the path of a server browser of the time, which Debian still
-// has. Where CI is set it must be there.
-func Qstat(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("quakestat")
-	switch {
-	case err == nil:
-		return path
-	case os.Getenv("CI") != "":
-		t.Fatalf("CI is set and quakestat is missing: install Debian's package qstat: %v", err)
-	}
-	t.Skip("quakestat is not installed; Debian's package is qstat")
-	return ""
-}
-
 // QstatTime has qstat wait for servers as long as they may take on a busy machine, and not
 // for a second and a half.
 var QstatTime = []string{"-retry", "10", "-interval", "1"}
 
-// masterTimes are times in seconds that qstat waits for each of three answers. It waits to
-// the end for further packets of a master, even if it has the whole list: it gets little
-// time at first, and more if something is missing.
-var masterTimes = []string{"0.1", "0.5", "2", "10"}
+// masterTime is how many seconds qstat waits for each of three answers. It waits to the end
+// for further packets of a master, even if it has the whole list.
+const masterTime = "3"
 
-// Quakestat runs qstat until its output has all parts, and returns the output and whether
-// it had them.
-func Quakestat(t *testing.T, browser string, parts []string, args ...string) (out string, ok bool) {
+// Quakestat runs qstat and returns its output, and whether that has all parts.
+func Quakestat(t *testing.T, parts []string, args ...string) (out string, ok bool) {
 	t.Helper()
-	for _, seconds := range masterTimes {
-		text, err := exec.CommandContext(t.Context(), browser, append([]string{"-mi", seconds, "-interval", seconds}, args...)...).CombinedOutput()
-		if out = string(text); err != nil {
-			t.Fatalf("quakestat %q: %v\n%s", args, err, out)
-		}
-		if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(out, p) }) {
-			return out, true
-		}
+	cmd := exec.CommandContext(t.Context(), Qstat(t), append([]string{"-mi", masterTime, "-interval", masterTime}, args...)...)
+	text, err := cmd.CombinedOutput()
+	if out = string(text); err != nil {
+		t.Fatalf("quakestat %q: %v\n%s", args, err, out)
 	}
-	return out, false
+	return out, !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(out, p) })
 }
 
 // Shown is qstat's output about a server, or about the master itself.
