@@ -260,7 +260,7 @@ func slowLinks(t *testing.T) {
 
 // clocksApart has the clocks of the nodes differ by half a minute.
 func clocksApart(t *testing.T) {
-	w := newFaultWorld(t, []string{faultClock + "=15s"}, []string{faultClock + "=-15s"})
+	w := newFaultWorld(t, []string{clockSkew + "=15s"}, []string{clockSkew + "=-15s"})
 	l := w.load
 	w.within(rig.Hang, "the clocks in cluster status", func() error {
 		for _, one := range w.status(w.Nodes[0]) {

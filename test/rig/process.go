@@ -11,12 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/operator"
 )
 
@@ -62,21 +60,9 @@ const UsualCollector = "GOGC="
 // AllGames is the value of asProgram that leaves the built-in tables as they are.
 const AllGames = "all games"
 
-// ClockSkew is the variable that puts the clock of the process ahead.
-const ClockSkew = "TEST_CLOCK_SKEW"
-
 // Main is TestMain of every package of tests: it makes the test binary be the program
 // where a test starts it, and sets what all tests share.
 func Main(m *testing.M) {
-	if text := os.Getenv(ClockSkew); text != "" {
-		d, err := time.ParseDuration(text)
-		if err == nil {
-			err = nettest.SkewClock(d)
-		}
-		if err != nil {
-			panic(err)
-		}
-	}
 	as := os.Getenv(AsProgram)
 	if as != AllGames {
 		fewGames()

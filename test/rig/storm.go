@@ -97,8 +97,8 @@ func (s *Storm) run(t testing.TB, w StormWriter, prefix string) {
 	}
 }
 
-// CheckTruth fails unless all acknowledged facts hold.
-func CheckTruth(t *testing.T, c *Child, dir string, truth map[string]Fact, round int) {
+// CheckTruth fails the test unless all acknowledged facts hold, and reports whether they do.
+func CheckTruth(t *testing.T, c *Child, dir string, truth map[string]Fact, round int) (hold bool) {
 	t.Helper()
 	have, noted := readTruth(t, c.Client(dir))
 	var keys []string
@@ -124,17 +124,21 @@ func CheckTruth(t *testing.T, c *Child, dir string, truth map[string]Fact, round
 			t.Errorf("after kill %d %q is %v, although the contrary was acknowledged", round, f.Text, !f.not)
 		}
 	}
+	hold = lost == 0
 	// The audit log has an entry for every change, and no other entries.
 	for text := range noted {
 		if !have[text] {
+			hold = false
 			t.Errorf("after kill %d the audit log tells of %q, which is not so", round, text)
 		}
 	}
 	for text := range have {
 		if strings.HasPrefix(text, "ban ") && !noted[text] {
+			hold = false
 			t.Errorf("after kill %d the audit log knows nothing of %q", round, text)
 		}
 	}
+	return hold
 }
 
 // readTruth returns the facts, and the bans that should exist according to the
