@@ -8,13 +8,21 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // awayStore is a store whose database is away sometimes.
 type awayStore struct {
-	Store
+	*bolt.Store
 	away     atomic.Bool
 	lateAway value // the value that cannot be read although the others can
+}
+
+// newAwayStore puts an awayStore in front of the store of a service that is being made.
+func newAwayStore(o *Options) *awayStore {
+	s := &awayStore{Store: o.Store.(*bolt.Store)}
+	o.Store = s
+	return s
 }
 
 // value is a text that may be changed at any time.
@@ -46,8 +54,7 @@ func (s *awayStore) Messages(ctx context.Context, to storage.ProfileID, now time
 func TestTalkWithoutDatabase(t *testing.T) {
 	var store *awayStore
 	f := start(t, func(o *Options) {
-		store = &awayStore{Store: o.Store}
-		o.Store = store
+		store = newAwayStore(o)
 	})
 	ann, ben := f.pair()
 	ann.send(`\bm\1\sesskey\$K\t\%d\msg\one\final\`, ben.id)
@@ -82,15 +89,18 @@ func (s *awayStore) Watched(ctx context.Context, id storage.ProfileID) iter.Seq2
 }
 
 func (s *awayStore) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
-	if s.lateAway.Load() == "leave" {
+	if s.lateAway.Load() == "leave" || s.lateAway.Load() == "late" {
 		return context.DeadlineExceeded
 	}
 	return s.Store.Leave(ctx, to, m)
 }
 
 func (s *awayStore) Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (int, error) {
-	if s.lateAway.Load() == "return" {
+	switch s.lateAway.Load() {
+	case "return":
 		return 0, storage.ErrUnavailable
+	case "late":
+		return 0, context.DeadlineExceeded
 	}
 	return s.Store.Return(ctx, to, messages)
 }
@@ -99,8 +109,7 @@ func (s *awayStore) Return(ctx context.Context, to storage.ProfileID, messages [
 func TestStoreThatIsLate(t *testing.T) {
 	var store *awayStore
 	f := start(t, func(o *Options) {
-		store = &awayStore{Store: o.Store}
-		o.Store = store
+		store = newAwayStore(o)
 	})
 	ann, ben := f.pair()
 	ben.send(`\logout\\sesskey\$K\final\`)
@@ -119,8 +128,7 @@ func TestDatabaseGoesDuringLogin(t *testing.T) {
 		t.Run(read, func(t *testing.T) {
 			var store *awayStore
 			f := start(t, func(o *Options) {
-				store = &awayStore{Store: o.Store}
-				o.Store = store
+				store = newAwayStore(o)
 			})
 			ann := f.register("Ann")
 			store.lateAway.Store(read)

@@ -21,8 +21,8 @@ func startPair(t *testing.T) (net *clustertest.Net, store *awayStore, a, b *fixt
 	net = clustertest.New(t, "a", "b")
 	sessions := storagetest.NewSessionModel()
 	join := func(name string, o *Options) {
-		hub := presence.NewClustered(presence.New(o.Store, presence.Options{}), presence.ClusterOptions{
-			Bus: net.Bus(name), Sessions: sessions, Mailbox: o.Store, Log: zerolog.Nop(),
+		hub := presence.NewClustered(presence.New(store, presence.Options{}), presence.ClusterOptions{
+			Bus: net.Bus(name), Sessions: sessions, Log: zerolog.Nop(),
 		})
 		if err := hub.Begin(t.Context()); err != nil {
 			t.Fatal(err)
@@ -34,8 +34,7 @@ func startPair(t *testing.T) (net *clustertest.Net, store *awayStore, a, b *fixt
 		o.Hub = hub
 	}
 	a = startPipe(t, func(o *Options) {
-		store = &awayStore{Store: o.Store}
-		o.Store = store
+		store = newAwayStore(o)
 		join("a", o)
 	})
 	b = startPipe(t, func(o *Options) {
@@ -103,5 +102,31 @@ func TestLostWithoutDatabase(t *testing.T) {
 		store.lateAway.Store("")
 		time.Sleep(time.Minute)
 		b.signIn(benID, 11).wantTexts("one", "two")
+	})
+}
+
+// TestLateStore has a client vanish while the store takes nothing in time. What it was sent
+// is stored later, and before newer messages.
+func TestLateStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store *awayStore
+		f := startPipe(t, func(o *Options) { store = newAwayStore(o) })
+		annID, benID := f.register("Ann"), f.register("Ben")
+		f.befriend(annID.ID, benID.ID)
+		ann, ben := f.signIn(annID, 11), f.signIn(benID, 11)
+		ann.want(`\bm\100\`)
+		for _, words := range []string{"one", "two"} {
+			ann.send(`\bm\1\sesskey\$K\t\%d\msg\%s\final\`, ben.id, words)
+		}
+		ann.wantNothing()
+		store.lateAway.Store("late")
+		_ = ben.conn.Close()
+		ann.want(`\bm\100\`)
+		ann.send(`\bm\1\sesskey\$K\t\%d\msg\refused\final\`, ben.id)
+		ann.wantError(codeMessage)
+		store.lateAway.Store("")
+		ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, ben.id)
+		ann.wantNothing()
+		f.signIn(benID, 11).wantTexts("one", "two", "three")
 	})
 }

@@ -93,14 +93,22 @@ func build(t testing.TB, change func(*Options)) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{t: t, timeout: timeout, store: store, accounts: service, hub: presence.New(store, presence.Options{}), dropped: newDropped()}
+	f := &fixture{t: t, timeout: timeout, store: store, accounts: service, dropped: newDropped()}
 	opt := Options{
-		Store: store, Accounts: service, Hub: f.hub, Log: zerolog.Nop(), Metrics: f.dropped.metrics,
+		Store: store, Accounts: service, Log: zerolog.Nop(), Metrics: f.dropped.metrics,
 		Config: defaults(), Games: catalog(t),
 	}
 	opt.Rate, opt.MaxPerAddr = -1, -1 // no limits
 	if change != nil {
 		change(&opt)
+	}
+	if opt.Hub == nil {
+		mail, ok := opt.Store.(presence.Store)
+		if !ok {
+			mail = store
+		}
+		f.hub = presence.New(mail, presence.Options{})
+		opt.Hub = f.hub
 	}
 	f.server = New(opt)
 	return f

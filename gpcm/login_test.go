@@ -530,7 +530,8 @@ func TestLoginAnswer(t *testing.T) {
 		}
 	})
 	t.Run("full server", func(t *testing.T) {
-		f := start(t, func(o *Options) { o.Hub = presence.New(unknown{o.Store}, presence.Options{MaxSessions: 1}) })
+		f := start(t, nil)
+		f.hub.SetMaxSessions(1)
 		f.signIn(f.register("Ann"), 0)
 		f.register("Ben")
 		p := f.connect()
@@ -539,9 +540,6 @@ func TestLoginAnswer(t *testing.T) {
 		p.wantEnd()
 	})
 }
-
-// unknown makes a Store acceptable to a hub.
-type unknown struct{ Store }
 
 func TestBannedAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

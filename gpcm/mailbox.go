@@ -2,7 +2,6 @@ package gpcm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -36,11 +35,11 @@ func (p *page) mailbox(ctx context.Context) error {
 	if p.unread.again != nil && time.Now().Before(p.unread.from) {
 		return nil
 	}
-	messages, err := p.server.opt.Store.Messages(ctx, p.profile, p.now)
+	messages, err := p.waiting(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return errShutdown
-	case errors.Is(err, storage.ErrUnavailable):
+	case away(err):
 		p.mailboxLater(err)
 		return nil
 	case err != nil:
@@ -51,6 +50,16 @@ func (p *page) mailbox(ctx context.Context) error {
 	}
 	p.unread.stop()
 	return p.release(ctx)
+}
+
+// waiting returns the messages in the mailbox.
+func (p *page) waiting(ctx context.Context) ([]storage.Message, error) {
+	flush, cancel := context.WithTimeout(ctx, closeGrace)
+	defer cancel()
+	if err := p.server.opt.Hub.Flush(flush, p.profile); err != nil {
+		return nil, err
+	}
+	return p.server.opt.Store.Messages(ctx, p.profile, p.now)
 }
 
 // mailboxLater has the mailbox read again after a pause.

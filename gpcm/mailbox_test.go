@@ -53,8 +53,7 @@ func TestMailboxWithoutDatabase(t *testing.T) {
 	away := func(t *testing.T) (*fixture, *awayStore) {
 		var store *awayStore
 		f := startPipe(t, func(o *Options) {
-			store = &awayStore{Store: o.Store}
-			o.Store = store
+			store = newAwayStore(o)
 		})
 		return f, store
 	}

@@ -93,7 +93,7 @@ func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.M
 func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message, again bool) error {
 	kept, _ := presence.Stored(m)
 	kept.Again = again
-	err := x.server.leave(ctx, to, kept)
+	err := x.server.opt.Hub.Leave(ctx, to, kept)
 	switch {
 	case errors.Is(err, storage.ErrFull):
 		x.server.metrics.message(messageRefused)
@@ -121,9 +121,11 @@ func restored(m *storage.Message) presence.Event {
 
 // notify sends a profile a change of its list, at once or at its next sign-in.
 func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Event) error {
+	again := false
 	if st, there := s.opt.Hub.Status(ctx, to); there && !held(e, st.Quiet) {
 		delivered, err := s.opt.Hub.Send(ctx, to, e)
-		if delivered || err != nil && !errors.Is(err, presence.ErrUnreachable) {
+		again = errors.Is(err, presence.ErrUnreachable)
+		if delivered || err != nil && !again {
 			return err
 		}
 	}
@@ -131,7 +133,8 @@ func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Ev
 	if !ok {
 		return nil
 	}
-	err := s.leave(ctx, to, m)
+	m.Again = again
+	err := s.opt.Hub.Leave(ctx, to, m)
 	if errors.Is(err, storage.ErrFull) || errors.Is(err, storage.ErrNotFound) {
 		return nil // the list itself is right
 	}
@@ -148,15 +151,6 @@ func held(e presence.Event, quiet uint32) bool {
 		return quiet&quietLists != 0
 	}
 	return false
-}
-
-// leave stores a message. If its receiver has come meanwhile it is delivered.
-func (s *Server) leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
-	if err := s.opt.Store.Leave(ctx, to, m); err != nil {
-		return err
-	}
-	s.announceMessages(ctx, to)
-	return nil
 }
 
 // buddyAgain reports whether a profile is on a list again; a client would

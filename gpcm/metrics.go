@@ -16,9 +16,7 @@ const (
 	messageRefused = "refused"
 	messageBlocked = "blocked"
 
-	// Messages that were sent and did not arrive.
-	messageReturned = "returned" // it waits now
-	messageLost     = "lost"
+	messageReturned = "returned" // it was sent, did not arrive, and waits now
 )
 
 // unknownCommand is the label of commands that are not in the table.
@@ -39,7 +37,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		commands: in.Counters("respawnd_gpcm_commands_total", "Commands of clients.", "command", unknownCommand),
 		errors:   in.Counters("respawnd_gpcm_errors_total", "Errors sent to clients, by their code.", "code"),
 		messages: in.Counters("respawnd_gpcm_messages_total", "Messages between players.", "result",
-			messageSent, messageStored, messageOffline, messageRefused, messageBlocked, messageReturned, messageLost),
+			messageSent, messageStored, messageOffline, messageRefused, messageBlocked, messageReturned),
 		renewed: in.Counter("respawnd_gpcm_tickets_renewed_total", "Login tickets that were sent to clients in place of older ones."),
 	}
 }

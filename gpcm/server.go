@@ -48,8 +48,6 @@ type Store interface {
 	Requests(ctx context.Context, to storage.ProfileID) iter.Seq2[storage.Request, error]
 	Accept(ctx context.Context, from, to storage.ProfileID, signature string, now time.Time) error
 	SweepRequests(ctx context.Context, now time.Time) (n int, err error)
-	Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error
-	Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (n int, err error)
 	Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error)
 	RemoveMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error
 	SweepMessages(ctx context.Context, now time.Time) (n int, err error)

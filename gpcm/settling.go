@@ -2,7 +2,6 @@ package gpcm
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/fault"
@@ -110,55 +109,27 @@ func (x *session) settleAtEnd(ctx context.Context, there bool) {
 	}
 	x.removeMessages(ctx, x.flight.arrived(before))
 	var back []storage.Message
-	var events []presence.Event
+	var receipts []*presence.Receipt
 	for _, s := range x.flight.events {
 		if m, ok := presence.Stored(s.event); ok && s.id == 0 {
 			m.Again = true
-			back, events = append(back, m), append(events, s.event)
+			back, receipts = append(back, m), append(receipts, presence.ReceiptOf(s.event))
 		}
 	}
 	for _, e := range x.unsent {
 		if m, ok := presence.Stored(e); ok {
-			back, events = append(back, m), append(events, e)
+			back, receipts = append(back, m), append(receipts, presence.ReceiptOf(e))
 		}
 	}
 	x.flight.events, x.unsent = nil, nil
-	x.putBack(ctx, back, events)
-	for _, e := range events {
-		presence.ReceiptOf(e).Settle()
-	}
-}
-
-// putBack puts undelivered messages, which are those of events, into the mailbox.
-func (x *session) putBack(ctx context.Context, messages []storage.Message, events []presence.Event) {
-	if len(messages) == 0 {
+	if len(back) == 0 {
 		return
 	}
-	n, err := x.server.opt.Store.Return(ctx, x.profile, messages)
-	switch {
-	case errors.Is(err, storage.ErrNotFound):
-		return // the profile was deleted
-	case away(err) && x.server.opt.Hub.Keep(x.profile, events):
-		x.server.troubled(err, "messages that did not reach their receiver are stored later")
-		return
+	x.server.opt.Hub.PutBack(ctx, x.profile, back)
+	x.server.metrics.messages.WithLabelValues(messageReturned).Add(float64(len(back)))
+	for _, r := range receipts {
+		r.Settle()
 	}
-	x.server.metrics.messages.WithLabelValues(messageReturned).Add(float64(n))
-	if lost := len(messages) - n; lost > 0 {
-		x.server.metrics.messages.WithLabelValues(messageLost).Add(float64(lost))
-		if err == nil {
-			err = storage.ErrFull
-		}
-		x.server.troubled(err, "messages that did not reach their receiver are lost")
-	}
-	if n > 0 {
-		x.server.announceMessages(ctx, x.profile)
-	}
-}
-
-// announceMessages has the sessions of a profile, if there are any, look into the
-// mailbox.
-func (s *Server) announceMessages(ctx context.Context, to storage.ProfileID) {
-	_, _ = s.opt.Hub.Send(ctx, to, presence.MessagesWaiting{}) // later sessions read the mailbox themselves
 }
 
 // troubled logs a fault of the store, not too often.

@@ -261,7 +261,7 @@ func (a *fakePlayers) GetProfile(_ context.Context, id storage.ProfileID) (stora
 }
 
 // noWatchers is a store in which no profile has buddies.
-type noWatchers struct{}
+type noWatchers struct{ presence.Store }
 
 func (noWatchers) Watchers(context.Context, storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
 	return func(func(storage.ProfileID, error) bool) {}

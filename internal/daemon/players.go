@@ -15,7 +15,7 @@ func (h *shared) makeHub(ctx context.Context, s *settings, log zerolog.Logger) e
 	local := presence.New(h.store, presence.Options{
 		MaxSessions: greatest(s, func(e *Entry) int { return e.Sessions }), Registerer: h.metrics, Log: log,
 	})
-	h.hub = local
+	h.hub, h.signedIn = local, local
 	if h.cluster == nil {
 		return nil
 	}
@@ -24,22 +24,17 @@ func (h *shared) makeHub(ctx context.Context, s *settings, log zerolog.Logger) e
 		return errors.New("storage.engine: this one cannot be used by several nodes")
 	}
 	c := presence.NewClustered(local, presence.ClusterOptions{
-		Bus: h.cluster, Sessions: sessions, Mailbox: h.store, Registerer: h.metrics, Log: log,
+		Bus: h.cluster, Sessions: sessions, Registerer: h.metrics, Log: log,
 	})
-	h.hub = c
+	h.hub, h.signedIn = c, c
 	if err := c.Begin(ctx); err != nil {
 		return err
 	}
-	h.clustered = c
 	if grants, ok := h.store.(storage.Grants); ok && h.accounts != nil {
 		h.unshare = h.accounts.Share(grants, h.cluster)
 	}
 	return nil
 }
 
-// followPlayers keeps the hub in step with the other nodes until ctx ends.
-func (h *shared) followPlayers(ctx context.Context) {
-	if h.clustered != nil {
-		h.clustered.Run(ctx)
-	}
-}
+// followPlayers keeps the hub in step with the store and the other nodes until ctx ends.
+func (h *shared) followPlayers(ctx context.Context) { h.signedIn.Run(ctx) }

@@ -50,9 +50,12 @@ type shared struct {
 	addresses *advertise.Table // which address of a server a client gets
 	accounts  *accounts.Service
 	hub       presence.Hub
-	clustered *presence.Clustered // hub, if there are other nodes; else nil
-	unshare   func()              // ends the sharing of failed logins with other nodes; nil: there are none
-	metrics   *prometheus.Registry
+	signedIn  interface { // hub
+		Run(ctx context.Context)
+		End() error
+	}
+	unshare func() // ends the sharing of failed logins with other nodes; nil: there are none
+	metrics *prometheus.Registry
 }
 
 // makeShared makes the shared parts, on an open store and metrics, without reading
@@ -121,8 +124,8 @@ func (h *shared) closeShared() error {
 	if h.unshare != nil {
 		h.unshare()
 	}
-	if h.clustered != nil {
-		errs = append(errs, h.clustered.End())
+	if h.signedIn != nil {
+		errs = append(errs, h.signedIn.End())
 	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())

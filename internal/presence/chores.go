@@ -27,11 +27,10 @@ type chores struct {
 }
 
 // tasks is the pending work. Each set is bounded by the players and nodes that are
-// known, lost by maxPost.
+// known.
 type tasks struct {
 	owed   map[storage.ProfileID]bool // statuses to be announced; true: on all nodes
 	askers map[string]struct{}        // nodes that want a snapshot
-	lost   []*sentEvent               // events to be stored
 }
 
 func newTasks() tasks {
@@ -86,11 +85,6 @@ func (c *Clustered) doChores(ctx context.Context) {
 		for node := range t.askers {
 			if !c.sendSnapshot(node) {
 				c.retry(ctx, func(t *tasks) { t.askers[node] = struct{}{} })
-			}
-		}
-		if len(t.lost) > 0 {
-			if left := c.storeLost(ctx, t.lost); len(left) > 0 {
-				c.retry(ctx, func(t *tasks) { t.lost = append(left, t.lost...) })
 			}
 		}
 		c.payOwed(ctx, t.owed)

@@ -29,17 +29,10 @@ const (
 	signInLocks = 256
 )
 
-// Mailbox is the part of the store that takes events whose receiver's node died.
-type Mailbox interface {
-	// Return is that of storage.Buddies.
-	Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (n int, err error)
-}
-
-// ClusterOptions configure a Clustered. Bus, Sessions and Mailbox are required.
+// ClusterOptions configure a Clustered. Bus and Sessions are required.
 type ClusterOptions struct {
 	Bus      cluster.Bus
 	Sessions storage.Sessions
-	Mailbox  Mailbox
 
 	Registerer prometheus.Registerer
 	Log        zerolog.Logger
@@ -50,7 +43,6 @@ type ClusterOptions struct {
 // session of a player is the newest. See doc.go.
 type Clustered struct {
 	*Local
-	opt     ClusterOptions
 	bus     cluster.Bus
 	rows    storage.Sessions
 	log     zerolog.Logger
@@ -83,7 +75,7 @@ var _ Hub = (*Clustered)(nil)
 // NewClustered returns a hub over local, which is not used by itself from then on.
 // Begin has to be called before a session signs in.
 func NewClustered(local *Local, opt ClusterOptions) *Clustered {
-	c := &Clustered{Local: local, opt: opt, bus: opt.Bus, rows: opt.Sessions, log: opt.Log}
+	c := &Clustered{Local: local, bus: opt.Bus, rows: opt.Sessions, log: opt.Log}
 	local.wide = c
 	for i := range c.users {
 		c.users[i] = make(chan struct{}, 1)
@@ -117,7 +109,7 @@ func (c *Clustered) Run(ctx context.Context) {
 		c.bus.OnLoss(c.lost),
 	}
 	var all sync.WaitGroup
-	for _, f := range []func(context.Context){c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled} {
+	for _, f := range []func(context.Context){c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled, c.Local.Run} {
 		all.Go(func() { f(ctx) })
 	}
 	<-ctx.Done()
@@ -127,9 +119,10 @@ func (c *Clustered) Run(ctx context.Context) {
 	}
 }
 
-// End ends the run of this node in the store. It is called after the last session
-// has signed out.
+// End is that of Local, and ends the run of this node in the store. It is called after
+// the last session has signed out.
 func (c *Clustered) End() error {
+	_ = c.Local.End() // it returns nil
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if run := c.run.Load(); run != 0 {

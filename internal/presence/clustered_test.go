@@ -418,18 +418,14 @@ func TestEventsCrossNodes(t *testing.T) {
 			t.Errorf("Send() to a full queue = %v, %v, want false", ok, err)
 		}
 		wantEvents(t, "events in their order", me, events...)
-		if ok, err := w.hubs["a"].Send(t.Context(), 3, MessagesWaiting{}); ok || err != nil {
-			t.Errorf("Send() to an unknown player = %v, %v", ok, err)
-		}
 		synctest.Wait()
 		late := newPeer(3)
 		if _, _, err := w.hubs["b"].enter(late, Allow, online(), 99); err != nil { // a does not know yet
 			t.Fatal(err)
 		}
 		request := BuddyRequest{From: 1, Signature: "s"}
-		for _, e := range []Event{MessagesWaiting{}, request} {
-			_, _ = w.hubs["a"].Send(t.Context(), 3, e)
-		}
+		w.hubs["a"].waiting(3)
+		_, _ = w.hubs["a"].Send(t.Context(), 3, request)
 		synctest.Wait()
 		wantEvents(t, "one who just came", late, MessagesWaiting{}, request)
 	})
@@ -568,10 +564,10 @@ func TestLossOfWaitingMessages(t *testing.T) {
 		w.net.Lose(func(from, _, _ string) bool { return from == "a" })
 		a := w.hubs["a"]
 		for range 50 {
-			_, _ = a.Send(t.Context(), 2, MessagesWaiting{})
+			a.waiting(2)
 		}
 		w.net.Lose(nil)
-		_, _ = a.Send(t.Context(), 3, MessagesWaiting{}) // a is heard again
+		a.waiting(3) // a is heard again
 		time.Sleep(time.Minute)
 		wantEvents(t, "after the loss", me, MessagesWaiting{})
 	})

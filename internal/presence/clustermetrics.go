@@ -25,7 +25,7 @@ var passNames = [...]string{answerRefused: "refused", answerTaken: "taken", answ
 // clusterMetrics are the numbers of a hub of a cluster.
 type clusterMetrics struct {
 	dropped, passed *prometheus.CounterVec
-	unsent, putBack prometheus.Counter
+	unsent          prometheus.Counter
 }
 
 func newClusterMetrics(r prometheus.Registerer, c *Clustered) *clusterMetrics {
@@ -43,7 +43,6 @@ func newClusterMetrics(r prometheus.Registerer, c *Clustered) *clusterMetrics {
 			dropVersion, dropNode, dropMalformed, dropFull),
 		passed: in.Counters("respawnd_presence_passed_total", "Events for players of other nodes, by result.", "result",
 			passUnreachable, passFull, passNames[answerRefused], passNames[answerTaken], passNames[answerAbsent]),
-		unsent:  in.Counter("respawnd_presence_unsent_total", "Messages about players that could not be sent to other nodes."),
-		putBack: in.Counter("respawnd_presence_put_back_total", "Messages that were stored because the node of their receiver died."),
+		unsent: in.Counter("respawnd_presence_unsent_total", "Messages about players that could not be sent to other nodes."),
 	}
 }

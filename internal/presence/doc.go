@@ -3,10 +3,9 @@
 // their sessions here; other code sends events to players only through this
 // package.
 //
-// Accounts are the subject of internal/accounts. This package stores nothing of
-// its own and knows no wire format of games; a Local owns no goroutine. It does not decide which players
-// may exchange messages; it only hides the status of a player from the profiles
-// that it blocks.
+// Accounts are the subject of internal/accounts. This package knows no wire format of
+// games. It does not decide which players may exchange messages; it only hides the
+// status of a player from the profiles that it blocks.
 //
 // # Delivery
 //
@@ -24,6 +23,13 @@
 // [Hub.Tell] and [Hub.Show] go through the same lock. A session signs in first
 // and then asks for the status of its buddies: a change in between is already
 // in its queue or follows the answer.
+//
+// # Messages that do not arrive
+//
+// A session that ends gives undelivered messages to [Hub.PutBack], which puts them into
+// the mailbox of their receiver. If the store does not take them in time, the hub keeps
+// them and tries again. So every message is stored in one way, [Hub.Leave] or
+// [Hub.PutBack], and a newer one never before an older one that waits for the store.
 //
 // # Clusters
 //

@@ -101,6 +101,7 @@ func (c *Clustered) leftNode(node string) {
 		clear(c.far.left)
 	}
 	c.far.left[node] = n.incarnation
+	c.keepLost(c.post.leave(node)) // before messages to its players are stored
 	var changed []storage.ProfileID
 	for id := range n.people {
 		if c.changes(id, func() { c.far.remove(node, id) }) {
@@ -110,7 +111,6 @@ func (c *Clustered) leftNode(node string) {
 	delete(c.far.nodes, node)
 	c.far.mu.Unlock()
 	c.oweHere(changed)
-	c.putBack(c.post.leave(node))
 }
 
 // maxLeft bounds the nodes that are remembered after they left.

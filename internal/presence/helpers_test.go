@@ -62,6 +62,15 @@ func (p *peer) reasons() []error {
 	return p.kicked
 }
 
+// noMail is the mailboxes of a store that has none.
+type noMail struct{}
+
+func (noMail) Leave(context.Context, storage.ProfileID, storage.Message) error { return nil }
+
+func (noMail) Return(context.Context, storage.ProfileID, []storage.Message) (int, error) {
+	return 0, nil
+}
+
 // world is a hub over a store with profiles 1 to n, each of a user of its own
 // with the same number.
 type world struct {

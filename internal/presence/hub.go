@@ -138,9 +138,17 @@ type Hub interface {
 	// then after ends first, and Send sends it.
 	Dispatch(to storage.ProfileID, e Event, after *Passage) *Passage
 
-	// Keep stores events that did not reach a profile as soon as the store can, which it
-	// cannot now. It returns false if they are not kept.
-	Keep(to storage.ProfileID, events []Event) bool
+	// PutBack stores messages that a session of a profile took and did not deliver. If the
+	// store does not take them until ctx ends, they are stored as soon as it does.
+	PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message)
+
+	// Flush stores messages of PutBack that wait for the store. A mailbox is complete only
+	// after it.
+	Flush(ctx context.Context, to storage.ProfileID) error
+
+	// Leave stores a message for a profile behind those of PutBack and has its sessions, if
+	// there are any, look into the mailbox. The errors are those of storage.Buddies.
+	Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error
 
 	// CheckKey reports whether a session of that profile has that key.
 	CheckKey(ctx context.Context, id storage.ProfileID, key int32) bool
@@ -179,8 +187,10 @@ type Hub interface {
 	SetMaxSessions(n int)
 }
 
-// Watchers is the part of the store that the hub reads.
-type Watchers interface {
-	// Watchers is that of storage.Buddies.
+// Store is the part of the store that the hub uses. The methods are those of
+// storage.Buddies.
+type Store interface {
 	Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error]
+	Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error
+	Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (n int, err error)
 }

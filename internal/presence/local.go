@@ -30,11 +30,12 @@ type Options struct {
 
 // Local is the hub of a single node.
 type Local struct {
-	store   Watchers
+	store   Store
 	metrics *metrics
 	log     zerolog.Logger
 
 	wide       *Clustered // nil: this node is alone
+	kept       keeper
 	attached   attachments
 	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are notified; comes before mu
 
@@ -58,9 +59,9 @@ type person struct {
 var _ Hub = (*Local)(nil)
 
 // New returns a hub without sessions.
-func New(store Watchers, opt Options) *Local {
+func New(store Store, opt Options) *Local {
 	l := &Local{
-		store: store, log: opt.Log,
+		store: store, log: opt.Log, kept: newKeeper(),
 		profiles: make(map[storage.ProfileID]*person),
 		users:    make(map[storage.UserID][]Session),
 	}
@@ -249,9 +250,6 @@ func (l *Local) Send(ctx context.Context, to storage.ProfileID, e Event) (bool, 
 
 // Dispatch implements Hub.
 func (l *Local) Dispatch(storage.ProfileID, Event, *Passage) *Passage { return nil }
-
-// Keep implements Hub.
-func (l *Local) Keep(storage.ProfileID, []Event) bool { return false }
 
 // deliver delivers an event to all sessions of a profile and reports whether
 // one of them accepted it.

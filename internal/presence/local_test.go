@@ -315,7 +315,10 @@ func TestHubIsFullAtItsLimit(t *testing.T) {
 }
 
 // deaf is a store that cannot be read.
-type deaf struct{ err error }
+type deaf struct {
+	noMail
+	err error
+}
 
 func (d deaf) Watchers(context.Context, storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
 	return func(yield func(storage.ProfileID, error) bool) {
@@ -327,7 +330,7 @@ func (d deaf) Watchers(context.Context, storage.ProfileID) iter.Seq2[storage.Pro
 
 func TestStoreThatCannotBeRead(t *testing.T) {
 	disk := errors.New("disk on fire")
-	l := New(deaf{disk}, Options{})
+	l := New(deaf{err: disk}, Options{})
 	p := newPeer(1)
 	if _, err := l.SignIn(t.Context(), p, KickProfile, online()); !errors.Is(err, disk) {
 		t.Errorf("SignIn() = %v, want the error of the store", err)
@@ -489,7 +492,7 @@ func TestSessions(t *testing.T) {
 }
 
 // deafStore cannot return the watchers of a profile.
-type deafStore struct{}
+type deafStore struct{ noMail }
 
 func (deafStore) Watchers(context.Context, storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
 	return func(yield func(storage.ProfileID, error) bool) { yield(0, errors.New("disk on fire")) }

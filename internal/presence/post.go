@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -86,14 +85,8 @@ func (c *Clustered) Send(ctx context.Context, to storage.ProfileID, e Event) (bo
 	}
 	delivered := c.deliver(to, e)
 	nodes := c.nodesOf(to)
-	switch e.(type) {
-	case MessagesWaiting:
-		c.broadcast(to, e) // a session that came just now may have read the mailbox before
-		return delivered || len(nodes) > 0, nil
-	case BuddyRequest:
-		if len(nodes) == 0 && !delivered {
-			c.broadcast(to, e)
-		}
+	if _, ok := e.(BuddyRequest); ok && len(nodes) == 0 && !delivered {
+		c.broadcast(to, e)
 	}
 	var err error
 	for _, node := range nodes {
@@ -119,6 +112,13 @@ func (c *Clustered) nodesOf(id storage.ProfileID) (nodes []string) {
 		nodes = append(nodes, f.node)
 	}
 	return nodes
+}
+
+// waiting is lookIn on all nodes: a session that came just now may have read the mailbox
+// before.
+func (c *Clustered) waiting(to storage.ProfileID) {
+	c.deliver(to, MessagesWaiting{})
+	c.broadcast(to, MessagesWaiting{})
 }
 
 // broadcast sends an event to all nodes without waiting for answers.
@@ -409,52 +409,12 @@ func (c *Clustered) receiveSettled(b []byte) error {
 	return nil
 }
 
-// putBack has events stored whose receiver's node died.
-func (c *Clustered) putBack(lost []*sentEvent) {
-	if len(lost) > 0 {
-		c.chore.do(func(t *tasks) { t.lost = append(t.lost, lost...) })
-	}
-}
-
-// Keep implements Hub.
-func (c *Clustered) Keep(to storage.ProfileID, events []Event) (kept bool) {
-	c.chore.do(func(t *tasks) {
-		if kept = len(t.lost)+len(events) <= maxPost; !kept {
-			return
-		}
-		for _, e := range events {
-			t.lost = append(t.lost, &sentEvent{to: to, event: e})
-		}
-	})
-	return kept
-}
-
-// storeLost stores events whose receiver's node died, and returns those that the
-// store did not take.
-func (c *Clustered) storeLost(ctx context.Context, lost []*sentEvent) (left []*sentEvent) {
-	byProfile := make(map[storage.ProfileID][]*sentEvent)
+// keepLost keeps events whose receiver's node is gone until they are stored.
+func (c *Clustered) keepLost(lost []*sentEvent) {
 	for _, s := range lost {
-		byProfile[s.to] = append(byProfile[s.to], s)
+		m, _ := Stored(s.event)
+		m.Again = true
+		c.keep(s.to, []storage.Message{m})
 	}
-	for to, events := range byProfile {
-		var messages []storage.Message
-		for _, s := range events {
-			m, _ := Stored(s.event)
-			m.Again = true
-			messages = append(messages, m)
-		}
-		n, err := c.opt.Mailbox.Return(ctx, to, messages)
-		switch {
-		case errors.Is(err, storage.ErrNotFound): // deleted
-		case err != nil:
-			left = append(left, events...)
-			continue
-		case n < len(messages):
-			c.log.Error().Uint32("profile", uint32(to)).Int("lost", len(messages)-n).Msg("messages that did not reach their receiver are lost: the mailbox is full")
-		}
-		c.metrics.putBack.Add(float64(n))
-		_, _ = c.Send(ctx, to, MessagesWaiting{})
-	}
-	slices.SortStableFunc(left, func(a, b *sentEvent) int { return cmp.Compare(a.id, b.id) })
-	return left
+	signal(c.kept.wake)
 }

@@ -50,6 +50,11 @@ func (b *base) Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[sto
 	}
 }
 
+func (b *base) Leave(_ context.Context, to storage.ProfileID, m storage.Message) error {
+	_, err := b.Return(context.Background(), to, []storage.Message{m})
+	return err
+}
+
 func (b *base) Return(_ context.Context, to storage.ProfileID, messages []storage.Message) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +123,7 @@ func (w *towns) start(name string) {
 	w.t.Helper()
 	w.links[name] = &link{Sessions: w.base}
 	c := NewClustered(New(w.base, Options{Log: zerolog.Nop()}), ClusterOptions{
-		Bus: w.net.Bus(name), Sessions: w.links[name], Mailbox: w.base, Log: zerolog.Nop(),
+		Bus: w.net.Bus(name), Sessions: w.links[name], Log: zerolog.Nop(),
 	})
 	if err := c.Begin(context.Background()); err != nil {
 		w.t.Fatal(err)

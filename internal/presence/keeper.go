@@ -1,0 +1,194 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Bounds of messages that the store has not taken yet.
+const (
+	maxKept      = 1 << 16
+	maxKeptBytes = 32 << 20
+	// keptRetry is how long after a failure the store is tried again.
+	keptRetry = time.Second
+	// lastFlush is the time limit for storing them when the daemon stops.
+	lastFlush = time.Second
+)
+
+// keeper holds messages that did not reach their receivers until the store takes them.
+// It keeps those of a profile in their order, and in front of what is stored for it later.
+type keeper struct {
+	turn chan struct{} // has a token while messages go to the store
+	wake chan struct{} // has a token when there are messages to be stored
+
+	mu    sync.Mutex // guards the fields below
+	of    map[storage.ProfileID][]storage.Message
+	n     int
+	bytes int
+}
+
+func newKeeper() keeper {
+	return keeper{turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), of: make(map[storage.ProfileID][]storage.Message)}
+}
+
+// add appends messages and returns for how many of them, the first ones, there was room.
+func (k *keeper) add(to storage.ProfileID, messages []storage.Message) (n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for n < len(messages) && k.n < maxKept && k.bytes+len(messages[n].Text) <= maxKeptBytes {
+		k.of[to] = append(k.of[to], messages[n])
+		k.n, k.bytes = k.n+1, k.bytes+len(messages[n].Text)
+		n++
+	}
+	return n
+}
+
+// get returns the messages of a profile. They stay.
+func (k *keeper) get(to storage.ProfileID) []storage.Message {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.of[to]
+}
+
+// remove removes the first n messages of a profile.
+func (k *keeper) remove(to storage.ProfileID, n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range k.of[to][:n] {
+		k.n, k.bytes = k.n-1, k.bytes-len(m.Text)
+	}
+	if k.of[to] = k.of[to][n:]; len(k.of[to]) == 0 {
+		delete(k.of, to)
+	}
+}
+
+// profiles returns the profiles that have messages.
+func (k *keeper) profiles() []storage.ProfileID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Collect(maps.Keys(k.of))
+}
+
+// len returns the number of messages.
+func (k *keeper) len() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.n
+}
+
+// PutBack implements Hub.
+func (l *Local) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) {
+	l.keep(to, messages)
+	if l.Flush(ctx, to) != nil {
+		signal(l.kept.wake)
+	}
+}
+
+// keep is PutBack without storing.
+func (l *Local) keep(to storage.ProfileID, messages []storage.Message) {
+	if n := l.kept.add(to, messages); n < len(messages) {
+		l.lose(to, len(messages)-n, "too many wait for the database")
+	}
+}
+
+// lose reports lost messages.
+func (l *Local) lose(to storage.ProfileID, n int, why string) {
+	l.metrics.lost.Add(float64(n))
+	l.log.Error().Uint32("profile", uint32(to)).Int("lost", n).Msg("messages that did not reach their receiver are lost: " + why)
+}
+
+// Flush implements Hub.
+func (l *Local) Flush(ctx context.Context, to storage.ProfileID) error {
+	k := &l.kept
+	if len(k.get(to)) == 0 {
+		return nil
+	}
+	select {
+	case k.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-k.turn }()
+	messages := k.get(to)
+	if len(messages) == 0 {
+		return nil
+	}
+	n, err := l.store.Return(ctx, to, messages)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		k.remove(to, len(messages)) // the profile was deleted
+		return nil
+	case errors.Is(err, storage.ErrInvalid):
+		l.lose(to, len(messages), "the database does not take them")
+	case err != nil:
+		return err
+	case n < len(messages):
+		l.lose(to, len(messages)-n, "the mailbox is full")
+	}
+	k.remove(to, len(messages))
+	l.metrics.putBack.Add(float64(n))
+	l.lookIn(to)
+	return nil
+}
+
+// Leave implements Hub.
+func (l *Local) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
+	if err := l.Flush(ctx, to); err != nil {
+		return err
+	}
+	if err := l.store.Leave(ctx, to, m); err != nil {
+		return err
+	}
+	l.lookIn(to)
+	return nil
+}
+
+// lookIn has the sessions of a profile, if there are any, look into the mailbox. Later ones
+// read it when they begin.
+func (l *Local) lookIn(to storage.ProfileID) {
+	if l.wide != nil {
+		l.wide.waiting(to)
+		return
+	}
+	l.deliver(to, MessagesWaiting{})
+}
+
+// Run stores messages that PutBack could not store, until ctx ends.
+func (l *Local) Run(ctx context.Context) {
+	t := time.NewTimer(keptRetry)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.kept.wake:
+		case <-t.C:
+		}
+		for _, to := range l.kept.profiles() {
+			step, cancel := context.WithTimeout(ctx, storeTime)
+			err := l.Flush(step, to)
+			cancel()
+			if err != nil {
+				t.Reset(keptRetry)
+			}
+		}
+	}
+}
+
+// End stores what is still kept, when the last session has ended.
+func (l *Local) End() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastFlush)
+	defer cancel()
+	for _, to := range l.kept.profiles() {
+		if l.Flush(ctx, to) != nil {
+			l.lose(to, len(l.kept.get(to)), "the daemon stops, and the database does not take them")
+		}
+	}
+	return nil
+}
