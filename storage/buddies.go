@@ -192,8 +192,8 @@ type Buddies interface {
 	SweepRequests(ctx context.Context, now time.Time) (n int, err error)
 
 	// Leave appends a message to those that wait for a profile. The error is
-	// ErrFull if one of the limits is reached; messages that have expired at
-	// m.Sent do not count and are dropped.
+	// ErrFull if one of the limits is reached. Messages that have expired at
+	// m.Sent do not count and are dropped; those with Again count only if m has it.
 	Leave(ctx context.Context, to ProfileID, m Message) error
 
 	// Return appends undelivered messages of a profile's session to those that

@@ -46,14 +46,17 @@ func (c *change) putMailbox(to storage.ProfileID, box mailbox) error {
 
 // roomFor reports whether the limits allow m to be appended.
 func (b *mailbox) roomFor(m storage.Message) bool {
-	size, from := len(m.Text), 0
+	n, size, from := 0, len(m.Text), 0
 	for _, w := range b.Messages {
-		size += len(w.Text)
+		if w.Again && !m.Again {
+			continue
+		}
+		n, size = n+1, size+len(w.Text)
 		if w.From == m.From {
 			from++
 		}
 	}
-	return len(b.Messages) < storage.MaxMessages && size <= storage.MaxMessageBytes && from < storage.MaxMessagesFrom
+	return n < storage.MaxMessages && size <= storage.MaxMessageBytes && from < storage.MaxMessagesFrom
 }
 
 // dropExpired removes the messages that have expired at now and returns how

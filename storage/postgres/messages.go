@@ -51,7 +51,7 @@ func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Messa
 		b.Queue(`
 			WITH waiting AS (
 				SELECT count(*) AS n, coalesce(sum(size), 0) AS size, count(*) FILTER (WHERE sender = $2) AS of_sender
-				FROM messages WHERE recipient = $1::bigint AND expires > $6
+				FROM messages WHERE recipient = $1::bigint AND expires > $6 AND ($10 OR NOT doc @> '{"again": true}')
 			), state AS (
 				SELECT EXISTS (SELECT FROM profiles WHERE id = $1) AS there,
 					n < $7 AND size + $3 <= $8 AND of_sender < $9 AS room
@@ -65,7 +65,7 @@ func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Messa
 			)
 			SELECT there, room FROM state`,
 			int64(to), columns.senders[0], columns.sizes[0], columns.expires[0], columns.docs[0], nanoseconds(m.Sent),
-			storage.MaxMessages, storage.MaxMessageBytes, storage.MaxMessagesFrom).
+			storage.MaxMessages, storage.MaxMessageBytes, storage.MaxMessagesFrom, m.Again).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&there, &room) })
 		switch err := c.SendBatch(ctx, b).Close(); {
 		case err != nil:

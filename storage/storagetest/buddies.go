@@ -39,6 +39,7 @@ func buddyTests() map[string]func(*testing.T, storage.Store) {
 		"one of many accepts":                 testRequestRace,
 		"messages wait until removed":         testMessageWaits,
 		"messages are returned":               testMessageReturn,
+		"returned messages take no room":      testMessageAgain,
 		"messages keep their IDs":             testMessageID,
 		"messages are limited":                testMessageFull,
 		"messages expire":                     testMessageExpiry,

@@ -139,6 +139,21 @@ func testMessageReturn(t *testing.T, s storage.Store) {
 	}
 }
 
+// Messages that may have been delivered before take no room from new ones.
+func testMessageAgain(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	again := make([]storage.Message, storage.MaxMessages)
+	for i := range again {
+		again[i] = storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: strings.Repeat("x", storage.MaxMessageBytes/storage.MaxMessages), Sent: moment(), Again: true}
+	}
+	if n, err := s.Return(t.Context(), p[0].ID, again); n != len(again) || err != nil {
+		t.Fatalf("Return() of %d messages = %d, %v", len(again), n, err)
+	}
+	for range storage.MaxMessagesFrom {
+		leave(t, s, p[0].ID, storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: "new", Sent: moment()})
+	}
+}
+
 func testMessageFull(t *testing.T, s storage.Store) {
 	p := people(t, s, 10)
 	to := p[0].ID
