@@ -3,6 +3,7 @@ package gpcm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/storagetest"
 )
 
@@ -128,5 +130,63 @@ func TestLateStore(t *testing.T) {
 		ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, ben.id)
 		ann.wantNothing()
 		f.signIn(benID, 11).wantTexts("one", "two", "three")
+	})
+}
+
+// TestCopiesComeOnce has the node of a sender store messages that it cannot know to be
+// delivered. Their receiver, who has them, does not get them a second time.
+func TestCopiesComeOnce(t *testing.T) {
+	talk := func(t *testing.T) (net *clustertest.Net, a *fixture, ann, ben *peer) {
+		net, _, a, b := startPair(t)
+		annID, benID := a.register("Ann"), a.register("Ben")
+		a.befriend(annID.ID, benID.ID)
+		ann, ben = a.signIn(annID, 11), b.signIn(benID, 11)
+		ann.want(`\bm\100\`)
+		ben.want(`\bm\100\`)
+		return net, a, ann, ben
+	}
+	say := func(p *peer, to storage.ProfileID, words ...string) {
+		for _, w := range words {
+			p.send(`\bm\1\sesskey\$K\t\%d\msg\%s\final\`, to, w)
+		}
+	}
+	t.Run("after a cut", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			net, a, ann, ben := talk(t)
+			say(ann, ben.id, "one", "two")
+			ben.wantTexts("one", "two")
+			net.Cut("a", "b")
+			ann.want(`\bm\100\`)
+			ben.want(`\bm\100\`)
+			net.Heal()
+			ann.want(`\bm\100\`)
+			say(ann, ben.id, "three")
+			synctest.Wait()
+			if got := ben.inOrder(); !slices.Equal(got, []string{"three"}) {
+				t.Errorf("after the cut came %q, want three", got)
+			}
+			ben.send(`\logout\\sesskey\$K\final\`)
+			ben.wantEnd()
+			synctest.Wait()
+			if n, _, err := a.store.CountMessages(t.Context()); n != 0 || err != nil {
+				t.Errorf("%d messages wait after the end of a client that has them, %v", n, err)
+			}
+		})
+	})
+	t.Run("without an answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			net, _, ann, ben := talk(t)
+			net.Lose(func(from, _, _ string) bool { return from == "b" })
+			say(ann, ben.id, "one", "two")
+			ben.wantTexts("one", "two")
+			ann.wantNothing()
+			time.Sleep(time.Minute)
+			net.Lose(nil)
+			say(ann, ben.id, "three")
+			synctest.Wait()
+			if got := ben.inOrder(); !slices.Equal(got, []string{"three"}) {
+				t.Errorf("then came %q, want three", got)
+			}
+		})
 	})
 }

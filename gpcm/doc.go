@@ -113,7 +113,11 @@
 // messages are kept until the client's system has acknowledged them, within
 // bounds: a client that acknowledges nothing is sent nothing more. Messages
 // that have not arrived when the connection ends are stored. Stored messages
-// are removed only after they have arrived. A message may thus come twice.
+// are removed only after they have arrived. In one session a message comes once
+// (delivered.go), however many copies there are. It comes again in the next
+// session if the earlier one had written it and could not see it arrive: the
+// client's system had not acknowledged it, the connection was reset within
+// settleTime, or the node of the session died or was cut off.
 //
 // A quiet client is not gone: clients send nothing while they receive data
 // every two minutes. Dead ones are detected by TCP, by the time limit for

@@ -58,6 +58,20 @@ func (f *flight) has(id uint64) bool {
 	return slices.ContainsFunc(f.events, func(s sent) bool { return s.id == id })
 }
 
+// adopt notes that a copy of an event in flight is in the mailbox, and reports whether
+// there is such an event without one.
+func (f *flight) adopt(e presence.Event, id uint64) bool {
+	want, _ := identityOf(e)
+	i := slices.IndexFunc(f.events, func(s sent) bool {
+		got, ok := identityOf(s.event)
+		return ok && s.id == 0 && got == want
+	})
+	if i >= 0 {
+		f.events[i].id = id
+	}
+	return i >= 0
+}
+
 // removed notes that messages are no longer in the mailbox.
 func (f *flight) removed(ids []uint64) {
 	for i := range f.events {

@@ -82,6 +82,11 @@ func (p *page) stored(ctx context.Context, messages []storage.Message) error {
 		switch {
 		case p.flight.has(m.ID) || held(e, p.quiet.Load()):
 			continue
+		case !p.given.add(e):
+			if !p.flight.adopt(e, m.ID) {
+				over = append(over, m.ID)
+			}
+			continue
 		case m.Kind == storage.MessageRevoked && p.server.buddyAgain(ctx, p.profile, m.From):
 			over = append(over, m.ID)
 			continue
@@ -119,6 +124,10 @@ func (p *page) onceMore(ctx context.Context, ids []uint64) error {
 // afterMailbox appends an event, or queues it while the mailbox cannot be read. If there
 // is no room for more, all of them go first.
 func (p *page) afterMailbox(ctx context.Context, e presence.Event) error {
+	if r := presence.ReceiptOf(e); r != nil && !p.given.add(e) {
+		r.Settle()
+		return nil
+	}
 	u := &p.unread
 	if u.again == nil || !tracked(e) {
 		return p.track(ctx, e, 0)

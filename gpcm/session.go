@@ -143,6 +143,7 @@ type session struct {
 	settling *time.Timer // of settleBy; nil: nothing was ever in flight
 	renewed  time.Time   // when the client got its ticket
 	shown    shownRequests
+	given    delivered
 
 	kickOnce sync.Once
 	kicked   chan struct{} // closed by the first Kick
