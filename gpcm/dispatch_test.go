@@ -22,6 +22,10 @@ func startPair(t *testing.T) (net *clustertest.Net, store *awayStore, a, b *fixt
 	t.Helper()
 	net = clustertest.New(t, "a", "b")
 	sessions := storagetest.NewSessionModel()
+	sessions.Mail = func(id storage.ProfileID) bool {
+		messages, err := store.Messages(context.Background(), id, time.Now())
+		return err == nil && len(messages) > 0
+	}
 	join := func(name string, o *Options) {
 		hub := presence.NewClustered(presence.New(store, presence.Options{}), presence.ClusterOptions{
 			Bus: net.Bus(name), Sessions: sessions, Log: zerolog.Nop(),
@@ -188,5 +192,30 @@ func TestCopiesComeOnce(t *testing.T) {
 				t.Errorf("then came %q, want three", got)
 			}
 		})
+	})
+}
+
+// TestMailboxDuringCut has two players on nodes that reach the store but not each other.
+// What they write arrives all the same, in its order.
+func TestMailboxDuringCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, _, a, b := startPair(t)
+		annID, benID := a.register("Ann"), a.register("Ben")
+		a.befriend(annID.ID, benID.ID)
+		ann, ben := a.signIn(annID, 11), b.signIn(benID, 11)
+		ann.want(`\bm\100\`)
+		ben.want(`\bm\100\`)
+		net.Cut("a", "b")
+		ann.want(`\bm\100\`)
+		ben.want(`\bm\100\`)
+		for n := range storage.MaxMessagesFrom {
+			ann.send(`\bm\1\sesskey\$K\t\%d\msg\%d\final\`, ben.id, n)
+			ben.wantTexts(fmt.Sprint(n))
+		}
+		net.Heal()
+		ann.want(`\bm\100\`)
+		ben.want(`\bm\100\`)
+		ann.send(`\bm\1\sesskey\$K\t\%d\msg\last\final\`, ben.id)
+		ben.wantTexts("last")
 	})
 }

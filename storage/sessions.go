@@ -125,6 +125,10 @@ type Sessions interface {
 	// are. The error may be ErrTaken, as for Beat.
 	RestoreSessions(ctx context.Context, node string, run uint64, sessions []LiveSession) (displaced []uint64, err error)
 
+	// Waiting returns the profiles with sessions of a run for which messages wait, in any
+	// order.
+	Waiting(ctx context.Context, run uint64) ([]ProfileID, error)
+
 	// EndSessions stores an end of sessions and returns its fence.
 	EndSessions(ctx context.Context, e AccountEnd) (fence uint64, err error)
 

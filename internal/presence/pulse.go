@@ -146,9 +146,33 @@ func (c *Clustered) beat(ctx context.Context) error {
 		c.pulse.know(e.Fence, now)
 	}
 	c.pulse.forget(now)
+	if c.isCut(p.Runs) {
+		c.lookForMail(step)
+	}
 	c.endSilent(ctx, p.Runs, now)
 	c.sweepEnds(ctx, now)
 	return nil
+}
+
+// isCut reports whether a node lives that this one does not see.
+func (c *Clustered) isCut(runs []storage.NodeRun) bool {
+	live := c.bus.Nodes()
+	return slices.ContainsFunc(runs, func(r storage.NodeRun) bool {
+		last, known := c.pulse.silent[r.Run]
+		return known && last.n != r.Beats && !slices.Contains(live, r.Node)
+	})
+}
+
+// lookForMail has the players of this node who have mail look into their mailboxes. Nodes
+// that it does not see cannot report that they left something there.
+func (c *Clustered) lookForMail(ctx context.Context) {
+	ids, err := c.rows.Waiting(ctx, c.run.Load())
+	if err != nil {
+		return // the next beat tries again
+	}
+	for _, id := range ids {
+		c.deliver(id, MessagesWaiting{})
+	}
 }
 
 // restore brings the sessions of this node back into the store, which has lost them,

@@ -349,6 +349,20 @@ func restoreSessions(ctx context.Context, c *change, sessions []storage.LiveSess
 	})
 }
 
+// Waiting is described in [storage.Sessions].
+func (s *Store) Waiting(ctx context.Context, run uint64) (ids []storage.ProfileID, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `SELECT DISTINCT profile FROM live_sessions
+			WHERE run = $1 AND EXISTS (SELECT FROM messages WHERE recipient = profile)`, run)
+		if err != nil {
+			return err
+		}
+		ids, err = pgx.CollectRows(rows, pgx.RowTo[storage.ProfileID])
+		return err
+	})
+	return ids, err
+}
+
 // EndSessions is described in [storage.Sessions].
 func (s *Store) EndSessions(ctx context.Context, e storage.AccountEnd) (fence uint64, err error) {
 	if err := e.Check(); err != nil {

@@ -14,6 +14,9 @@ import (
 // SessionModel is a storage.Sessions in memory, for tests of its users and as the
 // measure for engines.
 type SessionModel struct {
+	// Mail reports whether messages wait for a profile; nil: never.
+	Mail func(storage.ProfileID) bool
+
 	mu    sync.Mutex // guards the fields below
 	down  error
 	fence uint64
@@ -288,6 +291,23 @@ func checkRestored(node string, run uint64, sessions []storage.LiveSession) erro
 		}
 	}
 	return checkNode(node)
+}
+
+// Waiting implements storage.Sessions.
+func (m *SessionModel) Waiting(ctx context.Context, run uint64) (ids []storage.ProfileID, err error) {
+	done, err := m.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if r := m.runs[run]; r != nil && m.Mail != nil {
+		for _, row := range r.rows {
+			if m.Mail(row.Profile) && !slices.Contains(ids, row.Profile) {
+				ids = append(ids, row.Profile)
+			}
+		}
+	}
+	return ids, nil
 }
 
 // EndSessions implements storage.Sessions.

@@ -352,9 +352,10 @@ func testSessionsCancelled(t *testing.T, s LosingSessions) {
 	_, restoreErr := s.RestoreSessions(ctx, "a", 1, nil)
 	_, endErr := s.EndSessions(ctx, storage.AccountEnd{User: 1})
 	_, sweepErr := s.SweepEnds(ctx, 1)
+	_, waitingErr := s.Waiting(ctx, 1)
 	for what, err := range map[string]error{
 		"BeginRun": beginErr, "EnterSession": enterErr, "Beat": beatErr, "RestoreSessions": restoreErr, "EndSessions": endErr,
-		"SweepEnds": sweepErr, "EndRun": s.EndRun(ctx, 1), "LeaveSessions": s.LeaveSessions(ctx, 1, []uint64{1}),
+		"SweepEnds": sweepErr, "Waiting": waitingErr, "EndRun": s.EndRun(ctx, 1), "LeaveSessions": s.LeaveSessions(ctx, 1, []uint64{1}),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s() = %v, want context.Canceled", what, err)
