@@ -119,6 +119,10 @@
 // client's system had not acknowledged it, the connection was reset within
 // settleTime, or the node of the session died or was cut off.
 //
+// Messages from one player to another come in their order. A session reads the
+// mailbox first, and newer messages wait behind it. While a session of the
+// receiver is ending, which may put messages back, newer ones wait (endings.go).
+//
 // A quiet client is not gone: clients send nothing while they receive data
 // every two minutes. Dead ones are detected by TCP, by the time limit for
 // writes and by the user time-out: without it, the system of the server would

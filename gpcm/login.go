@@ -137,6 +137,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	if _, err := x.conn.Write(x.welcome(r, l, buddies, blocks)); err != nil {
 		return errGone
 	}
+	x.unread.first = wantsMessages(status.Quiet)
 	x.startWriting(ctx)
 	x.showRequests(requests)
 	x.showMessages()
@@ -224,10 +225,15 @@ func appendList(b []byte, name string, ids []storage.ProfileID) []byte {
 // showMessages has the writer send the messages that wait for the client and are
 // not held.
 func (x *session) showMessages() {
-	const all = quietMessages | quietLists
-	if x.status.Quiet&all != all {
+	if wantsMessages(x.status.Quiet) {
 		x.give(presence.MessagesWaiting{})
 	}
+}
+
+// wantsMessages reports whether a client with those flags is sent some kind of message.
+func wantsMessages(quiet uint32) bool {
+	const all = quietMessages | quietLists
+	return quiet&all != all
 }
 
 // give queues an event for the client and waits for room before. It reports

@@ -12,11 +12,14 @@ import (
 // mailboxPause is how long after a failure the mailbox of a client is read again.
 const mailboxPause = 2 * time.Second
 
-// unread is a mailbox that could not be read because the database is away. Newer messages wait
-// behind its own, within the bounds of a flight.
+// unread is a mailbox that is not read yet: the login is under way, an earlier session is
+// ending, or the database is away. Newer messages wait behind its own, within the bounds of a
+// flight.
 type unread struct {
-	again  *time.Timer // nil: there is nothing to read
-	from   time.Time   // when it may be read
+	first  bool            // it was not looked into yet
+	again  *time.Timer     // nil: there is nothing to read
+	from   time.Time       // when it may be read
+	ending <-chan struct{} // it is read after that, see endings; nil: it need not wait
 	behind []presence.Event
 	weight int // of behind
 }
@@ -32,7 +35,7 @@ func (u *unread) stop() {
 // mailbox appends the waiting messages that are not held and not in flight.
 // They stay in the store until they have arrived.
 func (p *page) mailbox(ctx context.Context) error {
-	if p.unread.again != nil && time.Now().Before(p.unread.from) {
+	if p.unread.again != nil && time.Now().Before(p.unread.from) || p.afterEnding() {
 		return nil
 	}
 	messages, err := p.waiting(ctx)
@@ -48,6 +51,7 @@ func (p *page) mailbox(ctx context.Context) error {
 	if err := p.stored(ctx, messages); err != nil {
 		return err
 	}
+	p.unread.first = false
 	p.unread.stop()
 	return p.release(ctx)
 }
@@ -60,6 +64,26 @@ func (p *page) waiting(ctx context.Context) ([]storage.Message, error) {
 		return nil, err
 	}
 	return p.server.opt.Store.Messages(ctx, p.profile, p.now)
+}
+
+// waits reports whether newer messages wait until the mailbox has been read.
+func (u *unread) waits() bool { return u.first || u.again != nil || u.ending != nil }
+
+// afterEnding reports whether the mailbox is read later, when earlier sessions of the player
+// have put back what they did not deliver.
+func (p *page) afterEnding() bool {
+	over := p.server.endings.over(p.profile)
+	if over != nil && over != p.unread.ending {
+		p.writer.Go(func() {
+			select {
+			case <-over:
+			case <-p.kicked:
+			}
+			p.out.push(item{event: presence.MessagesWaiting{}})
+		})
+	}
+	p.unread.ending = over
+	return over != nil
 }
 
 // mailboxLater has the mailbox read again after a pause.
@@ -129,7 +153,7 @@ func (p *page) afterMailbox(ctx context.Context, e presence.Event) error {
 		return nil
 	}
 	u := &p.unread
-	if u.again == nil || !tracked(e) {
+	if !u.waits() || !tracked(e) {
 		return p.track(ctx, e, 0)
 	}
 	weight := item{event: e}.weight()

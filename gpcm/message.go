@@ -44,6 +44,9 @@ func (x *session) message(ctx context.Context, r *request) error {
 		From: x.profile, Kind: presence.MessageKind(kind),
 		Text: carry(r.tail, storage.MaxMessageText), Sent: now,
 	}
+	if err := x.server.endings.wait(ctx, to, x.kicked); err != nil {
+		return err
+	}
 	st, there := x.server.opt.Hub.Status(ctx, to)
 	reachable := there && st.Quiet&quiet == 0
 	if reachable && x.dispatch(ctx, r, to, m) {
@@ -93,6 +96,9 @@ func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.M
 func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message, again bool) error {
 	kept, _ := presence.Stored(m)
 	kept.Again = again
+	if err := x.server.endings.wait(ctx, to, nil); err != nil {
+		return err
+	}
 	err := x.server.opt.Hub.Leave(ctx, to, kept)
 	switch {
 	case errors.Is(err, storage.ErrFull):
@@ -121,6 +127,9 @@ func restored(m *storage.Message) presence.Event {
 
 // notify sends a profile a change of its list, at once or at its next sign-in.
 func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Event) error {
+	if err := s.endings.wait(ctx, to, nil); err != nil {
+		return err
+	}
 	again := false
 	if st, there := s.opt.Hub.Status(ctx, to); there && !held(e, st.Quiet) {
 		delivered, err := s.opt.Hub.Send(ctx, to, e)

@@ -87,6 +87,7 @@ type Server struct {
 	buffers  buffers
 	changes  *netserve.Buckets[storage.ProfileID] // of changes of the store, by profile: a new connection has no new quota
 	trouble  netserve.Trouble
+	endings  endings
 
 	registered func(netip.Addr) // counts a registration on the other nodes
 

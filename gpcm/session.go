@@ -146,8 +146,9 @@ type session struct {
 	given    delivered
 
 	kickOnce sync.Once
-	kicked   chan struct{} // closed by the first Kick
-	reason   error         // set before kicked is closed
+	kicked   chan struct{}     // closed by the first Kick
+	reason   error             // set before kicked is closed
+	ending   storage.ProfileID // that ends; set before kicked is closed; 0: it did not sign in
 }
 
 var _ presence.Session = (*session)(nil)
@@ -196,6 +197,10 @@ func (x *session) Deliver(e presence.Event) bool {
 func (x *session) Kick(reason error) {
 	x.kickOnce.Do(func() {
 		x.reason = reason
+		x.ending = x.profile
+		if x.ending != 0 {
+			x.server.endings.begin(x.ending)
+		}
 		close(x.kicked)
 		x.wake() // its goroutine continues
 	})
@@ -219,12 +224,16 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 // release makes sure, also after a panic, that nothing is left of the session.
 func (x *session) release(ctx context.Context) {
 	_ = x.conn.Close()
+	x.Kick(errGone)
 	if x.signedIn {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
-	x.settleDispatched()
 	x.stopWriting(nil)
 	x.settleAtEnd(ctx, false)
+	if x.ending != 0 {
+		x.server.endings.end(x.ending)
+	}
+	x.settleDispatched() // after that: it may wait for other sessions that are ending
 }
 
 // newSession returns the session of a connection that has just begun.
@@ -335,11 +344,10 @@ func (x *session) finish(ctx context.Context, err error) {
 	if why, ok := errors.AsType[ended](err); ok {
 		x.drop(why)
 	}
+	x.Kick(err) // the writer no longer waits; before the sign-out, after which messages are stored
 	if x.signedIn {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
-	x.settleDispatched()
-	x.Kick(err) // the writer no longer waits
 	last := x.lastWords(err)
 	if errors.Is(err, endedSlow) {
 		_ = x.conn.Close() // too many events wait
