@@ -219,3 +219,41 @@ func TestMailboxDuringCut(t *testing.T) {
 		ben.wantTexts("last")
 	})
 }
+
+// TestOrderAcrossNodes has messages come while the session of their receiver on another node
+// is ending, which has not delivered older ones.
+func TestOrderAcrossNodes(t *testing.T) {
+	stuck := func(t *testing.T) (a, b *fixture, ann *peer, benID storage.Profile) {
+		_, _, a, b = startPair(t)
+		annID, benID := a.register("Ann"), a.register("Ben")
+		a.befriend(annID.ID, benID.ID)
+		ann = a.signIn(annID, 11)
+		b.signIn(benID, 11)
+		ann.want(`\bm\100\`)
+		for _, words := range []string{"one", "two"} {
+			ann.send(`\bm\1\sesskey\$K\t\%d\msg\%s\final\`, benID.ID, words)
+		}
+		ann.wantNothing()
+		synctest.Wait()
+		return a, b, ann, benID
+	}
+	t.Run("moved", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			a, _, ann, benID := stuck(t)
+			ben := a.signIn(benID, 11)
+			ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)
+			ben.want(`\bm\100\`)
+			ben.wantTexts("one", "two", "three")
+		})
+	})
+	t.Run("signed out", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			a, b, ann, benID := stuck(t)
+			b.server.opt.Hub.KickProfile(t.Context(), benID.ID, presence.ErrKicked)
+			ann.want(`\bm\100\`)
+			ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)
+			ann.wantNothing()
+			a.signIn(benID, 11).wantTexts("one", "two", "three")
+		})
+	})
+}

@@ -58,20 +58,18 @@ func (e *endings) over(id storage.ProfileID) <-chan struct{} {
 	return nil
 }
 
-// wait waits until no session of a profile is ending, or until one that waits is ending
-// itself: two that wait for each other would never end.
-func (e *endings) wait(ctx context.Context, id storage.ProfileID, itself <-chan struct{}) error {
-	over := e.over(id)
-	if over == nil {
-		return nil
+// inOrder waits until earlier messages to a profile are delivered or stored, if they are with
+// sessions of it that are ending, here or on other nodes. It gives up after maxEnding: two
+// sessions that are ending may wait for each other.
+func (s *Server) inOrder(ctx context.Context, from, to storage.ProfileID) {
+	if over := s.endings.over(to); over != nil {
+		t := time.NewTimer(maxEnding)
+		defer t.Stop()
+		select {
+		case <-over:
+		case <-t.C:
+		case <-ctx.Done():
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxEnding)
-	defer cancel()
-	select {
-	case <-over:
-	case <-itself:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	s.opt.Hub.Await(ctx, from, to)
 }

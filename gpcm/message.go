@@ -44,9 +44,7 @@ func (x *session) message(ctx context.Context, r *request) error {
 		From: x.profile, Kind: presence.MessageKind(kind),
 		Text: carry(r.tail, storage.MaxMessageText), Sent: now,
 	}
-	if err := x.server.endings.wait(ctx, to, x.kicked); err != nil {
-		return err
-	}
+	x.server.inOrder(ctx, x.profile, to)
 	st, there := x.server.opt.Hub.Status(ctx, to)
 	reachable := there && st.Quiet&quiet == 0
 	if reachable && x.dispatch(ctx, r, to, m) {
@@ -69,8 +67,6 @@ func (x *session) message(ctx context.Context, r *request) error {
 func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.Message, delivered bool, err error) error {
 	switch {
 	case errors.Is(err, presence.ErrUnreachable) && m.Kind == presence.Text:
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace) // also if this node stops too
-		defer cancel()
 		return x.store(ctx, to, m, true)
 	case errors.Is(err, presence.ErrUnreachable):
 		x.server.metrics.message(messageOffline)
@@ -96,8 +92,11 @@ func (x *session) passed(ctx context.Context, to storage.ProfileID, m presence.M
 func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message, again bool) error {
 	kept, _ := presence.Stored(m)
 	kept.Again = again
-	if err := x.server.endings.wait(ctx, to, nil); err != nil {
-		return err
+	x.server.inOrder(ctx, x.profile, to)
+	if again { // also if this node stops too
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+		defer cancel()
 	}
 	err := x.server.opt.Hub.Leave(ctx, to, kept)
 	switch {
@@ -126,10 +125,8 @@ func restored(m *storage.Message) presence.Event {
 }
 
 // notify sends a profile a change of its list, at once or at its next sign-in.
-func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Event) error {
-	if err := s.endings.wait(ctx, to, nil); err != nil {
-		return err
-	}
+func (s *Server) notify(ctx context.Context, from, to storage.ProfileID, e presence.Event) error {
+	s.inOrder(ctx, from, to)
 	again := false
 	if st, there := s.opt.Hub.Status(ctx, to); there && !held(e, st.Quiet) {
 		delivered, err := s.opt.Hub.Send(ctx, to, e)

@@ -125,8 +125,10 @@ func (x *session) settleAtEnd(ctx context.Context, there bool) {
 	if len(back) == 0 {
 		return
 	}
-	x.server.opt.Hub.PutBack(ctx, x.profile, back)
 	x.server.metrics.messages.WithLabelValues(messageReturned).Add(float64(len(back)))
+	if !x.server.opt.Hub.PutBack(ctx, x.profile, back) {
+		return // the nodes of the senders keep theirs, in case this one dies before they are stored
+	}
 	for _, r := range receipts {
 		r.Settle()
 	}

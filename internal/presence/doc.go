@@ -50,8 +50,11 @@
 // An event for a player of another node has an id. It is repeated until it is
 // answered, and delivered once. Several of one sender may be under way; each names the
 // one before it, and waits for that at the receiver. One that would be missed is kept by the sender's node
-// until the session has settled it, see [Receipt]. If the receiver's node dies before,
-// it is stored; at worst it comes once more.
+// until the session has settled it, see [Receipt]. If the receiver's node dies before, or
+// cannot be seen, it is stored: then there may be two copies, of which a session shows one.
+// A message waits until older ones to its receiver are settled or stored, see [Hub.Await].
+// Two halves of a cluster that reach the store but not each other exchange messages through
+// the mailboxes, into which each node looks with its beats.
 //
 // # Second sign-in
 //

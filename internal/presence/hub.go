@@ -138,9 +138,15 @@ type Hub interface {
 	// then after ends first, and Send sends it.
 	Dispatch(to storage.ProfileID, e Event, after *Passage) *Passage
 
-	// PutBack stores messages that a session of a profile took and did not deliver. If the
-	// store does not take them until ctx ends, they are stored as soon as it does.
-	PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message)
+	// PutBack stores messages that a session of a profile took and did not deliver. It
+	// returns false if the store does not take them until ctx ends: then they are stored as
+	// soon as it does.
+	PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool)
+
+	// Await waits for some seconds until earlier messages of a profile to another are
+	// delivered or stored, if they are with a node that the receiver has left. Later ones
+	// would come before them.
+	Await(ctx context.Context, from, to storage.ProfileID)
 
 	// Flush stores messages of PutBack that wait for the store. A mailbox is complete only
 	// after it.

@@ -83,11 +83,13 @@ func (k *keeper) len() int {
 }
 
 // PutBack implements Hub.
-func (l *Local) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) {
+func (l *Local) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool) {
 	l.keep(to, messages)
 	if l.Flush(ctx, to) != nil {
 		signal(l.kept.wake)
+		return false
 	}
+	return true
 }
 
 // keep is PutBack without storing.

@@ -248,6 +248,9 @@ func (l *Local) Send(ctx context.Context, to storage.ProfileID, e Event) (bool, 
 	return l.deliver(to, e), nil
 }
 
+// Await implements Hub.
+func (l *Local) Await(context.Context, storage.ProfileID, storage.ProfileID) {}
+
 // Dispatch implements Hub.
 func (l *Local) Dispatch(storage.ProfileID, Event, *Passage) *Passage { return nil }
 

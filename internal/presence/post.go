@@ -25,6 +25,8 @@ const (
 	// keepPost is how long an unsettled event is kept while the
 	// receiver's node lives: that node stores it if it cannot deliver it.
 	keepPost = 15 * time.Minute
+	// awaitTime is how long a message waits for older ones that another node has to store.
+	awaitTime = 10 * time.Second
 	// maxRecent is the number of events of one node whose answers are remembered. A
 	// sender repeats one after passWait.
 	maxRecent = 1 << 14
@@ -42,7 +44,9 @@ type post struct {
 	mu      sync.Mutex // guards the fields below
 	last    uint64
 	out     map[uint64]*sentEvent
+	to      map[storage.ProfileID][]*sentEvent // the same by receiver, in their order
 	bytes   int
+	fewer   chan struct{} // closed when an event is removed; nil: nobody waits for that
 	recent  map[string]*recentEvents
 	settled map[string][]uint64 // of other nodes, to be reported
 }
@@ -71,7 +75,7 @@ type recentEvents struct {
 
 func newPost() post {
 	return post{
-		wake: make(chan struct{}, 1), out: make(map[uint64]*sentEvent),
+		wake: make(chan struct{}, 1), out: make(map[uint64]*sentEvent), to: make(map[storage.ProfileID][]*sentEvent),
 		recent: make(map[string]*recentEvents), settled: make(map[string][]uint64),
 	}
 }
@@ -152,6 +156,7 @@ func (p *post) add(s *sentEvent) bool {
 	p.last++
 	s.id = p.last
 	p.out[s.id] = s
+	p.to[s.to] = append(p.to[s.to], s)
 	p.bytes += s.weight
 	return true
 }
@@ -165,9 +170,64 @@ func (p *post) drop(s *sentEvent) {
 
 // remove is drop with mu held.
 func (p *post) remove(s *sentEvent) {
-	if p.out[s.id] == s {
-		delete(p.out, s.id)
-		p.bytes -= s.weight
+	if p.out[s.id] != s {
+		return
+	}
+	delete(p.out, s.id)
+	p.bytes -= s.weight
+	if rest := slices.DeleteFunc(p.to[s.to], func(o *sentEvent) bool { return o == s }); len(rest) > 0 {
+		p.to[s.to] = rest
+	} else {
+		delete(p.to, s.to)
+	}
+	if p.fewer != nil {
+		close(p.fewer)
+		p.fewer = nil
+	}
+}
+
+// behind returns the events of a profile to another that were taken by other nodes than
+// some, and may not have been delivered. fewer is closed when there may be fewer.
+func (p *post) behind(from, to storage.ProfileID, nodes []string) (events []*sentEvent, fewer <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.to[to] {
+		if m, _ := Stored(s.event); s.answered && m.From == from && !slices.Contains(nodes, s.node) {
+			events = append(events, s)
+		}
+	}
+	if len(events) > 0 && p.fewer == nil {
+		p.fewer = make(chan struct{})
+	}
+	return events, p.fewer
+}
+
+// Await implements Hub. A node that does not report events within awaitTime lives, and
+// stores them itself. They need not be kept for longer.
+func (c *Clustered) Await(ctx context.Context, from, to storage.ProfileID) {
+	var late <-chan time.Time // nil: it did not wait yet
+	for {
+		events, fewer := c.post.behind(from, to, c.nodesOf(to))
+		if len(events) == 0 {
+			break
+		}
+		if late == nil {
+			late = time.After(awaitTime)
+		}
+		select {
+		case <-fewer:
+			continue
+		case <-late:
+			for _, s := range events {
+				c.post.drop(s)
+			}
+		case <-ctx.Done():
+		}
+		return
+	}
+	_ = c.Flush(ctx, to) // if it fails, so does Leave
+	if late != nil {
+		c.waiting(to) // they may be in the mailbox
 	}
 }
 
