@@ -46,7 +46,7 @@ type post struct {
 	out     map[uint64]*sentEvent
 	to      map[storage.ProfileID][]*sentEvent // the same by receiver, in their order
 	bytes   int
-	fewer   chan struct{} // closed when an event is removed; nil: nobody waits for that
+	fewer   chan struct{} // closed when an event is removed; nil: no message waits for that
 	recent  map[string]*recentEvents
 	settled map[string][]uint64 // of other nodes, to be reported
 }
