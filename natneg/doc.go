@@ -16,8 +16,8 @@
 //	type  from    name            body
 //	0x00  client  init            port type(1) index(1) game port(1) local address(4) local port(2) game name, NUL
 //	0x01  us      init receipt    port type(1) index(1) game port(1), 6 bytes without meaning
-//	0x02  us      NAT test        port type(1), 8 bytes of the request
-//	0x03  client  test receipt    the NAT test; ignored
+//	0x02  us      NAT test        port type(1), 8 bytes of the request, or a secret
+//	0x03  client  test receipt    the NAT test, while a negotiation with its cookie runs
 //	0x04  -       state update    never used; ignored
 //	0x05  us      connect         address(4) port(2) got data(1) finished(1)
 //	0x06  client  connect receipt port type(1), meaningless; index(1), 7 bytes of rubbish
@@ -70,6 +70,15 @@
 // someone whose inits stopped half-way soon after they did (finished 2).
 // A client that starts again with the same cookie opens a new round, for which
 // its partners have to start again too.
+//
+// # Tests of routers
+//
+// A client returns a NAT test that has the cookie of its negotiation to where it came from. So
+// each complete client is sent one from where its init of port type 1 went to, with a secret: its
+// return proves that the client receives at its address. Then it is sent tests from another port
+// of ours, to its negotiation socket and to its game's: a return shows that its router lets in
+// other ports of an address that the client wrote to. Each test is sent at most twice, within
+// less than a second, and players in different networks are introduced afterwards.
 //
 // # Players with several public addresses
 //
@@ -148,8 +157,9 @@
 // the client's local address and port; even then nothing that came from the first
 // address is replaced. An
 // address that would be its own partner is not introduced to itself. To one that
-// sent n packets with a cookie at most n connects are sent, and never more than
-// ten for each partner. Packets are limited by source before all that.
+// sent n packets with a cookie at most n connects and tests are sent until it has proved that it
+// receives them, and never more than ten connects for each partner. A client that sent two packets
+// or fewer is not tested. Packets are limited by source before all that.
 // Receipts and reports count only from where the inits came. Open cookies are
 // bounded in all and by address; where there is no room, the oldest
 // one without a partner goes.

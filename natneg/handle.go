@@ -95,13 +95,15 @@ func (s *Server) handle(socket uint16, w netserve.PacketWriter, p netserve.Packe
 		return s.connectAck(&r)
 	case TypeReport:
 		return s.report(&r)
+	case TypeTestAck:
+		return s.testAck(&r)
 	case TypeAddressCheck:
 		return s.addressCheck(&r)
 	case TypeNATTest:
 		return s.natTest(&r)
 	case TypeQueue:
 		return s.queue(&r)
-	case TypeTestAck, TypeStateUpdate, TypePing, TypeBackupTest, TypeBackupAck:
+	case TypeStateUpdate, TypePing, TypeBackupTest, TypeBackupAck:
 		return dropUnused
 	case TypeInitAck, TypeTest, TypeConnect, TypeAddressReply, TypeReportAck, TypeQueueAck:
 		return dropOurs
@@ -242,6 +244,47 @@ func (s *Server) takeReceipt(r *request, index byte) bool {
 	}
 	s.table.changed(n)
 	return true
+}
+
+// testAck takes the receipt of a test of a router. Clients do not send those of the tests that
+// they asked for, except some consoles, which are ignored.
+func (s *Server) testAck(r *request) drop {
+	t, ok := ParseTest(r.body)
+	if !ok {
+		return dropMalformed
+	}
+	switch {
+	case s.takeTest(r, &t):
+		s.metrics.received.testAck.Inc()
+		return notDropped
+	case s.nodes != nil && r.Cookie != cookieNATTest:
+		return s.nodes.pass(r)
+	}
+	return dropUnused
+}
+
+// takeTest passes the receipt of a test to its negotiation. It returns whether there is
+// one here.
+func (s *Server) takeTest(r *request, t *Test) bool {
+	e := &r.scratch.effects
+	e.reset()
+	ours := s.findTested(r, t, e)
+	if ours != nil {
+		s.carryOut(ours, e, r)
+	}
+	return ours != nil
+}
+
+func (s *Server) findTested(r *request, t *Test, e *effects) *openSockets {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := s.table.byCookie[r.Cookie]; n != nil; n = n.place.same {
+		if n.tested(r.now.Sub(s.start), t, e) {
+			s.table.changed(n)
+			return s.sockets
+		}
+	}
+	return nil
 }
 
 // report confirms every report: clients wait for that before they report the

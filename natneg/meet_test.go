@@ -258,8 +258,17 @@ func TestOldVersionsMeet(t *testing.T) {
 
 func TestPlayersMeetDespiteLoss(t *testing.T) {
 	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
-		i := 0
-		c.net.Lost = func(netip.AddrPort, netip.AddrPort, []byte) bool { i++; return i%3 == 0 }
+		type flow struct {
+			from, to netip.AddrPort
+			typ      natneg.Type
+		}
+		came := make(map[flow]int)
+		c.net.Lost = func(from, to netip.AddrPort, data []byte) bool { // the first of three of each flow
+			h, _, _ := natneg.ParseHeader(data)
+			f := flow{from, to, h.Type}
+			came[f]++
+			return came[f]%3 == 1
+		}
 		got := c.meet(ctx, time.Second,
 			c.player(c.nat(10, natnegtest.PortRestricted), "192.168.1.5", 0, true),
 			c.player(c.nat(20, natnegtest.PortRestricted), "192.168.1.5", 1, true))

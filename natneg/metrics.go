@@ -18,10 +18,10 @@ const otherGames = "other"
 // resolved once.
 type metrics struct {
 	received struct {
-		init, connectAck, report, natTest, addressCheck, queue prometheus.Counter
+		init, connectAck, report, natTest, testAck, addressCheck, queue prometheus.Counter
 	}
-	connects, evicted, writeErrors, relayBusy prometheus.Counter
-	nodes                                     struct {
+	connects, tests, evicted, writeErrors, relayBusy prometheus.Counter
+	nodes                                            struct {
 		forwarded, taken, ordered, sent, again, moved, refused, unread prometheus.Counter
 	}
 
@@ -49,6 +49,7 @@ func newMetrics(reg prometheus.Registerer, open, known func() int) *metrics {
 	m.received.connectAck = received.WithLabelValues("connect_receipt")
 	m.received.report = received.WithLabelValues("report")
 	m.received.natTest = received.WithLabelValues("nat_test")
+	m.received.testAck = received.WithLabelValues("test_receipt")
 	m.received.addressCheck = received.WithLabelValues("address_check")
 	m.received.queue = received.WithLabelValues("queue")
 	messages := in.Counters("respawnd_natneg_cluster_total", "Messages between the nodes of a cluster, by kind.", "kind")
@@ -61,10 +62,20 @@ func newMetrics(reg prometheus.Registerer, open, known func() int) *metrics {
 	m.nodes.refused = messages.WithLabelValues("refused")
 	m.nodes.unread = messages.WithLabelValues("unreadable")
 	m.connects = in.Counter("respawnd_natneg_connects_total", "Connects sent, repeated ones and refusals included.")
+	m.tests = in.Counter("respawnd_natneg_router_tests_total", "Packets sent to test players' routers before they are introduced.")
 	m.evicted = in.Counter("respawnd_natneg_evicted_total", "Negotiations dropped to make room for new ones.")
 	m.relayBusy = in.Counter("respawnd_natneg_relay_busy_total", "Pairs that were introduced without the relay because too many waited for it.")
 	m.writeErrors = in.Counter("respawnd_natneg_write_errors_total", "Packets that the system did not take.")
 	return m
+}
+
+// sent counts a packet of a negotiation.
+func (m *metrics) sent(t Type) {
+	if t == TypeTest {
+		m.tests.Inc()
+	} else {
+		m.connects.Inc()
+	}
 }
 
 // note counts the end of a negotiation.

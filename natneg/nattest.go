@@ -33,10 +33,22 @@ func newOpenSockets(s Sockets) *openSockets {
 // writer returns the PacketWriter of a socket, nil if there is none with the
 // number.
 func (d *openSockets) writer(socket uint16) netserve.PacketWriter {
-	if int(socket) >= len(d.open) {
+	switch {
+	case socket == secondSocket:
+		return d.second.w
+	case int(socket) >= len(d.open):
 		return nil
 	}
 	return d.open[socket].w
+}
+
+// sender returns the address of this machine to send from on a socket. The second one may be
+// on another address than the socket that the client knows.
+func (d *openSockets) sender(socket uint16, ip [4]byte) netip.Addr {
+	if own := d.second.addr.Addr(); socket == secondSocket && !own.IsUnspecified() {
+		return own
+	}
+	return localAddr(ip)
 }
 
 // otherPort returns a openSocket on another port of the address that was written to,

@@ -110,13 +110,14 @@ type effects struct {
 	// it.
 	relay func(now time.Duration, game string, a, b *side) bool
 	given func(player, partner netip.Addr) netip.Addr // Options.Given; reset keeps it
+	nonce func() uint64                               // for the tests of routers; nil: there are none; reset keeps it
 }
 
 // reset clears the effects and keeps the memory if it is small.
 func (e *effects) reset() {
 	const little = 1024
 	if cap(e.sends) > little || cap(e.ended) > little {
-		*e = effects{given: e.given, relay: e.relay}
+		*e = effects{given: e.given, relay: e.relay, nonce: e.nonce}
 	}
 	e.sends, e.ended, e.wishes, e.learnt = e.sends[:0], e.ended[:0], e.wishes[:0], e.learnt[:0]
 }
@@ -267,6 +268,11 @@ func (n *negotiation) allReported() bool {
 
 // advance performs the work that is due at a time. It may be called at any time.
 func (n *negotiation) advance(now time.Duration, e *effects) {
+	for i := range n.size() {
+		if n.phase == phaseWaiting || n.phase == phasePaired {
+			n.test(now, n.side(i), e)
+		}
+	}
 	switch n.phase {
 	case phaseWaiting:
 		n.wait(now, e)
@@ -310,7 +316,7 @@ func (n *negotiation) introduce(now time.Duration, e *effects) (any bool) {
 			continue
 		}
 		for k := range i {
-			if p := n.side(k); p.ready(now) && !p.met.has(i) && !s.met.has(k) && !n.awaitsRelay(now, k, i, e) {
+			if p := n.side(k); p.ready(now) && !p.met.has(i) && !s.met.has(k) && !awaitsTests(p, s) && !n.awaitsRelay(now, k, i, e) {
 				if !n.isRelayed(k, i) {
 					e.learnt = append(e.learnt, learnt{pairOf(p, s), lessonTried})
 				}
@@ -325,11 +331,12 @@ func (n *negotiation) introduce(now time.Duration, e *effects) (any bool) {
 	return any
 }
 
-// meetingAt returns when the next two are ready to be introduced.
+// meetingAt returns when the next two are ready to be introduced, or the next test is due.
 func (n *negotiation) meetingAt() time.Duration {
 	at := never
 	for i := range n.size() {
 		s := n.side(i)
+		at = min(at, s.testAt())
 		if !s.needed() {
 			continue
 		}

@@ -264,6 +264,11 @@ func (r *nodes) take(f *forwarded, node uint16, w netserve.PacketWriter) drop {
 			return notDropped
 		}
 		return dropUnexpected
+	case TypeTestAck:
+		if t, ok := ParseTest(body); ok && s.takeTest(&q, &t) {
+			return notDropped
+		}
+		return dropUnexpected
 	case TypeReport:
 		if rep, ok := ParseReport(body); ok && rep.Index < maxIndexes && s.settle(&q, &rep) {
 			return notDropped
@@ -286,19 +291,19 @@ func (r *nodes) send(_ string, data []byte) {
 	}
 	h, _, err := ParseHeader(o.data)
 	s.mu.Lock()
-	w := s.sockets.writer(o.socket)
+	w, own := s.sockets.writer(o.socket), s.sockets.sender(o.socket, o.ip)
 	s.mu.Unlock()
 	switch {
-	case err != nil || w == nil || h.Type != TypeInitAck && h.Type != TypeConnect,
+	case err != nil || w == nil || h.Type != TypeInitAck && h.Type != TypeConnect && h.Type != TypeTest,
 		!r.callers.pay(h.Cookie, o.to, time.Now()):
 		s.metrics.nodes.refused.Inc()
 		return
 	}
 	s.metrics.nodes.sent.Inc()
-	if h.Type == TypeConnect {
-		s.metrics.connects.Inc()
+	if h.Type != TypeInitAck {
+		s.metrics.sent(h.Type)
 	}
-	s.send.Send(w, o.data, localAddr(o.ip), o.to.addrPort())
+	s.send.Send(w, o.data, own, o.to.addrPort())
 }
 
 // moved forwards the inits of negotiations whose node has changed to the new one, and

@@ -309,14 +309,14 @@ func TestOrdersOfOtherNodesAreBounded(t *testing.T) {
 		from bool // alice sent an init before
 		want int
 	}{
-		"to a client":             {alice, connect, true, paidPerPacket*3 + paidElsewhere},
-		"to a stranger":           {mallory, connect, true, 0},
-		"to another port":         {"203.0.113.1:5001", connect, true, 0},
-		"before a packet came":    {alice, connect, false, 0},
-		"of another cookie":       {alice, Header{3, TypeConnect, 7001}.AppendTo(nil), true, 0},
-		"a packet of a client":    {alice, initPacket(7000, 0, PortNN1)[:maxAnswer], true, 0},
-		"of another protocol":     {alice, make([]byte, maxAnswer), true, 0},
-		"a NAT test of this kind": {alice, Header{3, TypeTest, 7000}.AppendTo(nil), true, 0},
+		"to a client":          {alice, connect, true, paidPerPacket*3 + paidElsewhere},
+		"to a stranger":        {mallory, connect, true, 0},
+		"to another port":      {"203.0.113.1:5001", connect, true, 0},
+		"before a packet came": {alice, connect, false, 0},
+		"of another cookie":    {alice, Header{3, TypeConnect, 7001}.AppendTo(nil), true, 0},
+		"a packet of a client": {alice, initPacket(7000, 0, PortNN1)[:maxAnswer], true, 0},
+		"of another protocol":  {alice, make([]byte, maxAnswer), true, 0},
+		"a test of its router": {alice, Header{3, TypeTest, 7000}.AppendTo(nil), true, paidPerPacket*3 + paidElsewhere},
 	}
 	for name, tc := range tests {
 		inCluster(t, nil, func(n *testNodes) {

@@ -53,6 +53,7 @@ const (
 // Sizes in bytes, of bodies unless said otherwise.
 const (
 	headerSize    = 12
+	typeAt        = 7  // offset of the type
 	longBody      = 9  // an init without its game name, and all receipts
 	shortBody     = 3  // the same in version 1
 	connectBody   = 8  // connect and ping
@@ -105,7 +106,7 @@ func ParseHeader(p []byte) (h Header, body []byte, err error) {
 	case p[6] == 0 || p[6] > maxVersion:
 		return Header{}, nil, ErrVersion
 	}
-	h = Header{Version: p[6], Type: Type(p[7]), Cookie: binary.BigEndian.Uint32(p[8:])}
+	h = Header{Version: p[6], Type: Type(p[typeAt]), Cookie: binary.BigEndian.Uint32(p[8:])}
 	return h, p[headerSize:], nil
 }
 

@@ -104,6 +104,7 @@ func (s *side) relayPlayer() (p service.RelayPlayer) {
 	if v := s.via[PortNN1]; v.node() == 0 {
 		p.Reached = localAddr(v.ip)
 	}
+	p.Proved = s.tests.proved()
 	return p
 }
 
@@ -123,14 +124,40 @@ func (s *Server) wantsRelay(now time.Duration, game string, a, b *side) bool {
 	return (cannotMeet(a, b) || s.memory.failed(now, pairOf(a, b))) && s.opt.Relay != nil && s.opt.Relay.On(game)
 }
 
-// maxWishes bounds the pairs that wait for the relay. Further ones are introduced
-// without it.
+// maxWishes bounds the pairs that wait for the relay, of proved players and of others. Further
+// ones are introduced without it.
 const maxWishes = 64
+
+// wishes are the pairs that wait for the relay. Those of proved players come first: packets with
+// forged addresses do not hold them up.
+type wishes struct{ proved, other chan wish }
+
+func newWishes() wishes { return wishes{make(chan wish, maxWishes), make(chan wish, maxWishes)} }
+
+// next returns the next wish; ok is false if ctx has ended.
+func (s *wishes) next(ctx context.Context) (w wish, ok bool) {
+	select {
+	case w = <-s.proved:
+		return w, true
+	default:
+	}
+	select {
+	case <-ctx.Done():
+		return wish{}, false
+	case w = <-s.proved:
+	case w = <-s.other:
+	}
+	return w, true
+}
 
 // askRelay hands a wish to openRelays.
 func (s *Server) askRelay(w *wish) {
+	queue := s.wishes.other
+	if w.players[0].Proved && w.players[1].Proved {
+		queue = s.wishes.proved
+	}
 	select {
-	case s.wishes <- *w:
+	case queue <- *w:
 	default:
 		s.metrics.relayBusy.Inc()
 		s.answerWish(w, [2]netip.AddrPort{}, false)
@@ -140,17 +167,12 @@ func (s *Server) askRelay(w *wish) {
 // openRelays opens relays for pairs until ctx ends: that takes system calls, for which
 // packets must not wait.
 func (s *Server) openRelays(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case w := <-s.wishes:
-			at, err := s.opt.Relay.Open(w.game, w.players)
-			if err != nil {
-				s.opt.Log.Debug().Err(err).Stringer("client", w.players[0].Seen[0]).Stringer("host", w.players[1].Seen[0]).Msg("pair not relayed")
-			}
-			s.answerWish(&w, at, err == nil)
+	for w, ok := s.wishes.next(ctx); ok; w, ok = s.wishes.next(ctx) {
+		at, err := s.opt.Relay.Open(w.game, w.players)
+		if err != nil {
+			s.opt.Log.Debug().Err(err).Stringer("client", w.players[0].Seen[0]).Stringer("host", w.players[1].Seen[0]).Msg("pair not relayed")
 		}
+		s.answerWish(&w, at, err == nil)
 	}
 }
 

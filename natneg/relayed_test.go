@@ -22,6 +22,7 @@ type cityRelay struct {
 	off    bool       // for all games
 	full   bool
 	opened []netip.AddrPort // the players' addresses
+	proved bool             // the latest players were
 }
 
 var errFull = errors.New("full")
@@ -58,6 +59,7 @@ func (r *cityRelay) Open(_ string, players [2]service.RelayPlayer) (at [2]netip.
 		at[i] = socks[i].Addr()
 	}
 	r.opened = append(r.opened, at[0], at[1])
+	r.proved = players[0].Proved && players[1].Proved
 	return at, nil
 }
 
@@ -181,4 +183,26 @@ func TestNeighbourOfAFailedPlayerIsNotRelayed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The relay learns which players receive at their addresses.
+func TestProvedPlayers(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		inCity(t, 3, func(t *testing.T, ctx context.Context, c *city) {
+			nats := []*natnegtest.NAT{c.nat(10, natnegtest.Symmetric), c.nat(20, natnegtest.Symmetric)}
+			for _, n := range nats {
+				n.Port = natnegtest.Scattered()
+			}
+			players := []*natnegtest.Player{c.player(nats[0], "192.168.1.5", 0, true), c.player(nats[1], "10.0.0.7", 1, true)}
+			for _, p := range players {
+				p.Deaf = deaf
+			}
+			if got := ends(c.meet(ctx, 0, players...)); got[0] != natnegtest.Connected || got[1] != natnegtest.Connected {
+				t.Errorf("deaf %v: got %v, want both connected", deaf, got)
+			}
+			if c.relay.proved != !deaf {
+				t.Errorf("deaf %v: the players are proved: %v", deaf, c.relay.proved)
+			}
+		})
+	}
 }

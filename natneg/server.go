@@ -2,6 +2,8 @@ package natneg
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"hash/maphash"
 	"net/netip"
@@ -97,7 +99,7 @@ type Server struct {
 	start    time.Time // the times of the table count from here
 	scratch  sync.Pool // of *scratch
 	nodes    *nodes    // nil: this node is alone
-	wishes   chan wish
+	wishes   wishes
 
 	mu       sync.Mutex // guards the fields below
 	table    *table
@@ -118,7 +120,7 @@ func New(opt Options) *Server {
 		start:    time.Now(),
 		table:    newTable(),
 		memory:   newMemory(),
-		wishes:   make(chan wish, maxWishes),
+		wishes:   newWishes(),
 		sockets:  &openSockets{},
 	}
 	s.scratch.New = func() any { return &scratch{effects: s.newEffects()} }
@@ -194,7 +196,22 @@ func (s *Server) lookAtAddresses() {
 }
 
 // newEffects returns empty effects.
-func (s *Server) newEffects() effects { return effects{given: s.opt.Given, relay: s.wantsRelay} }
+func (s *Server) newEffects() effects {
+	e := effects{given: s.opt.Given, relay: s.wantsRelay}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sockets.second.w != nil {
+		e.nonce = newNonce
+	}
+	return e
+}
+
+// newNonce returns a secret for the tests of a client.
+func newNonce() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never returns an error
+	return binary.BigEndian.Uint64(b[:])
+}
 
 // turn lets time pass for the table, and follows the addresses of this machine.
 func (s *Server) turn(ctx context.Context) {
@@ -251,21 +268,20 @@ func (s *Server) carryOut(d *openSockets, e *effects, r *request) {
 	for i := range e.sends {
 		p := &e.sends[i]
 		var w netserve.PacketWriter
+		from := localAddr(p.via.ip)
 		switch {
 		case p.via.node() != 0:
 			w = s.nodes.writer(p.via)
 		default:
-			w = d.writer(p.via.socket)
+			w, from = d.writer(p.via.socket), d.sender(p.via.socket, p.via.ip)
 			if w == nil && r != nil && r.node == 0 && r.socket == p.via.socket {
 				w = r.w
 			}
 		}
 		if w != nil {
-			s.send.Send(w, p.data[:p.size], localAddr(p.via.ip), p.to.addrPort())
+			s.send.Send(w, p.data[:p.size], from, p.to.addrPort())
 		}
-	}
-	if len(e.sends) > 0 {
-		s.metrics.connects.Add(float64(len(e.sends)))
+		s.metrics.sent(Type(p.data[typeAt]))
 	}
 	if len(e.learnt) > 0 {
 		s.learn(e.learnt)
@@ -301,7 +317,8 @@ func (h socketHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 }
 
 // secondHandler handles the packets of the second socket: address checks, which show
-// whether a client is seen at the same port there. Nothing else should arrive.
+// whether a client is seen at the same port there, and the receipts of tests. Nothing else
+// should arrive.
 type secondHandler struct{ s *Server }
 
 // secondSocket is the number of the second socket in requests.
@@ -309,7 +326,7 @@ const secondSocket = socketsPerNode - 1
 
 // ServePacket implements netserve.PacketHandler.
 func (h secondHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if head, _, err := ParseHeader(p.Data); err != nil || head.Type != TypeAddressCheck {
+	if head, _, err := ParseHeader(p.Data); err != nil || head.Type != TypeAddressCheck && head.Type != TypeTestAck {
 		h.s.opt.Metrics.Drop(dropUnexpected.String())
 		return
 	}

@@ -44,8 +44,9 @@ type side struct {
 	gamePort bool
 
 	packets  uint8 // that came from ip, at most 255
-	connects uint8 // that were sent to ip, in all rounds
+	connects uint8 // that were sent to ip, in all rounds, and the tests before its proof
 	tries    uint8 // connects since it was last introduced
+	tests    routerTests
 
 	met       indexes // partners it is introduced to in this round
 	confirmed indexes // partners whose connect it confirmed
@@ -115,7 +116,10 @@ func (s *side) negotiating() endpoint { return s.at[PortNN1] }
 // mayConnect reports whether the bounds allow another connect to one client.
 func (s *side) mayConnect() bool {
 	most := maxConnects * max(1, s.met.count())
-	return s.heardOf(PortNN1) && int(s.connects) < min(most, connectsPerPacket*int(s.packets))
+	if !s.tests.proved() {
+		most = min(most, connectsPerPacket*int(s.packets))
+	}
+	return s.heardOf(PortNN1) && int(s.connects) < most
 }
 
 // heard counts a packet of the client.
@@ -148,7 +152,7 @@ func (s *side) take(now time.Duration, c *call) bool {
 	case !s.claimed():
 		s.ip = from.ip
 	case t == PortNN1 && s.ip != from.ip: // the connects go there from now on
-		s.ip, s.packets, s.connects = from.ip, 0, 0
+		s.ip, s.packets, s.connects, s.tests = from.ip, 0, 0, routerTests{}
 	}
 	if !s.present() {
 		s.first = now
@@ -156,7 +160,7 @@ func (s *side) take(now time.Duration, c *call) bool {
 	if t == PortNN1 && s.heardOf(t) && s.at[t] != from {
 		// Another socket: the ports of the old one prove nothing about the NAT.
 		s.at[PortNN2], s.at[PortNN3] = endpoint{}, endpoint{}
-		s.first = now
+		s.first, s.tests = now, routerTests{}
 	}
 	if s.ip == from.ip {
 		s.heard()

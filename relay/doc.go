@@ -21,8 +21,8 @@
 // is dropped and never answered, so that a scan finds nothing.
 //
 // A pair ends when nothing was passed on for Config.Idle, when its players have not both
-// come within 20 seconds, after Config.MaxTime, when an address is banned, or when the
-// relay is switched off.
+// come within 20 seconds, after Config.MaxTime, when an address is banned, when the
+// relay is switched off, or when it gives way to another one.
 //
 // # Attacks by strangers
 //
@@ -37,4 +37,8 @@
 // The bytes of a pair, of an address and of all pairs are bounded per second, and the
 // pairs of an address, of its network of 256 and in all are bounded too. Packets and pairs beyond
 // that are dropped or refused, and counted.
+//
+// A sender of forged packets can have pairs opened. They have a share of their own, because their
+// players are not proved (service.RelayPlayer.Proved), and give way to pairs of players who are, and
+// to each other while nobody uses them.
 package relay

@@ -66,9 +66,9 @@ func (s *Server) begun() bool {
 	return s.serving
 }
 
-// player is a RelayPlayer that is seen at addresses and reached 127.0.0.1.
+// player is a RelayPlayer that is proved, seen at addresses, and reached 127.0.0.1.
 func player(seen ...string) service.RelayPlayer {
-	p := service.RelayPlayer{Reached: local}
+	p := service.RelayPlayer{Reached: local, Proved: true}
 	for _, a := range seen {
 		p.Seen = append(p.Seen, netip.MustParseAddr(a))
 	}

@@ -35,13 +35,14 @@ const (
 	endOff         // the relay was switched off
 	endStopped     // the daemon stops
 	endBroken      // a socket failed
+	endGaveWay     // to another pair
 
-	ends = 7
+	ends = 8
 )
 
 // String returns the word for logs and metrics.
 func (e end) String() string {
-	return [ends]string{"idle", "unused", "max_time", "banned", "off", "stopped", "broken"}[e]
+	return [ends]string{"idle", "unused", "max_time", "banned", "off", "stopped", "broken", "gave_way"}[e]
 }
 
 // metrics are the counters of this package.
@@ -62,7 +63,7 @@ func newMetrics(reg prometheus.Registerer, pairs func() int) *metrics {
 	}
 	refused := in.Counters("respawnd_relay_refused_total", "Pairs that were not opened, by reason.", "reason")
 	for err, reason := range map[error]string{
-		errOff: "off", errFull: "max_pairs", errPerAddr: "max_per_addr", errPerNet: "max_per_net", errNoPort: "no_port",
+		errOff: "off", errFull: "max_pairs", errUnproved: "unproved", errPerAddr: "max_per_addr", errPerNet: "max_per_net", errNoPort: "no_port",
 		errNoAddress: "no_address", errBanned: "banned",
 	} {
 		m.refused[err] = refused.WithLabelValues(reason)

@@ -13,6 +13,7 @@ import (
 type pair struct {
 	server *Server
 	game   string
+	proved bool // both players receive at their addresses; else they may be forged
 	opened time.Duration
 	legs   [2]leg
 	spent  budget       // bytes of both
@@ -34,7 +35,7 @@ type leg struct {
 
 // source is an address with its pairs. server.mu guards pairs.
 type source struct {
-	pairs   int
+	pairs   counts
 	trusted bool // its budget does not bind it
 	spent   budget
 }

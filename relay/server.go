@@ -21,14 +21,10 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-// Reasons for which Open refuses a pair.
+// Reasons for which Open refuses a pair, with those in room.go.
 var (
 	errOff       = errors.New("the relay is switched off")
-	errFull      = errors.New("all pairs are in use")
-	errPerAddr   = errors.New("an address has too many pairs")
-	errPerNet    = errors.New("a network has too many pairs")
 	errNoAddress = errors.New("no address of this machine that the player can reach is known")
-	errBanned    = errors.New("an address is banned")
 )
 
 // Options configure a Server. All but Config is optional.
@@ -67,23 +63,24 @@ type Server struct {
 
 	forwarding *netserve.Forwarding
 
-	mu      sync.Mutex // guards the fields below
-	serving bool
-	pairs   map[*pair]struct{}
-	sources map[netip.Addr]*source
-	nets    map[netip.Prefix]int   // pairs by network
-	taken   map[uint16]int         // open ports: on how many addresses
-	own     map[netip.AddrPort]int // these ports, as they are bound and as players know them
+	mu       sync.Mutex // guards the fields below
+	serving  bool
+	pairs    map[*pair]struct{}
+	unproved int // of pairs
+	sources  map[netip.Addr]*source
+	nets     map[netip.Prefix]counts
+	taken    map[uint16]int         // open ports: on how many addresses
+	own      map[netip.AddrPort]int // these ports, as they are bound and as players know them
 }
 
 // New returns a Server. It relays nothing until Serve is called; Close releases it.
 func New(opt Options) (*Server, error) {
 	s := &Server{
 		opt: opt, start: time.Now(), lines: rate.NewLimiter(logRate, logBurst),
-		pairs: make(map[*pair]struct{}), sources: make(map[netip.Addr]*source), nets: make(map[netip.Prefix]int),
+		pairs: make(map[*pair]struct{}), sources: make(map[netip.Addr]*source), nets: make(map[netip.Prefix]counts),
 		taken: make(map[uint16]int), own: make(map[netip.AddrPort]int),
 	}
-	s.metrics = newMetrics(opt.Registerer, s.count)
+	s.metrics = newMetrics(opt.Registerer, s.open)
 	s.live.Store(&opt.Config)
 	var err error
 	s.forwarding, err = netserve.NewForwarding(netserve.ForwardOptions{Log: opt.Log, Metrics: opt.Metrics})
@@ -101,8 +98,8 @@ func (s *Server) Reload(c *Config) {
 	}
 }
 
-// count returns the number of pairs.
-func (s *Server) count() int {
+// open returns the number of pairs.
+func (s *Server) open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.pairs)
@@ -183,7 +180,7 @@ func (s *Server) On(game string) bool {
 
 // Open implements service.Relay.
 func (s *Server) Open(game string, players [2]service.RelayPlayer) (at [2]netip.AddrPort, err error) {
-	p, err := s.open(game, players)
+	p, err := s.relay(game, players)
 	if err != nil {
 		for known, c := range s.metrics.refused {
 			if errors.Is(err, known) {
@@ -198,21 +195,21 @@ func (s *Server) Open(game string, players [2]service.RelayPlayer) (at [2]netip.
 	return [2]netip.AddrPort{p.legs[0].at, p.legs[1].at}, nil
 }
 
-// open opens a pair.
-func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error) {
+// relay opens a pair.
+func (s *Server) relay(game string, players [2]service.RelayPlayer) (*pair, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	live := s.live.Load()
 	s.mu.Lock()
-	serving, err := s.serving, s.room(live, players)
+	serving := s.serving
 	s.mu.Unlock()
-	switch {
-	case !serving || !s.On(game):
+	if !serving || !s.On(game) {
 		return nil, errOff
-	case err != nil:
+	}
+	if err := s.room(live, players); err != nil {
 		return nil, err
 	}
-	p := &pair{server: s, game: game, opened: time.Since(s.start)}
+	p := &pair{server: s, game: game, proved: players[0].Proved && players[1].Proved, opened: time.Since(s.start)}
 	for i := range players {
 		if err := s.openLeg(&p.legs[i], &players[i], live); err != nil {
 			if i == 1 {
@@ -235,29 +232,6 @@ func (s *Server) open(game string, players [2]service.RelayPlayer) (*pair, error
 	return p, nil
 }
 
-// room returns an error if the limits do not allow a pair of these players. s.mu is held.
-func (s *Server) room(live *Config, players [2]service.RelayPlayer) error {
-	if len(s.pairs) >= live.MaxPairs {
-		return errFull
-	}
-	for _, p := range players {
-		if slices.ContainsFunc(p.Seen, s.opt.Banned.Has) {
-			return errBanned
-		}
-		a := p.Seen[0]
-		if s.opt.Trusted.Has(a) {
-			continue
-		}
-		if one := s.sources[a]; one != nil && one.pairs >= live.MaxPerAddr {
-			return errPerAddr
-		}
-		if s.nets[netOf(a)] >= live.MaxPerNet {
-			return errPerNet
-		}
-	}
-	return nil
-}
-
 // netOf returns the network of 256 addresses of an address.
 func netOf(a netip.Addr) netip.Prefix {
 	p, _ := a.Prefix(24) // an IPv4 address has one
@@ -273,7 +247,7 @@ func (s *Server) openLeg(l *leg, p *service.RelayPlayer, live *Config) error {
 	port, err := parsePorts(live.Ports).open(s.forwarding, bind, s.isTaken)
 	if err != nil {
 		if s.scarce.CompareAndSwap(false, true) {
-			s.opt.Log.Warn().Err(err).Int("pairs", s.count()).
+			s.opt.Log.Warn().Err(err).Int("pairs", s.open()).
 				Str("remedy", "more ports in relay.ports, two for each pair of relay.max_pairs, of which the system gives none to other programs").
 				Msg("players cannot be relayed: no port is free")
 		}
@@ -345,17 +319,7 @@ func (s *Server) add(p *pair) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pairs[p] = struct{}{}
-	for i := range p.legs {
-		l := &p.legs[i]
-		one := s.sources[l.seen[0]]
-		if one == nil {
-			one = &source{trusted: s.opt.Trusted.Has(l.seen[0])}
-			s.sources[l.seen[0]] = one
-		}
-		one.pairs++
-		s.nets[netOf(l.seen[0])]++
-		l.source = one
-	}
+	s.count(p, 1)
 }
 
 // remove removes a pair. It returns false if it was removed before.
@@ -366,18 +330,38 @@ func (s *Server) remove(p *pair) bool {
 		return false
 	}
 	delete(s.pairs, p)
+	s.count(p, -1)
 	for i := range p.legs {
-		l := &p.legs[i]
-		s.free(l)
-		if l.source.pairs--; l.source.pairs == 0 {
-			delete(s.sources, l.seen[0])
-		}
-		net := netOf(l.seen[0])
-		if s.nets[net]--; s.nets[net] == 0 {
-			delete(s.nets, net)
-		}
+		s.free(&p.legs[i])
 	}
 	return true
+}
+
+// count adds a number to what is counted of a pair. s.mu is held.
+func (s *Server) count(p *pair, n int) {
+	kind := 1
+	if !p.proved {
+		kind = 0
+		s.unproved += n
+	}
+	for i := range p.legs {
+		l := &p.legs[i]
+		a := l.seen[0]
+		if s.sources[a] == nil {
+			s.sources[a] = &source{trusted: s.opt.Trusted.Has(a)}
+		}
+		l.source = s.sources[a]
+		l.source.pairs[kind] += n
+		if l.source.pairs == (counts{}) {
+			delete(s.sources, a)
+		}
+		net := s.nets[netOf(a)]
+		net[kind] += n
+		s.nets[netOf(a)] = net
+		if net == (counts{}) {
+			delete(s.nets, netOf(a))
+		}
+	}
 }
 
 // Pairs that are logged at level info when they end: players must not fill the log.
@@ -395,7 +379,7 @@ func (s *Server) end(p *pair, why end) {
 	p.close()
 	s.metrics.ended[why].Inc()
 	level := zerolog.DebugLevel
-	if why != endUnused && s.lines.Allow() {
+	if used := p.last.Load() != 0; used && s.lines.Allow() {
 		level = zerolog.InfoLevel
 	}
 	line := s.opt.Log.WithLevel(level).Str("reason", why.String())

@@ -96,7 +96,7 @@ func TestRefusedPairs(t *testing.T) {
 	public := func(o *Options) {
 		o.Given = func(netip.Addr, netip.Addr) netip.Addr { return netip.MustParseAddr("198.51.100.1") }
 	}
-	unknown := [2]service.RelayPlayer{{Seen: []netip.Addr{local}}, player("127.0.0.1")}
+	unknown := [2]service.RelayPlayer{{Seen: []netip.Addr{local}, Proved: true}, player("127.0.0.1")}
 	for name, tc := range map[string]struct {
 		change func(*Options)
 		game   string

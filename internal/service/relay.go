@@ -24,6 +24,8 @@ type RelayPlayer struct {
 	// Reached is the address of this machine that it sent to; zero: not known, or it
 	// sent to another node.
 	Reached netip.Addr
+	// Proved reports that it returned a secret that was sent to its address: it is not forged.
+	Proved bool
 }
 
 // ErrNoRelay is returned by NoRelay.

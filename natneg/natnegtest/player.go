@@ -16,13 +16,20 @@ const (
 	partnerWait = 60 * time.Second
 	pingEvery   = 700 * time.Millisecond
 	pingSends   = 9
-	reportEvery = 500 * time.Millisecond
-	reportSends = 6
+	settle      = 5 * time.Second        // from the meeting to the report, in version 3
 	sayEvery    = 200 * time.Millisecond // not the original's
 	saySends    = 15
 )
 
-// Player is a client that negotiates once, as the original one of version 4
+// reports returns how often, and how many times, the client of a version repeats its report.
+func reports(version byte) (every time.Duration, sends int) {
+	if version == 3 {
+		return time.Second, 7
+	}
+	return 500 * time.Millisecond, 6
+}
+
+// Player is a client that negotiates once, as the original one of its version
 // does. The fields are set before Run.
 type Player struct {
 	Net     Net
@@ -33,6 +40,9 @@ type Player struct {
 	Index   byte
 	Name    string // of the game
 	Version byte   // 1 to 4; 0: 4
+	// Deaf is whether it does not return the tests of its router. The original ones of version
+	// 3 and 4 return them.
+	Deaf bool
 	// Linger is how long it continues to answer its partner when it is done.
 	Linger time.Duration
 	// Says is the text that it sends to its partner once connected, as a game would, several
@@ -133,8 +143,12 @@ func (n *negotiator) run(ctx context.Context, in <-chan datagram) {
 		n.result.End = Connected
 	}
 	never := func() bool { return false }
+	if n.version() == 3 && n.met() {
+		n.repeat(ctx, in, 1, settle, func() {}, never)
+	}
 	if n.version() >= 3 {
-		n.repeat(ctx, in, reportSends, reportEvery, n.report, func() bool { return n.result.Confirmed })
+		every, sends := reports(n.version())
+		n.repeat(ctx, in, sends, every, n.report, func() bool { return n.result.Confirmed })
 	}
 	if n.met() && n.Says != "" {
 		n.repeat(ctx, in, saySends, sayEvery, func() { n.gameSock.Send([]byte(n.Says), n.result.Remote) }, never)
@@ -187,6 +201,10 @@ func (n *negotiator) take(d datagram) {
 	case natneg.TypeInitAck:
 		if a, ok := natneg.ParseAck(h.Version, body); ok {
 			delete(n.unacked, a.PortType)
+		}
+	case natneg.TypeTest:
+		if t, ok := natneg.ParseTest(body); ok && !n.Deaf {
+			n.sock.Send(t.AppendTo(n.header(natneg.TypeTestAck)), d.from)
 		}
 	case natneg.TypeConnect:
 		if c, ok := natneg.ParseConnect(body); ok {
