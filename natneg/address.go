@@ -87,8 +87,8 @@ func (s *side) seen(into *[3]uint16) []uint16 {
 	return out
 }
 
-// nat returns the kind of the client's NAT according to the inits, or else to the
-// report.
+// nat returns the kind of the client's NAT according to the inits, or else to the tests
+// or the report. A NAT with another port for each partner lets in that partner alone.
 func (s *side) nat() meeting.Kind {
 	if s.local.known() && s.local.ip == s.ip {
 		return meeting.Open
@@ -99,7 +99,7 @@ func (s *side) nat() meeting.Kind {
 	var buf [3]uint16
 	p := s.seen(&buf)
 	if len(p) < 2 {
-		return s.reportedNAT
+		return s.tested()
 	}
 	for _, port := range p[1:] {
 		if port != p[0] {
@@ -107,6 +107,17 @@ func (s *side) nat() meeting.Kind {
 		}
 	}
 	return meeting.Cone
+}
+
+// tested returns the kind of the client's NAT if the inits do not show it.
+func (s *side) tested() meeting.Kind {
+	switch f := s.tests.filter(); {
+	case f == filterLoose:
+		return meeting.Cone
+	case f == filterStrict && s.reportedNAT == meeting.Unknown:
+		return meeting.Strict
+	}
+	return s.reportedNAT
 }
 
 // scattered reports whether the negotiation socket has several public addresses.

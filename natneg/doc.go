@@ -102,13 +102,29 @@
 //
 // # Players who cannot connect
 //
-// The players of a pair are sent to the relay, if there is one (service.Relay), in place of
-// each other's addresses: if both have NATs with ports that cannot be foretold, if both
-// reported failure before, or if they are introduced again within a minute without a report
-// of success. The relay opens sockets, so the introduction waits for it, at most a second;
-// without an answer, or if it has no room, they are sent to each other.
+// A direct connection works if the router of one of the two is loose: lets in other ports of an
+// address that was written to. It also works if the ports of both towards each other can be foretold. It
+// cannot work between a port that cannot be foretold and a router that is not loose. With one
+// address, nothing else is known of two routers that are not loose.
 //
-// Facts stored about a pair are indexed by their public and local addresses, because the
+// The players of a pair are sent to the relay, if there is one (service.Relay), in place of
+// each other's addresses: if a direct connection cannot work, if it is not known whether it works
+// (Relay.First), if both reported failure before, or if they are introduced again within a minute
+// without a report of success. The relay opens sockets, so the introduction waits for it, at most
+// three seconds; without an answer, or if it has no room, they are sent to each other.
+//
+// The relay shows what the tests cannot: whether a client has the same port towards it as towards
+// us. It sends a packet to each proved client first, from the port that the client will send to,
+// because some routers take another port for a partner whose packet came too early. The result
+// is stored for the address of the router, so that two clients whose ports stay the same are sent
+// to each other the next time.
+//
+// If the router of only one of the two is loose, its client gets its connect first, and the other
+// one when that is confirmed. Linux keeps out for good a partner whose packet came before the
+// first one to it, where no rule of the firewall drops such packets.
+//
+// Facts stored about a pair are indexed by their public and local addresses and by whether their
+// routers are loose, because the
 // cookie and the ports are others the next time. Pairs are bounded, and the oldest is
 // forgotten.
 //
@@ -146,7 +162,7 @@
 // of a NAT. With Config.Nodes, natneg1 has the answer to NAT test 2 sent by natneg3
 // (natneg.test).
 //
-// Facts to store about a pair are sent to all nodes (natneg.pairs). A pair is
+// Facts to store about pairs and routers are sent to all nodes (natneg.pairs). A pair is
 // relayed by the node that holds its negotiation.
 //
 // # Attacks by strangers

@@ -35,6 +35,7 @@ var kernelServers = [3]string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}
 // kernelNATs are nft rules by kind.
 var kernelNATs = map[natnegtest.Kind]string{
 	natnegtest.PortRestricted: nettest.PortRestrictedRouter, natnegtest.Symmetric: nettest.SymmetricRouter, natnegtest.FullCone: nettest.FullConeRouter,
+	natnegtest.Restricted: nettest.RestrictedRouter,
 }
 
 func TestPlayersBehindKernelNATsMeet(t *testing.T) {
@@ -42,6 +43,8 @@ func TestPlayersBehindKernelNATsMeet(t *testing.T) {
 		client, host natnegtest.Kind
 		want         natnegtest.End
 	}{
+		"restricted, symmetric":            {natnegtest.Restricted, natnegtest.Symmetric, natnegtest.Connected},
+		"symmetric, restricted":            {natnegtest.Symmetric, natnegtest.Restricted, natnegtest.Connected},
 		"port restricted, port restricted": {natnegtest.PortRestricted, natnegtest.PortRestricted, natnegtest.Connected},
 		"symmetric, full cone":             {natnegtest.Symmetric, natnegtest.FullCone, natnegtest.Connected},
 		"symmetric, port restricted":       {natnegtest.Symmetric, natnegtest.PortRestricted, natnegtest.PingTimeout},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 )
@@ -40,7 +41,7 @@ func newCity(t *testing.T, ctx context.Context, addresses int) *city {
 	t.Helper()
 	c := &city{t: t, net: &natnegtest.Memory{Delay: 20 * time.Millisecond}}
 	opt := natneg.DefaultOptions()
-	c.relay = &cityRelay{net: c.net}
+	c.relay = &cityRelay{net: c.net, first: service.FirstUnknown}
 	opt.Meetings, opt.Relay = &c.meetings, c.relay
 	c.server = natneg.New(opt)
 	go c.server.OpenRelays(ctx)
@@ -160,6 +161,7 @@ func TestPlayersBehindNATsMeet(t *testing.T) {
 					ctx, stop := context.WithCancel(t.Context())
 					defer stop()
 					c := newCity(t, ctx, tc.addresses)
+					c.relay.off = true
 					nats := []*natnegtest.NAT{c.nat(10, tc.client), c.nat(20, tc.host)}
 					for _, n := range nats {
 						n.Port = natnegtest.Scattered()

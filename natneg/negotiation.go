@@ -22,6 +22,8 @@ const (
 	// connectWindow is how long connects are sent after the first: its partner
 	// pings for 6.3 seconds and then gives up.
 	connectWindow = 8 * time.Second
+	// followWait is how long a client waits for the receipt of its partner, see looseFirst.
+	followWait = 600 * time.Millisecond
 	// refusalGap is the time between the two copies of a refusal, and how long
 	// the negotiation is kept after the last one.
 	refusalGap = time.Second
@@ -228,6 +230,11 @@ func (n *negotiation) ack(now time.Duration, from endpoint, index byte) bool {
 	s.heard()
 	s.confirm(now)
 	n.last = now
+	for k := range n.size() {
+		if p := n.side(k); s.met.has(k) && p.tries == 0 && p.waits() {
+			p.next = min(p.next, now) // see looseFirst
+		}
+	}
 	return true
 }
 
@@ -322,6 +329,9 @@ func (n *negotiation) introduce(now time.Duration, e *effects) (any bool) {
 				}
 				s.meet(now, k)
 				p.meet(now, i)
+				if !n.isRelayed(k, i) {
+					looseFirst(now, p, s)
+				}
 				n.dismiss(i)
 				n.dismiss(k)
 				any = true
@@ -329,6 +339,18 @@ func (n *negotiation) introduce(now time.Duration, e *effects) (any bool) {
 		}
 	}
 	return any
+}
+
+// looseFirst lets the first connect of a client wait for its partner's receipt, if the partner's router
+// is the only one that is loose: its packets then open it before the client's arrive. Routers that
+// track connections keep out for good whose packets came too early.
+func looseFirst(now time.Duration, a, b *side) {
+	switch looseA, looseB := a.tests.filter() == filterLoose, b.tests.filter() == filterLoose; {
+	case looseA && !looseB:
+		b.next = now + followWait
+	case looseB && !looseA:
+		a.next = now + followWait
+	}
 }
 
 // meetingAt returns when the next two are ready to be introduced, or the next test is due.

@@ -156,6 +156,8 @@ type nodeRelay struct {
 
 func (*nodeRelay) On(string) bool { return true }
 
+func (*nodeRelay) First() service.First { return service.FirstNever }
+
 func (r *nodeRelay) Open(string, [2]service.RelayPlayer) (at [2]netip.AddrPort, err error) {
 	r.opened++
 	return [2]netip.AddrPort{netip.AddrPortFrom(r.at, 40000), netip.AddrPortFrom(r.at, 40001)}, nil

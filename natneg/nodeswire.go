@@ -118,8 +118,10 @@ const lessonSize = 17
 //
 //	offset size
 //	     0    1  1: version
-//	     1    1  0: the players met, or tried again; 1: they were introduced; 2: they could not
-//	             meet; 3: they met through the relay
+//	     1    1  bits 0 to 3: 0: the players met, or tried again; 1: they were introduced; 2: they
+//	             could not meet; 3: they met through the relay; 4, 5: the router of the first
+//	             has one port, another port for each partner
+//	             bits 4 and 5: the router of the first, second player is loose
 //	     2    4  public address of a player
 //	     6    4  its local address; 0: unknown
 //	    10    8  the same of the other player
@@ -127,7 +129,7 @@ const lessonSize = 17
 func appendLessons(b []byte, list []learnt) []byte {
 	b = append(b, nodeVersion)
 	for _, l := range list[:min(len(list), maxLessons)] {
-		b = append(b, byte(l.lesson))
+		b = append(b, byte(l.lesson)|boolByte(l.id[0].loose)<<4|boolByte(l.id[1].loose)<<5)
 		for _, p := range l.id {
 			b = append(append(b, p.public[:]...), p.local[:]...)
 		}
@@ -144,12 +146,12 @@ func parseLessons(p []byte) (list []learnt, err error) {
 		return nil, errNodeSize
 	}
 	for p = p[1:]; len(p) > 0; p = p[lessonSize:] {
-		l := learnt{lesson: lesson(p[0])}
-		if l.lesson >= lessons {
-			return nil, errNodeSize
-		}
+		l := learnt{lesson: lesson(p[0] & 15)}
 		for i := range l.id {
-			l.id[i] = playerID{[4]byte(p[1+8*i:]), [4]byte(p[5+8*i:])}
+			l.id[i] = playerID{[4]byte(p[1+8*i:]), [4]byte(p[5+8*i:]), p[0]>>(4+i)&1 == 1}
+		}
+		if l.lesson >= lessons || p[0]>>6 != 0 {
+			return nil, errNodeSize
 		}
 		list = append(list, l)
 	}

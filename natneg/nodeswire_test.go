@@ -19,7 +19,7 @@ func TestNodeMessages(t *testing.T) {
 }
 
 func TestLessonMessages(t *testing.T) {
-	list := []learnt{{somePair(1), lessonFailed}, {pairID{{[4]byte{1, 2, 3, 4}, [4]byte{10, 0, 0, 1}}, {[4]byte{5, 6, 7, 8}, [4]byte{10, 0, 0, 2}}}, lessonRelayed}}
+	list := []learnt{{somePair(1), lessonFailed}, {pairID{{[4]byte{1, 2, 3, 4}, [4]byte{10, 0, 0, 1}, true}, {[4]byte{5, 6, 7, 8}, [4]byte{10, 0, 0, 2}, false}}, lessonEach}}
 	got, err := parseLessons(appendLessons(nil, list))
 	if err != nil || !slices.Equal(got, list) {
 		t.Errorf("parseLessons = %+v, %v; want %+v", got, err, list)
@@ -32,6 +32,7 @@ func TestLessonMessages(t *testing.T) {
 	for name, p := range map[string][]byte{
 		"nothing": nil, "version 2": append([]byte{2}, one[1:]...), "short": one[:lessonSize], "a byte more": append(one, 0),
 		"too many": append(full, make([]byte, lessonSize)...), "unknown lesson": append([]byte{nodeVersion, lessons}, one[2:]...),
+		"unknown router": append([]byte{nodeVersion, 1 << 6}, one[2:]...),
 	} {
 		if _, err := parseLessons(p); err == nil {
 			t.Errorf("parseLessons of %s: no error", name)

@@ -27,7 +27,7 @@ const (
 )
 
 // relayWait is how long the introduction of a pair waits for the relay.
-const relayWait = time.Second
+const relayWait = 3 * time.Second
 
 // wish asks for a relay for a pair of a negotiation.
 type wish struct {
@@ -104,24 +104,103 @@ func (s *side) relayPlayer() (p service.RelayPlayer) {
 	if v := s.via[PortNN1]; v.node() == 0 {
 		p.Reached = localAddr(v.ip)
 	}
-	p.Proved = s.tests.proved()
+	p.Proved, p.At = s.tests.proved(), s.public().addrPort()
 	return p
 }
 
-// cannotMeet reports whether the routers of two clients give each partner a port that
-// the other cannot know.
-func cannotMeet(a, b *side) bool {
-	return a.public().ip != b.public().ip && a.unpredictable() && b.unpredictable()
+// prospect is whether two clients reach each other when each is sent the other's address.
+type prospect uint8
+
+const (
+	prospectUnknown prospect = iota
+	prospectGood
+	prospectBad
+)
+
+// prospect returns that of two clients in different networks. s.mu is held.
+func (s *Server) prospect(now time.Duration, a, b *side) prospect {
+	portA, portB := s.port(now, a), s.port(now, b)
+	switch {
+	case a.reachable() || b.reachable():
+		return prospectGood
+	case portA == portForeseen && portB == portForeseen:
+		return prospectGood
+	case portA == portNew && (portB == portNew || b.tests.filter() == filterStrict),
+		portB == portNew && a.tests.filter() == filterStrict:
+		return prospectBad
+	default:
+		return prospectUnknown
+	}
 }
 
-// unpredictable reports whether the client will be on a port that cannot be foretold.
-func (s *side) unpredictable() bool {
-	return s.nat() == meeting.Symmetric && s.expected() == s.public()
+// reachable reports whether a partner reaches the client from any port, once the client has
+// sent a packet to the partner's address.
+func (s *side) reachable() bool {
+	return s.tests.filter() == filterLoose || s.nat() == meeting.Open && s.tests.filter() == filterUnknown
+}
+
+// port is what is known about the port that a client will have towards its partner.
+type port uint8
+
+const (
+	portUnknown  port = iota
+	portForeseen      // the partner can be sent there
+	portNew
+)
+
+// port returns what is known about the port of a client. s.mu is held.
+func (s *Server) port(now time.Duration, c *side) port {
+	kind, seen := c.nat(), s.memory.router(now, c.public().ip)
+	if kind == meeting.Unknown || kind == meeting.Strict || seen == meeting.Symmetric && c.tests.filter() == filterStrict {
+		kind = seen // from another port after a packet that it kept out, perhaps
+	}
+	switch {
+	case kind == meeting.Open, kind == meeting.Cone, kind == meeting.Symmetric && c.expected() != c.public():
+		return portForeseen
+	case kind == meeting.Symmetric:
+		return portNew
+	default:
+		return portUnknown
+	}
 }
 
 // wantsRelay reports whether two clients are to be relayed. s.mu is held.
 func (s *Server) wantsRelay(now time.Duration, game string, a, b *side) bool {
-	return (cannotMeet(a, b) || s.memory.failed(now, pairOf(a, b))) && s.opt.Relay != nil && s.opt.Relay.On(game)
+	switch {
+	case s.opt.Relay == nil || !s.opt.Relay.On(game):
+		return false
+	case s.memory.failed(now, pairOf(a, b)):
+		return true
+	case a.public().ip == b.public().ip:
+		return false
+	}
+	switch first := s.opt.Relay.First(); s.prospect(now, a, b) {
+	case prospectBad:
+		return true
+	case prospectUnknown:
+		return first != service.FirstNever
+	default:
+		return first == service.FirstAlways
+	}
+}
+
+// knock is a packet that clients do not answer.
+func (w *wish) knock() []byte {
+	return Header{maxVersion, TypeStateUpdate, w.n.cookie}.AppendTo(nil)
+}
+
+// came notes where the first packet of a proved player came to the relay from: it shows whether its
+// router kept the port, although a packet of the relay was there before.
+func (s *Server) came(p *service.RelayPlayer, from netip.AddrPort) {
+	if !p.Proved {
+		return
+	}
+	l := learnt{routerOf(p.At.Addr().As4()), lessonEach}
+	if from == p.At {
+		l.lesson = lessonOnce
+	}
+	s.learn([]learnt{l})
+	s.nodes.teach([]learnt{l})
 }
 
 // maxWishes bounds the pairs that wait for the relay, of proved players and of others. Further
@@ -168,6 +247,10 @@ func (s *Server) askRelay(w *wish) {
 // packets must not wait.
 func (s *Server) openRelays(ctx context.Context) {
 	for w, ok := s.wishes.next(ctx); ok; w, ok = s.wishes.next(ctx) {
+		for i := range w.players {
+			p := &w.players[i]
+			p.Knock, p.Came = w.knock(), func(from netip.AddrPort) { s.came(p, from) }
+		}
 		at, err := s.opt.Relay.Open(w.game, w.players)
 		if err != nil {
 			s.opt.Log.Debug().Err(err).Stringer("client", w.players[0].Seen[0]).Stringer("host", w.players[1].Seen[0]).Msg("pair not relayed")

@@ -21,6 +21,7 @@ type cityRelay struct {
 	mu     sync.Mutex // guards the fields below
 	off    bool       // for all games
 	full   bool
+	first  service.First
 	opened []netip.AddrPort // the players' addresses
 	proved bool             // the latest players were
 }
@@ -31,6 +32,12 @@ func (r *cityRelay) On(string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.off
+}
+
+func (r *cityRelay) First() service.First {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first
 }
 
 func (r *cityRelay) Open(_ string, players [2]service.RelayPlayer) (at [2]netip.AddrPort, err error) {
@@ -48,6 +55,7 @@ func (r *cityRelay) Open(_ string, players [2]service.RelayPlayer) (at [2]netip.
 			defer mu.Unlock()
 			if !from[i].IsValid() && slices.Contains(players[i].Seen, at.Addr()) {
 				from[i] = at
+				players[i].Came(at)
 			}
 			if from[i] == at && from[1-i].IsValid() {
 				socks[1-i].Send(data, from[1-i])
@@ -57,6 +65,9 @@ func (r *cityRelay) Open(_ string, players [2]service.RelayPlayer) (at [2]netip.
 			return at, err
 		}
 		at[i] = socks[i].Addr()
+		if players[i].Proved {
+			socks[i].Send(players[i].Knock, players[i].At)
+		}
 	}
 	r.opened = append(r.opened, at[0], at[1])
 	r.proved = players[0].Proved && players[1].Proved
@@ -96,7 +107,8 @@ func TestPlayersWhoCannotMeetAreRelayed(t *testing.T) {
 	}{
 		"symmetric twice, one address":        {symm, symm, 1, 4, 0, []natnegtest.End{failed, met, met}, 2},
 		"symmetric twice, three addresses":    {symm, symm, 3, 4, 0, []natnegtest.End{met, met}, 2},
-		"port restricted, symmetric":          {port, symm, 3, 4, 10 * time.Minute, []natnegtest.End{failed, met}, 1},
+		"port restricted, symmetric":          {port, symm, 3, 4, 10 * time.Minute, []natnegtest.End{met, met}, 2},
+		"the same, one address":               {port, symm, 1, 4, 10 * time.Minute, []natnegtest.End{failed, met}, 1},
 		"an hour later":                       {port, symm, 1, 4, time.Hour + time.Minute, []natnegtest.End{failed, failed}, 0},
 		"without reports":                     {port, symm, 1, 2, 10 * time.Second, []natnegtest.End{failed, met}, 1},
 		"without reports, after two minutes":  {port, symm, 1, 2, 2 * time.Minute, []natnegtest.End{failed, failed}, 0},
@@ -104,6 +116,7 @@ func TestPlayersWhoCannotMeetAreRelayed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inCity(t, tc.addresses, func(t *testing.T, ctx context.Context, c *city) {
+				c.relay.first = service.FirstNever
 				nats := []*natnegtest.NAT{c.nat(10, tc.client), c.nat(20, tc.host)}
 				for _, n := range nats {
 					n.Port = natnegtest.Scattered()
@@ -171,6 +184,7 @@ func TestPlayersAreIntroducedWithoutTheRelay(t *testing.T) {
 // A neighbour in the same household without a failed attempt is not relayed.
 func TestNeighbourOfAFailedPlayerIsNotRelayed(t *testing.T) {
 	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
+		c.relay.first = service.FirstNever
 		client, host := c.nat(10, natnegtest.PortRestricted), c.nat(20, natnegtest.Symmetric)
 		host.Port = natnegtest.Scattered()
 		c.meet(ctx, 0, c.player(client, "192.168.1.5", 0, true), c.player(host, "10.0.0.7", 1, true))
@@ -205,4 +219,25 @@ func TestProvedPlayers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A failure counts for the kinds of routers that it was with: other players of the same two
+// addresses are not relayed.
+func TestFailureCountsForItsRouters(t *testing.T) {
+	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
+		c.relay.first = service.FirstNever
+		for i, tc := range []struct {
+			kind         natnegtest.Kind
+			met, relayed bool
+		}{{natnegtest.Symmetric, false, false}, {natnegtest.FullCone, true, false}, {natnegtest.Symmetric, true, true}} {
+			nats := [2]*natnegtest.NAT{c.nat(10, tc.kind), c.nat(20, tc.kind)}
+			homes := [2]home{{nats[0], "192.168.1.5"}, {nats[1], "10.0.0.7"}}
+			if met, relayed := c.attempt(ctx, uint32(2000+i), 4, true, homes); met != tc.met || relayed != tc.relayed {
+				t.Errorf("attempt %d, %v: met %v, relayed %v; want %v, %v", i, tc.kind, met, relayed, tc.met, tc.relayed)
+			}
+			for _, n := range nats {
+				n.Close()
+			}
+		}
+	})
 }

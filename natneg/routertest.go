@@ -41,6 +41,27 @@ type routerTests struct {
 	wait   time.Duration // for testPort and testGame
 }
 
+// filter is which senders a router lets in, according to the tests.
+type filter uint8
+
+const (
+	filterUnknown filter = iota // the client returned no test
+	filterStrict                // answers alone
+	filterLoose                 // at least other ports of an address that the client wrote to
+)
+
+// filter returns the result of the tests.
+func (t *routerTests) filter() filter {
+	switch {
+	case !t.proved():
+		return filterUnknown
+	case t.passed.has(int(testPort)) || t.passed.has(int(testGame)):
+		return filterLoose
+	default:
+		return filterStrict
+	}
+}
+
 // proved reports whether the client receives at its address.
 func (t *routerTests) proved() bool { return t.passed.has(int(testNear)) }
 
@@ -120,8 +141,8 @@ func (n *negotiation) tested(now time.Duration, body *Test, e *effects) bool {
 		if !t.begun || t.nonce != nonce {
 			continue
 		}
-		if n.phase != phaseWaiting && n.phase != phasePaired {
-			return true
+		if n.phase != phaseWaiting && n.phase != phasePaired || s.met != 0 {
+			return true // too late: what is known of a pair must not change
 		}
 		switch r := routerTest(body.PortType); {
 		case r == testNear && !t.proved():

@@ -26,7 +26,7 @@ func testReceipt(cookie uint32, test Test) []byte {
 	return test.AppendTo(Header{3, TypeTestAck, cookie}.AppendTo(nil))
 }
 
-// A client that returns the secret gets the other tests, from another port. Nobody else does.
+// A client that returns the secret gets the other tests, from another port. No other client does.
 func TestRouterTests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(Test) Test // of what the client returns; nil: nothing is returned

@@ -17,7 +17,7 @@ type Meetings struct {
 // MeetingCount is how often pairs with two kinds of routers reached each other, by the
 // way.
 type MeetingCount struct {
-	Routers    [2]string `json:"routers"` // open, cone, symmetric or unknown
+	Routers    [2]string `json:"routers"` // open, cone, symmetric, strict or unknown
 	Direct     uint64    `json:"direct"`
 	Negotiated uint64    `json:"negotiated"`
 	Relayed    uint64    `json:"relayed"`

@@ -10,6 +10,12 @@ import (
 type Config struct {
 	// Relays players, true or false. false: also ends the relaying under way.
 	Enabled bool `key:"enabled" default:"true" live:"true"`
+	// Players who are relayed at their first meeting: {words}. unknown: those of whom it is not known
+	// whether their routers let them connect; a direct connection is tried the next time, if the
+	// routers allow it. never: none, so that such players fail once and are relayed when they
+	// try again. always: all who are in different networks, so that none of them sees the
+	// other's address. Players whose routers show that they cannot connect are always relayed.
+	First string `key:"first" default:"unknown" words:"never, unknown, always" live:"true"`
 	// UDP ports for the players, LOW-HIGH, from 1024 on. A relayed pair uses two of
 	// them. Open them in the firewall; a router in front must not change them. The
 	// system must not give them to other programs (net.ipv4.ip_local_reserved_ports of

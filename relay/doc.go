@@ -40,5 +40,5 @@
 //
 // A sender of forged packets can have pairs opened. They have a share of their own, because their
 // players are not proved (service.RelayPlayer.Proved), and give way to pairs of players who are, and
-// to each other while nobody uses them.
+// to each other while they are not in use.
 package relay

@@ -27,6 +27,7 @@ type leg struct {
 	at     netip.AddrPort // that the player was sent
 	seen   []netip.Addr   // addresses that it may come from
 	source *source
+	came   func(netip.AddrPort) // service.RelayPlayer.Came
 	// player is where its packets come from; nil: none has come.
 	player  atomic.Pointer[netip.AddrPort]
 	packets atomic.Uint64 // of the player that were passed on
@@ -96,6 +97,9 @@ func (d direction) check(here *leg, from netip.AddrPort) (dropped string) {
 		case d.server.ours(from):
 			return dropLoop
 		case here.player.CompareAndSwap(nil, &from):
+			if here.came != nil {
+				here.came(from)
+			}
 			return ""
 		}
 		player = here.player.Load()

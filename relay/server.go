@@ -178,6 +178,9 @@ func (s *Server) On(game string) bool {
 	return !ok || !g.Policy.NoRelay.Or(false)
 }
 
+// First implements service.Relay.
+func (s *Server) First() service.First { return service.First(s.live.Load().First) }
+
 // Open implements service.Relay.
 func (s *Server) Open(game string, players [2]service.RelayPlayer) (at [2]netip.AddrPort, err error) {
 	p, err := s.relay(game, players)
@@ -238,7 +241,10 @@ func netOf(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// openLeg opens the port of a player.
+// maxKnock bounds a datagram of service.RelayPlayer.Knock, in bytes.
+const maxKnock = 64
+
+// openLeg opens the port of a player, and knocks.
 func (s *Server) openLeg(l *leg, p *service.RelayPlayer, live *Config) error {
 	bind, told, err := s.addressFor(p)
 	if err != nil {
@@ -253,7 +259,10 @@ func (s *Server) openLeg(l *leg, p *service.RelayPlayer, live *Config) error {
 		}
 		return err
 	}
-	l.port, l.seen, l.at = port, p.Seen, netip.AddrPortFrom(told, port.LocalAddr().Port())
+	l.port, l.seen, l.came, l.at = port, p.Seen, p.Came, netip.AddrPortFrom(told, port.LocalAddr().Port())
+	if p.Proved && len(p.Knock) > 0 && len(p.Knock) <= maxKnock {
+		port.Send(p.Knock, p.At)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken[l.at.Port()]++

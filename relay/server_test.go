@@ -255,3 +255,60 @@ func TestPairsDoNotFeedEachOther(t *testing.T) {
 	a.expect("I am here too")
 	stop()
 }
+
+// A proved player is knocked at before it knows its port, and its first packet is reported.
+func TestKnockAndFirstPacket(t *testing.T) {
+	o, _ := defaults(nil)
+	s, _ := serve(t, o)
+	for name, tc := range map[string]struct {
+		change func(*service.RelayPlayer)
+		want   bool // a knock
+	}{
+		"proved":      {func(*service.RelayPlayer) {}, true},
+		"not proved":  {func(p *service.RelayPlayer) { p.Proved = false }, false},
+		"nothing":     {func(p *service.RelayPlayer) { p.Knock = nil }, false},
+		"more":        {func(p *service.RelayPlayer) { p.Knock = make([]byte, maxKnock+1) }, false},
+		"the longest": {func(p *service.RelayPlayer) { p.Knock = make([]byte, maxKnock) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := dial(t, netip.AddrPort{}), dial(t, netip.AddrPort{})
+			came := make(chan netip.AddrPort, 2)
+			players := neighbours
+			p := &players[0]
+			p.At, p.Knock, p.Came = a.LocalAddr().(*net.UDPAddr).AddrPort(), []byte("knock"), func(at netip.AddrPort) { came <- at }
+			tc.change(p)
+			at, err := s.Open("", players)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.to, b.to = at[0], at[1]
+			if tc.want {
+				a.expect(string(p.Knock))
+			}
+			a.send("I am here")
+			if got := <-came; got != a.LocalAddr().(*net.UDPAddr).AddrPort() {
+				t.Errorf("the first packet came from %v, reported is %v", a.LocalAddr(), got)
+			}
+			b.send("hello")
+			a.expect("hello") // and nothing before it
+			a.send("again")
+			b.expect("again")
+			if len(came) != 0 {
+				t.Errorf("%v was reported too", <-came)
+			}
+		})
+	}
+}
+
+func TestFirst(t *testing.T) {
+	o, _ := defaults(nil)
+	s := newServer(t, o)
+	if got := s.First(); got != service.FirstUnknown {
+		t.Errorf("First by default is %q, want %q", got, service.FirstUnknown)
+	}
+	o.First = "always"
+	s.Reload(&o.Config)
+	if got := s.First(); got != service.FirstAlways {
+		t.Errorf("First after a reload is %q, want %q", got, service.FirstAlways)
+	}
+}

@@ -62,7 +62,7 @@ type youView struct {
 	Seen    bool          // a game of the visitor negotiated
 	Known   bool          // and its router was recognised
 	Ago     string        // when
-	Cone    bool          // several routers are of the kind that was seen
+	Several string        // the kind that was seen, if several routers are of it
 	Tried   []triedHere
 	Pairs   []pairRow
 	Routers []string // heads of the table
@@ -114,7 +114,10 @@ func (s *Server) you(r *http.Request) *youView {
 	var kind meeting.Kind
 	if c.Router != nil {
 		kind = c.Router.Of
-		v.Seen, v.Known, v.Ago, v.Cone = true, kind != meeting.Unknown, agoText(now.Sub(c.Router.Seen)), kind == meeting.Cone
+		v.Seen, v.Known, v.Ago = true, kind != meeting.Unknown, agoText(now.Sub(c.Router.Seen))
+		v.Several = map[meeting.Kind]string{
+			meeting.Cone: "a router with one port for all partners", meeting.Strict: "a router that lets in only answers",
+		}[kind]
 		v.Router = routerOf(kind).Words()
 	}
 	for _, n := range c.Tried {
@@ -130,7 +133,7 @@ func (s *Server) you(r *http.Request) *youView {
 // routerOf returns the router that players of a kind have most often.
 func routerOf(k meeting.Kind) meeting.Router {
 	return [meeting.Kinds]meeting.Router{
-		meeting.Open: meeting.NoRouter, meeting.Cone: meeting.PortRestricted, meeting.Symmetric: meeting.EachItsOwn,
+		meeting.Open: meeting.NoRouter, meeting.Cone: meeting.PortRestricted, meeting.Symmetric: meeting.EachItsOwn, meeting.Strict: meeting.PortRestricted,
 	}[k]
 }
 
@@ -142,7 +145,7 @@ func pairRows(kind meeting.Kind, relay bool) (rows []pairRow, heads []string) {
 	}
 	for _, a := range meeting.Routers() {
 		heads = append(heads, shortRouter(a))
-		row := pairRow{Name: shortRouter(a), You: kind != meeting.Unknown && a.Kind() == kind}
+		row := pairRow{Name: shortRouter(a), You: a.Is(kind)}
 		for _, b := range meeting.Routers() {
 			row.Ways = append(row.Ways, words[meeting.Pair(a, b)])
 		}

@@ -22,13 +22,14 @@ const (
 	Open           // no NAT: the public address is the player's own
 	Cone           // one port for all destinations
 	Symmetric      // another port for each partner
+	Strict         // only answers get in; whether it has one port for all destinations is not known
 
-	Kinds = 4
+	Kinds = 5
 )
 
 // String returns the word for logs and metrics.
 func (k Kind) String() string {
-	return [Kinds]string{"unknown", "open", "cone", "symmetric"}[k]
+	return [Kinds]string{"unknown", "open", "cone", "symmetric", "strict"}[k]
 }
 
 // Way is how two players reached each other.

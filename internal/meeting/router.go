@@ -101,6 +101,14 @@ func (r Router) Kind() Kind {
 	}
 }
 
+// Is reports whether a router of which the server saw a kind may be r.
+func (r Router) Is(k Kind) bool {
+	if k == Strict {
+		return r == Firewall || r == PortRestricted || r == EachItsOwn
+	}
+	return k != Unknown && r.Kind() == k
+}
+
 // Pair returns how two players with these routers reach each other; Unreported if one
 // of them is not known. Relayed means that only a relay helps.
 func Pair(a, b Router) Way {

@@ -108,6 +108,9 @@ func (p *ForwardPort) Connect(out *ForwardPort, r Router) error {
 	return p.begin()
 }
 
+// Send sends a datagram of our own. Errors are counted, and it may be lost as any other.
+func (p *ForwardPort) Send(data []byte, to netip.AddrPort) { p.sendOne(data, to) }
+
 // Close closes the port. Nothing is routed after it has returned.
 func (p *ForwardPort) Close() error { return p.close() }
 

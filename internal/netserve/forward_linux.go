@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"syscall"
@@ -156,6 +157,20 @@ func (p *ForwardPort) begin() error {
 	return controlFD(s.raw, func(epoll uintptr) error {
 		return unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, p.system.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: p.system.id})
 	})
+}
+
+func (p *ForwardPort) sendOne(data []byte, to netip.AddrPort) {
+	p.system.mu.RLock()
+	defer p.system.mu.RUnlock()
+	m := p.group.opt.Metrics
+	if p.system.fd < 0 || !to.Addr().Is4() {
+		return
+	}
+	if err := unix.Sendto(p.system.fd, data, unix.MSG_DONTWAIT, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}); err != nil {
+		m.Drop(dropWriteError)
+		return
+	}
+	m.sent(1, len(data))
 }
 
 // close closes the socket, which leaves the epoll instance by that.

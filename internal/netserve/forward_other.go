@@ -58,6 +58,10 @@ func (p *ForwardPort) begin() error {
 	return nil
 }
 
+func (p *ForwardPort) sendOne(data []byte, to netip.AddrPort) {
+	_ = p.system.conn.WritePacket(data, netip.Addr{}, to) // an error is counted
+}
+
 func (p *ForwardPort) close() error { return p.system.conn.Close() }
 
 // run forwards the datagrams of a socket until it is closed or ctx ends.

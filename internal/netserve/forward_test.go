@@ -237,3 +237,27 @@ func BenchmarkForward(b *testing.B) {
 		exchange(b, c, c)
 	})
 }
+
+// A port sends datagrams of its own, with the mark of forwarded ones, and none once it is closed.
+func TestForwardPortSends(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	f, _ := startForwarding(t, NewMetrics(reg, "relay", ForwardReasons()...))
+	p, _ := twoPorts(t, f)
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	to := c.LocalAddr().(*net.UDPAddr).AddrPort()
+	p.Send([]byte("knock"), to)
+	buf := make([]byte, 100)
+	n, from, err := c.ReadFromUDPAddrPort(buf)
+	if err != nil || string(buf[:n]) != "knock" || from != p.LocalAddr() {
+		t.Errorf("got %q from %v, %v; want the datagram from %v", buf[:n], from, err, p.LocalAddr())
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.Send([]byte("knock"), to)
+	p.Send([]byte("knock"), netip.AddrPort{})
+}

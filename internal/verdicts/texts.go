@@ -208,7 +208,7 @@ var texts = [...]text{
 		Good:  true,
 	}},
 	ReachedByRelay: {code: "reached through the relay", message: "server reached through the relay", Explanation: Explanation{
-		Cause:  "the routers of the server and of a player prevent a direct connection, and they play through the relay of this master",
+		Cause:  "the routers of the server and of a player prevent a direct connection, or may prevent it, and they play through the relay of this master",
 		Advice: "Players reach it. To be reached directly, forward the server's UDP port in its router.",
 		Good:   true,
 	}},
@@ -304,10 +304,10 @@ var texts = [...]text{
 	}},
 	NotMet: {code: "did not reach the other player", message: "players did not reach each other", Explanation: Explanation{
 		Cause:  "two players were introduced, and one or both could not reach the other",
-		Advice: "Their routers prevent it. If they try again within 15 minutes they are relayed; if that fails too, check that relay.ports are open. The log has the kinds of routers.",
+		Advice: "Their routers prevent it. If they try again within 15 minutes they are relayed; if that fails too, check that relay.ports are open. With relay.first at its default few pairs fail before. The log has the kinds of routers.",
 	}},
 	Relayed: {code: "reached the other player through the relay", message: "players reached each other through the relay", Explanation: Explanation{
-		Cause: "two players whose routers prevent a direct connection were relayed",
+		Cause: "two players whose routers prevent a direct connection, or may prevent it, were relayed",
 		Good:  true,
 	}},
 	Introduced: {code: "introduced, no report came", message: "players introduced, no report came", Explanation: Explanation{

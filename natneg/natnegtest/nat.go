@@ -36,6 +36,10 @@ type NAT struct {
 	Port func(given int) uint16
 	// NoHairpin drops packets from inside to the NAT's own public address.
 	NoHairpin bool
+	// Sticky is whether a packet that it kept out has a lasting effect, as with the connection
+	// tracking of Linux where the firewall does not drop such packets: later ones of the same
+	// sender are kept out too, and packets to that sender leave from another port.
+	Sticky bool
 
 	mu     sync.Mutex
 	inside map[netip.AddrPort]*insideSocket
@@ -57,7 +61,7 @@ func Scattered() func(given int) uint16 {
 // mapping is the inside socket of an outside port.
 type mapping struct {
 	inside netip.AddrPort
-	to     netip.AddrPort // zero unless the NAT is symmetric
+	to     netip.AddrPort // zero unless the port is for one partner
 }
 
 // outsidePort is one port outside.
@@ -65,6 +69,7 @@ type outsidePort struct {
 	sock   Socket
 	wrote  map[netip.AddrPort]bool
 	wroteA map[netip.Addr]bool
+	stuck  map[netip.AddrPort]bool // senders that were kept out, if the NAT is Sticky
 }
 
 type insideSocket struct {
@@ -137,7 +142,7 @@ func (s *insideSocket) Send(data []byte, to netip.AddrPort) {
 // port returns the port outside for a socket and its partner. n.mu is held.
 func (n *NAT) port(inside, to netip.AddrPort) (*outsidePort, error) {
 	m := mapping{inside: inside}
-	if n.Kind == Symmetric {
+	if n.Kind == Symmetric || n.maps[m] != nil && n.maps[m].stuck[to] {
 		m.to = to
 	}
 	if p := n.maps[m]; p != nil {
@@ -149,7 +154,7 @@ func (n *NAT) port(inside, to netip.AddrPort) (*outsidePort, error) {
 		at = netip.AddrPortFrom(public, n.Port(n.given))
 	}
 	n.given++
-	p := &outsidePort{wrote: make(map[netip.AddrPort]bool), wroteA: make(map[netip.Addr]bool)}
+	p := &outsidePort{wrote: make(map[netip.AddrPort]bool), wroteA: make(map[netip.Addr]bool), stuck: make(map[netip.AddrPort]bool)}
 	sock, err := n.Outside.Open(at, func(data []byte, from netip.AddrPort) { n.receive(p, inside, data, from) })
 	if err != nil {
 		return nil, err
@@ -163,7 +168,10 @@ func (n *NAT) port(inside, to netip.AddrPort) (*outsidePort, error) {
 // receive lets a datagram in, or does not.
 func (n *NAT) receive(p *outsidePort, inside netip.AddrPort, data []byte, from netip.AddrPort) {
 	n.mu.Lock()
-	open := n.Kind == FullCone || p.wrote[from] || (n.Kind == Restricted && p.wroteA[from.Addr()])
+	open := n.Kind == FullCone || p.wrote[from] || n.Kind == Restricted && p.wroteA[from.Addr()] && !p.stuck[from]
+	if !open && n.Sticky {
+		p.stuck[from] = true
+	}
 	s := n.inside[inside]
 	n.mu.Unlock()
 	if open && s != nil {

@@ -89,6 +89,8 @@ func (s *systemSocket) Close() {
 // takes Delay. The zero value works.
 type Memory struct {
 	Delay time.Duration
+	// Detour returns how much longer a datagram takes; nil: none does.
+	Detour func(from, to netip.Addr) time.Duration
 	// Lost reports whether a datagram is lost; nil: none is. It is called for one
 	// datagram at a time.
 	Lost func(from, to netip.AddrPort, data []byte) bool
@@ -96,6 +98,15 @@ type Memory struct {
 	mu      sync.Mutex
 	sockets map[netip.AddrPort]*memorySocket
 	next    uint16
+	sent    time.Duration // a nanosecond for each datagram
+}
+
+// order returns a moment by which datagrams that are sent at one time arrive in that order.
+func (m *Memory) order() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sent++
+	return m.sent
 }
 
 type memorySocket struct {
@@ -139,7 +150,11 @@ func (s *memorySocket) Send(data []byte, to netip.AddrPort) {
 		return
 	}
 	data = append([]byte(nil), data...)
-	time.AfterFunc(m.Delay, func() {
+	delay := m.Delay + m.order()
+	if m.Detour != nil {
+		delay += m.Detour(s.addr.Addr(), to.Addr())
+	}
+	time.AfterFunc(delay, func() {
 		m.mu.Lock()
 		there := m.sockets[to]
 		m.mu.Unlock()

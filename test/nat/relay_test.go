@@ -1,16 +1,20 @@
 package nat
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/natneg/natnegtest"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -77,5 +81,55 @@ func TestRelayedServer(t *testing.T) {
 	rig.WantIn(t, page, "Behind two routers")
 	rig.WantIn(t, d.Cli("server", "list", "--json"), `"joinable":"relayed"`)
 	rig.WantIn(t, d.Cli("relay"), rig.TestGame)
+	d.Stop()
+}
+
+// TestForgedPairsLeaveRoomInTheRelay negotiates for many pairs of addresses without reading an answer,
+// as a sender with forged addresses would. Players who cannot connect are relayed all the same.
+func TestForgedPairsLeaveRoomInTheRelay(t *testing.T) {
+	t.Parallel()
+	const forged, places = 40, 8
+	d := rig.Start(t, t.TempDir(), rig.Variable("relay.max_pairs", fmt.Sprint(places)))
+	for pair := range forged {
+		for i := range byte(2) {
+			p := rig.PacketsAt(t, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 20, byte(pair), 1 + i}), 0), d.Address["natneg"])
+			for port := natneg.PortNN1; port <= natneg.PortNN3; port++ {
+				h := natneg.Header{Version: 3, Type: natneg.TypeInit, Cookie: 5000 + uint32(pair)}
+				rig.Must(t, p.Send(natneg.Init{PortType: port, Index: i, Game: []byte(rig.TestGame)}.AppendTo(h.AppendTo(nil), 3)))
+			}
+		}
+	}
+	const opened, refused = "respawnd_relay_opened_total", `respawnd_relay_refused_total{reason="unproved"}`
+	rig.Eventually(t, "all forged pairs asked for the relay", func() bool {
+		m := rig.Metrics(t, d, opened, "respawnd_relay_refused_total")
+		o, err := strconv.Atoi(m[opened])
+		rig.Must(t, err)
+		r, err := strconv.Atoi(m[refused])
+		rig.Must(t, err)
+		return o+r == forged
+	})
+	if got := rig.Metric(t, d, "respawnd_relay_pairs"); got != fmt.Sprint(places/4) {
+		t.Errorf("%s forged pairs are relayed, want %d", got, places/4)
+	}
+	var ended [2]natnegtest.Result
+	var wg sync.WaitGroup
+	for i := range ended {
+		nat := &natnegtest.NAT{
+			Kind: natnegtest.PortRestricted, Outside: natnegtest.System{}, Public: netip.AddrFrom4([4]byte{127, 30, 0, 1 + byte(i)}),
+		}
+		t.Cleanup(nat.Close)
+		inside := netip.AddrFrom4([4]byte{10, 0, byte(i), 5})
+		p := &natnegtest.Player{
+			Net: nat, Local: netip.AddrPortFrom(inside, 5000), Game: netip.AddrPortFrom(inside, 6500), Cookie: 77, Index: byte(i), Name: rig.TestGame,
+			Servers: [3]netip.AddrPort{d.Address["natneg"], d.Address["natneg"], d.Address["natneg"]}, Says: fmt.Sprint("player ", i), Linger: time.Second,
+		}
+		wg.Go(func() { ended[i], _ = p.Run(t.Context()) })
+	}
+	wg.Wait()
+	for i, r := range ended {
+		if r.End != natnegtest.Connected || r.Heard != fmt.Sprint("player ", 1-i) || r.Remote.Addr() != rig.Home {
+			t.Errorf("player %d: %v, heard %q from %v; want connected through the relay", i, r.End, r.Heard, r.Remote)
+		}
+	}
 	d.Stop()
 }

@@ -51,7 +51,7 @@ type ServerHere struct {
 
 // RouterSeen is the router of the visitor, as his negotiations showed it.
 type RouterSeen struct {
-	Kind string    `json:"kind"` // open, cone, symmetric or unknown
+	Kind string    `json:"kind"` // a meeting.Kind
 	Seen time.Time `json:"seen"`
 
 	Of meeting.Kind `json:"-"`

@@ -28,7 +28,8 @@ routers: numbers of pairs, without addresses, kept over restarts. In a cluster e
 counts its own.
 
 open: the public address is the player's own. cone: one port for all partners.
-symmetric: another port for each. unreported: they were introduced, and the game did
+symmetric: another port for each. strict: only answers get in, and whether it has one
+port for all partners is not known. unreported: they were introduced, and the game did
 not report the result.`
 	return cmd
 }
