@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/ratetest"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 )
@@ -153,8 +154,6 @@ func firstMeetings(t *testing.T, version byte, game bool, w world) {
 	t.Logf("first and second meeting, by the routers of client and host:%s", &table)
 	for i, when := range []string{"first", "second"} {
 		t.Logf("%s meeting: pairs joined: %d of %d, %d of them relayed", when, joined[i], pairs, relayed[i])
-		if joined[i] != pairs {
-			t.Errorf("%s meeting: pairs joined: %d of %d", when, joined[i], pairs)
-		}
+		ratetest.Report(t, "NAT pairs joined at the "+when+" meeting", joined[i], pairs)
 	}
 }

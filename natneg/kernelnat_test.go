@@ -22,6 +22,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/ratetest"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 )
@@ -50,8 +51,9 @@ func TestPlayersBehindKernelNATsMeet(t *testing.T) {
 		"symmetric, port restricted":       {natnegtest.Symmetric, natnegtest.PortRestricted, natnegtest.PingTimeout},
 		"symmetric, symmetric":             {natnegtest.Symmetric, natnegtest.Symmetric, natnegtest.PingTimeout},
 	}
+	ended := 0
 	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
+		if t.Run(name, func(t *testing.T) {
 			w := newKernelWorld(t, tc.client, tc.host)
 			results := make([]natnegtest.Result, 2)
 			var wg sync.WaitGroup
@@ -64,8 +66,11 @@ func TestPlayersBehindKernelNATsMeet(t *testing.T) {
 					t.Errorf("player %d: got %v, report confirmed %v; want %v", i, r.End, r.Confirmed, tc.want)
 				}
 			}
-		})
+		}) {
+			ended++
+		}
 	}
+	ratetest.Report(t, "pairs behind the kernel's NATs that end as expected", ended, len(tests))
 }
 
 // kernelWorld is a server, two NATs and a player behind each, in namespaces.

@@ -76,7 +76,7 @@ func TestPairsThatGiveWay(t *testing.T) {
 		"unused, to a proved one":              {[]earlier{{false, true, old}, {false, false, 0}, {true, true, old}}, true, 1},
 		"the oldest unused":                    {[]earlier{{false, false, old}, {false, false, 2 * old}, {true, true, old}}, true, 1},
 		"one in use, to a proved one":          {[]earlier{{true, true, old}, {false, true, old}, {true, true, old}}, true, 1},
-		"a proved one out of use":        {[]earlier{{true, true, old}, {false, true, old}, {true, false, old}}, true, 2},
+		"a proved one out of use":              {[]earlier{{true, true, old}, {false, true, old}, {true, false, old}}, true, 2},
 		"a proved one that is new, does not":   {[]earlier{{true, true, old}, {true, false, joinGrace - 1}, {true, true, old}}, true, none},
 		"unused, to an unproved one":           {[]earlier{{false, true, old}, {false, false, unprovedGrace}, {false, true, old}}, false, 1},
 		"to an unproved one, not at once":      {[]earlier{{false, true, old}, {false, false, unprovedGrace - 1}, {false, true, old}}, false, none},

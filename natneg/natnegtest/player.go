@@ -43,6 +43,9 @@ type Player struct {
 	// Deaf is whether it does not return the tests of its router. The original ones of version
 	// 3 and 4 return them.
 	Deaf bool
+	// Repeats is how many times as often as the original it sends packets again before it gives
+	// up, for players on a busy machine; 0: 1.
+	Repeats int
 	// Linger is how long it continues to answer its partner when it is done.
 	Linger time.Duration
 	// Says is the text that it sends to its partner once connected, as a game would, several
@@ -128,7 +131,8 @@ func (n *negotiator) run(ctx context.Context, in <-chan datagram) {
 		n.unacked[t] = true
 	}
 	n.result.End = InitTimeout
-	n.repeat(ctx, in, initSends, initEvery, n.sendInits, func() bool { return n.paired || n.over || len(n.unacked) == 0 })
+	factor := max(n.Repeats, 1)
+	n.repeat(ctx, in, initSends*factor, initEvery, n.sendInits, func() bool { return n.paired || n.over || len(n.unacked) == 0 })
 	if len(n.unacked) == 0 && !n.paired && !n.over {
 		n.result.End = NoPartner
 		n.repeat(ctx, in, 1, partnerWait, func() {}, func() bool { return n.paired || n.over })
@@ -138,7 +142,7 @@ func (n *negotiator) run(ctx context.Context, in <-chan datagram) {
 		return
 	}
 	n.result.End = PingTimeout
-	n.repeat(ctx, in, pingSends, pingEvery, n.ping, n.met)
+	n.repeat(ctx, in, pingSends*factor, pingEvery, n.ping, n.met)
 	if n.met() {
 		n.result.End = Connected
 	}
@@ -148,7 +152,7 @@ func (n *negotiator) run(ctx context.Context, in <-chan datagram) {
 	}
 	if n.version() >= 3 {
 		every, sends := reports(n.version())
-		n.repeat(ctx, in, sends, every, n.report, func() bool { return n.result.Confirmed })
+		n.repeat(ctx, in, sends*factor, every, n.report, func() bool { return n.result.Confirmed })
 	}
 	if n.met() && n.Says != "" {
 		n.repeat(ctx, in, saySends, sayEvery, func() { n.gameSock.Send([]byte(n.Says), n.result.Remote) }, never)

@@ -37,8 +37,11 @@ func TestRelayNetworks(t *testing.T) {
 	var homes [2][]relayHome // of clients and hosts
 	for i := range homes {
 		for k, r := range []struct{ name, rules string }{
-			{"open", ""}, {"full cone", nettest.FullConeRouter}, {"restricted", nettest.RestrictedRouter},
-			{"port restricted", nettest.PortRestrictedRouter}, {"symmetric", nettest.SymmetricRouter},
+			{"open", ""},
+			{"full cone", nettest.FullConeRouter},
+			{"restricted", nettest.RestrictedRouter},
+			{"port restricted", nettest.PortRestrictedRouter},
+			{"symmetric", nettest.SymmetricRouter},
 		} {
 			h := relayHome{router: r.name, local: nettest.HomeAddr}
 			if number := 5*i + k; r.rules == "" {

@@ -43,45 +43,36 @@ func SteppingNAT(t *testing.T, kind natnegtest.Kind) *natnegtest.NAT {
 	return n
 }
 
-// PairTries is how often a pair tries to meet. The server introduces players 1.2 seconds
-// after their first packet, even if it does not have those by which it foresees ports yet,
-// and a player pings for six seconds. On a busy machine both may be too short.
-const PairTries = 5
+// repeats is that of players in tests: they give up after more than a minute.
+const repeats = 12
 
-// PairMeets fails the test unless the players that pair returns for a cookie meet, if not at
-// once then with another cookie, as players try again.
-func PairMeets(t *testing.T, pair func(cookie uint32) [2]natnegtest.Player) {
+// PairMeets has the players that pair returns for a cookie negotiate, once, and reports whether
+// they meet.
+func PairMeets(t *testing.T, pair func(cookie uint32) [2]natnegtest.Player) (met bool) {
 	t.Helper()
-	for try := 1; ; try++ {
-		ctx, cancel := context.WithTimeout(t.Context(), Hang)
-		cookie := rand.Uint32()
-		players := pair(cookie)
-		var results [2]natnegtest.Result
-		var negotiating sync.WaitGroup
-		for i := range players {
-			p := &players[i]
-			p.Cookie, p.Index, p.Name, p.Linger = cookie, byte(i), TestGame, time.Second
-			negotiating.Go(func() {
-				var err error
-				if results[i], err = p.Run(ctx); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		negotiating.Wait()
-		cancel()
-		met := true
-		for i, r := range results {
-			if r.End != natnegtest.Connected || !r.Confirmed {
-				met = false
-				t.Logf("try %d: player %d: got %v, report confirmed: %v", try, i, r.End, r.Confirmed)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*Hang)
+	defer cancel()
+	cookie := rand.Uint32()
+	players := pair(cookie)
+	var results [2]natnegtest.Result
+	var negotiating sync.WaitGroup
+	for i := range players {
+		p := &players[i]
+		p.Cookie, p.Index, p.Name, p.Repeats, p.Linger = cookie, byte(i), TestGame, repeats, time.Second
+		negotiating.Go(func() {
+			var err error
+			if results[i], err = p.Run(ctx); err != nil {
+				t.Error(err)
 			}
-		}
-		if met {
-			return
-		}
-		if try == PairTries {
-			t.Fatalf("the players did not meet in %d tries", try)
+		})
+	}
+	negotiating.Wait()
+	met = true
+	for i, r := range results {
+		if r.End != natnegtest.Connected || !r.Confirmed {
+			met = false
+			t.Logf("player %d: got %v, report confirmed: %v", i, r.End, r.Confirmed)
 		}
 	}
+	return met
 }

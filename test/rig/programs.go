@@ -31,5 +31,14 @@ func Program(t *testing.T, name, pack string) string {
 // HasPrograms reports whether tests may use programs of others.
 func HasPrograms() bool { return os.Getenv("CI") == "" || os.Getenv("CI") == "full" }
 
+// OnlyFull skips a test but in .ci/full: its result depends on times that a busy machine
+// does not keep. It reports a rate.
+func OnlyFull(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CI") != "full" {
+		t.Skip("its result depends on the machine: .ci/full runs it (CI=full)")
+	}
+}
+
 // Qstat returns the path of a server browser of the time.
 func Qstat(t *testing.T) string { return Program(t, "quakestat", "qstat") }
