@@ -2,8 +2,11 @@ package gpcm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -88,7 +91,13 @@ func (p *page) afterEnding() bool {
 
 // mailboxLater has the mailbox read again after a pause.
 func (p *page) mailboxLater(err error) {
-	p.server.troubled(err, "mailbox not read, it is tried again")
+	level := zerolog.WarnLevel // the database is slow; nothing is lost
+	if errors.Is(err, storage.ErrUnavailable) {
+		level = zerolog.DebugLevel // the daemon has logged it
+	}
+	if untold, tell := p.server.trouble.Tell(time.Now()); tell {
+		p.server.opt.Log.WithLevel(level).Err(err).Int("untold", untold).Msg("mailbox not read, it is tried again")
+	}
 	p.unread.from = time.Now().Add(mailboxPause)
 	if p.unread.again == nil {
 		p.unread.again = time.AfterFunc(mailboxPause, func() { p.out.push(item{event: presence.MessagesWaiting{}}) })
