@@ -244,6 +244,8 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 		return erase(parseDomain)
 	case "ports":
 		return erase(parsePorts)
+	case "name":
+		return erase(parseName)
 	default:
 		panic(fmt.Sprintf("configs: no way to read a text as %q", as))
 	}

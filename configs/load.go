@@ -49,6 +49,7 @@ func Load(opt Options, config any) (warnings []string, err error) {
 	l.readFlags(opt.Flags)
 	l.decode()
 	if fileRead { // otherwise half of the addresses are not known
+		l.choose()
 		l.checkCollisions()
 		l.checkWhole()
 	}

@@ -101,6 +101,9 @@ func parseChoice(text string, words []string) (string, error) {
 	return "", fmt.Errorf("is not one of %s", strings.Join(words, ", "))
 }
 
+// parseName accepts the name of a section. Whether it exists is checked later.
+func parseName(text string) (string, error) { return strings.ToLower(strings.TrimSpace(text)), nil }
+
 func parseNumber(text string, low, high int) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil && !errors.Is(err, strconv.ErrRange) {

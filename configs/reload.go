@@ -1,6 +1,9 @@
 package configs
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Reload returns the configuration of a running daemon after its configuration
 // was read again: running with the values of now for the live keys, and the
@@ -12,8 +15,10 @@ func Reload[T any](running, now T) (next T, restart []string) {
 	copied.Elem().Set(held)
 	next = copied.Interface().(T)
 	read := Keys(now)
+	chosen := slices.Equal(Chosen(running), Chosen(now))
 	for i, k := range Keys(next) {
 		switch {
+		case !chosen && k.follows(): // with ServicesKey, at a restart
 		case k.Live:
 			k.value.Set(read[i].value)
 		case !reflect.DeepEqual(k.value.Interface(), read[i].value.Interface()):

@@ -28,7 +28,7 @@ const lookEvery = 2 * time.Second
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	d := service.Descriptor{Title: "Quick matches", Stage: service.StageViews}
+	d := service.Descriptor{Title: "Quick matches", Stage: service.StageViews, Needs: []string{"peerchat"}}
 	if c.Enabled {
 		d.Switch = "quickmatch.enabled"
 	}

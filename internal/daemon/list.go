@@ -39,12 +39,22 @@ func List(config any) []Entry {
 		}
 		e := Entry{Name: section.Name, Service: s, Descriptor: s.Describe()}
 		if e.Key, e.On = listens[e.Name], on[e.Name]; e.Key == "" {
-			e.Key, e.On = e.Switch, e.Switch != ""
+			e.Key, e.On = e.Switch, e.Switch != "" && !configs.LeftOut(config, e.Name)
 		}
 		all = append(all, e)
 	}
+	for i, e := range all {
+		all[i].On = e.On && len(Lacking(e, all)) == 0
+	}
 	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Compare(a.Stage, b.Stage) })
 	return all
+}
+
+// Lacking returns the services that one needs and that are off.
+func Lacking(e Entry, all []Entry) []string {
+	return slices.DeleteFunc(slices.Clone(e.Needs), func(name string) bool {
+		return slices.ContainsFunc(all, func(other Entry) bool { return other.Name == name && other.On })
+	})
 }
 
 // Missing returns the keys of addresses that are configured for services that are

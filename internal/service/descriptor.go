@@ -40,6 +40,8 @@ type Descriptor struct {
 	// Protocols are the names of the protocols in which the service queries
 	// servers.
 	Protocols []string
+	// Needs names the services without which this one is off.
+	Needs []string
 	// Steps are the steps of the self-test that test the service.
 	Steps []Step
 

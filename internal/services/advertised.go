@@ -2,13 +2,15 @@ package services
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/federation"
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
-// Mistakes reports networks that are advertised in two ways, and other masters that cannot be
-// distinguished.
+// Mistakes reports networks that are advertised in two ways, services in the list without those
+// that they need, and other masters that cannot be distinguished.
 func (c *Config) Mistakes() []configs.KeyError {
 	var mistakes []configs.KeyError
 	for i, a := range c.Net.AdvertiseAs {
@@ -16,6 +18,12 @@ func (c *Config) Mistakes() []configs.KeyError {
 			mistakes = append(mistakes, configs.KeyError{
 				Key: "net.advertise_as", Value: a.String(), Problem: "gives the same servers a second address",
 			})
+		}
+	}
+	all := daemon.List(c)
+	for _, e := range all {
+		if lacking := daemon.Lacking(e, all); slices.Contains(c.Services, e.Name) && len(lacking) > 0 {
+			mistakes = append(mistakes, configs.KeyError{Key: configs.ServicesKey, Value: e.Name, Problem: "needs " + strings.Join(lacking, " and ") + ", which is off"})
 		}
 	}
 	return append(mistakes, federation.Mistakes(c.Federation.Masters)...)

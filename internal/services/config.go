@@ -52,6 +52,22 @@ type Config struct {
 	// server list, the admin token. Made if missing. One running daemon per
 	// folder. A relative path starts at the working directory. Must not be empty.
 	DataDir string `key:"data_dir" default:"./respawnd-data" as:"dir"` // never empty
+	// Names of the services that run, such as [zanmaster, web, admin]. All others are
+	// off: they open no port and appear nowhere, and their settings have no effect, which
+	// `respawnd check` and the log say. A new version then opens no port that the one
+	// before did not.
+	//
+	// A name is that of a section below with a key listen or enabled: {services}.
+	//
+	// A service that is named is on, also if its key enabled is false; only an empty
+	// listen keeps it off. relay needs natneg in the list, and quickmatch needs peerchat.
+	// What has no port for games cannot be named and follows from its own settings, with
+	// this list or without: federation is on while it has masters, lan while discover is
+	// true, probe while there are servers to query, webhooks while there are any.
+	//
+	// Empty: all services but those that are off by default; an empty listen, or enabled
+	// false, turns one off. A change needs a restart.
+	Services []string `key:"services" as:"name"`
 	// The store: accounts, bans and everything else that must survive a restart.
 	Storage engine.Config `key:"storage"`
 	// Several machines that act as one service.

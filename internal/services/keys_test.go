@@ -119,9 +119,16 @@ var ways = map[string][2]string{
 	"password": {"correct-horse", ""}, "publicurl": {"https://servers.example.org", ""}, "smtpurl": {"smtps://me:hidden-token@mail.example.org", ""},
 	"postgresurl": {"postgres://me:hidden-token@db.example.org/respawnd", ""}, "sender": {"noreply@example.org", ""}, "domain": {"example.org", ""}, "ports": {"50000-50009", ""},
 	"web.Link": {`[{title: Rules, url: "https://example.org/rules"}]`, ""}, "motd.Patch": {`[{product: 1, version: "1.0", name: "1.1"}]`, ""},
-	"bool": {"true", "false"}, "netip.Prefix": {"192.0.2.0/24", "192.0.2.0/25"}, "netip.AddrPort": {"192.0.2.53", "192.0.2.54"}, "netip.Addr": {"192.0.2.9", "192.0.2.10"},
+	"name": {defaultServices(), ""}, "bool": {"true", "false"}, "netip.Prefix": {"192.0.2.0/24", "192.0.2.0/25"}, "netip.AddrPort": {"192.0.2.53", "192.0.2.54"}, "netip.Addr": {"192.0.2.9", "192.0.2.10"},
 	"configs.Advertised": {"10.0.0.0/8=192.0.2.9", ""}, "configs.StaticServer": {"a2s 192.0.2.1:27015", ""},
 	"configs.OtherMaster": {"q3 master.example.org game=Xonotic protocol=3", ""}, "configs.Webhook": {"[{name: a, url: 'https://example.org/x', secret: 0123456789abcdef}]", ""},
+}
+
+// defaultServices lists the services that are on by default: naming them changes nothing else.
+func defaultServices() string {
+	c := new(Config)
+	configs.Defaults(c)
+	return strings.Join(slices.DeleteFunc(configs.Names(c), func(name string) bool { return name == "dns" }), ",")
 }
 
 // change returns a value other than the default for a key.

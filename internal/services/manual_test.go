@@ -119,10 +119,10 @@ func (m *manual) section(prefix string, section reflect.Type) {
 	}
 }
 
-// comment writes the comment of a field. An empty line in it ends a line, and
+// comment writes the comment of a field, with the names of all services for {services}. An empty line in it ends a line, and
 // indented lines stand as they are.
 func (m *manual) comment(indent, text string, tag reflect.StructTag) {
-	text = strings.NewReplacer("{range}", tag.Get("range"), "{words}", tag.Get("words")).Replace(text)
+	text = strings.NewReplacer("{range}", tag.Get("range"), "{words}", tag.Get("words"), "{services}", strings.Join(configs.Names(new(Config)), ", ")).Replace(text)
 	var words []string
 	flush := func() {
 		for len(words) > 0 {

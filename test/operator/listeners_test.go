@@ -35,11 +35,11 @@ func TestNewListeners(t *testing.T) {
 		return portLines(d)
 	}
 	for _, start := range []string{"first start", "the same again"} {
-		if lines := serve([]string{"zanmaster", "gpcm"}, noRelay); len(lines) > 0 {
+		if lines := serve([]string{"zanmaster", "gpcm", "natneg"}, noRelay); len(lines) > 0 {
 			t.Errorf("%s: %v", start, lines)
 		}
 	}
-	lines := serve([]string{"zanmaster", "idmaster", "utmaster"}, rig.Variable("relay.ports", "40000-40009"), rig.Variable("zanmaster.listen", "127.0.0.2:0"))
+	lines := serve([]string{"zanmaster", "idmaster", "utmaster", "natneg"}, rig.Variable("relay.ports", "40000-40009"), rig.Variable("zanmaster.listen", "127.0.0.2:0"))
 	if len(lines) != 1 || lines[0].Text("level") != "warn" {
 		t.Fatalf("with other services: %v, want one warning", lines)
 	}
@@ -63,7 +63,7 @@ func TestNewListenersAfterRelease(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rig.Must(t, os.WriteFile(filepath.Join(dir, "respawnd.db.schema6.bak"), nil, 0o600))
-	d := rig.StartWithout(t, rig.OnlyEnv(dir, []string{"zanmaster", "gpcm", "admin", "idmaster", "mangler"}))
+	d := rig.StartWithout(t, rig.OnlyEnv(dir, []string{"zanmaster", "gpcm", "admin", "idmaster", "mangler", "natneg"}))
 	d.Stop()
 	lines := portLines(d)
 	if len(lines) != 1 || lines[0]["closed"] != nil {
