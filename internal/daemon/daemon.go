@@ -305,7 +305,11 @@ func (d *Daemon) announce() {
 			continue // it has no socket
 		}
 		ports[s.Name] = a.Port()
-		d.log.Info().Str("service", s.Name).Stringer("address", s.run.Address).Msg("listening")
+		line := d.log.Info().Str("service", s.Name).Stringer("address", s.run.Address)
+		if len(s.run.Ports) > 0 {
+			line = line.Strs("further", s.run.Ports)
+		}
+		line.Msg("listening")
 	}
 	d.servers.SetPorts(ports)
 	s := d.settings.Load()

@@ -43,7 +43,7 @@ func (d *Daemon) comparePorts(s *settings) {
 		if len(closed) > 0 {
 			e = e.Strs("closed", closed)
 		}
-		e.Msg("the ports are not those of the last start; an empty address closes one, false if its key is a switch")
+		e.Msg("the ports are not those of the last start; the key services lists what runs, an empty address closes one port, false if its key is a switch")
 	}
 	if content := strings.Join(now, "\n") + "\n"; content != string(text) {
 		if err := durable.WriteSecret(path, []byte(content), true); err != nil {

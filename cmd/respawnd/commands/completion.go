@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -25,6 +27,8 @@ func completeArgs(cmd *cobra.Command) {
 			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 		case "file":
 			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+		case "services":
+			complete = completeWords(configs.Names(new(services.Config))...)
 		case "log-level":
 			complete = completeWords("trace", "debug", "info", "warn", "error")
 		case "log-format":

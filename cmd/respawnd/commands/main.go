@@ -142,6 +142,7 @@ func (p *program) Root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.config, "config", "", "configuration file (YAML)")
 	p.keyFlag(root, "data-dir", "data_dir", "folder of everything that survives a restart")
 	p.keyFlag(root, "log-level", "log.level", "trace, debug, info, warn or error")
+	p.keyFlag(root, "services", "services", "names of the services that run, such as zanmaster,web,admin; empty: all by default")
 	p.keyFlag(root, "log-format", "log.format", "auto, console or json")
 	root.AddCommand(
 		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
