@@ -19,6 +19,7 @@ type connectView struct {
 	Choices  []choiceView // of games that look up names; none if nothing answers to those, or there are too many
 	SiteURL  string       // of this site, for others; empty if unknown
 	You      *youView
+	NATNeg   bool // players behind routers are brought together
 }
 
 // choiceView is a game to be chosen.
@@ -27,7 +28,7 @@ type choiceView struct{ Name, Title string }
 // serveConnect answers /connect.
 func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store") // it is about the visitor
-	v := connectView{Frame: s.site.CopyFrame("How to connect", page.Connect), Services: s.services(), SiteURL: s.siteURL(r)}
+	v := connectView{Frame: s.site.CopyFrame("How to connect", page.Connect), Services: s.services(), SiteURL: s.siteURL(r), NATNeg: s.runs(natService)}
 	v.Preview = s.site.Preview(s.site.Base()+"/connect", "How games and game servers find this site.")
 	if a := s.gameAddress(r); a.IsValid() {
 		v.Address = a.String()
@@ -50,7 +51,7 @@ const mostChoices = 300
 // choices returns the games of this community by title, or all if there are not
 // too many.
 func (s *Server) choices() []choiceView {
-	all := s.opt.Games.All()
+	all := s.api.Games(s.api.Snapshot())
 	if len(s.opt.Focus) > 0 {
 		all = slices.DeleteFunc(all, func(g games.Game) bool { return !s.focused(g.Name) })
 	}
@@ -68,7 +69,7 @@ func (s *Server) choices() []choiceView {
 // chooseGame answers /games?name=, the form of the first page: it continues to
 // the page of that game.
 func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
-	g, ok := s.opt.Games.Lookup(strings.ToLower(name))
+	g, ok := s.api.Game(strings.ToLower(name))
 	if !ok {
 		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return

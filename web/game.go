@@ -98,7 +98,7 @@ func (s *Server) gamesPage(list *api.Snapshot, q gamesQuestion) []byte {
 // matchingGames returns the games that match a search, those with players
 // first, and the number of all games.
 func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView) {
-	for _, g := range s.opt.Games.All() {
+	for _, g := range s.api.Games(list) {
 		v.Known++
 		servers, players := list.Population(g.Name)
 		title := s.api.Title(g.Name)
@@ -178,8 +178,19 @@ type gamePage struct {
 	Shared   bool       // servers of all of these are in one list
 }
 
-// chatService is the chat among the services of games.
-const chatService games.Service = "peerchat"
+// Services of games that pages speak of only where they run.
+const (
+	chatService games.Service = "peerchat"
+	natService  games.Service = "natneg"
+)
+
+// runs reports whether one of some services runs here.
+func (s *Server) runs(any ...games.Service) bool {
+	return slices.ContainsFunc(any, func(name games.Service) bool { return s.opt.Served(name) == games.Running })
+}
+
+// relays reports whether players are relayed here.
+func (s *Server) relays() bool { return s.opt.Relays != nil && s.opt.Relays() }
 
 // scriptLinks are the links to the scripts for the hosts file.
 type scriptLinks struct{ Batch, Shell string }
@@ -196,7 +207,7 @@ type nameView struct{ Name, Title, Link string }
 // otherNames returns the names of the game g but its own.
 func (s *Server) otherNames(g, base games.Game) (out []nameView) {
 	for _, name := range append([]string{base.Name}, base.Aliases...) {
-		if _, known := s.opt.Games.Lookup(name); known && name != g.Name {
+		if _, known := s.api.Game(name); known && name != g.Name {
 			out = append(out, nameView{name, clean.Line(s.api.Title(name), maxGameText), s.gameURL(name)})
 		}
 	}
@@ -230,7 +241,7 @@ type namesView struct {
 
 // serveGame answers /games/{name}.
 func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
-	g, ok := s.opt.Games.Lookup(r.PathValue("name"))
+	g, ok := s.api.Game(r.PathValue("name"))
 	if !ok {
 		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return
@@ -356,7 +367,7 @@ func (s *Server) namesOf(game games.Game) []namesView {
 
 // serveHosts answers /games/{name}/hosts.txt: the lines as a file.
 func (s *Server) serveHosts(w http.ResponseWriter, r *http.Request) {
-	g, known := s.opt.Games.Lookup(r.PathValue("name"))
+	g, known := s.api.Game(r.PathValue("name"))
 	if !known {
 		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return

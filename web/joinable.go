@@ -20,10 +20,14 @@ var joinWords = [master.Joinables]string{
 	master.JoinRelayed: "relayed", master.JoinNo: "not reached",
 }
 
-// reached returns the words for how players join a server, and why.
-func reached(s *master.Server) reachView {
+// reached returns the words for how players join a server, and why. Without NAT negotiation here,
+// one that needs it is like one of which nothing is known.
+func reached(s *master.Server, natneg bool) reachView {
 	j := s.Joinable()
-	v := reachView{joinWords[j], reachText(s, j), master.AnyWay.Has(j)}
+	if j == master.JoinNegotiated && !natneg {
+		j = master.JoinUnknown
+	}
+	v := reachView{joinWords[j], reachText(s, j, natneg), master.AnyWay.Has(j)}
 	if s.Restored {
 		v.Word = "no report yet"
 	}
@@ -31,7 +35,7 @@ func reached(s *master.Server) reachView {
 }
 
 // reachText says how it is known.
-func reachText(s *master.Server, j master.Joinable) string {
+func reachText(s *master.Server, j master.Joinable, natneg bool) string {
 	found := s.Findings.Reached
 	switch j {
 	case master.JoinDirect:
@@ -47,6 +51,9 @@ func reachText(s *master.Server, j master.Joinable) string {
 	case master.JoinRelayed:
 		return "Its router does not let all players in; they play through the relay of this site."
 	case master.JoinNo:
+		if !natneg {
+			return "Players may not be able to connect: it did not answer a port that it never contacted."
+		}
 		return "Players may not be able to connect: it did not answer a port that it never contacted, and it has no NAT negotiation."
 	default:
 		if s.Restored {
@@ -56,22 +63,19 @@ func reachText(s *master.Server, j master.Joinable) string {
 	}
 }
 
-// anyWays are the ways of joining in the form of the list while none is chosen.
-var anyWays = writeWays(0)
-
-// ways returns the ways of joining in the form of the list, as options. Most pages have
-// none chosen, and templates would take longer than the rest of the form.
-func ways(now master.JoinableSet) template.HTML {
-	if now == 0 {
-		return anyWays
+// ways returns the ways of joining in the form of the list, as options: those that this
+// site has, and the chosen one. Templates would take longer than the rest of the form.
+func ways(now master.JoinableSet, natneg, relay bool) template.HTML {
+	var b []byte
+	if natneg || relay || now == master.AnyWay { // else it is the same as "direct"
+		b = appendWay(nil, master.AnyWay, "joinable", now)
 	}
-	return writeWays(now)
-}
-
-func writeWays(now master.JoinableSet) template.HTML {
-	b, found := appendWay(nil, master.AnyWay, "joinable", now), now == 0 || now == master.AnyWay
+	found := now == 0 || now == master.AnyWay
 	for _, name := range master.JoinableNames() {
 		set, _, _ := master.ParseJoinables(name)
+		if off := name == "negotiated" && !natneg || name == "relayed" && !relay; off && set != now {
+			continue
+		}
 		found = found || set == now
 		b = appendWay(b, set, joinTitles[name], now)
 	}

@@ -260,7 +260,7 @@ func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
 	v := listView{
 		Frame: s.site.LiveFrame("Servers", page.Servers, p.game), Games: s.gameViews(list, p),
 		Servers: len(list.Rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
-		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order), Ways: ways(p.joinable),
+		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order), Ways: ways(p.joinable, s.runs(natService), s.relays()),
 	}
 	if p.country != "" {
 		v.Country = countryName(p.country)

@@ -620,12 +620,17 @@ func TestReached(t *testing.T) {
 		{master.ReachedDirect, true, true, "no report yet"},
 	} {
 		s := &master.Server{NATNeg: tt.natneg, Restored: tt.restored, Findings: master.Findings{Reached: tt.reached}}
-		if got := reached(s); got.Word != tt.want || got.Text == "" {
+		if got := reached(s, true); got.Word != tt.want || got.Text == "" {
 			t.Errorf("%v, negotiation %t, restored %t: got %+v, want %q", tt.reached, tt.natneg, tt.restored, got, tt.want)
 		}
 	}
-	if got := reached(&master.Server{NATNeg: true, Findings: master.Findings{Relayed: true}}); got.Word != "relayed" || !got.Good {
+	if got := reached(&master.Server{NATNeg: true, Findings: master.Findings{Relayed: true}}, true); got.Word != "relayed" || !got.Good {
 		t.Errorf("a relayed server: %+v", got)
+	}
+	for _, s := range []*master.Server{{NATNeg: true}, {Findings: master.Findings{Reached: master.ReachedNo}}} {
+		if got := reached(s, false); strings.Contains(got.Text, "negotiation") || got.Good {
+			t.Errorf("without negotiation here: %+v", got)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *Server) rowView(r *api.Row, now time.Time, asker advertise.Asker) rowVi
 		Country: clean.Line(r.Country, maxAreaText), Flag: flag(r.Country), Address: given.String(),
 		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game), Join: string(r.AppendJoin(nil, given)),
 		Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
-		Password: r.Password, Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),
+		Password: r.Password, Reached: reached(r.Server, s.runs(natService)), Age: ageText(now.Sub(r.First)),
 		Told: clean.Line(r.Told, maxNameText),
 	}
 }

@@ -69,7 +69,7 @@ func (s script) write(kind string) []byte {
 // offer programs that run with all rights.
 func (s *Server) serveScript(kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		g, known := s.opt.Games.Lookup(r.PathValue("name"))
+		g, known := s.api.Game(r.PathValue("name"))
 		a, ok := s.hostsAddress(r, strings.TrimSpace(r.URL.Query().Get("ip")))
 		switch {
 		case !known:

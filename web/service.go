@@ -47,6 +47,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	file := history.File{Path: filepath.Join(env.DataDir, HistoryFile), Log: env.Log}
 	kept := file.Load()
+	players := env.Accounts
+	if !slices.ContainsFunc(signIn, func(name games.Service) bool { return env.Served(name) == games.Running }) {
+		players = nil // an account would be of no use
+	}
 	s := New(Options{
 		Config: c,
 		Options: api.Options{
@@ -62,7 +66,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
 		Recheck: env.Recheck, Banned: func(a netip.Addr) []string { return banWords(env, a) },
 		Accounts: account.Options{
-			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private, Mail: env.Mail,
+			Service: players, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private, Mail: env.Mail,
 		},
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
@@ -75,6 +79,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	return r, nil
 }
+
+// signIn are the services that players sign in to with accounts.
+var signIn = []games.Service{"gpcm", "gpsp", "gstats", "peerchat", "webservices", "nwmaster"}
 
 // relayService is the service that relays players whose routers prevent a direct connection.
 const relayService = "relay"

@@ -27,6 +27,8 @@ type whyPage struct {
 	More     int // servers that are not shown
 	Stories  []story
 	Services []Service
+	SignIn   bool // players sign in here
+	GameSpy  bool // games look up names that lead here
 }
 
 // story holds the verdicts of a service on one port, the newest first.
@@ -64,6 +66,7 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 		v.Stories = stories(s.opt.Verdicts.Of(from), time.Now())
 	}
 	v.Services = s.services()
+	v.SignIn, v.GameSpy = s.runs(signIn...), runningOf(v.Services).GameSpy
 	s.show(w, r, "why", v)
 }
 

@@ -138,22 +138,19 @@ func (s *settings) names(catalog *games.Catalog) (*games.Names, error) {
 
 // served returns whether games can use a service.
 func (s *settings) served(name games.Service) games.Served {
-	on := true
-	i := slices.IndexFunc(s.entries, func(e Entry) bool {
+	for i := range s.entries { // pages ask for thousands of games, and an entry is large
+		e := &s.entries[i]
 		part, contains := e.Parts[name]
-		if contains {
-			on = part
+		switch {
+		case !contains && e.Name != string(name):
+			continue
+		case e.On && (part || !contains):
+			return games.Running
+		default:
+			return games.SwitchedOff
 		}
-		return contains || e.Name == string(name)
-	})
-	switch {
-	case i < 0:
-		return games.NotBuilt
-	case s.entries[i].On && on:
-		return games.Running
-	default:
-		return games.SwitchedOff
 	}
+	return games.NotBuilt
 }
 
 // Served returns a function that returns whether games can use a service under

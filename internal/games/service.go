@@ -122,6 +122,14 @@ type Standing struct {
 	Missing []Missing // needed services come first
 }
 
+// Offered reports whether the game concerns a site with these services: one that it needs
+// runs, or one that all games report to or ask for lists while none that it needs is off.
+func (f Facts) Offered(served func(Service) Served) bool {
+	in := func(state Served) func(Service) bool { return func(s Service) bool { return served(s) == state } }
+	return slices.ContainsFunc(f.Needs, in(Running)) ||
+		!slices.ContainsFunc(f.Needs, in(SwitchedOff)) && slices.ContainsFunc([]Service{"qr2", "serverbrowse", "legacylist"}, in(Running))
+}
+
 // Standing derives whether the game can be played online from its record.
 // served is called once for each service.
 func (f Facts) Standing(served func(Service) Served) Standing {

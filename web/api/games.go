@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/clean"
@@ -94,10 +95,27 @@ func (s *API) serveGames(w http.ResponseWriter, r *http.Request) {
 	s.ReplyTagged(w, r, front.JSON, &list.Answers, q, func() []byte { return s.encodeGames(list, q) })
 }
 
+// Game returns a game of the catalogue by its name, if it concerns this site.
+func (s *API) Game(name string) (games.Game, bool) {
+	g, ok := s.lister.catalog.Lookup(name)
+	return g, ok && s.offers(s.lister.now(), g)
+}
+
+// Games returns the games that concern this site: those that services here are for, and
+// those of listed servers.
+func (s *API) Games(list *Snapshot) []games.Game {
+	return slices.DeleteFunc(s.lister.catalog.All(), func(g games.Game) bool { return !s.offers(list, g) })
+}
+
+func (s *API) offers(list *Snapshot, g games.Game) bool {
+	servers, _ := list.Population(g.Name)
+	return servers > 0 || g.Offered(s.opt.Served)
+}
+
 // encodeGames writes the catalogue, sorted by name.
 func (s *API) encodeGames(list *Snapshot, q gamesQuestion) []byte {
 	out := []gameJSON{}
-	for _, g := range s.lister.catalog.All() {
+	for _, g := range s.Games(list) {
 		if v := s.viewGame(list, g); (!q.active || v.Servers > 0) && (q.all || v.State == q.state) {
 			out = append(out, v)
 		}
@@ -132,7 +150,7 @@ func (s *API) serveGame(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	g, ok := s.lister.catalog.Lookup(strings.ToLower(r.PathValue("name")))
+	g, ok := s.Game(strings.ToLower(r.PathValue("name")))
 	if !ok {
 		front.FailJSON(w, http.StatusNotFound, "no such game")
 		return

@@ -55,7 +55,7 @@ func (s *API) serveMatches(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	g, ok := s.lister.catalog.Lookup(strings.ToLower(r.PathValue("name")))
+	g, ok := s.Game(strings.ToLower(r.PathValue("name")))
 	if !ok {
 		front.FailJSON(w, http.StatusNotFound, "no such game")
 		return
