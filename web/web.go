@@ -143,7 +143,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/players/{id}", Serve: s.servePlayer},
 		{Pattern: "/why", Serve: s.serveWhy},
 		{Pattern: "/charts", Serve: s.serveCharts},
-	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site).Routes())
+	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site, s.runs).Routes())
 }
 
 // Handler returns the handler of all paths, for use in another server. Only

@@ -4,7 +4,7 @@
 // The Markdown files are rendered when they change, by the test of this package
 // with -update, into templates that fill the frame of all pages: a renderer in the
 // program would take three quarters of a megabyte. Links to files that are not
-// served become plain text.
+// served become plain text. A page about services that do not run here is not served.
 package docs
 
 import (
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -28,14 +29,18 @@ var files embed.FS
 type Pages struct {
 	front *front.Front
 	site  *page.Site
+	runs  func(...games.Service) bool // reports whether one of some services runs
 
 	mu      sync.Mutex // guards the fields below
 	look    *page.Look // of the answers
 	answers *front.Cache
 }
 
-// New returns the pages with the frame of a site.
-func New(f *front.Front, site *page.Site) *Pages { return &Pages{front: f, site: site} }
+// New returns the pages with the frame of a site. Those about services of which runs reports
+// that none runs are left out.
+func New(f *front.Front, site *page.Site, runs func(...games.Service) bool) *Pages {
+	return &Pages{front: f, site: site, runs: runs}
+}
 
 // Routes returns the paths of the documentation.
 func (p *Pages) Routes() []front.Route {
@@ -63,13 +68,11 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
 		name = index
 	}
 	title, ok := titleOf(name)
-	if !ok {
+	if !ok || name != index && !p.shown(name) {
 		p.front.NotFound(w, r)
 		return
 	}
-	p.front.ReplyTagged(w, r, front.HTML, p.cache(), name, func() []byte {
-		return page.Render(page.Parse(files, name)[name], p.site.Frame(title, page.Help))
-	})
+	p.front.ReplyTagged(w, r, front.HTML, p.cache(), name, func() []byte { return p.write(name, title) })
 }
 
 // index is the name of the first page.

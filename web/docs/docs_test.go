@@ -6,18 +6,23 @@ import (
 	"net/http/httptest"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// handler returns the handler of the documentation on a site below a path.
-func handler(base string) http.Handler {
+// handler returns the handler of the documentation on a site below a path, where some services
+// are off.
+func handler(base string, off ...games.Service) http.Handler {
 	site := page.New("https://example.org"+base, "1.2.3")
 	f := front.New(front.Options{ErrorPage: site.Error})
-	return f.Handler(New(f, site).Routes())
+	return f.Handler(New(f, site, func(any ...games.Service) bool {
+		return slices.ContainsFunc(any, func(name games.Service) bool { return !slices.Contains(off, name) })
+	}).Routes())
 }
 
 // get requests a page as a visitor from outside.
@@ -94,5 +99,24 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s links to %s: status %d, or no such heading", target, m[1], linked.Code)
 			}
 		}
+	}
+}
+
+func TestServicesThatAreOff(t *testing.T) {
+	h := handler("", "codmaster")
+	if w := get(h, "/docs/protocols/codmaster"); w.Code != http.StatusNotFound {
+		t.Errorf("the page of a service that is off: status %d, want 404", w.Code)
+	}
+	body := get(h, "/docs/").Body.String()
+	if strings.Contains(body, "codmaster") || strings.Contains(body, "Call of Duty") || !strings.Contains(body, `"protocols/idmaster"`) {
+		t.Errorf("the index without Call of Duty's master:\n%s", body)
+	}
+	h = handler("", "qr2", "serverbrowse", "legacylist", "peerchat", "idmaster")
+	body = get(h, "/docs/").Body.String()
+	if strings.Contains(body, `"operators/lan"`) || strings.Contains(body, `"protocols/idmaster"`) || !strings.Contains(body, `<a href="protocols/zanmaster">Zandronum&#39;s master`) {
+		t.Errorf("the short index:\n%s", body)
+	}
+	if body = get(h, "/docs/operators/zandronum").Body.String(); strings.Contains(body, `href="servers`) || !strings.Contains(body, `href="../protocols/zanmaster"`) {
+		t.Errorf("the links of a page:\n%s", body)
 	}
 }

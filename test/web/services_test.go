@@ -1,0 +1,77 @@
+package web
+
+import (
+	"html"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/test/rig"
+)
+
+var (
+	link    = regexp.MustCompile(`href="(/[^"#]*)`)
+	foreign = regexp.MustCompile(`(?i)gamespy|quick ?match|sign[- ]?in\b|signs? players in|signing in|log in|buddies|negotiat|check-nat|router|chat|hosts file|2,?4\d\d games|quake|half-life|neverwinter|call of duty|battlefield`)
+)
+
+// What services does not name is on no page, in no answer and in no metric.
+func TestServicesThatAreOffAreOnNoPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sample, err := filepath.Abs("../../configs/zandronum-only.yaml")
+	rig.Must(t, err)
+	d := rig.StartWithout(t, rig.TestEnv(dir, rig.Variable("web.accounts", "true")), "--config", sample)
+	if len(d.Address) != 4 { // and the socket from which servers are queried
+		t.Errorf("listening: %v, want zanmaster, web, admin and probe", d.Address)
+	}
+	seen, rest := map[string]bool{}, []string{"/", "/api/v1/games", "/api/v1/servers", "/api/v1/stats", "/games?q=halo", "/servers?q=a", "/players?q=a"}
+	for len(rest) > 0 {
+		path := rest[0]
+		if rest = rest[1:]; seen[path] {
+			continue
+		}
+		seen[path] = true
+		code, body := rig.Get(t, d, "web", http.MethodGet, path, "")
+		if code != http.StatusOK {
+			t.Errorf("GET %s: status %d", path, code)
+		}
+		if found := foreign.FindAllString(body, -1); found != nil {
+			t.Errorf("GET %s speaks of %q", path, found)
+		}
+		for _, l := range link.FindAllStringSubmatch(body, -1) {
+			rest = append(rest, html.UnescapeString(l[1]))
+		}
+	}
+	for _, path := range []string{"/", "/servers", "/players", "/games", "/games/zandronum", "/connect", "/why", "/docs/"} {
+		if !seen[path] {
+			t.Errorf("no page has a link to %s", path)
+		}
+	}
+	for _, path := range []string{"/account", "/account/login", "/games/gmtest", "/games/gmtest/hosts.txt?ip=192.0.2.1", "/docs/protocols/gpcm", "/api/v1/games/gmtest"} {
+		if code, body := rig.Get(t, d, "web", http.MethodGet, path, ""); code != http.StatusNotFound {
+			t.Errorf("GET %s: status %d, want 404: %.200s", path, code, body)
+		}
+	}
+	_, metrics := rig.Get(t, d, "admin", http.MethodGet, "/metrics", "")
+	for _, service := range []string{"qr2", "gpcm", "gpsp", "peerchat", "natneg", "relay", "quickmatch", "webservices", "q3master", "utmaster", "nwmaster", "codmaster"} {
+		if strings.Contains(metrics, "respawnd_"+service) || strings.Contains(metrics, `service="`+service+`"`) {
+			t.Errorf("there are metrics of %s", service)
+		}
+	}
+	env := d.CliEnv()
+	for _, name := range []string{"zanmaster", "web"} {
+		env = append(env, rig.Variable(name+".listen", d.Address[name].String()))
+	}
+	for _, command := range []string{"selftest", "doctor"} {
+		code, out, errOut := rig.Command(t, env, command, "--config", sample)
+		if code != 0 {
+			t.Errorf("%s: exit code %d:\n%s%s", command, code, out, errOut)
+		}
+		if found := foreign.FindAllString(out+errOut, -1); found != nil {
+			t.Errorf("%s speaks of %q:\n%s%s", command, found, out, errOut)
+		}
+	}
+	d.Stop()
+}
