@@ -80,7 +80,7 @@ func reason(err error) string {
 		if op, ok := errors.AsType[*net.OpError](err); ok && strings.HasPrefix(before, op.Op) {
 			before = op.Op
 		}
-		if nested && !strings.Contains(before, " ") {
+		if nested && !strings.ContainsAny(before, "0123456789") { // no address
 			return before + ": no answer in time"
 		}
 		return "no answer in time"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -149,6 +150,32 @@ func TestReason(t *testing.T) {
 	if got, want := reason(fmt.Errorf("challenge: %w", os.ErrDeadlineExceeded)), "challenge: no answer in time"; got != want {
 		t.Errorf("reason: got %q, want %q", got, want)
 	}
+	h, err := newHost(&world{daemon: &child{address: map[string]netip.AddrPort{"qr2": silentPort(t)}}}, address(groupHosts, 0), "x", game, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close(true)
+	past, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for want, err := range map[string]error{
+		"no challenge for a heartbeat: no answer in time": h.Register(past),
+		"read: no answer in time":                         h.Keepalive(past),
+	} {
+		if got := reason(err); got != want {
+			t.Errorf("reason of %q: got %q, want %q", err, got, want)
+		}
+	}
+}
+
+// silentPort returns the address of a UDP socket that answers nothing.
+func silentPort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c.LocalAddr().(*net.UDPAddr).AddrPort()
 }
 
 // The tests of whole runs are not parallel: they check for files and processes left
