@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"os"
@@ -157,6 +158,13 @@ func (c *child) at(service string) netip.AddrPort {
 	return c.address[service]
 }
 
+// addresses returns where each service listens.
+func (c *child) addresses() map[string]netip.AddrPort {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.address)
+}
+
 // stop ends the child and returns its exit error.
 func (c *child) stop() error {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
@@ -168,9 +176,10 @@ func (c *child) stop() error {
 
 // cost is the resource use of a process.
 type cost struct {
-	cpu time.Duration // in steps of 10 ms
-	rss int64         // bytes, mapped files included
-	fds int
+	cpu    time.Duration // in steps of 10 ms
+	waited time.Duration // for a processor, all threads together
+	rss    int64         // bytes, mapped files included
+	fds    int
 }
 
 // userHz is the unit of processor times in /proc, on every Linux.
@@ -198,11 +207,37 @@ func (c *child) measure() (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
+	waited, err := processorWait(proc)
+	if err != nil {
+		return cost{}, err
+	}
 	return cost{
-		cpu: time.Duration(n[0]+n[1]) * time.Second / userHz,
-		rss: n[2] * int64(os.Getpagesize()),
-		fds: len(files),
+		cpu:    time.Duration(n[0]+n[1]) * time.Second / userHz,
+		waited: waited,
+		rss:    n[2] * int64(os.Getpagesize()),
+		fds:    len(files),
 	}, nil
+}
+
+// processorWait returns how long the threads of a process were ready to run without a
+// processor. Much of it shows that other programs use the machine.
+func processorWait(proc string) (total time.Duration, err error) {
+	threads, err := filepath.Glob(proc + "/task/*/schedstat")
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended, or the system does not count it
+		}
+		var ran, waited time.Duration
+		if _, err := fmt.Sscan(string(text), (*int64)(&ran), (*int64)(&waited)); err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		total += waited
+	}
+	return total, nil
 }
 
 // mapped returns how many bytes of the memory of the child are of mapped files, which

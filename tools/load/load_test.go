@@ -178,6 +178,40 @@ func silentPort(t *testing.T) netip.AddrPort {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort()
 }
 
+func TestQueues(t *testing.T) {
+	t.Parallel()
+	const table = `   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+  101: 0100007F:ADC2 00000000:0000 07 00000000:0007FD40 00:00000000 00000000     0        0 7 2 0000000000000000 842
+  102: 02000A7F:ADC2 0100007F:ADC2 01 00000000:00000340 00:00000000 00000000     0        0 8 2 0000000000000000 1
+  103: 0100007F:ADC2 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 9 2 0000000000000000 8
+`
+	queues, err := parseQueues(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	qr2 := netip.MustParseAddrPort("127.0.0.1:44482")
+	if got, want := queues[qr2], (queue{0x7FD40, 850}); got != want {
+		t.Errorf("queue of the service: got %v, want %v", got, want)
+	}
+	if got, want := queues[netip.MustParseAddrPort("127.10.0.2:44482")], (queue{0x340, 1}); got != want {
+		t.Errorf("queue of a client: got %v, want %v", got, want)
+	}
+	services := map[string]netip.AddrPort{"qr2": qr2, "gpcm": netip.MustParseAddrPort("127.0.0.1:1")}
+	worst := make(worstQueues)
+	if got, want := worst.note(services, queues), 0x7FD40; got != want {
+		t.Errorf("longest queue: got %d, want %d", got, want)
+	}
+	worst.note(services, map[netip.AddrPort]queue{qr2: {0, 851}})
+	var out strings.Builder
+	worst.write(&out)
+	if got, want := out.String(), "qr2 read too slowly: up to 511 KiB waited in its socket at a sample, 851 packets found it full\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := parseQueues("heading\nshort line\n"); !errors.Is(err, errSocketTable) {
+		t.Errorf("short line: got %v, want %v", err, errSocketTable)
+	}
+}
+
 // The tests of whole runs are not parallel: they check for files and processes left
 // behind.
 

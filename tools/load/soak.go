@@ -68,6 +68,7 @@ type soakOptions struct {
 type sample struct {
 	cost
 	after        time.Duration
+	unread       int // bytes in the longest queue of packets
 	goroutines   int
 	heap         int64 // bytes in use
 	total        int
@@ -104,7 +105,7 @@ func soak(ctx context.Context, out io.Writer, opt soakOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &soaker{other: other, opt: opt, out: out, world: &world{daemon: d, run: strconv.FormatInt(time.Now().Unix(), 36)}, tally: newTally()}
+	s := &soaker{other: other, opt: opt, out: out, world: &world{daemon: d, run: strconv.FormatInt(time.Now().Unix(), 36)}, tally: newTally(), queues: make(worstQueues)}
 	err = s.run(ctx)
 	if stopErr := d.stop(); stopErr != nil {
 		err = errors.Join(err, fmt.Errorf("respawnd ended: %w", stopErr))
@@ -119,6 +120,7 @@ type soaker struct {
 	tally   *tally
 	other   *otherMaster // that the daemon reads; nil: none
 	samples []sample
+	queues  worstQueues
 	missed  int
 }
 
@@ -146,7 +148,7 @@ func (s *soaker) run(ctx context.Context) error {
 		c.rate *= s.opt.scale
 		wg.Go(func() { c.run(ctx, s.world, s.tally) })
 	}
-	s.printf("%8s %9s %9s %10s %6s %7s %10s %8s %6s %6s", "after", "RSS MiB", "heap MiB", "goroutines", "fds", "CPU %", "operations", "failed", "warn", "error")
+	s.printf("%8s %9s %9s %10s %6s %7s %7s %10s %10s %8s %6s %6s", "after", "RSS MiB", "heap MiB", "goroutines", "fds", "CPU %", "wait %", "unread KiB", "operations", "failed", "warn", "error")
 	begin := time.Now()
 	was, err := d.measure()
 	if err != nil {
@@ -166,12 +168,14 @@ func (s *soaker) run(ctx context.Context) error {
 		}
 		s.samples = append(s.samples, m)
 		now := time.Now()
-		s.printf("%8s %9.1f %9.1f %10d %6d %7.1f %10d %8d %6d %6d", m.after.Round(time.Second), mib(m.rss), mib(m.heap), m.goroutines,
-			m.fds, 100*(m.cpu-was.cpu).Seconds()/now.Sub(at).Seconds(), m.total, m.failed, m.warnings, m.es)
+		s.printf("%8s %9.1f %9.1f %10d %6d %7.1f %7.1f %10d %10d %8d %6d %6d", m.after.Round(time.Second), mib(m.rss), mib(m.heap), m.goroutines,
+			m.fds, percent(m.cpu-was.cpu, now.Sub(at)), percent(m.waited-was.waited, now.Sub(at)), m.unread>>10, m.total, m.failed, m.warnings, m.es)
 		was, at = m.cost, now
 	}
 	return nil
 }
+
+func percent(part, of time.Duration) float64 { return 100 * part.Seconds() / of.Seconds() }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
@@ -184,8 +188,12 @@ func (s *soaker) sample(ctx context.Context, begin time.Time) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
+	queues, err := readQueues()
+	if err != nil {
+		return sample{}, err
+	}
 	m := sample{
-		cost: c, after: time.Since(begin),
+		cost: c, after: time.Since(begin), unread: s.queues.note(s.world.daemon.addresses(), queues),
 		goroutines: int(values["go_goroutines"]), heap: int64(values["go_memstats_heap_inuse_bytes"]),
 	}
 	m.total, m.failed = s.tally.sums()
@@ -200,6 +208,7 @@ const warmUp = 3 * time.Minute
 // the first. The warm-up is left out.
 func (s *soaker) summary() error {
 	s.tally.write(s.out)
+	s.queues.write(s.out)
 	bad := false
 	check := func(wrong bool, format string, args ...any) {
 		verdict := "ok    "

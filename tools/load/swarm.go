@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -348,26 +347,4 @@ func (s *swarm) count(ctx, during context.Context) (answered int) {
 			return answered
 		}
 	}
-}
-
-// drops returns how many datagrams the system has dropped because the receive
-// buffer of the sockets on a UDP port was full.
-func drops(port uint16) (n int, err error) {
-	table, err := os.ReadFile("/proc/net/udp")
-	if err != nil {
-		return 0, err
-	}
-	want := fmt.Sprintf(":%04X", port)
-	for line := range strings.Lines(string(table)) {
-		f := strings.Fields(line)
-		if len(f) < 13 || !strings.HasSuffix(f[1], want) {
-			continue
-		}
-		d, err := strconv.Atoi(f[len(f)-1])
-		if err != nil {
-			return 0, err
-		}
-		n += d
-	}
-	return n, nil
 }
