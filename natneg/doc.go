@@ -89,7 +89,14 @@
 // with nothing. Clients tell their local port in port types 2 and 3 alone, so the
 // other inits of an address wait for one of those. Each port type counts with the
 // address that it came from: the partner is sent where the game's socket is seen,
-// and connects go to the negotiation socket.
+// and connects go to the negotiation socket. This does not change for a partner that
+// was told, until the client begins again.
+//
+// The game's socket and the negotiation socket may leave by different routes. The first
+// one does not tell its local port, so the local IP address has to do: the two become one
+// client after three seconds in which neither address sent the other half, unless a third
+// address wants the place. The tests of the router are those of the negotiation's route, and
+// say nothing about the game's.
 //
 // # Which address
 //
@@ -170,7 +177,8 @@
 // The cookie is the only secret of the protocol, and source addresses can be
 // forged. The first public address that sends a cookie and an index
 // keeps that place, another one gets its receipt and nothing else, unless it knows
-// the client's local address and port; even then nothing that came from the first
+// the client's local address and port, or the address and the client's other half does
+// not come; even then nothing that came from the first
 // address is replaced. An
 // address that would be its own partner is not introduced to itself. To one that
 // sent n packets with a cookie at most n connects and tests are sent until it has proved that it

@@ -179,9 +179,8 @@ func (s *Server) take(r *request, in *Init) (dropped drop, ours *openSockets) {
 			return dropped, nil
 		}
 	}
-	if dropped = n.init(r.now.Sub(s.start), &c, e); dropped == notDropped {
-		s.table.changed(n)
-	}
+	dropped = n.init(r.now.Sub(s.start), &c, e)
+	s.table.changed(n)
 	return dropped, s.sockets
 }
 

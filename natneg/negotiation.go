@@ -10,6 +10,9 @@ const (
 	// completeWait is the time from its first init that a ready client has to
 	// become complete.
 	completeWait = 1200 * time.Millisecond
+	// gameWait is the time from its first init that a client has to send the inits of its game
+	// socket and of its negotiation socket from one address, see joinHalves.
+	gameWait = 3 * time.Second
 	// partnerWait is how long a client waits for its partner before the server
 	// reports that none came. The client itself would wait for 60 seconds.
 	partnerWait = 25 * time.Second
@@ -277,6 +280,7 @@ func (n *negotiation) allReported() bool {
 func (n *negotiation) advance(now time.Duration, e *effects) {
 	for i := range n.size() {
 		if n.phase == phaseWaiting || n.phase == phasePaired {
+			n.joinHalves(now, i)
 			n.test(now, n.side(i), e)
 		}
 	}
@@ -353,12 +357,13 @@ func looseFirst(now time.Duration, a, b *side) {
 	}
 }
 
-// meetingAt returns when the next two are ready to be introduced, or the next test is due.
+// meetingAt returns when the next two are ready to be introduced, or the next test is due, or the
+// halves of a client become one.
 func (n *negotiation) meetingAt() time.Duration {
 	at := never
 	for i := range n.size() {
 		s := n.side(i)
-		at = min(at, s.testAt())
+		at = min(at, s.testAt(), n.halvesAt(i))
 		if !s.needed() {
 			continue
 		}

@@ -64,6 +64,49 @@ func (n *negotiation) unite(index byte) (united bool) {
 	return united
 }
 
+// joinHalves makes one client of two halves: the game socket at one address, the socket for the
+// negotiation at another. Their local address is all that shows that they belong together, so the
+// client that has the place has gameWait to send the other half itself.
+func (n *negotiation) joinHalves(now time.Duration, i int) {
+	if now < n.halvesAt(i) {
+		return
+	}
+	n.side(i).adopt(&n.otherHalf(i).side)
+	n.dismiss(i)
+}
+
+// halvesAt returns when the halves of a client become one.
+func (n *negotiation) halvesAt(i int) time.Duration {
+	if n.otherHalf(i) == nil {
+		return never
+	}
+	return n.side(i).first + gameWait
+}
+
+// otherHalf returns the rival that is the other half of a client, nil if there is none or if
+// there are more rivals for its place.
+func (n *negotiation) otherHalf(i int) (half *rival) {
+	for k := range n.rivals {
+		r := &n.rivals[k]
+		switch {
+		case int(r.index) != i:
+		case half != nil, !n.side(i).isHalfOf(&r.side), n.meets(&r.side, i):
+			return nil
+		default:
+			half = r
+		}
+	}
+	return half
+}
+
+// isHalfOf reports whether one has the game socket alone, the other one all but that, and
+// whatever they tell about their local address agrees.
+func (s *side) isHalfOf(other *side) bool {
+	return s.gamePort && other.gamePort && s.heardOf(PortGame) != s.heardOf(PortNN1) &&
+		s.heardOf(PortGame) == other.heardOf(PortNN1) && s.heardOf(PortNN1) == other.heardOf(PortGame) &&
+		s.local.ip == other.local.ip && s.local.ip != [4]byte{} && (s.local.port == 0 || other.local.port == 0)
+}
+
 // meets reports whether an address of the rival is that of a client of another
 // index.
 func (n *negotiation) meets(r *side, index int) bool {
@@ -93,5 +136,6 @@ func (s *side) adopt(other *side) {
 			s.at[t], s.via[t] = other.at[t], other.via[t]
 		}
 	}
+	s.local.port = max(s.local.port, other.local.port) // one of them may not know it
 	s.last = max(s.last, other.last)
 }

@@ -102,6 +102,7 @@ func (n *negotiation) test(now time.Duration, s *side, e *effects) {
 	const connectsToCome = 2
 	switch {
 	case e.nonce == nil, t.tries >= testTries,
+		t.proved() && s.public().ip != s.ip, // the game's packets come in by another router
 		!t.proved() && connectsPerPacket*int(s.packets) <= int(s.connects)+connectsToCome:
 		t.next = never
 		return

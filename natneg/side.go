@@ -142,10 +142,11 @@ func (s *side) uses(from endpoint) bool {
 }
 
 // take stores an init from one of the client's addresses. It returns false for
-// an init that would replace one of another address: only those from ip may.
+// an init that would replace one of another address: only those from ip may, until the
+// client is introduced.
 func (s *side) take(now time.Duration, c *call) bool {
 	t, from := c.in.PortType, c.from
-	if s.heardOf(t) && s.at[t].ip != from.ip && s.ip != from.ip {
+	if s.heardOf(t) && s.at[t].ip != from.ip && (s.ip != from.ip || s.met != 0) {
 		return false
 	}
 	switch {
