@@ -51,11 +51,11 @@ func (a Abilities) AppendTo(b []byte) []byte {
 
 // abilities returns the tests that are meaningful for the sender of a request.
 func (s *Server) abilities(r *request) (a Abilities) {
-	far, _ := s.farTester(r)
+	node := s.nodes != nil && s.nodes.tester() != nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, from := s.sockets.otherPort(r.To)
-	a.FarAddress, a.AnotherPort = far != nil, w != nil
+	a.FarAddress, a.AnotherPort = node || s.hasFarAddress(r.To, r.From.Addr()), w != nil
 	if w != nil && w == s.sockets.second.w && (from == r.To || !r.To.IsValid()) {
 		a.Second = s.sockets.second.addr.Port()
 	}

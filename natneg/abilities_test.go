@@ -22,7 +22,7 @@ func TestAbilities(t *testing.T) {
 		"one address":                  {"198.51.100.1:40000", []string{"198.51.100.1:27901"}, false, Abilities{40000, false, true}},
 		"one address, assumed open":    {"198.51.100.1:40000", []string{"198.51.100.1:27901"}, true, Abilities{40000, false, true}},
 		"no second socket":             {"", []string{"198.51.100.1:27901"}, false, Abilities{}},
-		"two addresses":                {"198.51.100.1:40000", []string{"198.51.100.1:27901", "198.51.100.2:27901"}, false, Abilities{40000, false, true}},
+		"two addresses":                {"198.51.100.1:40000", []string{"198.51.100.1:27901", "198.51.100.2:27901"}, false, Abilities{40000, true, true}},
 		"three addresses":              {"198.51.100.1:40000", []string{"198.51.100.1:27901", "198.51.100.2:27901", "198.51.100.3:27901"}, false, Abilities{40000, true, true}},
 		"three addresses, second on 0": {"0.0.0.0:40000", []string{"198.51.100.1:27901", "198.51.100.2:27901", "198.51.100.3:27901"}, false, Abilities{40000, true, true}},
 	} {

@@ -141,15 +141,12 @@
 // (3) and sends four address checks. The answer to test 2 has to come from an
 // address that it never wrote to, and the one to test 3 from another port of an
 // address that it did write to. Tests without a meaningful result are not answered:
-// the client then takes its NAT for the stricter kind. Our addresses count in
-// the order in which they were handed in: natneg1, natneg2, natneg3. With one
-// address test 3 is answered from the second socket and test 2 is not answered;
-// with two, natneg3 is natneg1; with three everything is answered.
-//
-// A single socket on all addresses of this machine answers test 2 from another of
-// them: not from the one that the latest test 3 came to, which is natneg2, and
-// from a private one only to a client on a private network that wrote to another
-// private one.
+// the client then takes its NAT for the stricter kind. Test 2 waits for the client's test 3, which
+// shows its natneg2, and is answered from the last of our further addresses that is neither that
+// one nor its natneg1; one address of two is left if all names lead to the other. If the main
+// socket is on all addresses, the others of this machine follow, a private one only for a client
+// on a private network that wrote to another private one. The log says where none is left. Test 3
+// is answered from the second socket.
 //
 // # Several nodes
 //

@@ -47,7 +47,7 @@ func isCheck(data []byte) bool {
 // and never taken for more open than they are to strangers.
 func TestNATCheck(t *testing.T) {
 	tests := map[natnegtest.Kind][3]meeting.Router{ // with one, two, three addresses
-		natnegtest.FullCone:       {meeting.Restricted, meeting.Restricted, meeting.FullCone},
+		natnegtest.FullCone:       {meeting.Restricted, meeting.FullCone, meeting.FullCone},
 		natnegtest.Restricted:     {meeting.Restricted, meeting.Restricted, meeting.Restricted},
 		natnegtest.PortRestricted: {meeting.PortRestricted, meeting.PortRestricted, meeting.PortRestricted},
 		natnegtest.Symmetric:      {meeting.EachItsOwn, meeting.EachItsOwn, meeting.EachItsOwn},
@@ -60,6 +60,13 @@ func TestNATCheck(t *testing.T) {
 				got, err := natcheck.Run(ctx, &checkNet{Net: n, at: netip.MustParseAddr("192.168.1.5")}, c.at[:])
 				if err != nil || got.Router != want || !got.Translated || got.KeepsPort || got.Step != 0 {
 					t.Errorf("%v with %d addresses: %+v, %v; want %v", kind, i+1, got, err, want)
+				}
+				wantUntold := [...]int{2, 0, 0}[i]
+				if kind == natnegtest.PortRestricted || kind == natnegtest.Symmetric {
+					wantUntold = min(wantUntold, map[natnegtest.Kind]int{natnegtest.PortRestricted: 1}[kind])
+				}
+				if len(got.CannotTell) != wantUntold {
+					t.Errorf("%v with %d addresses: cannot tell %q, want %d", kind, i+1, got.CannotTell, wantUntold)
 				}
 				if back := got.Hairpin == natcheck.Yes; back != (kind != natnegtest.Symmetric) {
 					t.Errorf("%v with %d addresses: hairpin %v", kind, i+1, got.Hairpin)

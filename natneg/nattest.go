@@ -2,7 +2,6 @@ package natneg
 
 import (
 	"net/netip"
-	"slices"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 )
@@ -69,49 +68,6 @@ func (d *openSockets) otherPort(to netip.Addr) (w netserve.PacketWriter, from ne
 	return nil, netip.Addr{}
 }
 
-// otherAddress returns a openSocket on an address that the client has not written to:
-// neither natneg1, which the request came to, nor natneg2. Those are the first two
-// of our addresses.
-func (d *openSockets) otherAddress(to netip.Addr) (w netserve.PacketWriter, from netip.Addr) {
-	if len(d.open) == 0 || !to.IsValid() {
-		return nil, netip.Addr{}
-	}
-	first := d.open[0].addr.Addr()
-	if first.IsUnspecified() {
-		first = to
-	}
-	if first != to {
-		return nil, netip.Addr{} // it takes another one for natneg1
-	}
-	var second netip.Addr
-	for _, openSocket := range d.open[1:] {
-		switch a := openSocket.addr.Addr(); {
-		case a == first || a.IsUnspecified():
-		case !second.IsValid():
-			second = a
-		case a != second:
-			return openSocket.w, a
-		}
-	}
-	return nil, netip.Addr{}
-}
-
-// otherOf returns an address of this machine for the answer to a client that
-// wrote to the address to, and to natneg2 if that is valid; it is for a main
-// socket on all addresses. The last one counts as natneg3. ok is false if there
-// is none that the client has not written to and will see as it is.
-func otherOf(machine []netip.Addr, to, natneg2, client netip.Addr) (from netip.Addr, ok bool) {
-	if !to.Is4() {
-		return netip.Addr{}, false // the system does not report it
-	}
-	for _, a := range slices.Backward(machine) {
-		if a != to && a != natneg2 && a.Is4() && seenAsItIs(a, to, client) {
-			return a, true
-		}
-	}
-	return netip.Addr{}, false
-}
-
 // seenAsItIs reports whether a client that reaches us at the address to will see
 // another address of ours as that one. A private address is replaced on the way to
 // a public client, perhaps by the one that it knows.
@@ -139,56 +95,25 @@ func (s *Server) natTest(r *request) drop {
 		return dropUnexpected
 	}
 	s.metrics.received.natTest.Inc()
-	w, from := s.tester(r, c.PortType)
-	switch {
-	case c.PortType == PortGame || c.PortType >= portTypes:
+	answer := c.Test.AppendTo(r.reply(TypeTest))
+	w, from := r.w, r.To
+	switch c.PortType {
+	case PortNN1:
+	case PortNN2:
+		return s.farTest(r, answer)
+	case PortNN3:
+		s.natneg2(r)
+		s.mu.Lock()
+		w, from = s.sockets.otherPort(r.To)
+		s.mu.Unlock()
+	default:
 		return dropMalformed
-	case w == nil:
+	}
+	if w == nil {
 		return dropUntestable
 	}
-	s.send.Send(w, c.Test.AppendTo(r.reply(TypeTest)), from, r.From)
+	s.send.Send(w, answer, from, r.From)
 	return notDropped
-}
-
-// tester returns the socket and the address that a NAT test is answered from; w is
-// nil if there is none.
-func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from netip.Addr) {
-	switch t {
-	case PortNN1:
-		return r.w, r.To
-	case PortNN2:
-		if w, from = s.farTester(r); w == nil && s.live.Load().AssumeUnrestricted {
-			return r.w, r.To
-		}
-		return w, from
-	case PortNN3:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.testedAt = r.To
-		return s.sockets.otherPort(r.To)
-	case PortGame:
-	}
-	return nil, netip.Addr{}
-}
-
-// farTester returns the socket and an address that the client has not written to, for
-// NAT test 2; w is nil if there is none.
-func (s *Server) farTester(r *request) (w netserve.PacketWriter, from netip.Addr) {
-	s.mu.Lock()
-	d, machine, natneg2 := s.sockets, s.machine, s.testedAt
-	s.mu.Unlock()
-	if s.nodes != nil {
-		if w := s.nodes.tester(); w != nil {
-			return w, netip.Addr{}
-		}
-	}
-	if w, from = d.otherAddress(r.To); w != nil {
-		return w, from
-	}
-	if from, ok := otherOf(machine, r.To, natneg2, r.From.Addr()); ok {
-		return r.w, from
-	}
-	return nil, netip.Addr{}
 }
 
 // addressCheck sends a client its address as seen here.

@@ -336,12 +336,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// natnegNames are the names that lead to natneg servers: natneg1 to natneg3.
+const natnegNames = 3
+
 // tester returns a writer for the answer to NAT test 2, which has to come from natneg3,
 // an address that the client never wrote to; nil unless this node is natneg1 and the
 // node of natneg3 is there.
 func (r *nodes) tester() netserve.PacketWriter {
 	nodes := r.server.live.Load().Nodes
-	if len(nodes) < 3 || nodes[0] != r.bus.Self() || nodes[2] == nodes[0] || nodes[2] == nodes[1] {
+	if len(nodes) < natnegNames || nodes[0] != r.bus.Self() || nodes[2] == nodes[0] || nodes[2] == nodes[1] {
 		return nil
 	}
 	for _, live := range r.bus.Nodes() {
@@ -384,7 +387,7 @@ func (r *nodes) test(from string, data []byte) {
 	to := o.to.addrPort()
 	switch {
 	case err != nil, !ok, h.Type != TypeTest, h.Cookie != cookieNATTest, w == nil,
-		len(nodes) < 3 || nodes[0] != from || nodes[2] != r.bus.Self(), !usable(to), s.opt.Banned.Has(to.Addr()),
+		len(nodes) < natnegNames || nodes[0] != from || nodes[2] != r.bus.Self(), !usable(to), s.opt.Banned.Has(to.Addr()),
 		!s.live.Load().perAddr.Allow(to.Addr(), time.Now()) && !s.opt.Trusted.Has(to.Addr()):
 		s.metrics.nodes.refused.Inc()
 		return

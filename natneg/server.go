@@ -43,7 +43,7 @@ type Options struct {
 
 	// Addresses returns the IPv4 addresses of this machine from which packets
 	// may be sent. It is called at the start of Serve and once a minute, if
-	// Sockets.Main is on all addresses and there are no extra ones; nil: only
+	// Sockets.Main is on all addresses; nil: only
 	// the addresses of the sockets are known.
 	Addresses func() []netip.Addr
 
@@ -101,12 +101,13 @@ type Server struct {
 	nodes    *nodes    // nil: this node is alone
 	wishes   wishes
 
-	mu       sync.Mutex // guards the fields below
-	table    *table
-	memory   memory
-	sockets  *openSockets
-	machine  []netip.Addr // of this machine, if the main socket is on all
-	testedAt netip.Addr   // where the latest NAT test 3 came to: natneg2
+	mu         sync.Mutex // guards the fields below
+	table      *table
+	memory     memory
+	sockets    *openSockets
+	machine    []netip.Addr // of this machine, if the main socket is on all
+	farTests   farTests
+	saidUntold string
 }
 
 // New returns a Server. Nothing runs until Serve is called.
@@ -122,6 +123,7 @@ func New(opt Options) *Server {
 		memory:   newMemory(),
 		wishes:   newWishes(),
 		sockets:  &openSockets{},
+		farTests: farTests{known: make(map[netip.AddrPort]*farTest)},
 	}
 	s.scratch.New = func() any { return &scratch{effects: s.newEffects()} }
 	s.metrics = newMetrics(opt.Registerer, s.open, opt.Meetings.Known)
@@ -184,15 +186,15 @@ const addressesEvery = time.Minute
 // lookAtAddresses learns the addresses of this machine.
 func (s *Server) lookAtAddresses() {
 	s.mu.Lock()
-	all := len(s.sockets.open) == 1 && s.sockets.open[0].addr.Addr().IsUnspecified()
+	all := s.sockets.open[0].addr.Addr().IsUnspecified()
 	s.mu.Unlock()
-	if s.opt.Addresses == nil || !all {
-		return
+	if s.opt.Addresses != nil && all {
+		machine := s.opt.Addresses()
+		s.mu.Lock()
+		s.machine = machine
+		s.mu.Unlock()
 	}
-	machine := s.opt.Addresses()
-	s.mu.Lock()
-	s.machine = machine
-	s.mu.Unlock()
+	s.sayUntold()
 }
 
 // newEffects returns empty effects.
@@ -225,8 +227,9 @@ func (s *Server) turn(ctx context.Context) {
 			return
 		case now := <-t.C:
 			s.advance(now, &e)
-		case <-addresses.C:
+		case now := <-addresses.C:
 			s.lookAtAddresses()
+			s.forgetFarTests(now)
 		}
 	}
 }

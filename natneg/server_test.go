@@ -465,36 +465,40 @@ func TestNATTestsAreAnsweredHonestly(t *testing.T) {
 		second string
 		assume bool                // Config.AssumeUnrestricted
 		to     int                 // socket that the tests come to
+		other  int                 // socket of natneg2, which test 3 came to before test 2
 		want   map[PortType]answer // of tests 1 to 3
 	}{
-		"one address": {[]string{a}, second, false, 0, map[PortType]answer{
+		"one address": {[]string{a}, second, false, 0, 0, map[PortType]answer{
 			1: {0, a}, 2: none, 3: {-1, a},
 		}},
-		"one address, insisting": {[]string{a}, second, true, 0, map[PortType]answer{
+		"one address, insisting": {[]string{a}, second, true, 0, 0, map[PortType]answer{
 			1: {0, a}, 2: {0, a}, 3: {-1, a},
 		}},
-		"one address, no second socket": {[]string{a}, "", false, 0, map[PortType]answer{
+		"one address, no second socket": {[]string{a}, "", false, 0, 0, map[PortType]answer{
 			1: {0, a}, 2: none, 3: none,
 		}},
-		"one address, another port": {[]string{a, "198.51.100.1:27902"}, "", false, 0, map[PortType]answer{
+		"one address, another port": {[]string{a, "198.51.100.1:27902"}, "", false, 0, 0, map[PortType]answer{
 			1: {0, a}, 2: none, 3: {1, a},
 		}},
-		"two addresses, natneg1": {[]string{a, b}, second, false, 0, map[PortType]answer{
+		"two addresses, natneg1": {[]string{a, b}, second, false, 0, 1, map[PortType]answer{
 			1: {0, a}, 2: none, 3: {-1, a},
 		}},
-		"two addresses, natneg2": {[]string{a, b}, second, false, 1, map[PortType]answer{
+		"two addresses, all names lead to one": {[]string{a, b}, second, false, 0, 0, map[PortType]answer{
+			1: {0, a}, 2: {1, b}, 3: {-1, a},
+		}},
+		"two addresses, natneg2": {[]string{a, b}, second, false, 1, 0, map[PortType]answer{
 			1: {1, b}, 2: none, 3: {-1, a},
 		}},
-		"two addresses, second socket on all": {[]string{a, b}, "0.0.0.0:40000", false, 1, map[PortType]answer{
+		"two addresses, second socket on all": {[]string{a, b}, "0.0.0.0:40000", false, 1, 0, map[PortType]answer{
 			1: {1, b}, 2: none, 3: {-1, b},
 		}},
-		"three addresses, natneg1": {[]string{a, b, c}, second, false, 0, map[PortType]answer{
+		"three addresses, natneg1": {[]string{a, b, c}, second, false, 0, 1, map[PortType]answer{
 			1: {0, a}, 2: {2, c}, 3: {-1, a},
 		}},
-		"three addresses, natneg2": {[]string{a, b, c}, second, false, 1, map[PortType]answer{
-			1: {1, b}, 2: none, 3: {-1, a},
+		"three addresses, natneg2": {[]string{a, b, c}, second, false, 1, 0, map[PortType]answer{
+			1: {1, b}, 2: {2, c}, 3: {-1, a},
 		}},
-		"three addresses and further ports": {[]string{a, "198.51.100.1:27902", b, "198.51.100.2:27902", c}, "", false, 0, map[PortType]answer{
+		"three addresses and further ports": {[]string{a, "198.51.100.1:27902", b, "198.51.100.2:27902", c}, "", false, 0, 2, map[PortType]answer{
 			1: {0, a}, 2: {4, c}, 3: {1, a},
 		}},
 	}
@@ -502,6 +506,10 @@ func TestNATTestsAreAnsweredHonestly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st := newStation(t, options(func(o *Options) { o.AssumeUnrestricted = tc.assume }), tc.second, tc.at...)
 			for port, want := range tc.want {
+				if port == PortNN2 {
+					st.deliver(tc.other, alice, Check{Test{PortType: PortNN3}}.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil)))
+					st.post.Take()
+				}
 				check := Check{Test{PortType: port, Data: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}}}
 				dropped := st.deliver(tc.to, alice, check.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil)))
 				got := st.post.Take()
@@ -526,8 +534,13 @@ func TestNATTestsAreAnsweredHonestly(t *testing.T) {
 
 func TestNATTest2OnAWildcardAddressIsHonest(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "", "0.0.0.0:27901", "198.51.100.2:27901", "198.51.100.3:27901")
-	test := Check{Test{PortType: PortNN2}}.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil))
-	deliver := func(to string) []sent {
+	deliver := func(to, natneg2 string) []sent {
+		st.handle(0, st.wires[0], netserve.Packet{
+			Data: Check{Test{PortType: PortNN3}}.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil)),
+			From: netip.MustParseAddrPort(alice), To: netip.MustParseAddr(natneg2),
+		})
+		st.post.Take()
+		test := Check{Test{PortType: PortNN2}}.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil))
 		p := netserve.Packet{Data: test, From: netip.MustParseAddrPort(alice)}
 		if to != "" {
 			p.To = netip.MustParseAddr(to)
@@ -535,13 +548,13 @@ func TestNATTest2OnAWildcardAddressIsHonest(t *testing.T) {
 		st.handle(0, st.wires[0], p)
 		return st.post.Take()
 	}
-	if got := deliver("198.51.100.1"); len(got) != 1 || got[0].socket != 2 {
+	if got := deliver("198.51.100.1", "198.51.100.2"); len(got) != 1 || got[0].socket != 2 {
 		t.Errorf("sent to .1: got %+v, want an answer from .3", got)
 	}
-	if got := deliver("198.51.100.2"); len(got) != 0 {
+	if got := deliver("198.51.100.2", "198.51.100.3"); len(got) != 0 {
 		t.Errorf("sent to .2, with one other left that is natneg2: got %+v, want no answer", got)
 	}
-	if got := deliver(""); len(got) != 0 {
+	if got := deliver("", "198.51.100.2"); len(got) != 0 {
 		t.Errorf("sent to an address that the system does not tell: got %+v, want no answer", got)
 	}
 }

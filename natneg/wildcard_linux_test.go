@@ -31,7 +31,7 @@ func TestWildcardSocketAnswersNATTest2(t *testing.T) {
 
 	came := make(chan netip.AddrPort, 1)
 	sock, err := natnegtest.System{}.Open(netip.AddrPortFrom(one, 0), func(data []byte, from netip.AddrPort) {
-		if h, _, err := natneg.ParseHeader(data); err == nil && h.Type == natneg.TypeTest {
+		if h, body, err := natneg.ParseHeader(data); err == nil && h.Type == natneg.TypeTest && body[0] == byte(natneg.PortNN2) {
 			came <- from
 		}
 	})
@@ -42,6 +42,8 @@ func TestWildcardSocketAnswersNATTest2(t *testing.T) {
 	check := natneg.Check{Test: natneg.Test{PortType: natneg.PortNN2}}
 	port := sockets.Main.LocalAddr().Port()
 	sock.Send(check.AppendTo(natneg.Header{Version: 4, Type: natneg.TypeNATTest, Cookie: 777}.AppendTo(nil)), netip.AddrPortFrom(one, port))
+	natneg2 := natneg.Check{Test: natneg.Test{PortType: natneg.PortNN3}}
+	sock.Send(natneg2.AppendTo(natneg.Header{Version: 4, Type: natneg.TypeNATTest, Cookie: 777}.AppendTo(nil)), netip.AddrPortFrom(one, port))
 	if got, want := <-came, netip.AddrPortFrom(other, port); got != want {
 		t.Errorf("answered from %v, want %v", got, want)
 	}

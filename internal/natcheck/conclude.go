@@ -2,6 +2,7 @@ package natcheck
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/respawnd/respawnd/internal/meeting"
 )
@@ -24,6 +25,17 @@ func (r *Report) conclude() {
 		r.Step = r.step()
 	}
 	r.Router = r.router()
+	if r.Filter == LetsAtLeast {
+		r.CannotTell = append(r.CannotTell, "whether strangers get in: the server has no further address to ask from (natneg.extra_listen)")
+	}
+	if r.Mapping == MapsOnce && !r.severalServers() {
+		r.CannotTell = append(r.CannotTell, "whether the public port is another one for another address: only one of the server was asked")
+	}
+}
+
+// severalServers reports whether more than one IP address of the server was asked.
+func (r *Report) severalServers() bool {
+	return slices.ContainsFunc(r.Seen, func(s Seen) bool { return s.From.Addr() != r.Seen[0].From.Addr() })
 }
 
 func (r *Report) mapping() Mapping {
@@ -98,6 +110,9 @@ func (r *Report) Findings() []Finding {
 		{"lets in", r.filterWords()},
 		{"own public address", r.hairpinWords()},
 	}
+	for _, text := range r.CannotTell {
+		list = append(list, Finding{"cannot be told", text})
+	}
 	if r.Carrier {
 		list = append(list, Finding{"provider", "the public address is private or shared: there is a second router, of your provider or your own, and forwarding a port in yours is not enough"})
 	}
@@ -130,7 +145,7 @@ func (r *Report) filterWords() string {
 	case LetsAddressesIn:
 		return "addresses that were written to, from every port"
 	case LetsAtLeast:
-		return "other ports of an address that was written to; other addresses cannot be tested, the server has only one"
+		return "other ports of an address that was written to; other addresses are not tested"
 	case LetsPortsIn:
 		return "only answers: from addresses and ports that were written to"
 	default:

@@ -91,6 +91,7 @@ type Report struct {
 	Hairpin    Answer         `json:"hairpin"`
 	Carrier    bool           `json:"carrier_address"` // the public address is one of a provider's own network
 	Router     meeting.Router `json:"router"`
+	CannotTell []string       `json:"cannot_tell,omitempty"` // with this server, in words
 }
 
 // run is a test under way.

@@ -83,14 +83,20 @@ func TestNATNegOnAllAddresses(t *testing.T) {
 	}
 	d := rig.Start(t, t.TempDir(), rig.Variable("natneg.listen", "0.0.0.0:0"))
 	came := make(chan netip.AddrPort, 1)
-	socket, err := natnegtest.System{}.Open(netip.AddrPortFrom(rig.Home, 0), func(_ []byte, from netip.AddrPort) { came <- from })
+	socket, err := natnegtest.System{}.Open(netip.AddrPortFrom(rig.Home, 0), func(data []byte, from netip.AddrPort) {
+		if _, body, err := natneg.ParseHeader(data); err == nil && len(body) > 0 && body[0] == byte(natneg.PortNN2) {
+			came <- from
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer socket.Close()
 	port := d.Address["natneg"].Port()
-	test := natneg.Check{Test: natneg.Test{PortType: natneg.PortNN2}}
-	socket.Send(test.AppendTo(natneg.Header{Version: 4, Type: natneg.TypeNATTest, Cookie: 777}.AppendTo(nil)), netip.AddrPortFrom(rig.Home, port))
+	for _, t := range []natneg.PortType{natneg.PortNN2, natneg.PortNN3} {
+		test := natneg.Check{Test: natneg.Test{PortType: t}}
+		socket.Send(test.AppendTo(natneg.Header{Version: 4, Type: natneg.TypeNATTest, Cookie: 777}.AppendTo(nil)), netip.AddrPortFrom(rig.Home, port))
+	}
 	select {
 	case from := <-came:
 		if from.Port() != port || !slices.Contains(mine, from.Addr()) {
