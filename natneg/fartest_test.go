@@ -12,7 +12,7 @@ func natTestPacket(t PortType) []byte {
 	return Check{Test{PortType: t}}.AppendTo(Header{3, TypeNATTest, cookieNATTest}.AppendTo(nil))
 }
 
-// The answer to NAT test 2 waits for the client's own test 3; nobody else's decides.
+// The answer to NAT test 2 waits for the client's own test 3, and no other client's decides.
 func TestNATTest2WaitsForTest3(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "", "198.51.100.1:27901", "198.51.100.2:27901")
 	st.deliver(0, mallory, natTestPacket(PortNN3))
