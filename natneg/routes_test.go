@@ -54,8 +54,10 @@ func TestHalfOfAClientIsNotTakenFromIt(t *testing.T) {
 		knocks []knock
 		want   map[string][]string
 	}{
-		"the client sends it too": {append(slices.Clone(routed[1:]), stranger, knock{carrierA, PortGame, "192.168.1.5:0", 0, ""}),
-			map[string][]string{alice: {carrierA}, carrierA: {alice}}},
+		"the client sends it too": {
+			append(slices.Clone(routed[1:]), stranger, knock{carrierA, PortGame, "192.168.1.5:0", 0, ""}),
+			map[string][]string{alice: {carrierA}, carrierA: {alice}},
+		},
 		"two addresses claim it":     {append(slices.Clone(routed), stranger), map[string][]string{}},
 		"the stranger comes first":   {append([]knock{stranger}, routed...), map[string][]string{}},
 		"another local address":      {append(slices.Clone(routed[1:]), knock{mallory, PortGame, "192.168.1.6:0", 0, ""}), map[string][]string{}},
