@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 )
 
 // adminServer is a Server on loopback; connections of the test may come from
@@ -78,7 +79,7 @@ func TestConnsOfOneAddress(t *testing.T) {
 			t.Errorf("one connection too many: %d, want 429", got)
 		}
 	}
-	if got := s.counted("respawnd_connections_refused_total", "per_address"); got != 3 {
+	if got := metrictest.Value(t, s.reg, "respawnd_connections_refused_total", "per_address"); got != 3 {
 		t.Errorf("%v connections of an address are counted as refused, want 3", got)
 	}
 	if got := s.ask(s.dial("127.0.0.3")); got != http.StatusOK {
@@ -101,30 +102,10 @@ func TestConnsOfFewAddresses(t *testing.T) {
 			t.Fatalf("the operator: %d, want 200", got)
 		}
 	}
-	if got := s.counted("respawnd_connections_evicted_total", "idle"); got != 1 {
+	if got := metrictest.Value(t, s.reg, "respawnd_connections_evicted_total", "idle"); got != 1 {
 		t.Errorf("%v connections made room, want 1", got)
 	}
 	if got := s.ask(s.dial("127.0.0.5")); got == http.StatusOK {
 		t.Error("an address that has its share pushes others out")
 	}
-}
-
-// counted returns the value of a metric with one of its labels' values.
-func (s *adminServer) counted(name, label string) float64 {
-	s.t.Helper()
-	families, err := s.reg.Gather()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if f.GetName() == name && l.GetValue() == label {
-					return m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	s.t.Fatalf("no metric %s with %s", name, label)
-	return 0
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 )
 
 func TestLogLines(t *testing.T) {
@@ -129,7 +130,7 @@ func TestStream(t *testing.T) {
 			t.Errorf("the stream of the page has %s, want %s", got, want)
 		}
 	}
-	if got := x.counted(t, "respawnd_admin_log_streams", ""); got != 2 {
+	if got := metrictest.Value(t, x.reg, "respawnd_admin_log_streams"); got != 2 {
 		t.Errorf("streams counted: %v, want 2", got)
 	}
 	b.get("/")
@@ -157,7 +158,7 @@ func TestStreamLimit(t *testing.T) {
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("one stream too many of the API: %d %s", w.Code, w.Body)
 	}
-	if got := x.counted(t, "respawnd_admin_refused_total", refusedStreams); got != 2 {
+	if got := metrictest.Value(t, x.reg, "respawnd_admin_refused_total", refusedStreams); got != 2 {
 		t.Errorf("refused streams counted: %v, want 2", got)
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -70,27 +71,6 @@ func newSite(t testing.TB, change func(*Options)) *site {
 	x.http = httptest.NewServer(x.s.Handler())
 	t.Cleanup(x.http.Close)
 	return x
-}
-
-// counted returns the value of a sample with one label, or of one without.
-func (x *site) counted(t testing.TB, name, label string) float64 {
-	t.Helper()
-	families, err := x.reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			if len(m.GetLabel()) == 0 || m.GetLabel()[0].GetValue() == label {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	t.Fatalf("no sample %s %s", name, label)
-	return 0
 }
 
 func (x *site) browser(t testing.TB) *browser {
@@ -251,7 +231,7 @@ func TestLoginAndLogout(t *testing.T) {
 	if p := b.get("/bans"); p.code != http.StatusSeeOther {
 		t.Errorf("a session that was ended: %d, want a redirect", p.code)
 	}
-	if got := x.counted(t, "respawnd_admin_logins_total", loginDone); got != 1 {
+	if got := metrictest.Value(t, x.reg, "respawnd_admin_logins_total", loginDone); got != 1 {
 		t.Errorf("logins counted: %v, want 1", got)
 	}
 	for _, line := range x.tail.Last(100, zerolog.TraceLevel) {
@@ -348,7 +328,7 @@ func TestForeignForms(t *testing.T) {
 			t.Errorf("form %s: %d, bans %v; want 403 and nothing", name, p.code, x.l.Table.List())
 		}
 	}
-	if got := x.counted(t, "respawnd_admin_refused_total", refusedForgery); got != float64(len(tests)) {
+	if got := metrictest.Value(t, x.reg, "respawnd_admin_refused_total", refusedForgery); got != float64(len(tests)) {
 		t.Errorf("forgeries counted: %v, want %d", got, len(tests))
 	}
 	if p := good.post("/bans", fields...); p.code != http.StatusSeeOther || len(x.l.Table.List()) != 1 {
@@ -406,10 +386,10 @@ func TestLoginLimitPerAddress(t *testing.T) {
 	if got := attempt(t, x.s, "192.0.2.2", "wrong"); got != http.StatusForbidden {
 		t.Errorf("an attempt from the next address: %d, want 403", got)
 	}
-	if got := x.counted(t, "respawnd_admin_logins_total", loginThrottled); got != 1 {
+	if got := metrictest.Value(t, x.reg, "respawnd_admin_logins_total", loginThrottled); got != 1 {
 		t.Errorf("throttled logins counted: %v, want 1", got)
 	}
-	if got := x.counted(t, "respawnd_admin_logins_total", loginWrong); got != loginBurst+1 {
+	if got := metrictest.Value(t, x.reg, "respawnd_admin_logins_total", loginWrong); got != loginBurst+1 {
 		t.Errorf("wrong logins counted: %v, want %d", got, loginBurst+1)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -118,7 +119,7 @@ func TestWrongTokens(t *testing.T) {
 	}
 	ask("192.0.2.2", wrong)
 	for reason, want := range map[string]float64{refusedNoToken: 30, refusedToken: loginBurst + 1, refusedTokenRate: 5} {
-		if got := x.counted(t, "respawnd_admin_refused_total", reason); got != want {
+		if got := metrictest.Value(t, x.reg, "respawnd_admin_refused_total", reason); got != want {
 			t.Errorf("%s: %v counted, want %v", reason, got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
@@ -164,8 +165,9 @@ func TestReload(t *testing.T) {
 			if strings.Join(got, ", ") != strings.Join(want, ", ") {
 				t.Errorf("%s: %v, want %v", when, got, want)
 			}
-			if n := series(t, reg, "respawnd_federation_last_success_timestamp_seconds"); n != len(want) {
-				t.Errorf("%s: %d series, want %d", when, n, len(want))
+			n, err := testutil.GatherAndCount(reg, "respawnd_federation_last_success_timestamp_seconds")
+			if n != len(want) || err != nil {
+				t.Errorf("%s: %d series, %v; want %d", when, n, err, len(want))
 			}
 		}
 		expect("empty")
@@ -189,21 +191,6 @@ func TestReload(t *testing.T) {
 		cancel()
 		<-ended
 	})
-}
-
-// series returns the number of series of a metric.
-func series(t *testing.T, reg *prometheus.Registry, name string) int {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name {
-			return len(f.GetMetric())
-		}
-	}
-	return 0
 }
 
 // In a cluster the masters of other nodes are not read.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/respawnd/respawnd/storage"
@@ -62,7 +63,7 @@ func TestLookupsHaveAQuotaPerAddress(t *testing.T) {
 		if got := from("192.0.2.2:1").ask(askValid); got != validYes {
 			t.Errorf("another address: %q, want %q", got, validYes)
 		}
-		if got := f.dropped(t, droppedQuota); got != 11 {
+		if got := metrictest.Dropped(t, f.metrics, droppedQuota.Error()); got != 11 {
 			t.Errorf("%v were counted as over the quota, want 11", got)
 		}
 		time.Sleep(defaults().Idle / 2)
@@ -96,7 +97,7 @@ func TestEmailsHaveAQuotaPerNetwork(t *testing.T) {
 		if got := c.ask(askValid); got != tooMany {
 			t.Errorf("question %d of the network: %q, want %q", asked+1, got, tooMany)
 		}
-		if got := f.dropped(t, droppedNetQuota); got != 1 {
+		if got := metrictest.Dropped(t, f.metrics, droppedNetQuota.Error()); got != 1 {
 			t.Errorf("%v were counted as over the quota of a network, want 1", got)
 		}
 		if got := c.ask(`\search\\nick\Bob\final\`); got == tooMany {

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -176,7 +177,7 @@ func TestBrokenStoreIsLogged(t *testing.T) {
 	if n := strings.Count(log.String(), broken.Error()); n != 9 {
 		t.Errorf("the log has the error %d times, want 9:\n%s", n, log)
 	}
-	if got := f.counted(t, "respawnd_gpsp_requests_total", "result", resultError); got != 9 {
+	if got := metrictest.Value(t, f.metrics, "respawnd_gpsp_requests_total", resultError); got != 9 {
 		t.Errorf("%v requests were counted as errors, want 9", got)
 	}
 }

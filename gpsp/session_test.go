@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
@@ -22,31 +23,6 @@ const (
 	validNo    = `\vr\0\final\`
 )
 
-// dropped returns how often something was dropped for a reason.
-func (f *fixture) dropped(t testing.TB, reason ended) float64 {
-	t.Helper()
-	return f.counted(t, "respawnd_dropped_total", "reason", reason.Error())
-}
-
-// counted returns the sum of the counters of a family that have a label value.
-func (f *fixture) counted(t testing.TB, family, label, value string) (sum float64) {
-	t.Helper()
-	all, err := f.metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, mf := range all {
-		for _, m := range mf.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if mf.GetName() == family && l.GetName() == label && l.GetValue() == value {
-					sum += m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	return sum
-}
-
 func TestRequestsAreAnsweredInTheirOrder(t *testing.T) {
 	f := start(t, nil)
 	f.populate(t)
@@ -57,7 +33,7 @@ func TestRequestsAreAnsweredInTheirOrder(t *testing.T) {
 			t.Errorf("reply %d = %q, want %q", i, got, want)
 		}
 	}
-	if got := f.counted(t, "respawnd_gpsp_requests_total", "command", "valid"); got != 3 {
+	if got := metrictest.Value(t, f.metrics, "respawnd_gpsp_requests_total", "valid"); got != 3 {
 		t.Errorf("%v requests were counted, want 3", got)
 	}
 }
@@ -93,7 +69,7 @@ func TestLongestRequest(t *testing.T) {
 	if got := c.ask(long(gamespy.MaxMessage + 1)); got != refused {
 		t.Errorf("request of %d bytes: %q, want %q", gamespy.MaxMessage+1, got, refused)
 	}
-	if got := f.dropped(t, endedTooLong); got != 1 {
+	if got := metrictest.Dropped(t, f.metrics, endedTooLong.Error()); got != 1 {
 		t.Errorf("%v were counted as too long, want 1", got)
 	}
 }
@@ -123,7 +99,7 @@ func TestNothingIsNoRequest(t *testing.T) {
 				t.Errorf("reply = %q, want %q", got, want)
 			}
 			c.wantClosed()
-			if got := f.dropped(t, endedMalformed); got != 1 {
+			if got := metrictest.Dropped(t, f.metrics, endedMalformed.Error()); got != 1 {
 				t.Errorf("%v were counted as malformed, want 1", got)
 			}
 			if got := log.Recent(2); len(got) != 1 || got[0].Verdict != verdicts.MalformedRequest {
@@ -140,7 +116,7 @@ func TestUnknownCommandIsCounted(t *testing.T) {
 		t.Errorf("reply = %q, want %q", got, want)
 	}
 	c.wantClosed()
-	if got := f.dropped(t, endedUnknown); got != 1 {
+	if got := metrictest.Dropped(t, f.metrics, endedUnknown.Error()); got != 1 {
 		t.Errorf("%v were counted as unknown, want 1", got)
 	}
 }
@@ -165,7 +141,7 @@ func TestSlowRequestIsNotWaitedFor(t *testing.T) {
 		if took := time.Since(begin); took > defaults().Idle+defaults().Idle/10 {
 			t.Errorf("closed after %v, want %v", took, defaults().Idle)
 		}
-		if got := f.dropped(t, endedIdle); got != 1 {
+		if got := metrictest.Dropped(t, f.metrics, endedIdle.Error()); got != 1 {
 			t.Errorf("%v time-outs were counted, want 1", got)
 		}
 	})
@@ -200,7 +176,7 @@ func TestBannedAddressIsNotServed(t *testing.T) {
 	f := start(t, func(o *Options) { o.Banned = netip.Addr.IsLoopback })
 	c := f.connect(t)
 	c.wantClosed()
-	if got := f.dropped(t, endedBanned); got != 1 {
+	if got := metrictest.Dropped(t, f.metrics, endedBanned.Error()); got != 1 {
 		t.Errorf("%v bans were counted, want 1", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -153,25 +154,8 @@ func (f *fixture) serve(ln net.Listener) {
 	f.t.Cleanup(f.stop)
 }
 
-// dropped returns how often something was dropped for a reason.
-func (f *fixture) dropped(reason ended) int {
-	f.t.Helper()
-	families, err := f.drops.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if family.GetName() == "respawnd_dropped_total" && l.GetValue() == reason.Error() {
-					return int(m.GetCounter().GetValue())
-				}
-			}
-		}
-	}
-	f.t.Fatalf("no counter for %q", reason)
-	return 0
-}
+// dropped returns how often connections or commands were dropped for a reason.
+func (f *fixture) dropped(reason ended) int { return metrictest.Dropped(f.t, f.drops, reason.Error()) }
 
 // reload changes live keys of the service.
 func (f *fixture) reload(change func(*Config)) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -158,25 +159,11 @@ func (w *world) refused(reason string) float64 {
 	return w.counted("respawnd_probe_refused_total", reason)
 }
 
-// counted returns the value of a metric with these labels, in their order.
+// counted returns a counter of the prober.
 func (w *world) counted(name string, labels ...string) float64 {
 	w.t.Helper()
-	families, err := w.metrics.Gather()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			var have []string
-			for _, l := range m.GetLabel() {
-				have = append(have, l.GetValue())
-			}
-			if f.GetName() == name && slices.Equal(have, labels) {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	return 0
+	v, _ := metrictest.Find(w.t, w.metrics, name, labels...)
+	return v
 }
 
 // put lists a server that reports by itself.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/unproved"
 )
@@ -317,7 +318,7 @@ func TestHostThatMakesRoomIsCounted(t *testing.T) {
 		h.addr = netip.AddrPortFrom(h.addr.Addr(), 1000+port)
 		h.challenged(h.heartbeat())
 	}
-	if got := counted(t, reg, "respawnd_dropped_total", dropPending.String()); got != 3 {
+	if got := metrictest.Dropped(t, reg, dropPending.String()); got != 3 {
 		t.Errorf("counted %v hosts that made room, want 3", got)
 	}
 	if n := in.pending.hosts.Len(); n != 2 {

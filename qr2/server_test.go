@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
@@ -63,28 +64,6 @@ func TestPacketsThatAreDropped(t *testing.T) {
 	}
 }
 
-// counted returns the value of the counter with the given label value.
-func counted(t *testing.T, reg *prometheus.Registry, name, label string) float64 {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			fits := label == "" && len(m.GetLabel()) == 0
-			for _, l := range m.GetLabel() {
-				fits = fits || l.GetValue() == label
-			}
-			if f.GetName() == name && fits {
-				return m.GetCounter().GetValue()
-			}
-		}
-	}
-	t.Fatalf("no counter %s with label %q", name, label)
-	return 0
-}
-
 func TestPacketsAreCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	in := newIntake(t, func(o *Options) {
@@ -95,15 +74,15 @@ func TestPacketsAreCounted(t *testing.T) {
 	h.register()
 	in.ServePacket(in.w, netserve.Packet{Data: h.packet(KindKeepalive), From: h.addr})
 	in.ServePacket(in.w, netserve.Packet{Data: nil, From: h.addr})
-	for _, c := range []struct{ name, label string }{
+	for _, c := range [][]string{
 		{"respawnd_dropped_total", dropEmpty.String()},
 		{"respawnd_qr2_received_total", "heartbeat"},
 		{"respawnd_qr2_received_total", "keepalive"},
-		{"respawnd_qr2_challenges_total", ""},
-		{"respawnd_qr2_registrations_total", ""},
+		{"respawnd_qr2_challenges_total"},
+		{"respawnd_qr2_registrations_total"},
 	} {
-		if got := counted(t, reg, c.name, c.label); got != 1 {
-			t.Errorf("%s %s: got %v, want 1", c.name, c.label, got)
+		if got := metrictest.Value(t, reg, c[0], c[1:]...); got != 1 {
+			t.Errorf("%s: got %v, want 1", c, got)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -140,20 +141,10 @@ func (f *fixture) refusal(text string) string {
 	return t.Rows[0][0]
 }
 
-// value returns the value of a counter of this package that has no labels.
+// value returns a counter of the service.
 func (f *fixture) value(name string) float64 {
 	f.t.Helper()
-	families, err := f.gauges.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == "respawnd_ssq_"+name+"_total" {
-			return family.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	f.t.Fatalf("no metric %s", name)
-	return 0
+	return metrictest.Value(f.t, f.gauges, "respawnd_ssq_"+name+"_total")
 }
 
 // game is a game server of a test.
@@ -236,24 +227,4 @@ func (f *fixture) threeServers() {
 		players: [][]string{{"player_", "frags_", "ping_", "time_"}, {"Cid", "9", "50", "33"}},
 	})
 	f.list(game{source: "192.0.2.9:27016", rules: []string{"hostname", "Empty", "numplayers", "0", "maxplayers", "8"}})
-}
-
-// counted returns the value of the counter of dropped packets for a reason.
-func (f *fixture) counted(reason drop) float64 {
-	f.t.Helper()
-	families, err := f.gauges.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if family.GetName() == "respawnd_dropped_total" && l.GetValue() == reason.String() {
-					return m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	f.t.Fatalf("there is no counter for %s", reason)
-	return 0
 }

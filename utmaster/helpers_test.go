@@ -18,6 +18,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -114,27 +115,12 @@ func defaults() (c Config) {
 	return c
 }
 
-// dropped returns how often a reason was counted.
+// dropped returns how often connections or messages were dropped for a reason.
 func (f *fixture) dropped(why ended) int {
 	f.t.Helper()
 	synctest.Wait()
-	got, err := f.prom.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, family := range got {
-		if family.GetName() != "respawnd_dropped_total" {
-			continue
-		}
-		for _, m := range family.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if l.GetName() == "reason" && l.GetValue() == why.Error() {
-					return int(m.GetCounter().GetValue())
-				}
-			}
-		}
-	}
-	return 0
+	n, _ := metrictest.Find(f.t, f.prom, "respawnd_dropped_total", why.Error())
+	return int(n)
 }
 
 // verdict returns the last verdict on an address.

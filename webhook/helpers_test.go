@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/master"
@@ -207,20 +208,4 @@ func plain(change ...func(*Hook)) []Hook {
 }
 
 // dropped returns how many events were counted as lost for a reason.
-func (f *fixture) dropped(reason string) float64 {
-	f.t.Helper()
-	families, err := f.gauges.Gather()
-	if err != nil {
-		f.t.Fatalf("Gather: %v", err)
-	}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if family.GetName() == "respawnd_dropped_total" && l.GetName() == "reason" && l.GetValue() == reason {
-					return m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	return -1
-}
+func (f *fixture) dropped(reason string) int { return metrictest.Dropped(f.t, f.gauges, reason) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/respawnd/respawnd/internal/nettest"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
@@ -227,26 +226,4 @@ func banLists(t testing.TB, packets []sent, to netip.AddrPort) (parts []zandronu
 		}
 	}
 	return parts
-}
-
-// counted returns the value of a counter with these labels.
-func counted(t testing.TB, reg *prometheus.Registry, name string, labels ...string) float64 {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			var have []string
-			for _, l := range m.GetLabel() {
-				have = append(have, l.GetValue())
-			}
-			if f.GetName() == name && len(have) == len(labels) && !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(have, l) }) {
-				return m.GetCounter().GetValue()
-			}
-		}
-	}
-	t.Fatalf("there is no counter %s%q", name, labels)
-	return 0
 }

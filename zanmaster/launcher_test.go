@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -390,7 +391,7 @@ func TestListTooLongIsCapped(t *testing.T) {
 			t.Errorf("packet %d: number %d, last %t, %d bytes, %v", i, got.Number, got.Last, p.size, err)
 		}
 	}
-	if got := counted(t, reg, "respawnd_zanmaster_capped_lists_total"); got != 1 || !strings.Contains(log.String(), `"left_out":5`) {
+	if got := metrictest.Value(t, reg, "respawnd_zanmaster_capped_lists_total"); got != 1 || !strings.Contains(log.String(), `"left_out":5`) {
 		t.Errorf("counted %v capped lists, want 1; log: %s", got, &log)
 	}
 }
@@ -405,7 +406,7 @@ func TestOldListTooLongIsCapped(t *testing.T) {
 			t.Helper()
 			_, servers := z.askWith("203.0.113.1:1", []byte{199, 0, 0, 0})
 			lines := strings.Count(log.String(), "too long")
-			if got := counted(t, reg, "respawnd_zanmaster_capped_lists_total"); len(servers) != wantServers || got != wantCapped || lines != wantLines {
+			if got := metrictest.Value(t, reg, "respawnd_zanmaster_capped_lists_total"); len(servers) != wantServers || got != wantCapped || lines != wantLines {
 				t.Errorf("%d servers, %v capped lists counted, %d lines; want %d, %v, %d", len(servers), got, lines, wantServers, wantCapped, wantLines)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -517,7 +518,7 @@ func TestVerificationThatMakesRoomIsCounted(t *testing.T) {
 			t.Fatalf("challenge %d: dropped: %s", i, dropped)
 		}
 	}
-	if got := counted(t, reg, "respawnd_dropped_total", "zanmaster", dropPending.String()); got != 3 {
+	if got := metrictest.Dropped(t, reg, dropPending.String()); got != 3 {
 		t.Errorf("%v verifications were counted that made room, want 3", got)
 	}
 }

@@ -86,6 +86,7 @@ var ranks = map[string]int{
 	"internal/cdkeys":              2,
 	"internal/colour":              2,
 	"internal/cluster/clustertest": 2, // for tests
+	"internal/metric/metrictest":   2, // for tests
 	"internal/coherence":           2,
 	"internal/cluster/natsbus":     2,
 	"master/replica":               2,

@@ -14,6 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 )
 
 type packetFunc func(w PacketWriter, p Packet)
@@ -81,28 +83,15 @@ func exchange(t testing.TB, c net.Conn, data []byte) string {
 	return string(buf[:n])
 }
 
-// value returns a metric of service; reason is "" for those without.
+// value returns a metric of a service, of one reason if that is not empty.
 func value(t testing.TB, reg *prometheus.Registry, name, service, reason string) float64 {
 	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatalf("gather: %v", err)
+	values := []string{service, reason}
+	if reason == "" {
+		values = values[:1]
 	}
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			labels := map[string]string{}
-			for _, l := range m.GetLabel() {
-				labels[l.GetName()] = l.GetValue()
-			}
-			if labels["service"] == service && labels["reason"] == reason {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	return 0
+	v, _ := metrictest.Find(t, reg, name, values...)
+	return v
 }
 
 // wantValue compares a metric of service "test".

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 func TestServicesShareOneRegistry(t *testing.T) {
@@ -42,19 +43,14 @@ func TestReasonsGivenAtTheStartAreShownAtZero(t *testing.T) {
 	}
 }
 
-// dropReasons returns how many reasons the registry shows.
+// dropReasons returns how many reasons are shown.
 func dropReasons(t *testing.T, reg *prometheus.Registry) int {
 	t.Helper()
-	families, err := reg.Gather()
+	n, err := testutil.GatherAndCount(reg, "respawnd_dropped_total")
 	if err != nil {
-		t.Fatalf("gather: %v", err)
+		t.Fatal(err)
 	}
-	for _, f := range families {
-		if f.GetName() == "respawnd_dropped_total" {
-			return len(f.GetMetric())
-		}
-	}
-	return 0
+	return n
 }
 
 func TestDropReasonsAreBounded(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 )
 
@@ -30,15 +30,8 @@ func (w refuse) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return w
 
 func TestSender(t *testing.T) {
 	var log bytes.Buffer
-	reg := prometheus.NewRegistry()
-	s := Sender{Log: zerolog.New(&log), Errors: promauto.With(reg).NewCounter(prometheus.CounterOpts{Name: "errors"})}
-	errors := func() float64 {
-		families, err := reg.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return families[0].GetMetric()[0].GetCounter().GetValue()
-	}
+	s := Sender{Log: zerolog.New(&log), Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors"})}
+	errors := func() float64 { return testutil.ToFloat64(s.Errors) }
 	s.Send(refuse{nil}, nil, netip.Addr{}, netip.AddrPort{})
 	if got := errors(); got != 0 || log.Len() != 0 {
 		t.Errorf("a packet that was sent: %v errors, log %q", got, &log)

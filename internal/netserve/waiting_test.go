@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 )
 
 // turns records when connections are served.
@@ -131,7 +131,9 @@ func TestWaitingClientsAreSentTheReason(t *testing.T) {
 			}
 		}
 		wantValue(t, s.reg, "respawnd_connections_refused_total", "stopping", 1)
-		wantEvicted(t, s.reg, StateNew, 2)
+		if got := metrictest.Value(t, s.reg, "respawnd_connections_evicted_total", StateNew.String()); got != 2 {
+			t.Errorf("%v new connections gave way, want 2", got)
+		}
 	})
 }
 
@@ -167,7 +169,9 @@ func TestConnectionsGiveWay(t *testing.T) {
 		if isClosed(busy) {
 			t.Error("the busy one gave way first")
 		}
-		wantEvicted(t, s.reg, StateNew, 2)
+		if got := metrictest.Value(t, s.reg, "respawnd_connections_evicted_total", StateNew.String()); got != 2 {
+			t.Errorf("%v new connections gave way, want 2", got)
+		}
 		wantValue(t, s.reg, "respawnd_connections", "", 3)
 		if far := s.connect("198.51.100.2:1"); !isClosed(far) {
 			t.Error("one more of as many addresses is served")
@@ -180,28 +184,6 @@ func TestConnectionsGiveWay(t *testing.T) {
 			t.Errorf("ServeConns = %v, want nil", err)
 		}
 	})
-}
-
-// wantEvicted compares the count of connections evicted in a state.
-func wantEvicted(t *testing.T, reg *prometheus.Registry, s State, want float64) {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := -1.0
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if f.GetName() == "respawnd_connections_evicted_total" && l.GetName() == "state" && l.GetValue() == s.String() {
-					got = m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	if got != want {
-		t.Errorf("%v connections gave way in the state %s, want %v", got, s, want)
-	}
 }
 
 func TestFullServiceIsLoggedOncePerMinute(t *testing.T) {

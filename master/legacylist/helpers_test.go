@@ -220,38 +220,6 @@ func request(change func(*Request)) Request {
 	return r
 }
 
-// dropped returns how often the service counted a drop.
-func (f *fixture) dropped(t testing.TB, reason string) int {
-	t.Helper()
-	return f.value(t, "respawnd_dropped_total", reason)
-}
-
-// value returns the counter or gauge of a family that has a label value; an
-// empty one: the first.
-func (f *fixture) value(t testing.TB, family, label string) int {
-	t.Helper()
-	families, err := f.metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fam := range families {
-		if fam.GetName() != family {
-			continue
-		}
-		for _, m := range fam.GetMetric() {
-			match := label == ""
-			for _, l := range m.GetLabel() {
-				match = match || l.GetValue() == label
-			}
-			if match {
-				return int(m.GetCounter().GetValue() + m.GetGauge().GetValue())
-			}
-		}
-	}
-	t.Fatalf("no metric %s with %q", family, label)
-	return 0
-}
-
 // parsePlain reads a list of mode Plain. The error is ErrList.
 func parsePlain(list []byte) ([]netip.AddrPort, error) {
 	text, ok := strings.CutSuffix(string(list), gamespy.Final)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/google/go-cmp/cmp"
@@ -207,13 +208,13 @@ func TestBoundsOfSilentAndSlowClients(t *testing.T) {
 				}
 				time.Sleep(tt.after - time.Millisecond)
 				synctest.Wait()
-				if got := f.value(t, "respawnd_connections", ""); got != 1 {
-					t.Errorf("%d connections %v after the request, want 1", got, time.Since(start))
+				if got := metrictest.Value(t, f.metrics, "respawnd_connections"); got != 1 {
+					t.Errorf("%v connections %v after the request, want 1", got, time.Since(start))
 				}
 				time.Sleep(2 * time.Millisecond)
 				synctest.Wait()
-				if got := f.value(t, "respawnd_connections", ""); got != 0 || f.dropped(t, tt.reason) != 1 {
-					t.Errorf("%d connections, %s counted %d times, want 0 and once", got, tt.reason, f.dropped(t, tt.reason))
+				if got := metrictest.Value(t, f.metrics, "respawnd_connections"); got != 0 || metrictest.Dropped(t, f.metrics, tt.reason) != 1 {
+					t.Errorf("%v connections, %s counted %d times, want 0 and once", got, tt.reason, metrictest.Dropped(t, f.metrics, tt.reason))
 				}
 			})
 		})
@@ -234,7 +235,7 @@ func TestTimeForARequestIsThatOfTheOptions(t *testing.T) {
 				t.Errorf("%q: got %q after %v, want the end after %v", text, got, time.Since(begin), most)
 			}
 		}
-		if got := f.dropped(t, "request_timeout"); got != 4 {
+		if got := metrictest.Dropped(t, f.metrics, "request_timeout"); got != 4 {
 			t.Errorf("counted %d times, want 4", got)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
@@ -134,8 +135,8 @@ func TestFilter(t *testing.T) {
 			t.Errorf("filter %s (-want +got):\n%s", text, d)
 		}
 	}
-	if got := f.value(t, "respawnd_legacylist_filters_ignored_total", ""); got != 1 {
-		t.Errorf("%d filters ignored, want 1", got)
+	if got := metrictest.Value(t, f.metrics, "respawnd_legacylist_filters_ignored_total"); got != 1 {
+		t.Errorf("%v filters ignored, want 1", got)
 	}
 }
 
@@ -203,8 +204,8 @@ func TestValidation(t *testing.T) {
 				if tt.enctype == 0 {
 					want = `\final\`
 				}
-				if got != want || f.dropped(t, tt.refused) != 1 {
-					t.Errorf("got %q, counted as %s: %d, want %q and once", got, tt.refused, f.dropped(t, tt.refused), want)
+				if got != want || metrictest.Dropped(t, f.metrics, tt.refused) != 1 {
+					t.Errorf("got %q, counted as %s: %d, want %q and once", got, tt.refused, metrictest.Dropped(t, f.metrics, tt.refused), want)
 				}
 				return
 			}
@@ -245,7 +246,7 @@ func TestRefusals(t *testing.T) {
 			if got := c.rest(); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-			if got := f.dropped(t, tt.reason); got != 1 {
+			if got := metrictest.Dropped(t, f.metrics, tt.reason); got != 1 {
 				t.Errorf("%s counted %d times, want once", tt.reason, got)
 			}
 		})
@@ -256,8 +257,8 @@ func TestFilterTooLong(t *testing.T) {
 	f := start(t, nil)
 	got := f.connect(t)
 	got.say(`\list\cmp\gamename\gmtest\where\` + strings.Repeat("x", 1025) + `\final\`)
-	if got := got.rest(); got != `\final\` || f.dropped(t, "bad_filter") != 1 {
-		t.Errorf("got %q, counted %d times, want a refusal", got, f.dropped(t, "bad_filter"))
+	if got := got.rest(); got != `\final\` || metrictest.Dropped(t, f.metrics, "bad_filter") != 1 {
+		t.Errorf("got %q, counted %d times, want a refusal", got, metrictest.Dropped(t, f.metrics, "bad_filter"))
 	}
 }
 
@@ -274,7 +275,7 @@ func TestTooExpensiveFilterIsRefused(t *testing.T) {
 			t.Errorf("got %.60q, want a refusal", got)
 		}
 	}
-	if got := f.dropped(t, "too_expensive"); got != 2 {
+	if got := metrictest.Dropped(t, f.metrics, "too_expensive"); got != 2 {
 		t.Errorf("counted %d times, want 2", got)
 	}
 	if got := addressesOf(t, f.connect(t).ask(request(nil))); len(got) != 200 {
@@ -291,8 +292,8 @@ func TestListWhileBusy(t *testing.T) {
 	}
 	c := f.connect(t)
 	c.say(`\list\cmp\gamename\gmtest\final\`)
-	if got := c.rest(); got != `\final\` || f.dropped(t, "busy") != 1 {
-		t.Errorf("got %q, counted %d times, want a refusal", got, f.dropped(t, "busy"))
+	if got := c.rest(); got != `\final\` || metrictest.Dropped(t, f.metrics, "busy") != 1 {
+		t.Errorf("got %q, counted %d times, want a refusal", got, metrictest.Dropped(t, f.metrics, "busy"))
 	}
 	f.srv.views.End(other)
 	if got := addressesOf(t, f.connect(t).ask(request(nil))); len(got) != 3 {
@@ -327,7 +328,7 @@ func TestBannedAddressGetsNoGreeting(t *testing.T) {
 	if got, err := io.ReadAll(c); len(got) > 0 || err != nil {
 		t.Errorf("read %q, %v, want the connection closed", got, err)
 	}
-	if got := f.dropped(t, "banned"); got != 1 {
+	if got := metrictest.Dropped(t, f.metrics, "banned"); got != 1 {
 		t.Errorf("counted %d times, want once", got)
 	}
 }
@@ -341,7 +342,7 @@ func TestSecondList(t *testing.T) {
 	if got := addressesOf(t, c.rest()); len(got) != 3 {
 		t.Errorf("servers %v, want the first list alone", got)
 	}
-	if got := f.dropped(t, "pipelined_list"); got != 1 {
+	if got := metrictest.Dropped(t, f.metrics, "pipelined_list"); got != 1 {
 		t.Errorf("counted %d times, want once", got)
 	}
 }
@@ -381,8 +382,8 @@ func TestClientThatClosesItsSideIsAnswered(t *testing.T) {
 	if err := c.conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.rest(); got != "" || f.dropped(t, "no_request") != 1 {
-		t.Errorf("got %q, counted %d times, want a connection without a request", got, f.dropped(t, "no_request"))
+	if got := c.rest(); got != "" || metrictest.Dropped(t, f.metrics, "no_request") != 1 {
+		t.Errorf("got %q, counted %d times, want a connection without a request", got, metrictest.Dropped(t, f.metrics, "no_request"))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
 )
@@ -39,8 +40,8 @@ func TestRequestsForTheSameShareAList(t *testing.T) {
 			t.Errorf("another %s got the same list", name)
 		}
 	}
-	if got := f.value(t, "respawnd_legacylist_view_builds_total", ""); got != 3 {
-		t.Errorf("%d lists built, want 3", got)
+	if got := metrictest.Value(t, f.metrics, "respawnd_legacylist_view_builds_total"); got != 3 {
+		t.Errorf("%v lists built, want 3", got)
 	}
 }
 
@@ -77,13 +78,13 @@ func TestListIsRebuiltAfterAChange(t *testing.T) {
 			put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i), master.FromQR2)
 		}
 		rows(Groups)
-		built := f.value(t, "respawnd_legacylist_view_builds_total", "")
+		built := metrictest.Value(t, f.metrics, "respawnd_legacylist_view_builds_total")
 		time.Sleep(views.MaxHold - time.Millisecond)
-		if rows(Groups); f.value(t, "respawnd_legacylist_view_builds_total", "") != built {
+		if rows(Groups); metrictest.Value(t, f.metrics, "respawnd_legacylist_view_builds_total") != built {
 			t.Errorf("rooms rebuilt within %v", views.MaxHold)
 		}
 		time.Sleep(time.Millisecond)
-		if rows(Groups); f.value(t, "respawnd_legacylist_view_builds_total", "") != built+1 {
+		if rows(Groups); metrictest.Value(t, f.metrics, "respawnd_legacylist_view_builds_total") != built+1 {
 			t.Errorf("rooms not rebuilt after %v", views.MaxHold)
 		}
 	})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/respawnd/respawnd/internal/nettest"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
@@ -289,17 +288,4 @@ func testView(t testing.TB, reg *master.Registry, fields, text string, all bool)
 		t.Fatal(err)
 	}
 	return new(builder).build(reg, viewKey{game: "gmtest", port: 6500, all: all}, names, f, nil)
-}
-
-// valueOf returns the value of a counter or gauge.
-func valueOf(t testing.TB, c prometheus.Collector) float64 {
-	t.Helper()
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(c)
-	families, err := reg.Gather()
-	if err != nil || len(families) != 1 {
-		t.Fatalf("gather: %d families, %v", len(families), err)
-	}
-	m := families[0].GetMetric()[0]
-	return m.GetCounter().GetValue() + m.GetGauge().GetValue()
 }

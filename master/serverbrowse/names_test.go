@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"pgregory.net/rapid"
 
 	"github.com/respawnd/respawnd/master"
@@ -179,7 +180,7 @@ func TestSearchOverTheBudget(t *testing.T) {
 			}
 		}
 		for result, want := range map[string]float64{searchAnswered: 1, searchSpent: 1, searchRated: 0} {
-			if got := valueOf(t, f.srv.metrics.searches.WithLabelValues(result)); got != want {
+			if got := testutil.ToFloat64(f.srv.metrics.searches.WithLabelValues(result)); got != want {
 				t.Errorf("searches with the result %s: %v, want %v", result, got, want)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/racetest"
@@ -167,7 +168,7 @@ func TestFiltersShareAWholeList(t *testing.T) {
 		}
 		builds := func(want float64, what string) {
 			t.Helper()
-			if got := valueOf(t, s.metrics.wholes); got != want {
+			if got := testutil.ToFloat64(s.metrics.wholes); got != want {
 				t.Errorf("%s: %v whole lists built, want %v", what, got, want)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
@@ -152,7 +153,7 @@ func TestSecondListReplacesTheSubscription(t *testing.T) {
 	if p := b.next(); p.Entry.Public.String() != "192.0.2.9:1" {
 		t.Errorf("pushed %+v after the subscription ended", p)
 	}
-	if n := valueOf(t, f.srv.metrics.audience); n != 0 {
+	if n := testutil.ToFloat64(f.srv.metrics.audience); n != 0 {
 		t.Errorf("%v subscribers, want none", n)
 	}
 }
@@ -197,7 +198,7 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 			t.Error("connection still open with a full queue")
 		}
 		wantDropped(t, reg, endedSlow.Error())
-		if n := valueOf(t, f.srv.metrics.audience); n != 0 {
+		if n := testutil.ToFloat64(f.srv.metrics.audience); n != 0 {
 			t.Errorf("%v subscribers, want none", n)
 		}
 	})
@@ -264,10 +265,10 @@ func TestFollowedListsAreBounded(t *testing.T) {
 			}
 		}
 		wantLines(1)
-		if n := valueOf(t, s.metrics.unfollowed); n != 10 {
+		if n := testutil.ToFloat64(s.metrics.unfollowed); n != 10 {
 			t.Errorf("%v requests for updates counted as not granted, want 10", n)
 		}
-		if n := valueOf(t, s.metrics.followed); n != bound || s.feed.tracked != bound {
+		if n := testutil.ToFloat64(s.metrics.followed); n != bound || s.feed.tracked != bound {
 			t.Errorf("%v lists with %d servers followed, want %d of each", n, s.feed.tracked, bound)
 		}
 		if _, _, ok := join(0, func(r *ListRequest) { r.Filter = "hostname = 'Alpha'" }); ok {
@@ -503,7 +504,7 @@ func TestRefusedListIsNotFollowed(t *testing.T) {
 	if got := b.ask(request(func(r *ListRequest) { r.Options = PushUpdates })); got.Error != errorPrefix+views.ErrBusy.Error() {
 		t.Errorf("reply %+v, want that the server is busy", got)
 	}
-	if n := valueOf(t, f.srv.metrics.audience); n != 0 {
+	if n := testutil.ToFloat64(f.srv.metrics.audience); n != 0 {
 		t.Errorf("%v subscribers, want none", n)
 	}
 }
@@ -524,7 +525,7 @@ func TestPushOfLongKeyList(t *testing.T) {
 		if p := b.next(); (p.Kind == PushKeys) != fits {
 			t.Errorf("%d bytes more: kind %d follows, key list: want %v", extra, p.Kind, fits)
 		}
-		if n := valueOf(t, f.srv.metrics.unfollowed); (n == 0) != fits {
+		if n := testutil.ToFloat64(f.srv.metrics.unfollowed); (n == 0) != fits {
 			t.Errorf("%d bytes more: %v requests for updates counted as not granted", extra, n)
 		}
 	}

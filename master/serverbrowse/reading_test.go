@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -151,10 +152,10 @@ func TestLongListUnanswered(t *testing.T) {
 		b.next()
 		time.Sleep(echoTime + 4*time.Second) // it has about 40 KB
 		synctest.Wait()
-		before := valueOf(t, f.srv.metrics.unanswered)
+		before := testutil.ToFloat64(f.srv.metrics.unanswered)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if after := valueOf(t, f.srv.metrics.unanswered); before != 0 || after != 1 {
+		if after := testutil.ToFloat64(f.srv.metrics.unanswered); before != 0 || after != 1 {
 			t.Errorf("%v and then %v lists unanswered, want 0 while it may still arrive and then 1", before, after)
 		}
 	})
@@ -177,7 +178,7 @@ func TestFirstKeepalive(t *testing.T) {
 			t.Errorf("then %v, want the end", err)
 		}
 		synctest.Wait()
-		if got := valueOf(t, f.srv.metrics.unanswered); got != 1 {
+		if got := testutil.ToFloat64(f.srv.metrics.unanswered); got != 1 {
 			t.Errorf("%v unanswered lists counted, want 1", got)
 		}
 	})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -187,7 +188,7 @@ func TestRefusals(t *testing.T) {
 			if !strings.HasPrefix(got.Error, errorPrefix+test.want) || got.Port != errorPort {
 				t.Errorf("reply %+v, want the error %q", got, test.want)
 			}
-			if n := valueOf(t, f.srv.metrics.lists.WithLabelValues(test.result)); n != 1 {
+			if n := testutil.ToFloat64(f.srv.metrics.lists.WithLabelValues(test.result)); n != 1 {
 				t.Errorf("lists with result %s: %v, want 1", test.result, n)
 			}
 			// The connection stays open.
@@ -216,7 +217,7 @@ func TestLenientFilterIsIgnored(t *testing.T) {
 	if got := f.connect(t).ask(request(func(r *ListRequest) { r.Filter = "((" })); len(got.Entries) != 3 {
 		t.Errorf("%d servers, want 3", len(got.Entries))
 	}
-	if n := valueOf(t, f.srv.metrics.views.Ignored); n != 1 {
+	if n := testutil.ToFloat64(f.srv.metrics.views.Ignored); n != 1 {
 		t.Errorf("ignored filters: %v, want 1", n)
 	}
 }
@@ -443,7 +444,7 @@ func TestMessagesReachListedServersOnly(t *testing.T) {
 		t.Errorf("delivered (-want +got):\n%s", d)
 	}
 	for result, want := range map[string]float64{messageSent: 2, messageUnknown: 1, messageSize: 2, messageRate: 1} {
-		if got := valueOf(t, f.srv.metrics.messages.WithLabelValues(result)); got != want {
+		if got := testutil.ToFloat64(f.srv.metrics.messages.WithLabelValues(result)); got != want {
 			t.Errorf("messages with result %s: %v, want %v", result, got, want)
 		}
 	}
@@ -460,7 +461,7 @@ func TestMessageRefusalsAreCounted(t *testing.T) {
 		msg, _ := AppendMessage(nil, netip.MustParseAddrPort("192.0.2.10:6500"), []byte("x"))
 		b.write(AppendInfoRequest(msg, netip.MustParseAddrPort("192.0.2.10:6500")))
 		b.next()
-		if got := valueOf(t, f.srv.metrics.messages.WithLabelValues(result)); got != 1 {
+		if got := testutil.ToFloat64(f.srv.metrics.messages.WithLabelValues(result)); got != 1 {
 			t.Errorf("messages with result %s: %v, want 1", result, got)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/pgtest"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -38,22 +39,10 @@ func fail(ctx context.Context, q querier, code string) error {
 	return err
 }
 
-// counted returns the value of a counter of s, which has a registry.
+// counted returns a counter of a store.
 func counted(t *testing.T, s *Store, name, label string) float64 {
 	t.Helper()
-	families, err := s.metrics.reg.(*prometheus.Registry).Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && m.GetLabel()[0].GetValue() == label {
-				return m.GetCounter().GetValue()
-			}
-		}
-	}
-	t.Fatalf("no counter %s with label %q", name, label)
-	return 0
+	return metrictest.Value(t, s.metrics.reg.(*prometheus.Registry), name, label)
 }
 
 // retries returns how many steps ran again for a reason.
