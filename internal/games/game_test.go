@@ -85,25 +85,12 @@ func TestLimitsAtTheirEdge(t *testing.T) {
 		change(&r)
 		return Game{Name: "x", Rooms: []Room{r}}
 	}
-	secrets := func(n int) []string {
-		var out []string
-		for i := range n {
-			out = append(out, "secr"+string(rune('a'+i/26))+string(rune('a'+i%26)))
-		}
-		return out
-	}
-	fields := func(n int) []Field {
-		var out []Field
-		for i := range n {
-			out = append(out, Field{Key: "k" + string(rune('0'+i))})
-		}
-		return out
-	}
+	secrets := func(n int) []string { return many(n, func(i int) string { return fmt.Sprintf("s%05d", i) }) }
+	fields := func(n int) []Field { return many(n, func(i int) Field { return Field{Key: fmt.Sprint("k", i)} }) }
 	tests := map[string]struct{ good, bad Game }{
-		"name":           {Game{Name: strings.Repeat("n", MaxNameLen)}, Game{Name: strings.Repeat("n", MaxNameLen+1)}},
 		"title":          {Game{Name: "x", Title: strings.Repeat("t", MaxTextLen)}, Game{Name: "x", Title: strings.Repeat("t", MaxTextLen+1)}},
-		"shortest key":   {Game{Name: "x", Secrets: []string{"123456"}}, Game{Name: "x", Secrets: []string{"12345"}}},
-		"longest key":    {Game{Name: "x", Secrets: []string{"1234567"}}, Game{Name: "x", Secrets: []string{"12345678"}}},
+		"shortest key":   {Game{Name: "x", Secrets: []string{strings.Repeat("s", MinSecretLen)}}, Game{Name: "x", Secrets: []string{strings.Repeat("s", MinSecretLen-1)}}},
+		"longest key":    {Game{Name: "x", Secrets: []string{strings.Repeat("s", MaxSecretLen)}}, Game{Name: "x", Secrets: []string{strings.Repeat("s", MaxSecretLen+1)}}},
 		"number of keys": {Game{Name: "x", Secrets: secrets(MaxSecrets)}, Game{Name: "x", Secrets: secrets(MaxSecrets + 1)}},
 		"lowest id":      {Game{Name: "x", ID: 0}, Game{Name: "x", ID: -1}},
 		"highest id":     {Game{Name: "x", ID: MaxID}, Game{Name: "x", ID: MaxID + 1}},

@@ -48,7 +48,6 @@ func TestTablesRefused(t *testing.T) {
 		`{name: "a b"}`:                     "the name must be 1 to 64",
 		"{name: a}, {name: A}":              "there is one of that name",
 		"{name: a, limit: 0}":               "must be a number from 1",
-		"{name: a, limit: 10001}":           "the limit must be 1 to 10000",
 		"{name: a, read: none}":             "read must be",
 		"{name: a, write: some}":            "write must be",
 		"{name: a, fields: [b]}":            "the type of field",
