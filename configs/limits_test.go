@@ -2,8 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -28,18 +26,6 @@ func TestWebhookLimits(t *testing.T) {
 		}
 		if _, err := parseWebhooks(tc.over); err == nil {
 			t.Errorf("%s: one too many is taken", name)
-		}
-	}
-}
-
-func TestFileLimit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "own.yaml")
-	for n, ok := range map[int]bool{MaxFile: true, MaxFile + 1: false} {
-		if err := os.WriteFile(path, []byte(strings.Repeat("#", n)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := parseFile(path); (err == nil) != ok {
-			t.Errorf("file of %d bytes: %v", n, err)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestUnitRights(t *testing.T) {
 		"Type=notify", "DynamicUser=yes", "StateDirectory=respawnd", "Restart=on-failure", "NoNewPrivileges=yes",
 		"ExecStart=/usr/bin/respawnd serve --config /etc/respawnd/respawnd.yaml --data-dir %S/respawnd",
 		"ExecReload=/bin/kill -HUP $MAINPID", "AmbientCapabilities=CAP_NET_BIND_SERVICE",
-		"ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes",
+		"ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes", "LimitCORE=0",
 	} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("respawnd.service has no line %q", want)

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,13 +25,5 @@ func TestNoCoreDump(t *testing.T) {
 	c.Signal(syscall.SIGABRT)
 	if status, ok := c.End().Sys().(syscall.WaitStatus); !ok || status.CoreDump() {
 		t.Errorf("the process ended with %v and wrote a core dump", c.State)
-	}
-}
-
-// The unit sets the limit too, for any process that the daemon might start.
-func TestUnitRefusesCoreDumps(t *testing.T) {
-	t.Parallel()
-	if unit := rig.ReadFile(t, filepath.Join("..", "..", "configs", "respawnd.service")); !strings.Contains(unit, "\nLimitCORE=0\n") {
-		t.Error("configs/respawnd.service lacks LimitCORE=0")
 	}
 }
