@@ -1,18 +1,14 @@
 package operator
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
@@ -83,15 +79,9 @@ func TestHostsRefusesAnUnknownGame(t *testing.T) {
 
 func TestConfigPrintsTheDefaults(t *testing.T) {
 	t.Parallel()
-	out := rig.Cli(t, nil, "config")
-	if !bytes.Equal([]byte(out), configs.Default()) {
+	if rig.Cli(t, nil, "config") != string(configs.Default()) {
 		t.Error("config does not print the defaults")
 	}
-	var doc map[string]any
-	if err := yaml.Unmarshal([]byte(out), &doc); err != nil || doc["qr2"] == nil {
-		t.Errorf("what config prints, read as YAML: %v, %v", doc["qr2"], err)
-	}
-	rig.Cli(t, nil, "check", "--config", rig.WriteFile(t, "printed.yaml", out))
 }
 
 func TestVersionNamesTheRelease(t *testing.T) {
@@ -111,24 +101,6 @@ func TestHostsGoldenFiles(t *testing.T) {
 		golden := filepath.Join("testdata", "hosts-"+game+".txt")
 		if want := rig.ReadFile(t, golden); out != want {
 			t.Errorf("hosts --game %s differs from %s:\n%s", game, golden, out)
-		}
-		lines := 0
-		for line := range strings.Lines(out) {
-			if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
-				continue
-			}
-			lines++
-			words := strings.Fields(line)
-			if len(words) != 2 || !strings.HasSuffix(line, "\n") {
-				t.Errorf("line %q, want an address and a name", line)
-				continue
-			}
-			if a, err := netip.ParseAddr(words[0]); err != nil || a.String() != "192.0.2.10" {
-				t.Errorf("line %q, want it to begin with 192.0.2.10", line)
-			}
-		}
-		if lines < 5 {
-			t.Errorf("hosts --game %s printed %d names", game, lines)
 		}
 	}
 }
