@@ -7,14 +7,6 @@ import (
 	"testing"
 )
 
-func TestNickLimit(t *testing.T) {
-	for n, want := range map[int]bool{0: false, 1: true, maxChosenNick: true, maxChosenNick + 1: false} {
-		if got := validNick(strings.Repeat("n", n)); got != want {
-			t.Errorf("nick of %d characters: %v, want %v", n, got, want)
-		}
-	}
-}
-
 func TestMotdLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "motd")
 	line := strings.Repeat("m", maxMotdLine)

@@ -10,7 +10,7 @@ import (
 func TestValidNick(t *testing.T) {
 	for nick, want := range map[string]bool{
 		"a": true, "SdkNick": true, "`{|}~": true, "a@b#c+d:e": true, "\"$%&'()*,-./;<": true, "=>?[]^_": true, "**": true, "1": true,
-		strings.Repeat("n", 20): true, strings.Repeat("n", 21): false,
+		strings.Repeat("n", maxChosenNick): true, strings.Repeat("n", maxChosenNick+1): false,
 		"": false, "*": false, "@a": false, "#a": false, "+a": false, ":a": false, "a b": false, `a\b`: false, "a!b": false,
 		"a\x01": false, "a\x7f": false, "\xe4": false, "a\x00": false,
 	} {

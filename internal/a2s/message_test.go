@@ -127,19 +127,6 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestKindsHaveNames(t *testing.T) {
-	names := map[string]Kind{}
-	for _, k := range []Kind{
-		InfoRequest, PlayersRequest, RulesRequest, ChallengeRequest, PingRequest,
-		KindChallenge, KindPlayers, KindRules, KindInfo, KindPing, KindOldInfo, 0,
-	} {
-		if other, taken := names[k.String()]; taken {
-			t.Errorf("%q is the name of %q and %q", k.String(), other, k)
-		}
-		names[k.String()] = k
-	}
-}
-
 func TestTextsEndAtTheirNUL(t *testing.T) {
 	for text, want := range map[string]string{"": "\x00", "a": "a\x00", "a\x00b": "a\x00", "\x00": "\x00"} {
 		if got := string(appendText(nil, text)); got != want {

@@ -41,19 +41,19 @@ func TestCut(t *testing.T) {
 
 func TestParseHeartbeat(t *testing.T) {
 	for rest, want := range map[string]string{
-		" QuakeArena-1\n":               "QuakeArena-1",
-		" DarkPlaces\x0a":               "DarkPlaces",
-		" a":                            "a",
-		"  a b c":                       "a",
-		" a\x00b":                       "a",
-		" a\r\n":                        "a",
-		" " + strings.Repeat("x", 63):   strings.Repeat("x", 63),
-		" " + strings.Repeat("x", 64):   "",
-		"":                              "",
-		"\n":                            "",
-		" \n":                           "",
-		" \xff\xfe":                     "\xff\xfe",
-		" " + strings.Repeat("x", 2000): "",
+		" QuakeArena-1\n":                   "QuakeArena-1",
+		" DarkPlaces\x0a":                   "DarkPlaces",
+		" a":                                "a",
+		"  a b c":                           "a",
+		" a\x00b":                           "a",
+		" a\r\n":                            "a",
+		" " + strings.Repeat("x", MaxTag):   strings.Repeat("x", MaxTag),
+		" " + strings.Repeat("x", MaxTag+1): "",
+		"":                                  "",
+		"\n":                                "",
+		" \n":                               "",
+		" \xff\xfe":                         "\xff\xfe",
+		" " + strings.Repeat("x", 2000):     "",
 	} {
 		got, err := ParseHeartbeat([]byte(rest))
 		if string(got) != want || (err == nil) != (want != "") {
