@@ -1,7 +1,6 @@
 package master
 
 import (
-	"slices"
 	"testing"
 )
 
@@ -98,12 +97,5 @@ func TestChangedIsClosedByTheNextChange(t *testing.T) {
 	r.Remove(s.Key)
 	if !closed(next) {
 		t.Error("a removal was not told")
-	}
-}
-
-func TestKindsOfChangeHaveNames(t *testing.T) {
-	got := []string{Added.String(), Changed.String(), Removed.String()}
-	if want := []string{"added", "changed", "removed"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }

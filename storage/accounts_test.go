@@ -71,14 +71,6 @@ func TestAccountBan(t *testing.T) {
 	}
 }
 
-func TestFoldChangesASCIIOnly(t *testing.T) {
-	for in, want := range map[string]string{"": "", "abc": "abc", "aBC-Z@[": "abc-z@[", "\xc4B\u00c4": "\xc4b\u00c4"} {
-		if got := Fold(in); got != want {
-			t.Errorf("Fold(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 // FuzzRawTexts checks that any bytes survive the JSON of every record that may
 // hold them.
 func FuzzRawTexts(f *testing.F) {

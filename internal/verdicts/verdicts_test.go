@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,7 +94,7 @@ func TestMessages(t *testing.T) {
 		}
 		seen[line.Message] = v
 		want := "info"
-		if slices.Contains([]Verdict{Heard, ChallengeSent, Asked, Restored, SpeaksCDKey, KeepaliveAlone, NotUnderstood, KeyAccepted, UnknownRequest, StorageRefused, SearchTooLarge, RecordsLeftOut, PortSame, PortChanged, ConsoleTested}, v) {
+		if v.text().debug {
 			want = "debug"
 		}
 		if line.Level != want {
