@@ -116,13 +116,8 @@ func TestMessagesThatAreRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.want)
 		}
 	}
-	if MaxMessage != 244 {
-		t.Errorf("longest message: got %d bytes, want 244", MaxMessage)
-	}
-	for _, p := range in.w.Take() {
-		if len(p.data) > MaxReply {
-			t.Errorf("sent %d bytes, a host takes %d", len(p.data), MaxReply)
-		}
+	if sent := in.w.Take(); len(sent) != 1 || len(sent[0].data) != 255 {
+		t.Errorf("sent %+v, want the longest message in a packet of 255 bytes, which a host takes", sent)
 	}
 }
 
