@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -53,10 +54,17 @@ func TestUniqueNickRules(t *testing.T) {
 	}
 }
 
-func TestNickIsNoKeyWord(t *testing.T) {
-	for nick, want := range map[string]error{"f": ErrBadNick, "countrycode": ErrBadNick, "CountryCode": ErrBadNick, "countrycodes": nil} {
-		if err := checkNick(nick); !errors.Is(err, want) {
-			t.Errorf("checkNick(%q) = %v, want %v", nick, err, want)
+func TestKeyWordsAreThoseOfTheProtocol(t *testing.T) {
+	const all = "id err errmsg fatal error lc challenge proof sesskey userid profileid uniquenick lt nur pid pi nick email " +
+		"sig firstname lastname icquin homepage zipcode countrycode lon lat loc birthday sex pmask aim pic occ ind inc mar " +
+		"chc i1 o1 conn bm f date msg bsi state profile bip bport hostip hprivip qport hport sessflags rstatus gametype " +
+		"gamevnt gamemn product qmodeflags bdy blk list final npr dpr rn rc ka"
+	for word := range strings.FieldsSeq(all) {
+		if !gamespy.IsPresenceKey(strings.ToUpper(word)) {
+			t.Errorf("IsPresenceKey(%q) = false", strings.ToUpper(word))
+		}
+		if err := checkNick(word); !errors.Is(err, ErrBadNick) {
+			t.Errorf("checkNick(%q) = %v, want ErrBadNick", word, err)
 		}
 	}
 }
