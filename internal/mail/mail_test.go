@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/mail/mailtest"
 )
@@ -165,7 +164,13 @@ func TestSendEndsWithContext(t *testing.T) {
 	}
 	defer func() { _ = ln.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
+	go func() {
+		if c, err := ln.Accept(); err == nil {
+			defer func() { _ = c.Close() }()
+		}
+		cancel()
+		<-t.Context().Done() // until then the connection is open
+	}()
 	if err := Send(ctx, &Config{SMTPURL: "smtp://" + ln.Addr().String(), From: "a@b.c"}, message()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Send() = %v, want the error of the context", err)
 	}
