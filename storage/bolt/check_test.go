@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -143,45 +144,48 @@ func TestCheckLater(t *testing.T) {
 
 // A change that waits for the check ends with its context, and with the store.
 func TestChangesWaitForTheCheck(t *testing.T) {
-	s := openLoose(t)
-	checked := s.check
-	s.check = newCheck(Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for name, change := range map[string]func(ctx context.Context) error{
-		"in a group": func(ctx context.Context) error {
-			u, p := newAccount("early")
-			_, _, err := s.CreateUser(ctx, u, p)
-			return err
-		},
-		"alone":  func(ctx context.Context) error { _, err := s.PutGame(ctx, storage.Game{Name: "early"}); return err },
-		"backup": func(ctx context.Context) error { _, err := s.Backup(ctx, io.Discard); return err },
-	} {
-		if err := change(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want the error of the context", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		s := openLoose(t)
+		checked := s.check
+		s.check = newCheck(Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for name, change := range map[string]func(ctx context.Context) error{
+			"in a group": func(ctx context.Context) error {
+				u, p := newAccount("early")
+				_, _, err := s.CreateUser(ctx, u, p)
+				return err
+			},
+			"alone":  func(ctx context.Context) error { _, err := s.PutGame(ctx, storage.Game{Name: "early"}); return err },
+			"backup": func(ctx context.Context) error { _, err := s.Backup(ctx, io.Discard); return err },
+		} {
+			if err := change(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want the error of the context", name, err)
+			}
+			ended := make(chan error, 1)
+			later, stop := context.WithCancel(t.Context())
+			go func() { ended <- change(later) }()
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				t.Errorf("%s: %v before the check ended", name, err)
+			default: // it waits
+			}
+			stop()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want the error of the context", name, err)
+			}
 		}
-		ended := make(chan error, 1)
-		later, stop := context.WithCancel(t.Context())
-		go func() { ended <- change(later) }()
-		select {
-		case err := <-ended:
-			t.Errorf("%s: %v before the check ended", name, err)
-		case <-time.After(time.Millisecond):
+		closed := storage.ErrClosed
+		s.check.failed.Store(&closed) // as Close does before the check has ended
+		close(s.check.done)
+		u, p := newAccount("early")
+		if _, _, err := s.CreateUser(t.Context(), u, p); !errors.Is(err, storage.ErrClosed) {
+			t.Errorf("CreateUser() while the store closes = %v, want ErrClosed", err)
 		}
-		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want the error of the context", name, err)
-		}
-	}
-	closed := storage.ErrClosed
-	s.check.failed.Store(&closed) // as Close does before the check has ended
-	close(s.check.done)
-	u, p := newAccount("early")
-	if _, _, err := s.CreateUser(t.Context(), u, p); !errors.Is(err, storage.ErrClosed) {
-		t.Errorf("CreateUser() while the store closes = %v, want ErrClosed", err)
-	}
-	s.group.close() // its goroutine may still ask for the check
-	s.check = checked
+		s.group.close() // its goroutine may still ask for the check
+		s.check = checked
+	})
 }
 
 // A change and a backup do not wait until the check would begin by itself.
