@@ -42,6 +42,8 @@ type bot struct {
 	queue   []string      // lines to send
 	wake    chan struct{} // there are some; of capacity 1
 	search  chan struct{} // a player waits; of capacity 1
+	told    bool          // who is in the room
+	early   []line        // messages from before that
 }
 
 // Errors of a bot.
@@ -53,6 +55,9 @@ var (
 
 // maxQueue is the number of lines that wait for chat, which reads at once.
 const maxQueue = 1 << 16
+
+// maxEarly is the number of messages that wait until the program knows who is in the room.
+const maxEarly = 1 << 10
 
 // newBot returns a bot for the QuickRoom of a game.
 func newBot(g games.Game, room games.Room, conn net.Conn) *bot {
@@ -227,6 +232,12 @@ func (b *bot) handle(l *line, now time.Time) error {
 		if nick := l.param(5); nick != me && strings.EqualFold(l.param(1), b.channel) {
 			b.machine.arrive(nick, a)
 		}
+	case "315":
+		b.told = true
+		for _, l := range b.early {
+			b.done(b.machine.message(l.nick, l.param(1), now))
+		}
+		b.early = nil
 	case "JOIN":
 		if l.nick != me {
 			b.machine.arrive(l.nick, l.host)
@@ -243,7 +254,11 @@ func (b *bot) handle(l *line, now time.Time) error {
 		}
 		b.done(nil, b.machine.leave(l.param(1)))
 	case "PRIVMSG":
-		if l.nick != "" && strings.EqualFold(l.param(0), me) {
+		switch {
+		case l.nick == "" || !strings.EqualFold(l.param(0), me):
+		case !b.told && len(b.early) < maxEarly:
+			b.early = append(b.early, *l)
+		default:
 			b.done(b.machine.message(l.nick, l.param(1), now))
 		}
 	}

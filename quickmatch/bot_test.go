@@ -105,11 +105,23 @@ func (c chat) send(lines ...string) {
 // signOn lets the program in, into a room with one player.
 func (c chat) signOn() {
 	c.t.Helper()
+	c.join()
+	c.told()
+}
+
+// join lets the program in, until it asks who is in the room.
+func (c chat) join() {
+	c.t.Helper()
 	c.want("USER X1lsaFvqsX|17461195 127.0.0.1 peerchat.gamespy.com :quick matches of zh", "NICK Bot")
 	c.send(":s 001 Bot :Welcome", ":s 002 Bot :more")
 	c.want("JOIN #GPG!7")
 	c.send(":Bot!X1lsaFvqsX|17461195@127.0.0.1 JOIN :#GPG!7", ":s 353 Bot = #GPG!7 :@Bot Ann", ":s 366 Bot #GPG!7 :End of NAMES list")
 	c.want("WHO #GPG!7")
+}
+
+// told answers the question who is in the room.
+func (c chat) told() {
+	c.t.Helper()
 	c.send(":s 352 Bot #GPG!7 X1lsaFvqsX|1 203.0.113.7 s Ann H :0 Ann", ":s 352 Bot #GPG!7 X1lsaFvqsX|2 127.0.0.1 s Bot H@ :0 Bot", ":s 315 Bot #GPG!7 :End")
 }
 
@@ -143,6 +155,38 @@ func play(t *testing.T, test func(h *hall, s *server, next func() chat, log *byt
 		}
 		if n, err := testutil.GatherAndCount(reg, "respawnd_quickmatch_waiting"); err != nil || n != 0 {
 			t.Errorf("%d gauges of games are left, %v", n, err)
+		}
+	})
+}
+
+// A player may search as soon as it sees the program join.
+func TestEarlySearch(t *testing.T) {
+	play(t, func(_ *hall, s *server, next func() chat, _ *bytes.Buffer) {
+		c := next()
+		c.join()
+		c.send(":Ann!X1lsaFvqsX|1@masked PRIVMSG Bot :"+cinfoOf(), ":Eve!X1lsaFvqsX|4@masked PRIVMSG Bot :"+cinfoOf())
+		c.told()
+		c.want("PRIVMSG Ann :MBOT:WORKING 1") // and Eve is not in the room
+		c.want("PRIVMSG #GPG!7 :MBOT:POOLSIZE 0 1")
+		if n := testutil.ToFloat64(s.metrics.outcomes[outOutside]); n != 1 {
+			t.Errorf("%v messages from outside, want that of Eve", n)
+		}
+	})
+}
+
+func TestEarlyMessagesAreBounded(t *testing.T) {
+	play(t, func(_ *hall, s *server, next func() chat, _ *bytes.Buffer) {
+		c := next()
+		c.join()
+		for range maxEarly + 3 {
+			c.send(":Eve!X1lsaFvqsX|4@masked PRIVMSG Bot :" + cinfoOf())
+		}
+		for _, want := range []float64{3, maxEarly + 3} {
+			synctest.Wait()
+			if n := testutil.ToFloat64(s.metrics.outcomes[outOutside]); n != want {
+				t.Errorf("%v messages from outside, want %v", n, want)
+			}
+			c.told()
 		}
 	})
 }
