@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
@@ -172,4 +173,33 @@ func TestReferenceOfMetrics(t *testing.T) {
 		b.WriteString(rows[name])
 	}
 	checkReference(t, "metrics.md", "| metric |", b.String())
+}
+
+func TestMetricsFollowTheRules(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for name, m := range describedMetrics(t) {
+		switch {
+		case strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_"):
+			continue
+		case !strings.HasPrefix(name, "respawnd_"):
+			t.Errorf("metric %q, want a name that starts with respawnd_", name)
+		}
+		sample := name
+		if m.kind == "histogram" {
+			sample += "_count"
+		}
+		labels := ""
+		for _, l := range m.labels {
+			labels += l + `="x",`
+		}
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n%s{%s} 1\n", name, m.help, name, m.kind, sample, labels)
+	}
+	problems, err := promlint.New(strings.NewReader(b.String())).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("metric %s: %s", p.Metric, p.Text)
+	}
 }

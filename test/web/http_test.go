@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
@@ -95,28 +93,6 @@ func TestStatusCountsServersAndBans(t *testing.T) {
 	}
 	if s.Servers[rig.TestGame] != 1 || s.Bans != 1 || s.Services["qr2"] != d.Address["qr2"].String() || s.Version != commands.Version() {
 		t.Errorf("status %+v, want 1 server of %s, 1 ban and qr2 on %v", s, rig.TestGame, d.Address["qr2"])
-	}
-	d.Stop()
-}
-
-func TestMetricsFollowTheRules(t *testing.T) {
-	t.Parallel()
-	d := rig.Start(t, t.TempDir())
-	rig.Register(t, d, "hostname", "Counted")
-	rig.List(t, d, "", `\hostname`)
-	_, body := rig.Get(t, d, "admin", http.MethodGet, "/metrics", "")
-	problems, err := promlint.New(strings.NewReader(body)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		t.Errorf("metric %s: %s", p.Metric, p.Text)
-	}
-	for line := range strings.Lines(body) {
-		if name, ok := strings.CutPrefix(line, "# TYPE "); ok && !strings.HasPrefix(name, "respawnd_") &&
-			!strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
-			t.Errorf("metric %q, want a name that starts with respawnd_", strings.TrimSpace(name))
-		}
 	}
 	d.Stop()
 }
