@@ -117,7 +117,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		}
 	}
 	if sent := in.w.Take(); len(sent) != 1 || len(sent[0].data) != 255 {
-		t.Errorf("sent %+v, want the longest message in a packet of 255 bytes, which a host takes", sent)
+		t.Errorf("sent %d packets, want the longest message in one of 255 bytes, which a host takes", len(sent))
 	}
 }
 

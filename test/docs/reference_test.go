@@ -49,7 +49,7 @@ func checkReference(t *testing.T, name, from, reference string) {
 		return
 	}
 	if diff := cmp.Diff(page, want); diff != "" {
-		t.Errorf("%s, -is +should be (go test ./cmd/respawnd -run Reference -update writes it):\n%s", name, diff)
+		t.Errorf("%s, -is +should be (go test ./test/docs -run Reference -update writes it):\n%s", name, diff)
 	}
 }
 
