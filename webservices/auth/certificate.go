@@ -129,13 +129,8 @@ func (c *certificate) sign(k *Key, identity bool) (err error) {
 		c.signature = signatureBlock(sum)
 		return nil
 	}
-	if k.fast == nil {
-		c.signature, err = rsa.SignPKCS1v15(nil, k.private, crypto.MD5, sum[:])
-		return err
-	}
-	c.signature = k.fast.private(signatureBlock(sum))
-	// A wrong result, from a defective processor, would reveal the key.
-	return rsa.VerifyPKCS1v15(&k.private.PublicKey, crypto.MD5, sum[:], c.signature)
+	c.signature, err = rsa.SignPKCS1v15(nil, k.private, crypto.MD5, sum[:])
+	return err
 }
 
 // isSigned reports whether the signature is valid.

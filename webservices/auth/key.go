@@ -38,8 +38,7 @@ var (
 // Key is the service key, with the values derived from it. It is never changed.
 type Key struct {
 	private *rsa.PrivateKey
-	fast    *fastKey // nil: the key has no fast form
-	mac     []byte   // for serverdata
+	mac     []byte // for serverdata
 	peer    func() *peer
 }
 
@@ -100,7 +99,7 @@ func newKey(private *rsa.PrivateKey) *Key {
 	secret := private.D.Bytes()
 	seed := derive(secret, "respawnd peer key")
 	return &Key{
-		private: private, fast: newFastKey(private), mac: derive(secret, "respawnd certificate"),
+		private: private, mac: derive(secret, "respawnd certificate"),
 		peer: sync.OnceValue(func() *peer { return newPeer(seed) }),
 	}
 }

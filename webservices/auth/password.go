@@ -33,12 +33,6 @@ func unpad(block []byte) (data []byte, ok bool) {
 // patch for the mode identity: decrypted, it has no padding. It must not be looked for
 // in the block itself: one of 64,000 encrypted blocks looks like it by chance.
 func (k *Key) decrypt(block []byte) (password []byte, ok bool) {
-	if k.fast == nil {
-		password, err := rsa.DecryptPKCS1v15(nil, k.private, block)
-		return password, err == nil
-	}
-	if bytes.Compare(block, k.private.N.Bytes()) >= 0 {
-		return nil, false
-	}
-	return unpad(k.fast.private(block))
+	password, err := rsa.DecryptPKCS1v15(nil, k.private, block)
+	return password, err == nil
 }
