@@ -225,11 +225,7 @@ func newLogLine(l logtail.Line) logLine {
 			fields = append(fields, "…")
 			break
 		}
-		text, isText := value.(string)
-		if !isText {
-			b, _ := json.Marshal(value) // it was JSON a moment ago
-			text = string(b)
-		}
+		text := fieldText(value)
 		switch name := fmt.Sprint(key); name {
 		case zerolog.LevelFieldName:
 		case zerolog.TimestampFieldName:
@@ -242,6 +238,23 @@ func newLogLine(l logtail.Line) logLine {
 	}
 	out.Fields = strings.Join(fields, " ")
 	return out
+}
+
+// fieldText returns the value of a field: texts without quotation marks, lists of texts with
+// commas, others as JSON.
+func fieldText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case []any:
+		texts := make([]string, len(v))
+		for i := range v {
+			texts[i] = fieldText(v[i])
+		}
+		return strings.Join(texts, ",")
+	}
+	b, _ := json.Marshal(value) // it was JSON a moment ago
+	return string(b)
 }
 
 // logView is the data of the log page.

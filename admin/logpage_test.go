@@ -275,3 +275,17 @@ func (l *oneConn) Close() error {
 }
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestFieldText(t *testing.T) {
+	for line, want := range map[string]string{
+		`"further":[":6121",":27655"]`: "further=:6121,:27655",
+		`"ports":[1,[2,"a"]]`:          "ports=1,2,a",
+		`"n":1.5`:                      "n=1.5",
+		`"empty":[]`:                   "empty=",
+		`"of":{"a":[1]}`:               `of={"a":[1]}`,
+	} {
+		if got := newLogLine(logtail.Line{Text: []byte("{" + line + "}")}).Fields; got != want {
+			t.Errorf("%s: got %q, want %q", line, got, want)
+		}
+	}
+}
