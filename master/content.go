@@ -17,7 +17,6 @@ type content struct {
 	read   atomic.Pointer[values] // nil until the text is parsed
 	source *Source                // parses the text
 	digest uint64                 // of the text
-	model  *model                 // packs the text; nil: it is not packed
 
 	mu   sync.Mutex // held while the text is parsed
 	text string     // guarded by mu; empty once it is parsed
@@ -51,36 +50,6 @@ func (c *content) readText() *values {
 	return v
 }
 
-// appendText appends the text, which is not parsed yet. c.mu is held.
-func (c *content) appendText(b []byte) []byte {
-	if c.model == nil {
-		return append(b, c.text...)
-	}
-	return appendUnpacked(b, c.text, c.model.text)
-}
-
-// expected returns the names that the text probably has.
-func (c *content) expected() Shape {
-	if c.model != nil {
-		if s := c.model.shape.Load(); s != nil {
-			return *s
-		}
-	}
-	return Shape{}
-}
-
-// learn makes the names of the parsed text expected of others that the same model packs.
-func (c *content) learn(v *values) {
-	if c.model == nil {
-		return
-	}
-	s := Shape{v.rules.names, v.players.names, v.teams.names}
-	if last := c.model.shape.Load(); last == nil || *last != s {
-		next := s
-		c.model.shape.Store(&next)
-	}
-}
-
 // Shape holds the names of the three sections of a report. Each may be nil.
 type Shape struct{ Rules, Players, Teams *Names }
 
@@ -98,37 +67,20 @@ type Decoder interface {
 // concurrently.
 type Source struct {
 	decoder Decoder
-	seed    maphash.Seed // secret, so that no client can make two texts look the same
-	reports sync.Pool    // of *Report
-	texts   sync.Pool    // of *[]byte
-	models  models
+	seed    maphash.Seed          // secret, so that no client can make two texts look the same
+	reports sync.Pool             // of *Report
+	texts   sync.Pool             // of *[]byte
+	last    atomic.Pointer[Shape] // names of the report parsed last; nil: none was
 }
 
 // NewSource returns a Source of records of the registry, whose texts d parses.
 func (r *Registry) NewSource(d Decoder) *Source {
-	src := &Source{
+	return &Source{
 		decoder: d,
 		seed:    maphash.MakeSeed(),
 		reports: sync.Pool{New: func() any { return new(Report) }},
 		texts:   sync.Pool{New: func() any { return new([]byte) }},
-		models:  models{of: make(map[string]*gameModels)},
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sources = append(r.sources, src)
-	return src
-}
-
-// Models returns the number of reports in memory as differences to which others of their
-// game are kept.
-func (r *Registry) Models() (n int) {
-	r.mu.RLock()
-	sources := r.sources
-	r.mu.RUnlock()
-	for _, src := range sources {
-		n += src.models.inUse()
-	}
-	return n
 }
 
 // Text is an unparsed report.
@@ -167,7 +119,7 @@ func (s *Server) AppendUnread(b []byte) (_ []byte, ok bool) {
 	if c.read.Load() != nil {
 		return b, false
 	}
-	return c.appendText(b), true
+	return append(b, c.text...), true
 }
 
 // Into puts a text into a record that is not listed yet, replacing its content.
@@ -175,7 +127,7 @@ func (s *Server) AppendUnread(b []byte) (_ []byte, ok bool) {
 // length.
 func (src *Source) Into(s *Server, t Text) {
 	c := &content{}
-	src.fill(c, s, t)
+	src.fill(c, t)
 	c.into(s)
 }
 
@@ -186,21 +138,13 @@ func (src *Source) Next(old *Server, t Text) *Server {
 		Server
 		content
 	}{Server: *old}
-	src.fill(&next.content, old, t)
+	src.fill(&next.content, t)
 	next.into(&next.Server)
 	return &next.Server
 }
 
-func (src *Source) fill(c *content, old *Server, t Text) {
-	var likely *model
-	if before := old.Rules.content; before != nil {
-		likely = before.model
-	}
-	memory := src.texts.Get().(*[]byte)
-	defer src.texts.Put(memory)
-	var kept []byte
-	c.model, kept, *memory = src.models.pack(old.Game, t.bytes, likely, *memory)
-	c.source, c.digest, c.text = src, t.digest, string(kept)
+func (src *Source) fill(c *content, t Text) {
+	c.source, c.digest, c.text = src, t.digest, string(t.bytes)
 }
 
 // values parses the text of c, whose mu is held.
@@ -209,13 +153,30 @@ func (src *Source) values(c *content) *values {
 	defer src.reports.Put(r)
 	memory := src.texts.Get().(*[]byte)
 	defer src.texts.Put(memory)
-	*memory = c.appendText((*memory)[:0])
+	*memory = append((*memory)[:0], c.text...) // a Decoder takes bytes
 	r.Reset()
-	src.decoder.Decode(*memory, c.expected(), r)
+	src.decoder.Decode(*memory, src.expected(), r)
 	v, err := r.values()
 	if err != nil {
 		return &values{} // a decoder must not fill a report so; there is no caller to report it to
 	}
-	c.learn(v)
+	src.learn(v)
 	return v
+}
+
+// expected returns the names that the next text probably has: lists read the reports of one
+// game after the other.
+func (src *Source) expected() Shape {
+	if s := src.last.Load(); s != nil {
+		return *s
+	}
+	return Shape{}
+}
+
+// learn makes the names of a parsed text expected of the next.
+func (src *Source) learn(v *values) {
+	s := Shape{v.rules.names, v.players.names, v.teams.names}
+	if last := src.last.Load(); last == nil || *last != s {
+		src.last.Store(new(s))
+	}
 }

@@ -83,7 +83,6 @@ type Registry struct {
 	replacedTotal uint64
 
 	cluster remoteState
-	sources []*Source
 }
 
 // entry is the registry's own handle of a server: the record may be replaced,

@@ -29,7 +29,6 @@ func (d *Daemon) measure() {
 		return 1
 	})
 	in.GaugeFunc("respawnd_bans", "Bans in force, without those in files of Zandronum.", func() int { return d.bans.Count(time.Now()) })
-	in.GaugeFunc("respawnd_report_models", "Reports that are kept whole so that those of other servers can be kept as their differences.", d.registry.Models)
 	accounts := metric.Slow(func() (*int, error) {
 		n, err := d.store.CountUsers(context.Background())
 		return &n, err

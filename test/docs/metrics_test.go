@@ -20,7 +20,6 @@ func TestMetricsOfTheWholeDaemon(t *testing.T) {
 		`respawnd_servers{game="other"}`: 0, `respawnd_players{game="other"}`: 0,
 		"respawnd_accounts": 2, "respawnd_sessions": 0, "respawnd_bans": 0, "respawnd_ready": 1,
 		"respawnd_last_reload_success":      1,
-		"respawnd_report_models":            0,
 		"respawnd_store_write_errors_total": 0,
 		`respawnd_build_info{goversion="` + runtime.Version() + `",version="` + commands.Version() + `"}`: 1,
 	})
