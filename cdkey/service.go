@@ -15,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "CD key checks", Steps: steps(),
+		Title: "CD key checks", Docs: []string{"protocols/cdkey"}, Steps: steps(),
 		Check: func(string, service.Moment) error {
 			_, err := productModes(c.Products)
 			return err

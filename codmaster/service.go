@@ -15,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Call of Duty server lists", Shows: true, Origins: []master.Origin{master.FromCallOfDuty}, Steps: steps(), AskEvery: c.AskEvery(),
+		Title: "Call of Duty server lists", Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []master.Origin{master.FromCallOfDuty}, Steps: steps(), AskEvery: c.AskEvery(),
 	}
 }
 

@@ -3,6 +3,7 @@ package gpcm
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -10,7 +11,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Sign-in, buddies, messages", Sessions: c.MaxConns,
+		Title: "Sign-in, buddies, messages", Nouns: []noun.Noun{noun.Accounts}, Docs: []string{"protocols/gpcm", "protocols/battlefield2"}, Sessions: c.MaxConns,
 	}
 }
 

@@ -3,6 +3,7 @@ package gpsp
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -10,7 +11,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Accounts and search for players", Private: c.Private,
+		Title: "Accounts and search for players", Nouns: []noun.Noun{noun.Accounts}, Docs: []string{"protocols/gpsp"}, Private: c.Private,
 	}
 }
 

@@ -3,6 +3,7 @@ package gstats
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
@@ -10,7 +11,7 @@ import (
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "Statistics and saved data", Steps: steps()}
+	return service.Descriptor{Title: "Statistics and saved data", Nouns: []noun.Noun{noun.Accounts, noun.Stats}, Docs: []string{"protocols/gstats"}, Steps: steps()}
 }
 
 // Open opens the listener of the service. It implements service.Service.

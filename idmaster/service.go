@@ -14,7 +14,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Doom 3, Quake 4 and Prey server lists", Shows: true, Origins: []master.Origin{master.FromIDTech4}, Steps: steps(),
+		Title: "Doom 3, Quake 4 and Prey server lists", Docs: []string{"protocols/idmaster"}, Shows: true, Origins: []master.Origin{master.FromIDTech4}, Steps: steps(),
 		AskEvery: c.AskEvery(),
 	}
 }

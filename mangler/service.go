@@ -11,7 +11,7 @@ import (
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "NAT helper of Generals and Zero Hour", Steps: steps()}
+	return service.Descriptor{Title: "NAT helper of Generals and Zero Hour", Docs: []string{"protocols/mangler"}, Steps: steps()}
 }
 
 // Open opens the socket of the service. It implements service.Service.

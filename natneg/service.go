@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -23,7 +24,7 @@ const OutcomesFile = "natneg.outcomes"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Connections through routers", Further: c.ExtraListen, Steps: steps(),
+		Title: "Connections through routers", Nouns: []noun.Noun{noun.Meetings}, Docs: []string{"protocols/natneg"}, Further: c.ExtraListen, Steps: steps(),
 	}
 }
 

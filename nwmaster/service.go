@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
@@ -17,7 +18,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Neverwinter Nights accounts and servers", Origins: []master.Origin{master.FromNWN}, Steps: steps(), AskEvery: c.AskEvery(),
+		Title: "Neverwinter Nights accounts and servers", Nouns: []noun.Noun{noun.Accounts}, Docs: []string{"protocols/nwmaster"}, Origins: []master.Origin{master.FromNWN}, Steps: steps(), AskEvery: c.AskEvery(),
 		Check: func(string, service.Moment) error { return c.check() },
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -19,7 +20,7 @@ const (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Chat and game lobbies", Steps: steps(),
+		Title: "Chat and game lobbies", Nouns: []noun.Noun{noun.Accounts, noun.Chat, noun.Rooms}, Docs: []string{"protocols/peerchat", "operators/chat", "protocols/generals"}, Steps: steps(),
 		Check: func(string, service.Moment) error {
 			_, err := readMotd(c.MotdFile)
 			return err

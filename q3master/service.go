@@ -19,7 +19,7 @@ const maxGames = 256
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Quake 3 server lists", Shows: true, Origins: []master.Origin{master.FromQuake3}, Steps: steps(),
+		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []master.Origin{master.FromQuake3}, Steps: steps(),
 		AskEvery: c.AskEvery(), Check: func(string, service.Moment) error { return c.check() },
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -16,7 +17,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Game servers report here", Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder, Steps: steps(),
+		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy}, Docs: []string{"protocols/qr2"}, Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder, Steps: steps(),
 		Expire: c.Expire,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -12,7 +13,7 @@ import (
 // Describe implements service.Service. The service is always opened, so that a reload can
 // switch it on; it has no socket until players need one.
 func (c *Config) Describe() service.Descriptor {
-	d := service.Descriptor{Title: "Relay between players behind routers", Switch: "relay.enabled", Needs: []string{"natneg"}}
+	d := service.Descriptor{Title: "Relay between players behind routers", Nouns: []noun.Noun{noun.Relays}, Docs: []string{"protocols/relay"}, Switch: "relay.enabled", Needs: []string{"natneg"}}
 	if c.Enabled {
 		d.Sockets = map[string]int{"relay.max_pairs": 2 * c.MaxPairs}
 	}

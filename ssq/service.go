@@ -12,7 +12,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Standard Server Queries", Stage: service.StageViews, Shows: true, Steps: steps(),
+		Title: "Standard Server Queries", Docs: []string{"protocols/ssq"}, Stage: service.StageViews, Shows: true, Steps: steps(),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -14,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Unreal Tournament server lists", Shows: true, Origins: []master.Origin{master.FromEpic}, Steps: steps(),
+		Title: "Unreal Tournament server lists", Nouns: []noun.Noun{noun.News}, Docs: []string{"protocols/utmaster"}, Shows: true, Origins: []master.Origin{master.FromEpic}, Steps: steps(),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Valve-style server lists", Shows: true, Origins: []master.Origin{master.FromValve}, Steps: steps(),
+		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []master.Origin{master.FromValve}, Steps: steps(),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/page"
 )
 
@@ -28,7 +29,7 @@ type choiceView struct{ Name, Title string }
 // serveConnect answers /connect.
 func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store") // it is about the visitor
-	v := connectView{Frame: s.site.CopyFrame("How to connect", page.Connect), Services: s.services(), SiteURL: s.siteURL(r), NATNeg: s.runs(natService)}
+	v := connectView{Frame: s.site.CopyFrame("How to connect", page.Connect), Services: s.services(), SiteURL: s.siteURL(r), NATNeg: s.opt.Nouns.Has(noun.Meetings)}
 	v.Preview = s.site.Preview(s.site.Base()+"/connect", "How games and game servers find this site.")
 	if a := s.gameAddress(r); a.IsValid() {
 		v.Address = a.String()

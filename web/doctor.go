@@ -111,23 +111,30 @@ func (s *Server) you(r *http.Request) *youView {
 		}
 		v.Listed = append(v.Listed, l)
 	}
+	if c.Meetings != nil {
+		v.met(now)
+	}
+	checked := r.URL.Query().Get("checked")
+	v.Asked, v.Later = checked == checkedNow && v.Ask, checked == checkedLater
+	return v
+}
+
+// met adds how the visitor meets others behind routers.
+func (v *youView) met(now time.Time) {
 	var kind meeting.Kind
-	if c.Router != nil {
-		kind = c.Router.Of
-		v.Seen, v.Known, v.Ago = true, kind != meeting.Unknown, agoText(now.Sub(c.Router.Seen))
+	if v.Connection.Router != nil {
+		kind = v.Connection.Router.Of
+		v.Seen, v.Known, v.Ago = true, kind != meeting.Unknown, agoText(now.Sub(v.Connection.Router.Seen))
 		v.Several = map[meeting.Kind]string{
 			meeting.Cone: "a router with one port for all partners", meeting.Strict: "a router that lets in only answers",
 		}[kind]
 		v.Router = routerOf(kind).Words()
 	}
-	for _, n := range c.Tried {
+	for _, n := range v.Connection.Tried {
 		n.Game = clean.Line(n.Game, maxGameText)
 		v.Tried = append(v.Tried, triedHere{n, agoText(now.Sub(n.Time))})
 	}
-	v.Pairs, v.Routers = pairRows(kind, c.Relay)
-	checked := r.URL.Query().Get("checked")
-	v.Asked, v.Later = checked == checkedNow && v.Ask, checked == checkedLater
-	return v
+	v.Pairs, v.Routers = pairRows(kind, v.Relay)
 }
 
 // routerOf returns the router that players of a kind have most often.

@@ -178,19 +178,8 @@ type gamePage struct {
 	Shared   bool       // servers of all of these are in one list
 }
 
-// Services of games that pages speak of only where they run.
-const (
-	chatService games.Service = "peerchat"
-	natService  games.Service = "natneg"
-)
-
-// runs reports whether one of some services runs here.
-func (s *Server) runs(any ...games.Service) bool {
-	return slices.ContainsFunc(any, func(name games.Service) bool { return s.opt.Served(name) == games.Running })
-}
-
-// relays reports whether players are relayed here.
-func (s *Server) relays() bool { return s.opt.Relays != nil && s.opt.Relays() }
+// chatService is the service of games that pages name where games need it.
+const chatService games.Service = "peerchat"
 
 // scriptLinks are the links to the scripts for the hosts file.
 type scriptLinks struct{ Batch, Shell string }

@@ -22,7 +22,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	f := webtest.New(t, DropReasons()...)
 	opt := Options{
 		Config:  &Config{MaxConns: 8192, MaxPerAddr: 256, MaxStreams: 4096, MaxStreamsPerAddr: 64},
-		Options: api.Options{List: f.Registry, Games: f.Catalog, Version: "1.2.3", Served: webtest.Served},
+		Options: api.Options{List: f.Registry, Games: f.Catalog, Version: "1.2.3", Served: webtest.Served, Nouns: webtest.Nouns()},
 		Log:     zerolog.Nop(), Metrics: f.Metrics, Registerer: f.Gauges,
 	}
 	for _, c := range change {

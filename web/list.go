@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/page"
@@ -260,7 +261,7 @@ func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
 	v := listView{
 		Frame: s.site.LiveFrame("Servers", page.Servers, p.game), Games: s.gameViews(list, p),
 		Servers: len(list.Rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
-		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order), Ways: ways(p.joinable, s.runs(natService), s.relays()),
+		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order), Ways: ways(p.joinable, s.opt.Nouns.Has(noun.Meetings), s.opt.Nouns.Has(noun.Relays)),
 	}
 	if p.country != "" {
 		v.Country = countryName(p.country)

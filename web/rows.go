@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/colour"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/api"
 )
 
@@ -55,7 +56,7 @@ func (s *Server) rowView(r *api.Row, now time.Time, asker advertise.Asker) rowVi
 		Country: clean.Line(r.Country, maxAreaText), Flag: flag(r.Country), Address: given.String(),
 		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game), Join: string(r.AppendJoin(nil, given)),
 		Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
-		Password: r.Password, Reached: reached(r.Server, s.runs(natService)), Age: ageText(now.Sub(r.First)),
+		Password: r.Password, Reached: reached(r.Server, s.opt.Nouns.Has(noun.Meetings)), Age: ageText(now.Sub(r.First)),
 		Told: clean.Line(r.Told, maxNameText),
 	}
 }

@@ -6,13 +6,12 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -48,7 +47,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	file := history.File{Path: filepath.Join(env.DataDir, HistoryFile), Log: env.Log}
 	kept := file.Load()
 	players := env.Accounts
-	if !slices.ContainsFunc(signIn, func(name games.Service) bool { return env.Served(name) == games.Running }) {
+	if !env.Nouns.Has(noun.Accounts) {
 		players = nil // an account would be of no use
 	}
 	s := New(Options{
@@ -57,9 +56,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 			History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
 			Chat: chatOf(env), Rooms: env.Rooms, Stats: env.Store,
 			Served: env.Served, Started: env.Started, Version: env.Version, Master: env.Master,
-			Verdicts: env.Servers, Players: env.Players, Meetings: env.Meetings, Relays: func() bool { return relays(env) },
+			Verdicts: env.Servers, Players: env.Players, Meetings: env.Meetings, Nouns: env.Nouns,
 		},
-		Focus: env.Focus, Trusted: env.Trusted,
+		Docs: env.Docs, Focus: env.Focus, Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
@@ -80,20 +79,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	return r, nil
 }
 
-// signIn are the services that players sign in to with accounts.
-var signIn = []games.Service{"gpcm", "gpsp", "gstats", "peerchat", "webservices", "nwmaster"}
-
-// relayService is the service that relays players whose routers prevent a direct connection.
-const relayService = "relay"
-
-// relays reports whether players are relayed.
-func relays(env *service.Env) bool {
-	return slices.ContainsFunc(env.Opened(), func(s service.Opened) bool { return s.Name == relayService })
-}
-
 // chatOf returns the chat of a daemon, nil if games cannot use it.
 func chatOf(env *service.Env) api.Chat {
-	if env.Served(chatService) != games.Running {
+	if !env.Nouns.Has(noun.Chat) {
 		return nil
 	}
 	return chat{env.Chat}

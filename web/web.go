@@ -35,6 +35,9 @@ type Options struct {
 
 	api.Options // History may be nil for one of our own, Started zero for now
 
+	// Docs are the pages of the documentation that services are about, and whether one of
+	// those is on.
+	Docs map[string]bool
 	// Focus are the names of the games of this community, which stand first; none:
 	// all games alike.
 	Focus []string
@@ -143,7 +146,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/players/{id}", Serve: s.servePlayer},
 		{Pattern: "/why", Serve: s.serveWhy},
 		{Pattern: "/charts", Serve: s.serveCharts},
-	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site, s.runs).Routes())
+	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site, s.opt.Docs, s.opt.Nouns).Routes())
 }
 
 // Handler returns the handler of all paths, for use in another server. Only

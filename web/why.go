@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
@@ -66,7 +67,7 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 		v.Stories = stories(s.opt.Verdicts.Of(from), time.Now())
 	}
 	v.Services = s.services()
-	v.SignIn, v.GameSpy = s.runs(signIn...), runningOf(v.Services).GameSpy
+	v.SignIn, v.GameSpy = s.opt.Nouns.Has(noun.Accounts), runningOf(v.Services).GameSpy
 	s.show(w, r, "why", v)
 }
 

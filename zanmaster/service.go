@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -20,7 +21,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	d := service.Descriptor{
-		Title: "Zandronum", Shows: true, Origins: []master.Origin{master.FromZandronum}, Bans: storage.ScopeZandronum, Steps: c.steps(),
+		Title: "Zandronum", Nouns: []noun.Noun{noun.Zandronum}, Docs: []string{"protocols/zanmaster", "operators/zandronum"}, Shows: true, Origins: []master.Origin{master.FromZandronum}, Bans: storage.ScopeZandronum, Steps: c.steps(),
 		// The host names that servers and launchers of Zandronum, and of its
 		// predecessor, look up.
 		Hosts: []string{"master.zandronum.com", "skulltag.servegame.com"},

@@ -46,6 +46,7 @@ var ranks = map[string]int{
 	"internal/logtail":     0,
 	"internal/metric":      0,
 	"internal/netserve":    0,
+	"internal/noun":        0,
 	"internal/porttest":    0, // for tests
 	"internal/quake3":      0,
 	"internal/idtech4":     0,

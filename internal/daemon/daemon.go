@@ -24,7 +24,6 @@ import (
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/meeting"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/saved"
@@ -120,7 +119,7 @@ func (d *Daemon) open(ctx context.Context) error {
 	}
 	d.writable = newStoreWatch(d.store, diskOf(s), d.log)
 	d.makeShared(s, d.log)
-	d.measure()
+	d.measure(s)
 	d.keepers.verdicts = d.servers
 	d.meetings.Follow(d.relayed)
 	d.registry.SetLimits(d.limits(s))
@@ -238,8 +237,7 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks, Version: d.opt.Version,
 		Cluster: d.cluster, Title: d.title,
 		Colours: func(game string) colour.Family { return colour.OfGame(d.catalogue.Catalog(), game) },
-		Log:     d.log.With().Str("service", "webhook").Logger(),
-		Metrics: netserve.NewMetrics(d.metrics, "webhook", webhook.DropReasons()...), Registerer: d.metrics,
+		Log:     d.log.With().Str("service", "webhook").Logger(), Registerer: d.metrics,
 	})
 	d.bans.OnChange(d.webhooks.BansChanged)
 	d.chatRules.OnChange(d.webhooks.RulesChanged)
@@ -319,9 +317,20 @@ func (d *Daemon) announce() {
 	}
 	d.serving.Store(true)
 	d.node.announce()
-	d.log.Info().Str("version", d.opt.Version).Str("data_dir", s.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
+	d.log.Info().Str("version", d.opt.Version).Str("data_dir", s.DataDir).Int("games", d.offered()).Msg("ready")
 	d.report(notifyReady, "serving")
 	d.welcomeGuests(s)
+}
+
+// offered counts the games that the services here are for.
+func (d *Daemon) offered() (n int) {
+	served := d.settings.Load().served
+	for _, g := range d.catalogue.Catalog().All() {
+		if g.Offered(served) {
+			n++
+		}
+	}
+	return n
 }
 
 // report informs the service manager. A failure is logged and does not stop the
@@ -374,7 +383,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 	listeners := configs.Listeners(s.config)
 	env := &service.Env{
 		Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
-		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
+		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served, Nouns: s.nouns(), Docs: s.docs(),
 		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, Recheck: d.keepers.recheck, FileBans: d.keepers.fileBans,
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,

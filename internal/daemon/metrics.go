@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/internal/noun"
 )
 
 // writeBuckets are the limits of respawnd_store_write_seconds: a fast disk takes
@@ -16,7 +17,7 @@ var writeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 
 
 // measure registers the metrics of the daemon as a whole. The services and the
 // shared parts have their own.
-func (d *Daemon) measure() {
+func (d *Daemon) measure(settings *settings) {
 	in := metric.With(d.metrics)
 	in.NewGauge(prometheus.GaugeOpts{
 		Name: "respawnd_build_info", Help: "Always 1; the labels are the version of the program and that of Go.",
@@ -28,27 +29,34 @@ func (d *Daemon) measure() {
 		}
 		return 1
 	})
-	in.GaugeFunc("respawnd_bans", "Bans in force, without those in files of Zandronum.", func() int { return d.bans.Count(time.Now()) })
-	accounts := metric.Slow(func() (*int, error) {
-		n, err := d.store.CountUsers(context.Background())
-		return &n, err
-	})
+	in.GaugeFunc("respawnd_bans", "Bans in force, without those in files.", func() int { return d.bans.Count(time.Now()) })
 	d.metrics.MustRegister(
 		newCensus(d.registry.Populations, func(game string) bool { _, ok := d.catalogue.Catalog().Lookup(game); return ok }),
-		newOptional("respawnd_accounts", "Accounts; each has one or more profiles.", func() (float64, bool) {
-			n := accounts()
-			if n == nil {
-				return 0, false
-			}
-			return float64(*n), true
-		}),
 		newOptional("respawnd_postgres_away_seconds", "Time for which the database has been away, 0 while it is there.", func() (float64, bool) {
 			return d.writable.awaySeconds(), d.settings.Load().Storage.Shared()
 		}),
 		newOptional("respawnd_disk_free_bytes", "Bytes that the daemon may still write to the disk of its data folder.", d.writable.freeBytes),
 	)
+	if settings.nouns().Has(noun.Accounts) {
+		d.measureAccounts()
+	}
 	d.measureWrites(in)
 	d.reloads = newReloads(in, time.Now())
+}
+
+// measureAccounts counts the accounts.
+func (d *Daemon) measureAccounts() {
+	accounts := metric.Slow(func() (*int, error) {
+		n, err := d.store.CountUsers(context.Background())
+		return &n, err
+	})
+	d.metrics.MustRegister(newOptional("respawnd_accounts", "Accounts; each has one or more profiles.", func() (float64, bool) {
+		n := accounts()
+		if n == nil {
+			return 0, false
+		}
+		return float64(*n), true
+	}))
 }
 
 // measureWrites counts the writes of the store.

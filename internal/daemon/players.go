@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -13,7 +14,7 @@ import (
 // makeHub makes the hub of the players: of this node, or of all nodes of its cluster.
 func (h *shared) makeHub(ctx context.Context, s *settings, log zerolog.Logger) error {
 	local := presence.New(h.store, presence.Options{
-		MaxSessions: greatest(s, func(e *Entry) int { return e.Sessions }), Registerer: h.metrics, Log: log,
+		MaxSessions: greatest(s, func(e *Entry) int { return e.Sessions }), Registerer: s.registerer(noun.Accounts, h.metrics), Log: log,
 	})
 	h.hub, h.signedIn = local, local
 	if h.cluster == nil {
@@ -24,7 +25,7 @@ func (h *shared) makeHub(ctx context.Context, s *settings, log zerolog.Logger) e
 		return errors.New("storage.engine: this one cannot be used by several nodes")
 	}
 	c := presence.NewClustered(local, presence.ClusterOptions{
-		Bus: h.cluster, Sessions: sessions, Registerer: h.metrics, Log: log,
+		Bus: h.cluster, Sessions: sessions, Registerer: s.registerer(noun.Accounts, h.metrics), Log: log,
 	})
 	h.hub, h.signedIn = c, c
 	if err := c.Begin(ctx); err != nil {

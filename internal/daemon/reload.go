@@ -79,7 +79,7 @@ func (d *Daemon) reloadNow(ctx context.Context) error {
 	if len(restart) > 0 {
 		d.log.Warn().Strs("keys", restart).Msg("these keys changed; they take effect after a restart")
 	}
-	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bansInForce())).Msg("reloaded games, bans and limits")
+	d.log.Info().Int("games", d.offered()).Int("bans", len(d.bansInForce())).Msg("reloaded games, bans and limits")
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
@@ -15,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -151,6 +154,38 @@ func (s *settings) served(name games.Service) games.Served {
 		}
 	}
 	return games.NotBuilt
+}
+
+// nouns returns those that exist while the enabled services run.
+func (s *settings) nouns() noun.Set {
+	set := noun.Set{}
+	for _, n := range each(s, func(e *Entry) []noun.Noun { return e.Nouns }) {
+		set[n] = true
+	}
+	return set
+}
+
+// Nouns returns those that exist under a configuration.
+func Nouns(c Config) noun.Set { return newSettings(c).nouns() }
+
+// docs is service.Env.Docs.
+func (s *settings) docs() map[string]bool {
+	pages := make(map[string]bool)
+	for _, e := range s.entries {
+		for _, page := range e.Docs {
+			pages[page] = pages[page] || e.On
+		}
+	}
+	return pages
+}
+
+// registerer returns where the metrics of a shared part are registered: nil, nowhere, if it
+// is about a noun that does not exist.
+func (s *settings) registerer(n noun.Noun, all *prometheus.Registry) prometheus.Registerer {
+	if !s.nouns().Has(n) {
+		return nil
+	}
+	return all
 }
 
 // Served returns a function that returns whether games can use a service under

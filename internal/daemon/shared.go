@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -65,7 +66,9 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log the verdicts
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.servers.Register(h.metrics, "servers")
-	h.players.Register(h.metrics, "players")
+	if s.nouns().Has(noun.Accounts) || s.nouns().Has(noun.Meetings) {
+		h.players.Register(h.metrics, "players")
+	}
 	tables := h.tableStore()
 	h.bans = bans.New(tables)
 	h.chatRules = chatrules.New(tables)
@@ -79,7 +82,7 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 				Msg("a built-in room is left out: a room of yours has its number")
 		}
 	}}
-	h.stats = stats.New(h.store, stats.Options{Registerer: h.metrics, Boards: func(game string) []games.Board {
+	h.stats = stats.New(h.store, stats.Options{Registerer: s.registerer(noun.Stats, h.metrics), Boards: func(game string) []games.Board {
 		if g, _ := h.catalogue.Catalog().Lookup(game); len(g.Boards) > 0 {
 			return g.Boards
 		}
@@ -109,7 +112,7 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 		h.geo, err = openGeoIP(s.GeoIPFile)
 		errs = append(errs, err)
 	}
-	h.accounts, err = OpenAccounts(ctx, s.config, h.store, h.metrics, log)
+	h.accounts, err = OpenAccounts(ctx, s.config, h.store, s.registerer(noun.Accounts, h.metrics), log)
 	errs = append(errs, err)
 	if err == nil {
 		errs = append(errs, h.keys.Load(ctx, h.accounts))

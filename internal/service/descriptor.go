@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -16,6 +17,12 @@ type Descriptor struct {
 	// Title describes the service to players. If empty, the service does not
 	// concern them, and the pages leave it out.
 	Title string
+	// Nouns are those that exist while the service is on: their pages, routes, metrics and
+	// texts do only then.
+	Nouns []noun.Noun
+	// Docs are the pages of the documentation about the service, such as "protocols/qr2". A
+	// page that no service names is about noun.GameSpy.
+	Docs []string
 	// Stage is when the service is opened: lower first, equal ones in the order of
 	// their sections.
 	Stage Stage

@@ -28,6 +28,7 @@ import (
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/stats"
@@ -195,6 +196,10 @@ type Env struct {
 	// Served returns whether games can use a service. The result does not
 	// change.
 	Served func(games.Service) games.Served
+	// Nouns are those that exist here. Docs are the pages of the documentation that services
+	// are about, and whether one of those is on.
+	Nouns noun.Set
+	Docs  map[string]bool
 	// Started is when the daemon started.
 	Started time.Time
 	// Opened returns the services that run, in the order in which they were opened.

@@ -3,6 +3,7 @@ package legacylist
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -10,7 +11,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Server lists in games from before 2004", Shows: true, Steps: steps(),
+		Title: "Server lists in games from before 2004", Nouns: []noun.Noun{noun.GameSpy, noun.Rooms}, Docs: []string{"protocols/legacylist"}, Shows: true, Steps: steps(),
 	}
 }
 

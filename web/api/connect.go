@@ -3,11 +3,13 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/web/front"
 )
@@ -21,14 +23,20 @@ const (
 // Connection holds the known facts about how others reach a visitor's address, and no other
 // address.
 type Connection struct {
-	Address string        `json:"address"`
-	IPv4    bool          `json:"ipv4"`    // games know no other
-	Private bool          `json:"private"` // it is of a network of this machine's own, and says nothing about the internet
-	Servers []ServerHere  `json:"servers"`
-	More    int           `json:"more_servers,omitzero"` // that are left out
-	Router  *RouterSeen   `json:"router,omitzero"`       // missing: it did not negotiate here within an hour
-	Tried   []Negotiation `json:"negotiations"`          // the newest first
-	Relay   bool          `json:"relay"`                 // players whose routers prevent a direct connection are relayed here
+	Address string       `json:"address"`
+	IPv4    bool         `json:"ipv4"`    // games know no other
+	Private bool         `json:"private"` // it is of a network of this machine's own, and says nothing about the internet
+	Servers []ServerHere `json:"servers"`
+	More    int          `json:"more_servers,omitzero"` // that are left out
+
+	*Meetings // nil: players behind routers are not brought together here
+}
+
+// Meetings holds the known facts about how the visitor meets others behind routers.
+type Meetings struct {
+	Router *RouterSeen   `json:"router,omitzero"` // missing: it did not negotiate here within an hour
+	Tried  []Negotiation `json:"negotiations"`    // the newest first
+	Relay  bool          `json:"relay"`           // players whose routers prevent a direct connection are relayed here
 	// Pairs are the ways of all pairs of routers.
 	Pairs map[string]map[string]string `json:"pairs"`
 }
@@ -72,8 +80,7 @@ type Negotiation struct {
 func (s *API) Connection(r *http.Request) *Connection {
 	from, now := s.Visitor(r), time.Now()
 	c := &Connection{
-		Address: from.String(), IPv4: from.Is4(), Private: front.IsNear(from), Servers: []ServerHere{}, Tried: []Negotiation{},
-		Relay: s.opt.Relays != nil && s.opt.Relays(), Pairs: pairs(),
+		Address: from.String(), IPv4: from.Is4(), Private: front.IsNear(from), Servers: []ServerHere{},
 	}
 	asker := s.Asker(r)
 	var noted []verdicts.Entry
@@ -94,13 +101,22 @@ func (s *API) Connection(r *http.Request) *Connection {
 			c.Servers = append(c.Servers, h)
 		}
 	}
-	if seen, ok := s.opt.Meetings.Of(from, now); ok {
-		c.Router = &RouterSeen{seen.Kind.String(), seen.Time.UTC().Truncate(time.Second), seen.Kind}
-	}
-	if s.opt.Players != nil {
-		c.Tried = negotiations(s.opt.Players.Of(from))
+	if s.opt.Nouns.Has(noun.Meetings) {
+		c.Meetings = s.meetings(from, now)
 	}
 	return c
+}
+
+// meetings returns how a visitor meets others behind routers.
+func (s *API) meetings(from netip.Addr, now time.Time) *Meetings {
+	m := &Meetings{Tried: []Negotiation{}, Relay: s.opt.Nouns.Has(noun.Relays), Pairs: pairs()}
+	if seen, ok := s.opt.Meetings.Of(from, now); ok {
+		m.Router = &RouterSeen{seen.Kind.String(), seen.Time.UTC().Truncate(time.Second), seen.Kind}
+	}
+	if s.opt.Players != nil {
+		m.Tried = negotiations(s.opt.Players.Of(from))
+	}
+	return m
 }
 
 // judge adds the last verdict on whether the server is reached.

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/webtest"
@@ -34,7 +35,7 @@ func (f *fixture) connection(from string, header ...string) (c Connection) {
 func newVisited(t *testing.T) *fixture {
 	f := newFixture(t, func(o *Options) {
 		o.Verdicts, o.Players, o.Meetings = verdicts.NewLog(zerolog.Nop(), 0), verdicts.NewLog(zerolog.Nop(), 0), new(meeting.Recorder)
-		o.Relays = func() bool { return true }
+		o.Nouns[noun.Relays] = true
 	})
 	for _, a := range []string{"198.51.100.1:6500", "198.51.100.2:6500"} {
 		f.Put(webtest.Listed{Addr: a, Rules: []string{"hostname", "At " + a}, Change: func(s *master.Server) { s.Findings.Reached = master.ReachedNo }})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 
 	"github.com/respawnd/respawnd/web/front"
 )
@@ -41,16 +42,21 @@ type Host struct {
 // gameDetails is a game as /api/v1/games/{name} shows it.
 type gameDetails struct {
 	gameJSON
-	Hosts     []Host          `json:"hosts"`
-	Needs     []games.Service `json:"needs"`
-	Uses      []games.Service `json:"uses"`
-	Namespace int             `json:"namespace"` // of the unique nicks that its players sign in with
-	LANPorts  []uint16        `json:"lan_ports"`
-	Aliases   []string        `json:"aliases"`
-	Shared    bool            `json:"shared_list"`   // servers of the game and of its other names are in one list
-	Members   int             `json:"title_members"` // of the title room in chat
-	Rooms     []roomJSON      `json:"rooms"`
-	Via       string          `json:"via"`
+	Hosts         []Host          `json:"hosts"`
+	Needs         []games.Service `json:"needs"`
+	Uses          []games.Service `json:"uses"`
+	Namespace     int             `json:"namespace"` // of the unique nicks that its players sign in with
+	LANPorts      []uint16        `json:"lan_ports"`
+	Aliases       []string        `json:"aliases"`
+	Shared        bool            `json:"shared_list"` // servers of the game and of its other names are in one list
+	*LobbyMembers                 // nil: there are no rooms here
+	Via           string          `json:"via"`
+}
+
+// LobbyMembers holds the rooms of a game, with the numbers of their members.
+type LobbyMembers struct {
+	Members int        `json:"title_members"` // of the title room in chat
+	Rooms   []roomJSON `json:"rooms"`
 }
 
 // roomJSON is a group room.
@@ -166,10 +172,13 @@ func (s *API) viewDetails(list *Snapshot, g games.Game) gameDetails {
 	v := gameDetails{
 		gameJSON: s.viewGame(list, g), Hosts: s.Hosts(g), Namespace: g.UniqueNicks(), Via: g.Means(),
 		Needs: orEmpty(g.Needs), Uses: orEmpty(g.Uses), LANPorts: orEmpty(g.LANPorts), Aliases: orEmpty(g.Aliases),
-		Rooms: []roomJSON{}, Shared: base.SharedList,
+		Shared: base.SharedList,
+	}
+	if !s.opt.Nouns.Has(noun.Rooms) {
+		return v
 	}
 	title, rooms, _, _ := s.Lobby(g)
-	v.Members = title
+	v.LobbyMembers = &LobbyMembers{title, []roomJSON{}}
 	for _, r := range rooms {
 		v.Rooms = append(v.Rooms, roomJSON{r.ID, clean.Text(r.Name), r.Members})
 	}

@@ -27,7 +27,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{Fixture: webtest.New(t, append(front.DropReasons(), DropReasons()...)...)}
 	opt := Options{
-		List: f.Registry, Games: f.Catalog, History: history.NewBook(), Started: time.Now(), Version: "1.2.3", Served: webtest.Served,
+		List: f.Registry, Games: f.Catalog, History: history.NewBook(), Started: time.Now(), Version: "1.2.3", Served: webtest.Served, Nouns: webtest.Nouns(),
 	}
 	for _, c := range change {
 		c(&opt)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
@@ -34,7 +35,7 @@ type document struct {
 
 func readDocument(t *testing.T) *document {
 	t.Helper()
-	return &document{webtest.ReadDocument(t, openAPI), t}
+	return &document{webtest.ReadDocument(t, describe(nil)), t}
 }
 
 // answer compares an answer with its description.
@@ -363,4 +364,36 @@ func TestHead(t *testing.T) {
 				target, head.Code, head.Header().Get("Content-Length"), head.Body.Len(), get.Code, get.Body.Len())
 		}
 	})
+}
+
+// TestOpenAPIWithoutNouns describes APIs without one noun each, and one without any.
+func TestOpenAPIWithoutNouns(t *testing.T) {
+	all := webtest.Nouns()
+	all[noun.Chat], all[noun.Relays] = true, true
+	reference := regexp.MustCompile(`"\$ref": "#/components/(\w+)/(\w+)"`)
+	check := func(name string, nouns noun.Set, words string) {
+		t.Run(name, func(t *testing.T) {
+			body := describe(nouns)
+			d := &document{webtest.ReadDocument(t, body), t}
+			for _, m := range reference.FindAllSubmatch(body, -1) {
+				if d.At(d.At(d.Root["components"])[string(m[1])])[string(m[2])] == nil {
+					t.Errorf("%s is missing", m[0])
+				}
+			}
+			if words != "" {
+				if found := regexp.MustCompile(words).FindAll(body, -1); found != nil {
+					t.Errorf("the description has %q", found)
+				}
+			}
+		})
+	}
+	check("all", all, `x-noun|x-without`)
+	for n := range all {
+		without := maps.Clone(all)
+		delete(without, n)
+		check(string(n), without, map[noun.Noun]string{
+			noun.Chat: `chat\.|chat_ban`, noun.Meetings: `negotiated|negotiations|router|NAT`, noun.Stats: `ranking|matches|boards`, noun.Accounts: `sign in`,
+		}[n])
+	}
+	check("none", noun.Set{}, `chat|negotiat(ed|ions)|router|NAT|[Rr]anking|sign in|group room`)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
@@ -32,6 +33,8 @@ type Options struct {
 	Domains []string
 	// Served returns whether games can use a service.
 	Served func(games.Service) games.Served
+	// Nouns are those that exist here.
+	Nouns noun.Set
 	// History gets a sample of all numbers of players every history.Interval while
 	// Run runs.
 	History *history.Book
@@ -46,10 +49,8 @@ type Options struct {
 	Players  *verdicts.Log
 	// Meetings has the kinds of routers of players; nil: none are known.
 	Meetings *meeting.Recorder
-	// Relays returns whether players are relayed; nil: they are not.
-	Relays  func() bool
-	Started time.Time // of the daemon
-	Version string    // of the program; may be empty
+	Started  time.Time // of the daemon
+	Version  string    // of the program; may be empty
 }
 
 // API answers requests under /api/v1. All methods may be called concurrently.
@@ -68,7 +69,7 @@ func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.List, opt.Games)
 	list.master = opt.Master
 	s := &API{
-		Front: f, opt: opt, lister: list, feed: newFeed(list), lobby: newLobby(opt.Chat, opt.Games), description: newFixed(openAPI),
+		Front: f, opt: opt, lister: list, feed: newFeed(list), lobby: newLobby(opt.Chat, opt.Games), description: newFixed(describe(opt.Nouns)),
 		streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
@@ -95,7 +96,7 @@ func (s *API) Run(ctx context.Context) {
 
 // Routes returns every path that is served.
 func (s *API) Routes() []front.Route {
-	return []front.Route{
+	return front.Existing([]front.Route{
 		{Pattern: "/api/v1/servers", Serve: s.serveServers},
 		{Pattern: "/api/v1/servers.gslist", Serve: s.serveAddresses},
 		{Pattern: "/api/v1/servers.jsonl", Serve: s.serveLines},
@@ -104,14 +105,14 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/api/v1/connection", Serve: s.serveConnection},
 		{Pattern: "/api/v1/games", Serve: s.serveGames},
 		{Pattern: "/api/v1/games/{name}", Serve: s.serveGame},
-		{Pattern: "/api/v1/games/{name}/ranking", Serve: s.serveRanking},
-		{Pattern: "/api/v1/games/{name}/matches", Serve: s.serveMatches},
-		{Pattern: "/api/v1/games/{name}/tables/{table}", Serve: s.serveTable},
+		{Pattern: "/api/v1/games/{name}/ranking", Serve: s.serveRanking, Of: noun.Stats},
+		{Pattern: "/api/v1/games/{name}/matches", Serve: s.serveMatches, Of: noun.Stats},
+		{Pattern: "/api/v1/games/{name}/tables/{table}", Serve: s.serveTable, Of: noun.Stats},
 		{Pattern: "/api/v1/stats", Serve: s.serveStats},
 		{Pattern: "/api/v1/stats/history", Serve: s.serveTotals},
 		{Pattern: front.EventsPath, Serve: s.serveEvents},
 		{Pattern: "/api/v1/openapi.json", Serve: s.serveOpenAPI},
-	}
+	}, s.opt.Nouns)
 }
 
 // Snapshot returns the list with every change made before the call.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -29,17 +29,19 @@ var files embed.FS
 type Pages struct {
 	front *front.Front
 	site  *page.Site
-	runs  func(...games.Service) bool // reports whether one of some services runs
+	about map[string]bool // pages that services are about, and whether one of those is on
+	nouns noun.Set
 
 	mu      sync.Mutex // guards the fields below
 	look    *page.Look // of the answers
 	answers *front.Cache
 }
 
-// New returns the pages with the frame of a site. Those about services of which runs reports
-// that none runs are left out.
-func New(f *front.Front, site *page.Site, runs func(...games.Service) bool) *Pages {
-	return &Pages{front: f, site: site, runs: runs}
+// New returns the pages with the frame of a site. Those about services that are off are
+// left out; about are the pages that services are about, and whether one of those is on.
+// The others are about noun.GameSpy.
+func New(f *front.Front, site *page.Site, about map[string]bool, nouns noun.Set) *Pages {
+	return &Pages{front: f, site: site, about: about, nouns: nouns}
 }
 
 // Routes returns the paths of the documentation.

@@ -6,23 +6,20 @@ import (
 	"net/http/httptest"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// handler returns the handler of the documentation on a site below a path, where some services
-// are off.
-func handler(base string, off ...games.Service) http.Handler {
+// handler returns the handler of the documentation on a site below a path, where the pages
+// about are those of services, and nouns exist.
+func handler(base string, about map[string]bool, nouns noun.Set) http.Handler {
 	site := page.New("https://example.org"+base, "1.2.3")
 	f := front.New(front.Options{ErrorPage: site.Error})
-	return f.Handler(New(f, site, func(any ...games.Service) bool {
-		return slices.ContainsFunc(any, func(name games.Service) bool { return !slices.Contains(off, name) })
-	}).Routes())
+	return f.Handler(New(f, site, about, nouns).Routes())
 }
 
 // get requests a page as a visitor from outside.
@@ -37,7 +34,7 @@ func get(h http.Handler, target string, header ...string) *httptest.ResponseReco
 }
 
 func TestServe(t *testing.T) {
-	h := handler("/list")
+	h := handler("/list", nil, nil)
 	t.Run("index", func(t *testing.T) {
 		if w := get(h, "/docs"); w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != "/list/docs/" {
 			t.Errorf("GET /docs: status %d to %q, want 301 to /list/docs/", w.Code, w.Header().Get("Location"))
@@ -73,7 +70,7 @@ var href = regexp.MustCompile(`href="([^"]*)"`)
 
 // TestLinks requests every page and every page that it links to.
 func TestLinks(t *testing.T) {
-	h := handler("")
+	h := handler("", nil, nil)
 	for name := range sources(t) {
 		target := "/docs/" + strings.TrimSuffix(name, ".md")
 		w := get(h, target)
@@ -103,7 +100,7 @@ func TestLinks(t *testing.T) {
 }
 
 func TestServicesThatAreOff(t *testing.T) {
-	h := handler("", "codmaster")
+	h := handler("", map[string]bool{"protocols/codmaster": false, "protocols/idmaster": true}, nil)
 	if w := get(h, "/docs/protocols/codmaster"); w.Code != http.StatusNotFound {
 		t.Errorf("the page of a service that is off: status %d, want 404", w.Code)
 	}
@@ -111,7 +108,7 @@ func TestServicesThatAreOff(t *testing.T) {
 	if strings.Contains(body, "codmaster") || strings.Contains(body, "Call of Duty") || !strings.Contains(body, `"protocols/idmaster"`) {
 		t.Errorf("the index without Call of Duty's master:\n%s", body)
 	}
-	h = handler("", "qr2", "serverbrowse", "legacylist", "peerchat", "idmaster")
+	h = handler("", map[string]bool{"protocols/idmaster": false, "protocols/zanmaster": true, "operators/zandronum": true}, noun.Set{})
 	body = get(h, "/docs/").Body.String()
 	if strings.Contains(body, `"operators/lan"`) || strings.Contains(body, `"protocols/idmaster"`) || !strings.Contains(body, `<a href="protocols/zanmaster">Zandronum&#39;s master`) {
 		t.Errorf("the short index:\n%s", body)

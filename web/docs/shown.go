@@ -9,36 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// general are the services of all games of GameSpy: pages about no single service are
-// about them too.
-var general = []games.Service{"qr2", "serverbrowse", "legacylist"}
-
-// subjects are the services that a page is about, unless its name says so.
-var subjects = map[string][]games.Service{
-	"operators/zandronum":    {"zanmaster"},
-	"operators/chat":         {"peerchat"},
-	"protocols/battlefield2": {"gpcm"},
-	"protocols/dawnofwar":    {"webservices"},
-	"protocols/dns":          general,
-	"protocols/federation":   general,
-	"protocols/generals":     {"peerchat"},
-	"protocols/nintendo":     {"webservices"},
-	"protocols/probe":        general,
-}
-
-// shown reports whether a page is about a service that runs.
+// shown reports whether a page is about a service that is on.
 func (p *Pages) shown(name string) bool {
-	about, single := subjects[name]
-	if protocol, ok := strings.CutPrefix(name, "protocols/"); ok && !single {
-		about = []games.Service{games.Service(protocol)}
-	} else if !single {
-		about = general
-	}
-	return p.runs(about...)
+	on, about := p.about[name]
+	return on || !about && p.nouns.Has(noun.GameSpy)
 }
 
 //go:embed short
@@ -98,7 +76,7 @@ func (p *Pages) prune(name string, body []byte) []byte {
 
 // write writes a page.
 func (p *Pages) write(name, title string) []byte {
-	if name == index && !p.runs(general...) {
+	if name == index && !p.nouns.Has(noun.GameSpy) {
 		return p.shortIndex()
 	}
 	return p.prune(name, page.Render(page.Parse(files, name)[name], p.site.Frame(title, page.Help)))

@@ -29,8 +29,8 @@ func newFixture(t testing.TB) *fixture {
 	f := &fixture{Fixture: webtest.New(t, DropReasons()...), cache: new(Cache), body: "{}\n"}
 	f.front = New(Options{Log: zerolog.New(&f.log), Metrics: f.Metrics, Registerer: f.Gauges})
 	f.Handler = f.front.Handler([]Route{
-		{"/{$}", func(w http.ResponseWriter, r *http.Request) { f.front.Send(w, r, Text, NewAnswer([]byte("home"))) }},
-		{"/api/v1/servers", func(w http.ResponseWriter, r *http.Request) {
+		{Pattern: "/{$}", Serve: func(w http.ResponseWriter, r *http.Request) { f.front.Send(w, r, Text, NewAnswer([]byte("home"))) }},
+		{Pattern: "/api/v1/servers", Serve: func(w http.ResponseWriter, r *http.Request) {
 			if !NotModified(w, r, `W/"1"`) {
 				f.front.Reply(w, r, JSON, f.cache, r.URL.RawQuery, func() []byte { return []byte(f.body) })
 			}

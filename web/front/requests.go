@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 )
 
 // Content types.
@@ -40,6 +42,12 @@ const (
 type Route struct {
 	Pattern string
 	Serve   http.HandlerFunc
+	Of      noun.Noun // the route exists only where it does
+}
+
+// Existing returns the routes that exist where some nouns do.
+func Existing(routes []Route, nouns noun.Set) []Route {
+	return slices.DeleteFunc(routes, func(r Route) bool { return !nouns.Has(r.Of) })
 }
 
 // Handler returns the handler of all routes, with the common parts of all

@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -51,6 +52,11 @@ func Served(s games.Service) games.Served {
 		return games.NotBuilt
 	}
 	return games.Running
+}
+
+// Nouns are those of a Fixture: all but noun.Chat and noun.Relays.
+func Nouns() noun.Set {
+	return noun.Set{noun.Accounts: true, noun.Files: true, noun.GameSpy: true, noun.Meetings: true, noun.News: true, noun.Rooms: true, noun.Stats: true}
 }
 
 // boards are those of gmtest.
