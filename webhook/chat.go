@@ -77,7 +77,7 @@ func (d *Dispatcher) hear(h heard) {
 	select {
 	case d.heard <- h:
 	default:
-		d.metrics.drop(dropQueueFull, 1)
+		d.metrics.Load().drop(dropQueueFull, 1)
 	}
 }
 
@@ -137,7 +137,7 @@ func (w *watch) said(h heard, now time.Time) {
 			continue
 		}
 		if !to.lines.take(now) {
-			w.dispatcher.metrics.drop(dropRate, 1)
+			w.dispatcher.metrics.Load().drop(dropRate, 1)
 			continue
 		}
 		to.offer(Event{Kind: Said, Time: stamp(now), Line: line})

@@ -14,7 +14,6 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/colour"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -44,16 +43,17 @@ type Options struct {
 	Hooks   []Hook
 	Version string
 
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts events that are lost; nil: not counted
-	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+	Log zerolog.Logger
+	// Registerer is for the metrics of this package, once there are hooks; nil: they are not
+	// registered.
+	Registerer prometheus.Registerer
 }
 
 // Dispatcher watches the list, the bans and the chat and sends their changes to the
 // hooks. All methods but Run may be called by any goroutine, before Run too.
 type Dispatcher struct {
 	opt     Options
-	metrics *metrics
+	metrics atomic.Pointer[metrics]         // nil until there are hooks
 	bans    chan struct{}                   // has one token if the bans may have changed
 	rules   chan struct{}                   // the same for the rules of chat
 	changed chan struct{}                   // has one token if the hooks did
@@ -61,6 +61,8 @@ type Dispatcher struct {
 	rooms   atomic.Pointer[map[string]bool] // of which hooks get the lines; never nil
 	through http.RoundTripper               // in place of the network; nil: the network
 	initial *watch                          // the state when New was called, for Run; nil: no hooks
+
+	register sync.Once // the metrics, before the first hooks are set
 
 	mu      sync.Mutex // guards the fields below
 	hooks   []Hook
@@ -87,7 +89,6 @@ func New(opt Options) *Dispatcher {
 		opt.Bans = func() []storage.Ban { return nil }
 	}
 	d := &Dispatcher{opt: opt, bans: make(chan struct{}, 1), rules: make(chan struct{}, 1), changed: make(chan struct{}, 1), heard: make(chan heard, heardLen)}
-	d.metrics = newMetrics(opt.Registerer, opt.Metrics, d.queued)
 	d.SetHooks(opt.Hooks)
 	if len(opt.Hooks) > 0 {
 		d.initial = newWatch(d)
@@ -98,6 +99,9 @@ func New(opt Options) *Dispatcher {
 // SetHooks replaces the receivers. An unchanged hook keeps its queue; the queue of
 // one that was removed or changed is lost.
 func (d *Dispatcher) SetHooks(hooks []Hook) {
+	if len(hooks) > 0 {
+		d.register.Do(func() { d.metrics.Store(newMetrics(d.opt.Registerer, d.queued)) })
+	}
 	d.mu.Lock()
 	d.hooks = slices.Clone(hooks)
 	d.mu.Unlock()
@@ -212,7 +216,7 @@ func (d *Dispatcher) newWorker(h *Hook) *worker {
 		to.client.Transport = d.through
 	}
 	return &worker{
-		sender: to, metrics: d.metrics,
+		sender: to, metrics: d.metrics.Load(),
 		log:    d.opt.Log.With().Str("hook", own.Name).Logger(),
 		events: make(chan Event, queueLen), high: make(map[serverKey]bool),
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -104,7 +103,7 @@ func newFixture(t *testing.T, hooks []Hook) *fixture {
 	f.d = New(Options{
 		Registry: f.registry, Bans: func() []storage.Ban { return f.bans }, Rules: func() []storage.ChatRule { return f.rules }, Room: roomOf, Hooks: hooks, Version: "1.2.3",
 		Title: func(game string) string { return "Title of " + game },
-		Log:   zerolog.New(&f.log), Metrics: netserve.NewMetrics(f.gauges, "webhook", DropReasons()...), Registerer: f.gauges,
+		Log:   zerolog.New(&f.log), Registerer: f.gauges,
 	})
 	f.d.through = f.to
 	return f

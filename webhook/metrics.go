@@ -15,8 +15,8 @@ const (
 	dropStopped     = "stopped"     // the daemon stopped, or the hook was taken away
 )
 
-// DropReasons returns the reasons of lost events, for netserve.NewMetrics.
-func DropReasons() []string { return []string{dropQueueFull, dropUndelivered, dropRate, dropStopped} }
+// dropReasons returns the reasons of lost events.
+func dropReasons() []string { return []string{dropQueueFull, dropUndelivered, dropRate, dropStopped} }
 
 // metrics are the counters of this package. There is no label for the hook: the
 // operator chooses its name.
@@ -26,14 +26,14 @@ type metrics struct {
 	dropped                    *netserve.Metrics
 }
 
-func newMetrics(reg prometheus.Registerer, dropped *netserve.Metrics, queued func() int) *metrics {
+func newMetrics(reg prometheus.Registerer, queued func() int) *metrics {
 	in := metric.With(reg)
 	events := in.Counters("respawnd_webhook_events_total", "Events put into the queue of a webhook, by kind.", "kind")
 	requests := in.Counters("respawnd_webhook_requests_total", "Requests to webhooks, by result: delivered, retried, failed.", "result")
 	in.GaugeFunc("respawnd_webhook_queue_events", "Events that wait for their webhook.", queued)
 	m := &metrics{
 		delivered: requests.WithLabelValues("delivered"), retried: requests.WithLabelValues("retried"), failed: requests.WithLabelValues("failed"),
-		dropped: dropped,
+		dropped: netserve.NewMetrics(reg, "webhook", dropReasons()...),
 	}
 	for _, kind := range kindNames() {
 		m.events = append(m.events, events.WithLabelValues(kind))
@@ -41,7 +41,11 @@ func newMetrics(reg prometheus.Registerer, dropped *netserve.Metrics, queued fun
 	return m
 }
 
+// drop counts lost events. Without hooks, m is nil, nothing is lost.
 func (m *metrics) drop(reason string, events int) {
+	if m == nil {
+		return
+	}
 	for range events {
 		m.dropped.Drop(reason)
 	}
