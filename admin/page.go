@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/session"
@@ -72,21 +74,34 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(f.body) // a client that disconnected is not logged
 }
 
-// navigation are the pages in the order of the menu.
-var navigation = []struct{ Path, Title string }{
-	{"/", "Overview"},
-	{"/servers", "Servers"},
-	{"/sessions", "Players"},
-	{"/accounts", "Accounts"},
-	{"/bans", "Bans"},
-	{"/games", "Games"},
-	{"/rooms", "Rooms"},
-	{"/files", "Files"},
-	{"/news", "News"},
-	{"/federation", "Masters"},
-	{"/verdicts", "Verdicts"},
-	{"/log", "Log"},
-	{"/audit", "Audit"},
+// menuEntry is a page in the menu, which exists only where its noun does.
+type menuEntry struct {
+	Path, Title string
+	of          noun.Noun
+}
+
+// menu returns the pages in the order of the menu.
+func (s *Server) menu() []menuEntry {
+	return slices.DeleteFunc([]menuEntry{
+		{Path: "/", Title: "Overview"},
+		{Path: "/servers", Title: "Servers"},
+		{"/sessions", "Players", noun.Accounts},
+		{"/accounts", "Accounts", noun.Accounts},
+		{Path: "/bans", Title: "Bans"},
+		{Path: "/games", Title: "Games"},
+		{"/rooms", "Rooms", noun.Rooms},
+		{"/files", "Files", noun.Files},
+		{"/news", "News", noun.News},
+		{Path: "/federation", Title: "Masters"},
+		{Path: "/verdicts", Title: "Verdicts"},
+		{Path: "/log", Title: "Log"},
+		{Path: "/audit", Title: "Audit"},
+	}, func(e menuEntry) bool { return !s.opt.Nouns.Has(e.of) })
+}
+
+// exists reports whether the menu entry that a pattern belongs to does.
+func (s *Server) exists(pattern string) bool {
+	return slices.ContainsFunc(s.menu(), func(e menuEntry) bool { return e.Path == menuOf(pattern) })
 }
 
 // templates reads the templates, each within the frame. All servers of a process share
@@ -94,7 +109,7 @@ var navigation = []struct{ Path, Title string }{
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	funcs := template.FuncMap{
 		"show": show, "kind": kindWords, "server": serverWords, "score": scoreText, "stamp": stamp, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"ago": ago, "many": many, "navigation": func() any { return navigation },
+		"ago": ago, "many": many,
 	}
 	out := make(map[string]*template.Template)
 	frame := template.Must(template.New("frame.html").Funcs(funcs).ParseFS(files, "templates/frame.html"))
@@ -166,12 +181,17 @@ type frame struct {
 	Form                   string // value of formField; empty: without a session
 	FormField              string
 	By, Notice, Path       string
+	Menu                   []menuEntry
+	Nouns                  noun.Set
 	Data                   any
 }
 
+// Has reports whether a noun exists.
+func (f *frame) Has(n noun.Noun) bool { return f.Nouns.Has(n) }
+
 // write shows a page. v is nil without a session.
 func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
-	f := frame{Title: p.title, Version: s.opt.Version, Assets: s.assets.version, FormField: formField, Data: p.data}
+	f := &frame{Menu: s.menu(), Nouns: s.opt.Nouns, Title: p.title, Version: s.opt.Version, Assets: s.assets.version, FormField: formField, Data: p.data}
 	if v != nil {
 		f.Form, f.By, f.Path = v.form, v.session.Owner, v.path
 		if code < http.StatusBadRequest {
@@ -219,7 +239,9 @@ func (s *Server) pages(mux *http.ServeMux) {
 	mux.HandleFunc("POST /login", s.withForm(maxLogin, s.postLogin))
 	s.onForm(mux, "POST /logout", s.postLogout)
 	mux.HandleFunc("GET /log/stream", s.visitor("/log", s.streamPage))
-	mux.HandleFunc("GET /files/{id}/content", s.visitor("/files", s.contentPage))
+	if s.exists("GET /files") {
+		mux.HandleFunc("GET /files/{id}/content", s.visitor("/files", s.contentPage))
+	}
 
 	read := map[string]reader{
 		"GET /{$}":                  s.overviewPage,
@@ -240,6 +262,9 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"GET /audit":                s.auditPage,
 	}
 	for pattern, f := range read {
+		if !s.exists(pattern) {
+			continue
+		}
 		mux.HandleFunc(pattern, s.visitor(menuOf(pattern), func(w http.ResponseWriter, r *http.Request, v *visit) {
 			p, err := f(r)
 			if err != nil {
@@ -279,6 +304,9 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"POST /news/patches/remove":      s.patchRemoveForm,
 	}
 	for pattern, f := range change {
+		if !s.exists(pattern) {
+			continue
+		}
 		s.onForm(mux, pattern, func(w http.ResponseWriter, r *http.Request, v *visit) {
 			done, to, err := f(r)
 			if err != nil {

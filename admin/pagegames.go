@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,8 +30,24 @@ type gameRow struct {
 	Own bool // the operator's catalogue has a record of it
 }
 
+// shownGames returns the games that the services here are for, those with servers, and
+// those that the operator changed.
+func (s *Server) shownGames(ctx context.Context) ([]games.Game, error) {
+	list, err := s.opt.Operator.Games(ctx)
+	if err != nil || s.opt.Served == nil {
+		return list, err
+	}
+	status, err := s.opt.Operator.Status(ctx)
+	if errors.Is(err, operator.ErrNotRunning) {
+		err = nil
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(g games.Game) bool {
+		return !g.Offered(s.opt.Served) && status.Servers[g.Name] == 0 && g.Source.Origin == games.FromEmbedded && !g.Maintenance
+	}), err
+}
+
 func (s *Server) gamesPage(r *http.Request) (view, error) {
-	list, err := s.opt.Operator.Games(r.Context())
+	list, err := s.shownGames(r.Context())
 	if err != nil {
 		return view{}, err
 	}
@@ -66,7 +83,7 @@ type gameView struct {
 
 func (s *Server) gamePage(r *http.Request) (view, error) {
 	name := strings.ToLower(r.PathValue("name"))
-	list, err := s.opt.Operator.Games(r.Context())
+	list, err := s.shownGames(r.Context())
 	if err != nil {
 		return view{}, err
 	}

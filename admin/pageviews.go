@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -143,7 +144,7 @@ type banView struct {
 	Bans    []banRow
 	All     int
 	Next    string
-	Scopes  []storage.Scope
+	Scopes  []scopeView
 	Address string // for the form
 
 	Files     []operator.FileBan // the first ones
@@ -158,13 +159,30 @@ type banRow struct {
 	Over bool
 }
 
+// scopeView is a scope that a ban can have.
+type scopeView struct {
+	Scope storage.Scope
+	Words string
+	of    noun.Noun
+}
+
+// scopes returns the scopes of bans that have an effect here.
+func (s *Server) scopes() []scopeView {
+	return slices.DeleteFunc([]scopeView{
+		{Scope: storage.ScopeAll, Words: "every service"},
+		{Scope: storage.ScopeLists, Words: "being listed and asking for lists"},
+		{storage.ScopePresence, "accounts and sign-in", noun.Accounts},
+		{storage.ScopeZandronum, "the ban list that Zandronum servers receive", noun.Zandronum},
+	}, func(v scopeView) bool { return !s.opt.Nouns.Has(v.of) })
+}
+
 func (s *Server) bansPage(r *http.Request) (view, error) {
 	list, err := s.opt.Operator.Bans(r.Context())
 	if err != nil {
 		return view{}, err
 	}
 	slices.SortStableFunc(list, func(a, b storage.Ban) int { return b.Added.Compare(a.Added) })
-	v := banView{Scopes: storage.Scopes(), Address: r.URL.Query().Get("address"), All: len(list)}
+	v := banView{Scopes: s.scopes(), Address: r.URL.Query().Get("address"), All: len(list)}
 	if list, v.Next, err = onePage(r, list); err != nil {
 		return view{}, err
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/web/session"
 )
@@ -26,6 +28,10 @@ type Options struct {
 	Token    string // empty: no request is authorized
 	Config   Config
 	Version  string // shown on the pages
+	// Nouns are those that exist; pages about others do not.
+	Nouns noun.Set
+	// Served returns whether games can use a service; nil: all are shown.
+	Served func(games.Service) games.Served
 	// Protocols are the names of those in which an added server can be queried.
 	Protocols []string
 	// Ready returns an error until the daemon serves.

@@ -57,7 +57,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	s := New(Options{
-		Operator: env.Operator, Token: token, Config: *c, Version: env.Version, Protocols: env.Protocols,
+		Operator: env.Operator, Token: token, Config: *c, Version: env.Version, Nouns: env.Nouns, Served: env.Served, Protocols: env.Protocols,
 		Ready: env.Ready, Trouble: env.Trouble, Tail: env.Tail,
 		Gatherer: env.Gatherer, Registerer: env.Registerer, Log: env.Log,
 	})
