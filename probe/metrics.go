@@ -29,12 +29,12 @@ type metrics struct {
 	refusals *prometheus.CounterVec // by reason
 }
 
-// newMetrics makes the counters. counts returns how many servers are watched.
-func newMetrics(reg prometheus.Registerer, counts func() counts) *metrics {
+// newMetrics makes the counters. counts returns how many servers are watched, by kind.
+func newMetrics(reg prometheus.Registerer, counts func() map[string]int) *metrics {
 	in := metric.With(reg)
 	if reg != nil {
 		reg.MustRegister(&targetCollector{counts, prometheus.NewDesc(
-			"respawnd_probe_targets", "Servers that are queried, by kind: named by an operator, of other origins, of Zandronum's master, of the masters of Quake 3 and Call of Duty, id Tech 4, Neverwinter Nights; and queries under way.",
+			"respawnd_probe_targets", "Servers that are queried, by kind, and queries under way. Kinds: named by an operator (static), of other origins (watched), of masters that have their servers queried.",
 			[]string{"kind"}, nil,
 		)})
 	}
@@ -48,13 +48,9 @@ func newMetrics(reg prometheus.Registerer, counts func() counts) *metrics {
 }
 func (m *metrics) refused(reason string) { m.refusals.WithLabelValues(reason).Inc() }
 
-// counts are the numbers of servers that are queried, by reason, and of visits that
-// are open.
-type counts struct{ static, watched, zandronum, quake3, idtech4, nwn, visits int }
-
 // targetCollector reads the table of targets when collected.
 type targetCollector struct {
-	counts func() counts
+	counts func() map[string]int // by kind
 	desc   *prometheus.Desc
 }
 
@@ -63,10 +59,7 @@ func (c *targetCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc 
 
 // Collect implements prometheus.Collector.
 func (c *targetCollector) Collect(out chan<- prometheus.Metric) {
-	n := c.counts()
-	for kind, n := range map[string]int{
-		"static": n.static, "watched": n.watched, "zandronum": n.zandronum, "quake3": n.quake3, "idtech4": n.idtech4, "nwn": n.nwn, "under_way": n.visits,
-	} {
+	for kind, n := range c.counts() {
 		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), kind)
 	}
 }

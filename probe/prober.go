@@ -354,10 +354,14 @@ func (p *Prober) Watched(o master.Origin) []Target {
 }
 
 // counts returns the numbers of watched servers, by reason.
-func (p *Prober) counts() counts {
+func (p *Prober) counts() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return counts{p.table.static, p.table.watched, p.table.followed[Zandronum], p.table.followed[Quake3], p.table.followed[IDTech4], p.table.followed[NWN], p.table.visits}
+	n := map[string]int{"static": p.table.static, "watched": p.table.watched, "under_way": p.table.visits}
+	for protocol := range p.ask {
+		n[protocol.String()] = p.table.followed[protocol]
+	}
+	return n
 }
 
 // send sends the packets of out. p.mu is not held.

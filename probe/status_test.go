@@ -170,7 +170,7 @@ func TestQuestionsOfCallersAreBounded(t *testing.T) {
 					busy++
 				}
 			}
-			if open := w.p.counts().visits; busy != 2 || open != 3 || w.refused(refusedBusy) != 2 {
+			if open := w.p.counts()["under_way"]; busy != 2 || open != 3 || w.refused(refusedBusy) != 2 {
 				t.Errorf("%s: %d of 5 refused, %d open; want 2, 3", name, busy, open)
 			}
 		}

@@ -162,8 +162,8 @@ func TestSilentServerLeavesTheList(t *testing.T) {
 				if _, ok := w.listed(there); ok != comesBack {
 					t.Errorf("listed again: %v, want %v", ok, comesBack)
 				}
-				if n := w.p.counts(); n.static+n.watched > 1 || (n.watched == 1) != false {
-					t.Errorf("%d static and %d other servers watched", n.static, n.watched)
+				if n := w.p.counts(); n["static"]+n["watched"] > 1 || (n["watched"] == 1) != false {
+					t.Errorf("%d static and %d other servers watched", n["static"], n["watched"])
 				}
 				if !comesBack {
 					w.watch(there, A2S, origin)
@@ -380,7 +380,7 @@ func TestVisitsAreSpreadAndFair(t *testing.T) {
 		perSecond := 0
 		for range 120 {
 			w.pass(time.Second)
-			open := w.p.counts().visits
+			open := w.p.counts()["under_way"]
 			if open != 0 {
 				t.Fatalf("%d visits under way although all answer at once", open)
 			}
@@ -419,7 +419,7 @@ func TestVisitsUnderWayAreBounded(t *testing.T) {
 		most := 0
 		for range 100 {
 			w.pass(tickEvery)
-			open := w.p.counts().visits
+			open := w.p.counts()["under_way"]
 			most = max(most, open)
 		}
 		if most != 7 {
@@ -430,7 +430,7 @@ func TestVisitsUnderWayAreBounded(t *testing.T) {
 			w.watch(netip.AddrPortFrom(there.Addr(), 27015+port), A2S, master.FromValve)
 		}
 		w.pass(tickEvery)
-		if open := w.p.counts().visits; open != perHost {
+		if open := w.p.counts()["under_way"]; open != perHost {
 			t.Errorf("%d visits under way to one host, want %d", open, perHost)
 		}
 		w.pass(time.Minute)

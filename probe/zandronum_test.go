@@ -186,7 +186,7 @@ func TestQueriesOfZandronumServers(t *testing.T) {
 		w.p.opt.Ask = nil
 		w.p.Reload(w.p.config)
 		w.pass(3 * time.Minute)
-		if w.p.counts().zandronum != 0 || w.count(own) != 1 {
+		if w.p.counts()["zandronum"] != 0 || w.count(own) != 1 {
 			t.Error("asked although it is switched off")
 		}
 	})

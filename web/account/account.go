@@ -115,9 +115,9 @@ func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p.SetLimits(false, 0, 0)
 	if opt.Service != nil {
 		p.registered = opt.Service.ShareQuota("web", func(from netip.Addr) { p.limits.Load().registrations.Allow(from, time.Now()) })
+		f.Gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
 	}
 	p.mailer = newMailer(p)
-	f.Gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -75,9 +76,13 @@ type outgoing struct {
 }
 
 func newMailer(p *Pages) *mailer {
+	counters := p.Counters
+	if p.opt.Service == nil {
+		counters = metric.With(nil).Counters // there are no accounts
+	}
 	return &mailer{
 		Pages: p, queue: make(chan mailRequest, mailQueue), outbox: make(chan outgoing, mailOutbox), send: mail.Send,
-		results: p.Counters("respawnd_web_reset_mails_total", "Requests for a mail with a reset link, by result.", "result",
+		results: counters("respawnd_web_reset_mails_total", "Requests for a mail with a reset link, by result.", "result",
 			mailSent, mailFailed, mailUnknown, mailAddress, mailMailbox, mailShare, mailTotal, mailFull, mailOff),
 		quota: newMailQuota(), told: netserve.NewBuckets[string](1, mailHour, len(refusedMails)),
 	}
