@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -15,7 +16,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "CD key checks", Docs: []string{"protocols/cdkey"}, Steps: steps(),
+		Title: "CD key checks", Nouns: []noun.Noun{noun.Keys}, Docs: []string{"protocols/cdkey"}, Steps: steps(),
 		Check: func(string, service.Moment) error {
 			_, err := productModes(c.Products)
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
@@ -15,7 +16,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Call of Duty server lists", Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []master.Origin{master.FromCallOfDuty}, Steps: steps(), AskEvery: c.AskEvery(),
+		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []master.Origin{master.FromCallOfDuty}, Steps: steps(), AskEvery: c.AskEvery(),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
@@ -14,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Doom 3, Quake 4 and Prey server lists", Docs: []string{"protocols/idmaster"}, Shows: true, Origins: []master.Origin{master.FromIDTech4}, Steps: steps(),
+		Title: "Doom 3, Quake 4 and Prey server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/idmaster"}, Shows: true, Origins: []master.Origin{master.FromIDTech4}, Steps: steps(),
 		AskEvery: c.AskEvery(),
 	}
 }

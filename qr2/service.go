@@ -17,7 +17,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy}, Docs: []string{"protocols/qr2"}, Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder, Steps: steps(),
+		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy, noun.Names}, Docs: []string{"protocols/qr2"}, Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder, Steps: steps(),
 		Expire: c.Expire,
 	}
 }

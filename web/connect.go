@@ -38,7 +38,7 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 	if v.You.Asked {
 		w.Header().Set("Refresh", checkTime+"; url="+s.site.Base()+"/connect#you")
 	}
-	v.Running = runningOf(v.Services)
+	v.Running = s.running()
 	if v.Running.GameSpy {
 		v.Choices = s.choices()
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -42,20 +43,15 @@ type running struct {
 	IDTech4   string // the same in Doom 3's form
 }
 
-// runningOf sorts services by family. If none are known, those of GameSpy are
-// assumed to run.
-func runningOf(services []Service) running {
-	r := running{GameSpy: services == nil, SignIn: services == nil}
-	for _, svc := range services {
+// running sorts the running services by family.
+func (s *Server) running() running {
+	r := running{GameSpy: s.opt.Nouns.Has(noun.Names), SignIn: s.opt.Nouns.Has(noun.Accounts)}
+	for _, svc := range s.services() {
 		switch svc.Name {
-		case "qr2", "serverbrowse", "legacylist", "natneg", "gpsp", "codmaster", "nwmaster":
-			r.GameSpy = true
 		case "utmaster":
-			r.GameSpy, r.Unreal = true, svc.portNumber()
+			r.Unreal = svc.portNumber()
 		case "idmaster":
-			r.GameSpy, r.IDTech4 = true, svc.portNumber()
-		case "gpcm":
-			r.GameSpy, r.SignIn = true, true
+			r.IDTech4 = svc.portNumber()
 		case "dns":
 			r.DNS = true
 		case "zanmaster":
@@ -119,7 +115,7 @@ func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
 		Frame:   s.site.LiveFrame("Game servers", page.Home, ""),
 		Servers: len(list.Rows), Players: list.Players, Games: s.gameViews(list, pageParams{}),
 		Table:   s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, "", unsorted),
-		Running: runningOf(s.services()),
+		Running: s.running(),
 	}
 	v.Chart, v.Longer = s.homeCharts()
 	v.Table.Caption = "Servers, most players first"

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -62,9 +63,11 @@ func TestConnect(t *testing.T) {
 // Disabled services are not offered: otherwise a private master for Zandronum would
 // send its visitors to hosts files.
 func TestPagesByServices(t *testing.T) {
-	only := func(list ...Service) *fixture {
-		return newFixture(t, func(o *Options) { o.Services = func() []Service { return list } })
+	with := func(nouns noun.Set, list ...Service) *fixture {
+		return newFixture(t, func(o *Options) { o.Nouns, o.Services = nouns, func() []Service { return list } })
 	}
+	only := func(list ...Service) *fixture { return with(noun.Set{}, list...) }
+	named := noun.Set{noun.Names: true}
 	f := only(Service{"zanmaster", "Zandronum", "UDP 15301"})
 	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "connect to a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
@@ -87,16 +90,16 @@ func TestPagesByServices(t *testing.T) {
 	webtest.WantParts(t, "home of a Quake 3 master", home, "sv_master1 192.168.1.5:27951", "dedicated 2")
 	webtest.WantNoParts(t, "home of a Quake 3 master", home, "hosts file", "setmaster")
 
-	f = only(Service{"utmaster", "Unreal Tournament server lists", "TCP 28902"}, Service{"idmaster", "Doom 3, Quake 4 and Prey server lists", "UDP 27651"})
+	f = with(named, Service{"utmaster", "Unreal Tournament server lists", "TCP 28902"}, Service{"idmaster", "Doom 3, Quake 4 and Prey server lists", "UDP 27651"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "home of masters of studios", home, "hosts file", "net_master0 192.168.1.5:27651", "MasterServerList=(Address=\"192.168.1.5\",Port=28902)")
 	for _, name := range []string{"codmaster", "nwmaster"} {
-		f = only(Service{name, "Server lists", "UDP 20510"})
+		f = with(named, Service{name, "Server lists", "UDP 20510"})
 		webtest.WantParts(t, "home of "+name, f.Page("/connect"), "hosts file", "<option")
 		webtest.WantNoParts(t, "home of "+name, f.Page("/connect"), "net_master0", "MasterServerList")
 	}
 
-	f = only(Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
+	f = with(named, Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
 	home = f.Page("/connect")
 	webtest.WantParts(t, "home without accounts", home, "hosts file", "<option")
 	webtest.WantNoParts(t, "home without accounts", home, "masterhostname", "setmaster")

@@ -67,7 +67,7 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 		v.Stories = stories(s.opt.Verdicts.Of(from), time.Now())
 	}
 	v.Services = s.services()
-	v.SignIn, v.GameSpy = s.opt.Nouns.Has(noun.Accounts), runningOf(v.Services).GameSpy
+	v.SignIn, v.GameSpy = s.opt.Nouns.Has(noun.Accounts), s.opt.Nouns.Has(noun.Names)
 	s.show(w, r, "why", v)
 }
 

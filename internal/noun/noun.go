@@ -11,13 +11,16 @@ const (
 	Chat     Noun = "chat"
 	Files    Noun = "files" // that players uploaded
 	GameSpy  Noun = "gamespy"
+	Keys     Noun = "keys"     // CD keys of products
 	Meetings Noun = "meetings" // of players behind routers, by NAT negotiation
+	Names    Noun = "names"    // host names that games look up
 	News     Noun = "news"     // messages and patches that games show
 	Relays   Noun = "relays"   // between players who cannot connect directly
 	Rooms    Noun = "rooms"    // group rooms of games
 	Stats    Noun = "stats"    // scores, matches and data of players
 
-	Zandronum Noun = "zandronum" // its master
+	WebServices Noun = "webservices" // of games, over HTTP
+	Zandronum   Noun = "zandronum"   // its master
 )
 
 // Set holds the nouns that exist. In the nil Set all do.

@@ -56,7 +56,7 @@ func Served(s games.Service) games.Served {
 
 // Nouns are those of a Fixture: all but noun.Chat and noun.Relays.
 func Nouns() noun.Set {
-	return noun.Set{noun.Accounts: true, noun.Files: true, noun.GameSpy: true, noun.Meetings: true, noun.News: true, noun.Rooms: true, noun.Stats: true}
+	return noun.Set{noun.Accounts: true, noun.Files: true, noun.GameSpy: true, noun.Meetings: true, noun.Names: true, noun.News: true, noun.Rooms: true, noun.Stats: true}
 }
 
 // boards are those of gmtest.

@@ -12,10 +12,13 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 )
@@ -80,7 +83,10 @@ type reportedError struct{ err error }
 func (e reportedError) Error() string { return e.err.Error() }
 func (e reportedError) Unwrap() error { return e.err }
 
-const rootHelp = `Brings the multiplayer of GameSpy-era games back.
+// rootShort is what the program is for.
+const rootShort = "Brings the multiplayer of GameSpy-era games back"
+
+const rootHelp = rootShort + `.
 
 "respawnd serve" runs the daemon. The other commands work while it runs and, but
 for those about live servers, while it does not. They find it by its settings:
@@ -131,7 +137,7 @@ func exitCode(err error) int {
 func (p *program) Root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "respawnd",
-		Short:         "Brings the multiplayer of GameSpy-era games back",
+		Short:         rootShort,
 		Long:          rootHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -146,13 +152,45 @@ func (p *program) Root() *cobra.Command {
 	p.keyFlag(root, "log-format", "log.format", "auto, console or json")
 	root.AddCommand(
 		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
-		p.gameCommand(), p.banCommand(), p.accountCommand(), p.chatCommand(), p.cdkeyCommand(), p.webservicesCommand(), p.filesCommand(), p.motdCommand(), p.patchCommand(), p.statsCommand(), p.matchesCommand(), p.sakeCommand(), p.serverCommand(), p.federationCommand(), p.relayCommand(), p.meetingsCommand(),
-		p.clusterCommand(), p.doctorCommand(),
-		p.hostsCommand(), p.pointCommand(), p.checkNATCommand(), p.backupCommand(), p.restoreCommand(), p.storageCommand(), p.selftestCommand(),
+		p.gameCommand(), p.banCommand(), of(noun.Accounts, p.accountCommand()), of(noun.Chat, p.chatCommand()), of(noun.Keys, p.cdkeyCommand()),
+		of(noun.WebServices, p.webservicesCommand()), of(noun.Files, p.filesCommand()), of(noun.News, p.motdCommand()), of(noun.News, p.patchCommand()),
+		of(noun.Stats, p.statsCommand()), of(noun.Stats, p.matchesCommand()), of(noun.Stats, p.sakeCommand()), p.serverCommand(), p.federationCommand(),
+		of(noun.Relays, p.relayCommand()), of(noun.Meetings, p.meetingsCommand()), p.clusterCommand(), p.doctorCommand(),
+		of(noun.Names, p.hostsCommand()), of(noun.Names, p.pointCommand()), of(noun.Meetings, p.checkNATCommand()), p.backupCommand(), p.restoreCommand(), p.storageCommand(), p.selftestCommand(),
 		p.queryCommand(), p.auditCommand(), p.webhookCommand(),
 	)
 	root.AddCommand(buildCommands()...)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		p.hideAbsent(root)
+		help(cmd, args)
+	})
 	return root
+}
+
+// nounKey is the annotation of a command that is about a noun.
+const nounKey = "noun"
+
+// of returns a command that is about a noun: the help lists it only where the noun exists.
+func of(n noun.Noun, cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{nounKey: string(n)}
+	return cmd
+}
+
+// hideAbsent removes from the help what is about services that the configuration switches
+// off. A configuration that cannot be read removes nothing.
+func (p *program) hideAbsent(root *cobra.Command) {
+	cfg, _, err := p.load()
+	if err != nil {
+		return
+	}
+	nouns := daemon.Nouns(cfg)
+	for _, cmd := range root.Commands() {
+		cmd.Hidden = cmd.Hidden || !nouns.Has(noun.Noun(cmd.Annotations[nounKey]))
+	}
+	if !nouns.Has(noun.GameSpy) {
+		root.Long = strings.Replace(root.Long, rootShort, "Lists game servers", 1)
+	}
 }
 
 // keyFlag adds a flag that sets a configuration key.

@@ -1,0 +1,29 @@
+package commands
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestHelpWithoutServices lists only commands that are about services that run.
+func TestHelpWithoutServices(t *testing.T) {
+	help := func(args ...string) string {
+		var out bytes.Buffer
+		env := []string{"RESPAWND_DATA_DIR=" + t.TempDir()}
+		if code := New(env, strings.NewReader(""), &out, &out).Run(t.Context(), args); code != 0 {
+			t.Fatalf("%q: exit code %d: %s", args, code, &out)
+		}
+		return out.String()
+	}
+	all, few := help("--help"), help("--help", "--services", "zanmaster,web,admin")
+	for _, command := range []string{"account", "chat", "cdkey", "files", "motd", "patch", "stats", "matches", "sake", "relay", "meetings", "hosts", "point", "check-nat", "webservices"} {
+		line := "\n  " + command + " "
+		if !strings.Contains(all, line) || strings.Contains(few, line) {
+			t.Errorf("%s: in the help of all services %t, of a Zandronum master %t", command, strings.Contains(all, line), strings.Contains(few, line))
+		}
+	}
+	if strings.Contains(few, "GameSpy") || !strings.Contains(few, "\n  server ") {
+		t.Errorf("the help of a Zandronum master:\n%s", few)
+	}
+}
