@@ -98,7 +98,7 @@ type described struct {
 // of the Go runtime and the process have no labels and no help.
 func describedMetrics(t *testing.T) map[string]described {
 	t.Helper()
-	cfg, _, err := services.Load(configs.Options{Env: append(rig.TestEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true")})
+	cfg, _, err := services.Load(configs.Options{Env: append(rig.TestEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true", `RESPAWND_WEBHOOKS=[{name: a, url: "http://example.org", secret: "0123456789abcdef"}]`)})
 	if err != nil {
 		t.Fatal(err)
 	}

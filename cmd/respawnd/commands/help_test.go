@@ -23,6 +23,11 @@ func TestHelpWithoutServices(t *testing.T) {
 			t.Errorf("%s: in the help of all services %t, of a Zandronum master %t", command, strings.Contains(all, line), strings.Contains(few, line))
 		}
 	}
+	var out bytes.Buffer
+	args := []string{"hosts", "--game", "halo", "--ip", "192.0.2.1", "--services", "zanmaster,web,admin"}
+	if code := New(nil, strings.NewReader(""), &out, &out).Run(t.Context(), args); code != ExitFailure || !strings.Contains(out.String(), "halo looks up no name") {
+		t.Errorf("hosts of a game whose services are off: exit code %d: %s", code, &out)
+	}
 	if strings.Contains(few, "GameSpy") || !strings.Contains(few, "\n  server ") {
 		t.Errorf("the help of a Zandronum master:\n%s", few)
 	}

@@ -40,8 +40,10 @@ func (p *program) hostsCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--game: %w", err)
 			}
-			served := daemon.Served(cfg)
-			return games.WriteHosts(p.out, g, addr, cfg.Games.Domains, func(n games.HostName) bool { return n.LeadsHere(served) })
+			if _, err := namesOf(g, cfg); err != nil {
+				return err
+			}
+			return games.WriteHosts(p.out, g, addr, cfg.Games.Domains, leadsHere(cfg))
 		},
 	}
 	cmd.Flags().StringVar(&game, "game", "", "name of the game, such as swat4")

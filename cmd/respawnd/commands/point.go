@@ -285,22 +285,29 @@ func addressOf(ctx context.Context, host string) (netip.Addr, error) {
 	return found[0].Unmap(), nil
 }
 
+// leadsHere returns whether a name may lead to a daemon with a configuration: if that lists
+// the services that run, only if one of those answers.
+func leadsHere(cfg *services.Config) func(games.HostName) bool {
+	served := daemon.Served(cfg)
+	return func(n games.HostName) bool { return n.LeadsHere(served) && (len(cfg.Services) == 0 || n.Served(served)) }
+}
+
 // namesOf returns the host names of a game that lead to a server of this program.
 func namesOf(g games.Game, cfg *services.Config) (names []string, err error) {
-	served := daemon.Served(cfg)
+	leads := leadsHere(cfg)
 	for _, domain := range g.DomainsBeside(cfg.Games.Domains) {
 		all, err := g.HostNames(domain)
 		if err != nil {
 			return nil, err
 		}
 		for _, n := range all {
-			if n.LeadsHere(served) && !slices.Contains(names, n.Name) {
+			if leads(n) && !slices.Contains(names, n.Name) {
 				names = append(names, n.Name)
 			}
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s looks up no name that a server of respawnd answers", g.Name)
+		return nil, fmt.Errorf("%s looks up no name that a service of respawnd answers here", g.Name)
 	}
 	return names, nil
 }
