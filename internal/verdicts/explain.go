@@ -36,7 +36,7 @@ func (e Entry) Explain() Explanation {
 	switch {
 	case t.home == "":
 	case e.Port == 0:
-		x.Advice = "No open service of this daemon accepts them. Give the server a master of its own protocol, or ask the operator whether this one can open the service."
+		x.Advice = SpeaksOther.text().Advice
 	default:
 		x.Advice = fmt.Sprintf("Use port %d: this master accepts them there.", e.Port)
 	}

@@ -139,6 +139,9 @@ func (l *Log) NoteAll(service, game string, list []Noted) {
 func (l *Log) record(from source, game string, v Verdict, detail string, now time.Time) (e Entry, skipped int, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if home := v.text().home; home != "" && l.ports != nil && l.ports[home] == 0 {
+		v = SpeaksOther // the texts name no service that is not open
+	}
 	r := l.of(from)
 	k, folded := r.take(v, game[:min(len(game), maxGame)], detail, l.ports[v.text().home], now)
 	if folded {

@@ -233,6 +233,10 @@ var texts = [...]text{
 		Cause:  "a check of a CD key arrived at a port that does not accept them",
 		Advice: "This does not concern the list: a server that is missing from it sends no heartbeats here. Check its master address and port.",
 	}},
+	SpeaksOther: {code: "wrong port: speaks another protocol", message: "server not listed: speaks another protocol", Explanation: Explanation{
+		What: "packet", Cause: wrongPort + "of the protocol of another master",
+		Advice: "No open service of this daemon accepts them. Give the server a master of its own protocol, or ask the operator whether this one can open the service.",
+	}},
 	TooLong: {code: "packet too long", message: "server not listed: packet too long", Explanation: Explanation{
 		What:   "packet",
 		Cause:  "the server's packets arrive, but are longer than the longest report and are dropped",

@@ -124,6 +124,7 @@ const (
 	ConsoleRefused
 	ListUnread
 	ListRead
+	SpeaksOther
 )
 
 // OnReach reports whether v says how a listed server is reached.
