@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/operator"
 )
 
@@ -18,6 +19,7 @@ type Route struct {
 	Path   string `json:"path"` // with {id} or {name} for the part that varies
 	What   string `json:"what"` // description, with its parameters
 	handle http.HandlerFunc
+	of     noun.Noun // the list of routes has it only where that exists
 }
 
 // endpoint is an operation of the API. The handler of the server and the call of

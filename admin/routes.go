@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -24,37 +26,56 @@ const (
 
 var errNoSuchPath = errors.New("no such path")
 
-// routes returns the API, in the order in which it lists itself.
+// routes returns the API, in the order in which it lists itself. It lists only routes whose
+// nouns exist; the others still answer, for data of services that were on before.
 func (s *Server) routes() []Route {
-	return []Route{
-		{"GET", "/api/v1/routes", "all routes with a description: this list", s.getRoutes},
+	return slices.Concat([]Route{
+		newRoute("GET", "/api/v1/routes", "all routes with a description: this list", s.getRoutes),
 		getStatus.on(s),
 		getBans.on(s), getFileBans.on(s), addBan.on(s), removeBans.on(s),
 		getGames.on(s), putGames.on(s), importGames.on(s), getGame.on(s), deleteGame.on(s), setMaintenance.on(s),
-		getRooms.on(s), putRoom.on(s), deleteRoom.on(s),
-		getServers.on(s), getVerdicts.on(s), getSummary.on(s), getMasters.on(s), getRelayed.on(s), getMeetings.on(s),
+	}, about(noun.Rooms, getRooms.on(s), putRoom.on(s), deleteRoom.on(s)), []Route{
+		getServers.on(s), getVerdicts.on(s), getSummary.on(s), getMasters.on(s),
+	}, about(noun.Relays, getRelayed.on(s)), about(noun.Meetings, getMeetings.on(s)), about(noun.Chat,
 		getChatRules.on(s), putChatRule.on(s), removeChatRule.on(s),
 		getChatRooms.on(s), getChatMembers.on(s), chatKick.on(s), chatSay.on(s), getChatLines.on(s),
-		getFiles.on(s), getFile.on(s),
-		{"GET", contentPath, "the content of a file", s.getContent},
-		deleteFile.on(s),
+	), about(noun.Files,
+		getFiles.on(s), getFile.on(s), newRoute("GET", contentPath, "the content of a file", s.getContent), deleteFile.on(s),
+	), about(noun.News,
 		getMotds.on(s), setMotd.on(s), clearMotd.on(s), getPatches.on(s), addPatch.on(s), removePatch.on(s),
+	), about(noun.Keys,
 		getCDKeys.on(s), addCDKeys.on(s), removeCDKey.on(s), banCDKey.on(s), unbanCDKey.on(s),
-		getSessions.on(s), deleteSession.on(s), getMessages.on(s), getAudit.on(s),
-		{"GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog},
-		{"GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog},
-		{"GET", profilePath, "profiles of the running program, if admin.pprof is on: ?seconds=, ?gc=1, ?debug=1", s.getProfile},
-		{"GET", backupPath, "everything that a new machine needs, as a tar file", s.getBackup},
+	), about(noun.Accounts, getSessions.on(s), deleteSession.on(s), getMessages.on(s)), []Route{
+		getAudit.on(s),
+		newRoute("GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog),
+		newRoute("GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog),
+		newRoute("GET", profilePath, "profiles of the running program, if admin.pprof is on: ?seconds=, ?gc=1, ?debug=1", s.getProfile),
+		newRoute("GET", backupPath, "everything that a new machine needs, as a tar file", s.getBackup),
 		getKept.on(s), addServer.on(s), removeServer.on(s), hideServer.on(s), unhideServer.on(s),
+	}, about(noun.Accounts,
 		getAccounts.on(s), createAccount.on(s), getAccount.on(s), setPassword.on(s), issueReset.on(s), banAccount.on(s), unbanAccount.on(s), deleteAccount.on(s),
-		{"GET", exportPath, "all accounts, one JSON object per line: ?secrets=", s.exportAccounts},
+		newRoute("GET", exportPath, "all accounts, one JSON object per line: ?secrets=", s.exportAccounts),
 		importAccounts.on(s), importBuddies.on(s), rotateKey.on(s),
+	), about(noun.Stats,
 		getGameStats.on(s), getPlayerStats.on(s), deleteStats.on(s), getStatBlock.on(s), setStatBlock.on(s),
-		{"GET", statsExportPath, "data and scores of all players, one JSON object per line", s.exportStats},
+		newRoute("GET", statsExportPath, "data and scores of all players, one JSON object per line", s.exportStats),
 		importStats.on(s),
 		getMatches.on(s), getMatch.on(s), deleteMatch.on(s),
 		getSakeTables.on(s), getSakeRecords.on(s), deleteSake.on(s),
+	))
+}
+
+// newRoute returns a route without an endpoint.
+func newRoute(method, path, what string, handle http.HandlerFunc) Route {
+	return Route{Method: method, Path: path, What: what, handle: handle}
+}
+
+// about returns routes that are about a noun.
+func about(n noun.Noun, routes ...Route) []Route {
+	for i := range routes {
+		routes[i].of = n
 	}
+	return routes
 }
 
 // Paths of the routes without an endpoint: their answers are streams.
@@ -76,7 +97,7 @@ func (s *Server) register(mux *http.ServeMux) {
 func (s *Server) getRoutes(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, struct {
 		Routes []Route `json:"routes"`
-	}{s.routes()})
+	}{slices.DeleteFunc(s.routes(), func(r Route) bool { return !s.opt.Nouns.Has(r.of) })})
 }
 
 // answer writes a value, or an error.

@@ -2,12 +2,15 @@ package web
 
 import (
 	"html"
+	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -35,6 +38,12 @@ func TestServicesThatAreOffAreOnNoPage(t *testing.T) {
 			t.Errorf("%s speaks of %q", what, found)
 		}
 	}
+	stray, err := net.Dial("udp4", d.Address["zanmaster"].String())
+	rig.Must(t, err)
+	defer func() { _ = stray.Close() }()
+	_, err = stray.Write([]byte(`\heartbeat\6500\gamename\gmtest`))
+	rig.Must(t, err)
+	d.WaitFor("a verdict on a stray heartbeat", 0, rig.VerdictOn(netip.MustParseAddrPort(stray.LocalAddr().String()), verdicts.SpeaksOther.String()))
 	seen, rest := map[string]bool{}, []string{"/api/v1/openapi.json", "/api/v1/connection", "/", "/api/v1/games", "/api/v1/servers", "/api/v1/stats", "/games?q=halo", "/servers?q=a", "/players?q=a"}
 	for len(rest) > 0 {
 		path := rest[0]
@@ -96,7 +105,7 @@ func TestServicesThatAreOffAreOnNoPage(t *testing.T) {
 	for _, name := range []string{"zanmaster", "web"} {
 		env = append(env, rig.Variable(name+".listen", d.Address[name].String()))
 	}
-	for _, command := range []string{"selftest", "doctor"} {
+	for _, command := range []string{"selftest", "doctor", "check", "help"} {
 		code, out, errOut := rig.Command(t, env, command, "--config", sample)
 		if code != 0 {
 			t.Errorf("%s: exit code %d:\n%s%s", command, code, out, errOut)
