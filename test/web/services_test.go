@@ -94,6 +94,11 @@ func TestServicesThatAreOffAreOnNoPage(t *testing.T) {
 			t.Errorf("a page of the operator has a link to %s", path)
 		}
 	}
+	_, routes := rig.Get(t, d, "admin", http.MethodGet, "/api/v1/routes", "Bearer "+strings.TrimSpace(rig.ReadFile(t, dir+"/admin.token")))
+	clear("the list of routes", routes)
+	if !strings.Contains(routes, "/api/v1/servers") || strings.Contains(routes, "/api/v1/accounts") {
+		t.Errorf("the list of routes: %s", routes)
+	}
 	_, metrics := rig.Get(t, d, "admin", http.MethodGet, "/metrics", "")
 	clear("a metric", metrics)
 	for _, service := range []string{"accounts", "presence", "sessions", "stats", "web_account", "web_reset", "webhook", "qr2", "gpcm", "gpsp", "peerchat", "natneg", "relay", "quickmatch", "webservices", "q3master", "utmaster", "nwmaster", "codmaster"} {

@@ -289,7 +289,9 @@ func addressOf(ctx context.Context, host string) (netip.Addr, error) {
 // the services that run, only if one of those answers.
 func leadsHere(cfg *services.Config) func(games.HostName) bool {
 	served := daemon.Served(cfg)
-	return func(n games.HostName) bool { return n.LeadsHere(served) && (len(cfg.Services) == 0 || n.Served(served)) }
+	return func(n games.HostName) bool {
+		return n.LeadsHere(served) && (len(cfg.Services) == 0 || n.Served(served))
+	}
 }
 
 // namesOf returns the host names of a game that lead to a server of this program.
