@@ -223,8 +223,8 @@ func TestMailboxDuringCut(t *testing.T) {
 // TestOrderAcrossNodes has messages come while the session of their receiver on another node
 // is ending, which has not delivered older ones.
 func TestOrderAcrossNodes(t *testing.T) {
-	stuck := func(t *testing.T) (a, b *fixture, ann *peer, benID storage.Profile) {
-		_, _, a, b = startPair(t)
+	stuck := func(t *testing.T) (net *clustertest.Net, a, b *fixture, ann *peer, benID storage.Profile) {
+		net, _, a, b = startPair(t)
 		annID, benID := a.register("Ann"), a.register("Ben")
 		a.befriend(annID.ID, benID.ID)
 		ann = a.signIn(annID, 11)
@@ -235,11 +235,21 @@ func TestOrderAcrossNodes(t *testing.T) {
 		}
 		ann.wantNothing()
 		synctest.Wait()
-		return a, b, ann, benID
+		return net, a, b, ann, benID
 	}
 	t.Run("moved", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			a, _, ann, benID := stuck(t)
+			_, a, _, ann, benID := stuck(t)
+			ben := a.signIn(benID, 11)
+			ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)
+			ben.want(`\bm\100\`)
+			ben.wantTexts("one", "two", "three")
+		})
+	})
+	t.Run("moved, and the node before says so late", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			net, a, _, ann, benID := stuck(t)
+			net.SetDelay(time.Second)
 			ben := a.signIn(benID, 11)
 			ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)
 			ben.want(`\bm\100\`)
@@ -248,7 +258,7 @@ func TestOrderAcrossNodes(t *testing.T) {
 	})
 	t.Run("signed out", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			a, b, ann, benID := stuck(t)
+			_, a, b, ann, benID := stuck(t)
 			b.server.opt.Hub.KickProfile(t.Context(), benID.ID, presence.ErrKicked)
 			ann.want(`\bm\100\`)
 			ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)

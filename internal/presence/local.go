@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -138,6 +139,17 @@ func (l *Local) person(id storage.ProfileID, was *person) *person {
 	}
 	l.profiles[id] = p
 	return p
+}
+
+// newest returns when the newest session of a profile signed in; zero: it has none here.
+func (l *Local) newest(id storage.ProfileID) time.Time {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.profiles[id]
+	if p == nil {
+		return time.Time{}
+	}
+	return p.sessions[len(p.sessions)-1].Client().Since
 }
 
 // displacedBy returns the sessions that s displaces.

@@ -186,13 +186,15 @@ func (p *post) remove(s *sentEvent) {
 	}
 }
 
-// behind returns the events of a profile to another that were taken by other nodes than
-// some, and may not have been delivered. fewer is closed when there may be fewer.
-func (p *post) behind(from, to storage.ProfileID, nodes []string) (events []*sentEvent, fewer <-chan struct{}) {
+// behind returns the events of a profile to another that may not have been delivered: those
+// taken by other nodes than some, and those older than a session here, which does not get
+// them from there. fewer is closed when there may be fewer.
+func (p *post) behind(from, to storage.ProfileID, nodes []string, session time.Time) (events []*sentEvent, fewer <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.to[to] {
-		if m, _ := Stored(s.event); s.answered && m.From == from && !slices.Contains(nodes, s.node) {
+		missed := !slices.Contains(nodes, s.node) || !s.at.After(session)
+		if m, _ := Stored(s.event); s.answered && m.From == from && missed {
 			events = append(events, s)
 		}
 	}
@@ -207,7 +209,7 @@ func (p *post) behind(from, to storage.ProfileID, nodes []string) (events []*sen
 func (c *Clustered) Await(ctx context.Context, from, to storage.ProfileID) {
 	var late <-chan time.Time // nil: it did not wait yet
 	for {
-		events, fewer := c.post.behind(from, to, c.nodesOf(to))
+		events, fewer := c.post.behind(from, to, c.nodesOf(to), c.newest(to))
 		if len(events) == 0 {
 			break
 		}

@@ -108,8 +108,8 @@ func TestDeadlock(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Errorf("two steps in a deadlock: %v", err)
 	}
-	if n := retries(t, s, "deadlock"); n < 1 || n > 2 {
-		t.Errorf("%v retries were counted, want 1 or 2", n)
+	if n := retries(t, s, "deadlock"); n < 1 { // the tries after the first may meet again
+		t.Errorf("%v retries were counted, want 1 or more", n)
 	}
 }
 
