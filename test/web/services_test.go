@@ -38,7 +38,7 @@ func TestServicesThatAreOffAreOnNoPage(t *testing.T) {
 			t.Errorf("%s speaks of %q", what, found)
 		}
 	}
-	stray, err := net.Dial("udp4", d.Address["zanmaster"].String())
+	stray, err := new(net.Dialer).DialContext(t.Context(), "udp4", d.Address["zanmaster"].String())
 	rig.Must(t, err)
 	defer func() { _ = stray.Close() }()
 	_, err = stray.Write([]byte(`\heartbeat\6500\gamename\gmtest`))
