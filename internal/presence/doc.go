@@ -52,7 +52,8 @@
 // one before it, and waits for that at the receiver. One that would be missed is kept by the sender's node
 // until the session has settled it, see [Receipt]. If the receiver's node dies before, or
 // cannot be seen, it is stored: then there may be two copies, of which a session shows one.
-// A message waits until older ones to its receiver are settled or stored, see [Hub.Await].
+// A message waits until older ones to its receiver are settled or stored, see [Hub.Await]. It may
+// still come before them if he moved to a third node and his old one has not said yet that he left.
 // Two halves of a cluster that reach the store but not each other exchange messages through
 // the mailboxes, into which each node looks with its beats.
 //

@@ -144,8 +144,8 @@ type Hub interface {
 	PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool)
 
 	// Await waits for some seconds until earlier messages of a profile to another are
-	// delivered or stored, if they are with a node that the receiver has left. Later ones
-	// would come before them.
+	// delivered or stored, if they are with a node that the receiver has left, or are older
+	// than a session of his here. Later ones would come before them.
 	Await(ctx context.Context, from, to storage.ProfileID)
 
 	// Flush stores messages of PutBack that wait for the store. A mailbox is complete only
