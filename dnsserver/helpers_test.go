@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/miekg/dns"
@@ -143,24 +144,7 @@ func addressIn(m *dns.Msg) string {
 // value returns a counter or gauge of the server.
 func (f *fixture) value(t testing.TB, reg prometheus.Gatherer, family, label string) int {
 	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fam := range families {
-		if fam.GetName() != family {
-			continue
-		}
-		for _, m := range fam.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if l.GetValue() == label {
-					return int(m.GetCounter().GetValue() + m.GetGauge().GetValue())
-				}
-			}
-		}
-	}
-	t.Fatalf("no metric %s with %q", family, label)
-	return 0
+	return int(metrictest.Value(t, reg, family, label))
 }
 
 func (f *fixture) dropped(t testing.TB, reason drop) int {

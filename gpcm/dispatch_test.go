@@ -237,25 +237,18 @@ func TestOrderAcrossNodes(t *testing.T) {
 		synctest.Wait()
 		return net, a, b, ann, benID
 	}
-	t.Run("moved", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			_, a, _, ann, benID := stuck(t)
-			ben := a.signIn(benID, 11)
-			ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)
-			ben.want(`\bm\100\`)
-			ben.wantTexts("one", "two", "three")
+	for name, delay := range map[string]time.Duration{"moved": 0, "moved, and the node before says so late": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				net, a, _, ann, benID := stuck(t)
+				net.SetDelay(delay)
+				ben := a.signIn(benID, 11)
+				ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)
+				ben.want(`\bm\100\`)
+				ben.wantTexts("one", "two", "three")
+			})
 		})
-	})
-	t.Run("moved, and the node before says so late", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			net, a, _, ann, benID := stuck(t)
-			net.SetDelay(time.Second)
-			ben := a.signIn(benID, 11)
-			ann.send(`\bm\1\sesskey\$K\t\%d\msg\three\final\`, benID.ID)
-			ben.want(`\bm\100\`)
-			ben.wantTexts("one", "two", "three")
-		})
-	})
+	}
 	t.Run("signed out", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, a, b, ann, benID := stuck(t)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -22,35 +23,11 @@ func newDropped() *dropped {
 // count returns how often something was dropped for a reason.
 func (d *dropped) count(t testing.TB, reason ended) int {
 	t.Helper()
-	families, err := d.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if f.GetName() == "respawnd_dropped_total" && l.GetValue() == reason.Error() {
-					return int(m.GetCounter().GetValue())
-				}
-			}
-		}
-	}
-	t.Fatalf("no counter for %q", reason)
-	return 0
+	return metrictest.Dropped(t, d.registry, reason.Error())
 }
 
 // connections returns how many connections are served.
 func (d *dropped) connections(t testing.TB) int {
 	t.Helper()
-	families, err := d.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == "respawnd_connections" {
-			return int(f.GetMetric()[0].GetGauge().GetValue())
-		}
-	}
-	t.Fatal("no gauge of connections")
-	return 0
+	return int(metrictest.Value(t, d.registry, "respawnd_connections"))
 }

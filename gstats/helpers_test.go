@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -349,8 +350,8 @@ func (f *fixture) serve(ln net.Listener) {
 			f.t.Errorf("Serve: %v", err)
 		}
 		s := f.server
-		if n := s.memory.used.Load(); n != 0 || len(s.keys.used) != 0 || f.value("respawnd_gstats_players", "") != 0 {
-			f.t.Errorf("left: %d bytes, %d session keys, %d players", n, len(s.keys.used), f.value("respawnd_gstats_players", ""))
+		if n := s.memory.used.Load(); n != 0 || len(s.keys.used) != 0 || f.value("respawnd_gstats_players") != 0 {
+			f.t.Errorf("left: %d bytes, %d session keys, %d players", n, len(s.keys.used), f.value("respawnd_gstats_players"))
 		}
 	})
 }
@@ -358,29 +359,10 @@ func (f *fixture) serve(ln net.Listener) {
 // dropped returns how often something was dropped for a reason.
 func (f *fixture) dropped(reason ended) int { return f.value("respawnd_dropped_total", reason.Error()) }
 
-// value returns the value of a metric, of the one with a label if it is not empty.
-func (f *fixture) value(name, label string) int {
+// value returns the sum of a metric whose labels have the given values.
+func (f *fixture) value(name string, labels ...string) int {
 	f.t.Helper()
-	families, err := f.drops.Gather()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() != name {
-			continue
-		}
-		for _, m := range family.GetMetric() {
-			found := label == ""
-			for _, l := range m.GetLabel() {
-				found = found || l.GetValue() == label
-			}
-			if found {
-				return int(m.GetCounter().GetValue() + m.GetGauge().GetValue())
-			}
-		}
-	}
-	f.t.Fatalf("no metric %s for %q", name, label)
-	return 0
+	return int(metrictest.Value(f.t, f.drops, name, labels...))
 }
 
 // client is a game with helpers that end the test.

@@ -113,7 +113,7 @@ func TestAuthenticatePlayer(t *testing.T) {
 			t.Errorf("%s: answer %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if n := f.value("respawnd_gstats_players", ""); n != 3 {
+	if n := f.value("respawnd_gstats_players"); n != 3 {
 		t.Errorf("%d players, want 3", n)
 	}
 }

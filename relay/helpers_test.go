@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 )
@@ -115,27 +116,9 @@ func (c client) expect(want string) {
 	}
 }
 
-// value returns the sum of a metric, of one value of its last label if that is not
-// empty.
-func value(t testing.TB, reg *prometheus.Registry, name, label string) (sum float64) {
+// value returns the sum of a metric whose labels have the given values.
+func value(t testing.TB, reg *prometheus.Registry, name string, labels ...string) float64 {
 	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			found := label == ""
-			for _, l := range m.GetLabel() {
-				found = found || l.GetValue() == label
-			}
-			if found {
-				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
+	sum, _ := metrictest.Find(t, reg, name, labels...)
 	return sum
 }

@@ -34,7 +34,7 @@ func TestRelaysDoNotFeedEachOther(t *testing.T) {
 	for value(t, reg, "respawnd_dropped_total", "forwarded") == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if n := value(t, reg, "respawnd_packets_sent_total", ""); n != 0 {
+	if n := value(t, reg, "respawnd_packets_sent_total"); n != 0 {
 		t.Errorf("the other relay sent %v packets, want none", n)
 	}
 }

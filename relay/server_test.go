@@ -46,7 +46,7 @@ func TestPairExchangesPackets(t *testing.T) {
 		list[0].Client.Packets != 2 || list[0].Client.Bytes != 1407 || list[0].Host.Bytes != 5 || list[0].Last.IsZero() {
 		t.Errorf("state %+v", list)
 	}
-	if got := value(t, reg, "respawnd_relay_pairs", ""); got != 1 {
+	if got := value(t, reg, "respawnd_relay_pairs"); got != 1 {
 		t.Errorf("%v pairs in the metrics, want 1", got)
 	}
 	stop()
@@ -137,7 +137,7 @@ func TestRefusedPairs(t *testing.T) {
 			if tc.want != nil && value(t, reg, "respawnd_relay_refused_total", tc.label) != 1 {
 				t.Errorf("the refusal is not counted as %s", tc.label)
 			}
-			if got := value(t, reg, "respawnd_relay_pairs", ""); int(got) != len(s.Pairs()) {
+			if got := value(t, reg, "respawnd_relay_pairs"); int(got) != len(s.Pairs()) {
 				t.Errorf("%v pairs in the metrics, want %d", got, len(s.Pairs()))
 			}
 			stop()

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/storagetest"
 )
@@ -720,7 +721,7 @@ func TestClusterMetricsAreRegistered(t *testing.T) {
 		net := clustertest.New(t, "a")
 		r := prometheus.NewRegistry()
 		NewClustered(New(deaf{}, Options{}), ClusterOptions{Bus: net.Bus("a"), Sessions: storagetest.NewSessionModel(), Registerer: r})
-		if got := metricValue(t, r, "respawnd_presence_store_up"); got != 1 {
+		if got := metrictest.Value(t, r, "respawnd_presence_store_up"); got != 1 {
 			t.Errorf("respawnd_presence_store_up = %v, want 1", got)
 		}
 	})

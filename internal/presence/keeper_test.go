@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -56,7 +57,7 @@ func TestPutBack(t *testing.T) {
 		l.PutBack(t.Context(), 2, []storage.Message{stored("one"), stored("two")})
 		store.wantMail(t, "one", "two")
 		wantHeard(t, "after it", p, MessagesWaiting{})
-		if got := metricValue(t, r, "respawnd_presence_put_back_total"); got != 2 {
+		if got := metrictest.Value(t, r, "respawnd_presence_put_back_total"); got != 2 {
 			t.Errorf("%v messages were put back, want 2", got)
 		}
 	})
@@ -69,14 +70,14 @@ func TestPutBack(t *testing.T) {
 			store.late(true)
 			l.PutBack(t.Context(), 2, []storage.Message{stored("one")})
 			time.Sleep(time.Minute)
-			if got := metricValue(t, r, "respawnd_presence_unstored_messages"); got != 1 {
+			if got := metrictest.Value(t, r, "respawnd_presence_unstored_messages"); got != 1 {
 				t.Errorf("%v messages wait for the store, want 1", got)
 			}
 			store.late(false)
 			time.Sleep(keptRetry)
 			synctest.Wait()
 			store.wantMail(t, "one")
-			if got := metricValue(t, r, "respawnd_presence_unstored_messages"); got != 0 {
+			if got := metrictest.Value(t, r, "respawnd_presence_unstored_messages"); got != 0 {
 				t.Errorf("%v messages wait for the store, want none", got)
 			}
 		})
@@ -113,7 +114,7 @@ func TestPutBack(t *testing.T) {
 		store.late(true)
 		l.PutBack(t.Context(), 2, make([]storage.Message, maxKept-1))
 		l.PutBack(t.Context(), 3, []storage.Message{stored("fits"), stored("lost")})
-		if got := metricValue(t, r, "respawnd_presence_lost_total"); got != 1 {
+		if got := metrictest.Value(t, r, "respawnd_presence_lost_total"); got != 1 {
 			t.Errorf("%v messages are lost, want 1", got)
 		}
 		if got := l.kept.get(3); len(got) != 1 || got[0].Text != "fits" {
@@ -131,7 +132,7 @@ func TestPutBack(t *testing.T) {
 			l, store, r := keeping(t)
 			store.down = fmt.Errorf("return: %w", tt.err)
 			l.PutBack(t.Context(), 2, []storage.Message{stored("one")})
-			if n, lost := l.kept.len(), metricValue(t, r, "respawnd_presence_lost_total"); n != 0 || lost != tt.lost {
+			if n, lost := l.kept.len(), metrictest.Value(t, r, "respawnd_presence_lost_total"); n != 0 || lost != tt.lost {
 				t.Errorf("%d messages are kept and %v lost, want none and %v", n, lost, tt.lost)
 			}
 		})

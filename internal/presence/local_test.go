@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -215,7 +216,7 @@ func TestSlowPeer(t *testing.T) {
 	}
 	r := prometheus.NewRegistry()
 	r.MustRegister(w.metrics.refused)
-	if got := metricValue(t, r, "respawnd_presence_events_refused_total"); got != 12 {
+	if got := metrictest.Value(t, r, "respawnd_presence_events_refused_total"); got != 12 {
 		t.Errorf("%v events were refused, want 12", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -373,26 +374,9 @@ func TestMetricsAreRegistered(t *testing.T) {
 	if problems, err := promlint.NewWithMetricFamilies(families).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
 	}
-	if got := metricValue(t, r, "respawnd_sessions"); got != 1 {
+	if got := metrictest.Value(t, r, "respawnd_sessions"); got != 1 {
 		t.Errorf("respawnd_sessions = %v, want 1", got)
 	}
-}
-
-// metric returns the value of a counter or gauge.
-func metricValue(t *testing.T, r *prometheus.Registry, name string) float64 {
-	t.Helper()
-	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name {
-			m := f.GetMetric()[0]
-			return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
 }
 
 func TestPolicyHasWords(t *testing.T) {
