@@ -11,10 +11,12 @@ import (
 )
 
 // Describe implements service.Service. The service is always opened, so that a reload can
-// switch it on; it has no socket until players need one.
+// switch it on; it has no socket until players need one. What pages say of it is as it was at
+// the start.
 func (c *Config) Describe() service.Descriptor {
-	d := service.Descriptor{Title: "Relay between players behind routers", Nouns: []noun.Noun{noun.Relays}, Docs: []string{"protocols/relay"}, Switch: "relay.enabled", Needs: []string{"natneg"}}
+	d := service.Descriptor{Title: "Relay between players behind routers", Docs: []string{"protocols/relay"}, Switch: "relay.enabled", Needs: []string{"natneg"}}
 	if c.Enabled {
+		d.Nouns = []noun.Noun{noun.Relays}
 		d.Sockets = map[string]int{"relay.max_pairs": 2 * c.MaxPairs}
 	}
 	return d

@@ -120,3 +120,19 @@ func TestServicesThatAreOffAreOnNoPage(t *testing.T) {
 	d.Stop()
 	clear("the log", d.Log.String())
 }
+
+// A relay that is switched off is promised nowhere.
+func TestDisabledRelayIsNotPromised(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := rig.StartWithout(t, rig.TestEnv(dir, rig.Variable("relay.enabled", "false")))
+	_, body := rig.Get(t, d, "web", http.MethodGet, "/api/v1/connection", "")
+	if !strings.Contains(body, `"relay":false`) {
+		t.Errorf("/api/v1/connection: %s", body)
+	}
+	_, body = rig.Get(t, d, "web", http.MethodGet, "/servers", "")
+	if strings.Contains(body, `value="relayed"`) {
+		t.Error("the list can be narrowed to servers that are joined through the relay")
+	}
+	d.Stop()
+}
