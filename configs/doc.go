@@ -5,7 +5,7 @@
 // the default, and whether a reload applies it. The names of environment
 // variables, the checks and the reports of a reload are derived from that; so
 // are the commented default.yaml and the table of limits in docs/, which `go
-// test ./internal/services -update` writes.
+// test ./daemon/services -update` writes.
 //
 // A file, the environment and flags override the defaults, in this order; the
 // last one that sets a key wins. Load reports all mistakes at once.

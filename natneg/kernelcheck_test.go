@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/respawnd/respawnd/daemon/natcheck"
 	"github.com/respawnd/respawnd/internal/meeting"
-	"github.com/respawnd/respawnd/internal/natcheck"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 )
 

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/respawnd/respawnd/daemon/natcheck"
 	"github.com/respawnd/respawnd/internal/meeting"
-	"github.com/respawnd/respawnd/internal/natcheck"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 )

@@ -23,8 +23,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/racetest"
-	"github.com/respawnd/respawnd/internal/services"
 )
 
 const module = "github.com/respawnd/respawnd"
@@ -159,14 +159,14 @@ var ranks = map[string]int{
 	"webservices":         5,
 	"zanmaster":           5,
 
-	"codmaster":         6,
-	"federation":        6,
-	"internal/daemon":   6,
-	"internal/natcheck": 6,
-	"internal/playtest": 7,
-	"internal/selftest": 6,
+	"codmaster":       6,
+	"federation":      6,
+	"daemon":          6,
+	"daemon/natcheck": 6,
+	"daemon/playtest": 7,
+	"daemon/selftest": 6,
 
-	"internal/services": 7,
+	"daemon/services": 7,
 
 	"cmd/respawnd/commands": 8,
 	"cmd/respawnd":          9,
@@ -176,9 +176,13 @@ var ranks = map[string]int{
 	"internal/archtest": outside,
 }
 
+// highestInternal is the highest rank of a package below internal: what has no opinion about
+// games, and what protocols stand on. The daemon, above the protocols, is not there.
+const highestInternal = 4
+
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
-var readSettings = []string{"cmd/respawnd/commands", "federation", "internal/daemon", "internal/engine", "internal/mail", "internal/services", "operator", "probe", "test/rig", "webhook"}
+var readSettings = []string{"cmd/respawnd/commands", "federation", "daemon", "internal/engine", "internal/mail", "daemon/services", "operator", "probe", "test/rig", "webhook"}
 
 // insecure is the package of broken encryption that only usesInsecure may import.
 const (
@@ -236,8 +240,13 @@ func packages(t *testing.T) []listed {
 
 func TestEveryPackageHasARank(t *testing.T) {
 	for _, p := range packages(t) {
-		if _, ok := ranks[short(p.ImportPath)]; !ok && len(p.GoFiles) > 0 {
-			t.Errorf("package %s is missing in the table of ranks", short(p.ImportPath))
+		name := short(p.ImportPath)
+		rank, ok := ranks[name]
+		if !ok && len(p.GoFiles) > 0 {
+			t.Errorf("package %s is missing in the table of ranks", name)
+		}
+		if strings.HasPrefix(name, "internal/") && rank > highestInternal {
+			t.Errorf("package %s has rank %d: what stands on protocols is not below internal", name, rank)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 )
 
 // builtServices returns the names of the services that are part of the build.
@@ -34,18 +34,18 @@ func TestDaemonKnowsNoProtocol(t *testing.T) {
 		t.Fatalf("%d services are packages of their own, want 14 or more", len(protocols))
 	}
 	for _, p := range packages(t) {
-		if short(p.ImportPath) != "internal/daemon" {
+		if short(p.ImportPath) != "daemon" {
 			continue
 		}
 		for _, path := range p.Imports {
 			if protocols[path] {
-				t.Errorf("internal/daemon imports %s", short(path))
+				t.Errorf("daemon imports %s", short(path))
 			}
 		}
 	}
 	names := builtServices()
 	sourceFiles(t, func(name string, content []byte) {
-		if path.Dir(filepath.ToSlash(name)) != "internal/daemon" || strings.HasSuffix(name, "_test.go") {
+		if path.Dir(filepath.ToSlash(name)) != "daemon" || strings.HasSuffix(name, "_test.go") {
 			return
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution)

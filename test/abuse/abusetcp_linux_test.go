@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/test/rig"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/test/rig"
 )
 

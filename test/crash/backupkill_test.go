@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/test/rig"
 	"github.com/respawnd/respawnd/zanmaster"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/accounts"
-	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/test/rig"
 )
 

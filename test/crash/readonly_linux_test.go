@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/test/rig"
 )
 

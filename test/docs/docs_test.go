@@ -13,7 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/test/rig"
 )
 

@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/probe/probetest"
 	"github.com/respawnd/respawnd/test/rig"
 )

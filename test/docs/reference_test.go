@@ -19,10 +19,10 @@ import (
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
-	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/logtail"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/replica"
 	"github.com/respawnd/respawnd/storage/postgres"

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gstats"
-	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/storage"

@@ -17,7 +17,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/saved"

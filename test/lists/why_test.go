@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"

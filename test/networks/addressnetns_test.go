@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/nettest"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/natneg"

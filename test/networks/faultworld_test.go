@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/pgtest"
 	"github.com/respawnd/respawnd/internal/ratetest"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/test/rig"

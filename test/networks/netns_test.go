@@ -20,9 +20,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/miekg/dns"
 
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/nettest"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/lan"
 	"github.com/respawnd/respawnd/probe/probetest"

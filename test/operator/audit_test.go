@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/test/rig"

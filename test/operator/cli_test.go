@@ -12,7 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/test/rig"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/test/rig"
 )
 

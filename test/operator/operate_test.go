@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/accounts"
-	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/test/rig"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/test/rig"
 	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/webservices/motd"

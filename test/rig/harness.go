@@ -26,8 +26,8 @@ import (
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/webservices/auth"
 )
 

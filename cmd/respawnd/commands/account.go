@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/ascii"
-	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/daemon/natcheck"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/meeting"
-	"github.com/respawnd/respawnd/internal/natcheck"
-	"github.com/respawnd/respawnd/internal/services"
 )
 
 const checkNATHelp = `Tests the router between this computer and the internet, with the help of a

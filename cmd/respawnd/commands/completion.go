@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )

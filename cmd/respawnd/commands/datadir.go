@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/respawnd/respawnd/admin"
-	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 )
 
 // wholePath returns path as an absolute one, for messages.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/playtest"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/playtest"
-	"github.com/respawnd/respawnd/internal/services"
 )
 
 const pointTestHelp = `Plays the first steps of a game against a server. It tests whether the names of the

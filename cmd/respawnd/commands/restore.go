@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
-	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 

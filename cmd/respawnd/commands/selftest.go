@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/selftest"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/selftest"
+	"github.com/respawnd/respawnd/daemon/services"
 	svc "github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )

@@ -3,7 +3,7 @@ package commands
 import (
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/service"
 )
 

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/engine"
 	svc "github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
-	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/transfer"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/webhook"
 )
 

@@ -226,6 +226,6 @@ func TestDefaultFileIsMadeOfTheFields(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(now, want); diff != "" {
-		t.Errorf("default.yaml, -is +should be (go test ./internal/services -update writes it):\n%s", diff)
+		t.Errorf("default.yaml, -is +should be (go test ./daemon/services -update writes it):\n%s", diff)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/daemon"
 )
 
 // on returns the names of the services that are on, sorted.

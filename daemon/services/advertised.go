@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/federation"
-	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 // Mistakes reports networks that are advertised in two ways, services in the list without those

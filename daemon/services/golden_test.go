@@ -40,6 +40,6 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
-		t.Errorf("keys, -want +got (go test ./internal/services -update writes them):\n%s", diff)
+		t.Errorf("keys, -want +got (go test ./daemon/services -update writes them):\n%s", diff)
 	}
 }

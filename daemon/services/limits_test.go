@@ -61,6 +61,6 @@ func TestEveryLimitIsInOneTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(page, want); diff != "" {
-		t.Errorf("limits.md, -is +should be (go test ./internal/services -update writes it):\n%s", diff)
+		t.Errorf("limits.md, -is +should be (go test ./daemon/services -update writes it):\n%s", diff)
 	}
 }

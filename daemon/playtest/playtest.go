@@ -3,7 +3,7 @@
 // the game uses answer as the game expects. It registers no server, makes no account
 // and changes nothing.
 //
-// The self-test (internal/selftest) does more, on the machine of the daemon.
+// The self-test (daemon/selftest) does more, on the machine of the daemon.
 package playtest
 
 import (

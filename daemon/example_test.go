@@ -18,13 +18,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/daemon/testdata/echo"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/selftest"
+	"github.com/respawnd/respawnd/daemon/services"
+	"github.com/respawnd/respawnd/daemon/testdata/echo"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
-	"github.com/respawnd/respawnd/internal/selftest"
 	"github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/services"
 )
 
 // Config is a configuration with one more section.
@@ -270,7 +270,7 @@ func wantStep(t *testing.T, c daemon.Config, addresses map[string]string) {
 
 // TestGuide compares the code in the guide with the code that runs here.
 func TestGuide(t *testing.T) {
-	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "contributing", "new-protocol.md"))
+	guide, err := os.ReadFile(filepath.Join("..", "docs", "contributing", "new-protocol.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
