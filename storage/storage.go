@@ -36,6 +36,8 @@ import (
 	"fmt"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // Store is the interface of an engine.
@@ -78,7 +80,7 @@ var (
 	// ErrInvalid means that a record exceeds a limit of its kind.
 	ErrInvalid = errors.New("invalid record")
 	// ErrDamaged means that stored data can no longer be read.
-	ErrDamaged = errors.New("damaged")
+	ErrDamaged = engine.ErrDamaged
 	// ErrFull means that a maximum number of entries is reached.
 	ErrFull = errors.New("full")
 	// ErrLast means that the last one of its kind cannot be removed.
@@ -88,9 +90,9 @@ var (
 	ErrDeleted = fmt.Errorf("deleted: %w", ErrNotFound)
 	// ErrUnavailable means that the server that keeps the data cannot be used at
 	// present. Trying later may succeed.
-	ErrUnavailable = errors.New("the database is not available")
+	ErrUnavailable = engine.ErrUnavailable
 	// ErrClosed means that the store is closed.
-	ErrClosed = errors.New("store is closed")
+	ErrClosed = engine.ErrClosed
 )
 
 // TakenError names the unique index that refused a record. It matches

@@ -51,6 +51,7 @@ var ranks = map[string]int{
 	"internal/quake3":      0,
 	"internal/idtech4":     0,
 	"internal/nwn":         0,
+	"storage/engine":       0,
 	"internal/racetest":    0, // for tests
 	"internal/ratetest":    0, // for tests
 	"internal/unproved":    0,
@@ -61,25 +62,27 @@ var ranks = map[string]int{
 	"webservices/query":    0,
 	"webservices/onehost":  0,
 
-	"internal/a2s":           1,
-	"internal/binpatch":      1,
-	"internal/hostsfile":     1,
-	"internal/cluster":       1,
-	"internal/filterlog":     1,
-	"internal/mail":          1,
-	"internal/meeting":       1,
-	"internal/mail/mailtest": 1, // for tests
-	"internal/nettest":       1, // for tests
-	"internal/pgtest":        1, // for tests
-	"internal/games":         1,
-	"internal/gamespy":       1,
-	"internal/ssq":           1,
-	"internal/verdicts":      1,
-	"master":                 1,
-	"master/filter":          1,
-	"master/views":           1,
-	"storage":                1,
-	"web/front":              1,
+	"internal/a2s":              1,
+	"internal/binpatch":         1,
+	"internal/hostsfile":        1,
+	"internal/cluster":          1,
+	"internal/filterlog":        1,
+	"internal/mail":             1,
+	"internal/meeting":          1,
+	"internal/mail/mailtest":    1, // for tests
+	"internal/nettest":          1, // for tests
+	"internal/pgtest":           1, // for tests
+	"internal/games":            1,
+	"internal/gamespy":          1,
+	"internal/ssq":              1,
+	"internal/verdicts":         1,
+	"master":                    1,
+	"master/filter":             1,
+	"master/views":              1,
+	"storage":                   1,
+	"storage/engine/enginetest": 1, // for tests
+	"storage/engine/memory":     1, // for tests
+	"web/front":                 1,
 
 	"internal/accounts":            2,
 	"internal/advertise":           2,
