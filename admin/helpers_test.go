@@ -19,11 +19,11 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 const testToken = "0123456789abcdef0123456789abcdef"
@@ -50,15 +50,7 @@ const embedded = `games:
 func newLocal(t testing.TB) *operator.Local {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, "test.db"), bolt.Options{NoSync: true, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	store := storetest.NewWhole(t)
 	l := &operator.Local{
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
 		Store:        store, Table: bans.New(store), Rules: chatrules.New(store), PlayerFiles: playerfiles.New(store, dir), News: news.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // A clock that was wrong for hours removes no ban, however far it jumped; with
@@ -23,11 +22,7 @@ import (
 // clock are removed after a while.
 func TestBanSweepAfterClockJumps(t *testing.T) {
 	t.Parallel()
-	store, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), StoreName), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := storetest.New(t)
 	var log bytes.Buffer
 	began := time.Now()
 	book := stats.New(store, stats.Options{Limits: stats.Limits{KeepFor: 30 * 24 * time.Hour}})

@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // awayStore is a store whose database is away sometimes.
 type awayStore struct {
-	*bolt.Store
+	*records.Store
 	away     atomic.Bool
 	lateAway value // the value that cannot be read although the others can
 }
 
 // newAwayStore puts an awayStore in front of the store of a service that is being made.
 func newAwayStore(o *Options) *awayStore {
-	s := &awayStore{Store: o.Store.(*bolt.Store)}
+	s := &awayStore{Store: o.Store.(*records.Store)}
 	o.Store = s
 	return s
 }

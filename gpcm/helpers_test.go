@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/storetest"
 
 	"github.com/rs/zerolog"
 
@@ -24,7 +25,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // The players of the tests.
@@ -36,7 +37,7 @@ const (
 // fixture is a running service.
 type fixture struct {
 	t        testing.TB
-	store    *bolt.Store
+	store    *records.Store
 	accounts *accounts.Service
 	hub      *presence.Local
 	server   *Server
@@ -80,15 +81,7 @@ func startPipe(t testing.TB, change func(*Options)) *fixture {
 // build makes a service that does not run.
 func build(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
-	store, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	store := storetest.New(t)
 	service, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(t.TempDir(), "account.key")})
 	if err != nil {
 		t.Fatal(err)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // meanwhile is a store that lets something happen while a login is under way.
 type meanwhile struct {
-	*bolt.Store
+	*records.Store
 	during func()
 }
 
@@ -29,7 +29,7 @@ func TestOrderOfMessages(t *testing.T) {
 	t.Run("login", func(t *testing.T) {
 		var store *meanwhile
 		f := start(t, func(o *Options) {
-			store = &meanwhile{Store: o.Store.(*bolt.Store)}
+			store = &meanwhile{Store: o.Store.(*records.Store)}
 			o.Store = store
 		})
 		ann := f.register("Ann")

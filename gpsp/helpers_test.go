@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/storetest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -21,12 +22,12 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // fixture is a running service.
 type fixture struct {
-	store    *bolt.Store
+	store    *records.Store
 	accounts *accounts.Service
 	hub      *presence.Local
 	srv      *Server
@@ -38,23 +39,15 @@ type fixture struct {
 func newFixture(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, "test.db"), bolt.Options{NoSync: true, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	store := storetest.New(t)
 	f := &fixture{store: store, metrics: prometheus.NewRegistry()}
-	f.accounts, err = accounts.Open(t.Context(), store, accounts.Options{
+	all, err := accounts.Open(t.Context(), store, accounts.Options{
 		KeyFile: filepath.Join(dir, "account.key"), Log: zerolog.Nop(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.hub = presence.New(store, presence.Options{Log: zerolog.Nop()})
+	f.accounts, f.hub = all, presence.New(store, presence.Options{Log: zerolog.Nop()})
 	opt := Options{
 		Store: store, Accounts: f.accounts, Hub: f.hub, Log: zerolog.Nop(), Config: defaults(),
 		Metrics: netserve.NewMetrics(f.metrics, "gpsp", DropReasons()...), Registerer: f.metrics,

@@ -14,8 +14,9 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // benchSession returns a session of gmtest, without a socket, at which firstPlayer is
@@ -193,18 +194,14 @@ func BenchmarkGetStored(b *testing.B) {
 }
 
 // benchBook returns a book over a store that syncs.
-func benchBook(b *testing.B) (*bolt.Store, *stats.Book) {
+func benchBook(b *testing.B) (*records.Store, *stats.Book) {
 	b.Helper()
-	store, err := bolt.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"), bolt.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = store.Close() })
+	store := storetest.Synced(b)
 	return store, stats.New(store, stats.Options{})
 }
 
 // benchProfile makes an account with a profile.
-func benchProfile(b *testing.B, store *bolt.Store, i int) storage.ProfileID {
+func benchProfile(b *testing.B, store *records.Store, i int) storage.ProfileID {
 	b.Helper()
 	_, p, err := store.CreateUser(b.Context(), storage.User{Email: fmt.Sprintf("p%d@example.com", i)}, storage.Profile{Nick: fmt.Sprintf("p%d", i)})
 	if err != nil {

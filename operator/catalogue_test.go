@@ -8,14 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // embedded stands for the built-in catalogue.
@@ -28,15 +26,7 @@ const embedded = `games:
 // newLocal returns the operations on a fresh store without a daemon.
 func newLocal(t *testing.T) *operator.Local {
 	t.Helper()
-	store, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), bolt.Options{NoSync: true, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	store := storetest.NewWhole(t)
 	l := &operator.Local{
 		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
 	}

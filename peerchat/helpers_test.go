@@ -24,8 +24,9 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // The players of the tests.
@@ -41,7 +42,7 @@ const timeout = time.Minute
 // fixture is a running service.
 type fixture struct {
 	t        testing.TB
-	store    *bolt.Store
+	store    *records.Store
 	accounts *accounts.Service
 	hub      *presence.Local
 	rules    *chatrules.Table
@@ -84,15 +85,7 @@ func startPipe(t testing.TB, change func(*Options)) *fixture {
 // the pace; change may set them.
 func build(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
-	store, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	store := storetest.New(t)
 	service, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(t.TempDir(), "account.key")})
 	if err != nil {
 		t.Fatal(err)

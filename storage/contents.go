@@ -28,7 +28,8 @@ type Contents interface {
 	// removed one.
 	DropContent(ctx context.Context, hash string) (bool, error)
 
-	// Contents yields all contents, in the order of hashes.
+	// Contents yields all contents, in the order of hashes. What an interrupted
+	// PutContent left may be among them, as unused.
 	Contents(ctx context.Context) iter.Seq2[Content, error]
 }
 

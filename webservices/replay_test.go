@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/accounts"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -36,10 +36,7 @@ type serving struct {
 func serve(t *testing.T, mode string) *serving {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, "respawnd.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := storetest.New(t)
 	all, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(dir, "account.key")})
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,9 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // oneTicket is the ticket of profile 1 in the recorded exchanges.
@@ -51,13 +52,9 @@ func readExchanges(t *testing.T) (all []exchange) {
 }
 
 // openRecords returns a store with one profile.
-func openRecords(t *testing.T) *bolt.Store {
+func openRecords(t *testing.T) *records.Store {
 	t.Helper()
-	s, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "respawnd.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	if _, _, err := s.CreateUser(t.Context(), storage.User{Email: "a@b.c"}, storage.Profile{Nick: "Ann"}); err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +112,8 @@ func TestRecordedRecords(t *testing.T) {
 	number := func(name string, n int64) []storage.SakeField {
 		return []storage.SakeField{{Name: name, Value: storage.SakeValue{Type: storage.SakeInt, Num: n}}}
 	}
-	add := func(fields []storage.SakeField, n int) func(*testing.T, *bolt.Store) {
-		return func(t *testing.T, s *bolt.Store) {
+	add := func(fields []storage.SakeField, n int) func(*testing.T, *records.Store) {
+		return func(t *testing.T, s *records.Store) {
 			for range n {
 				if _, err := s.CreateSakeRecord(t.Context(), mytable, 1, fields, storage.SakeLimits{}); err != nil {
 					t.Fatal(err)
@@ -129,7 +126,7 @@ func TestRecordedRecords(t *testing.T) {
 		seen[e.Action]++
 		t.Run(fmt.Sprint(e.Action, seen[e.Action]), func(t *testing.T) {
 			want := e.Response
-			var before func(*testing.T, *bolt.Store)
+			var before func(*testing.T, *records.Store)
 			switch e.Action {
 			case "CreateRecord":
 				before = add(nil, 76)
@@ -182,7 +179,7 @@ func TestRecordedRecords(t *testing.T) {
 }
 
 // serveRecords serves a store and returns the address.
-func serveRecords(t *testing.T, store *bolt.Store, catalog *games.Catalog) string {
+func serveRecords(t *testing.T, store *records.Store, catalog *games.Catalog) string {
 	t.Helper()
 	_, opt := newTestServer(t, nil)
 	opt.Registerer, opt.Metrics = nil, nil

@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // home and elsewhere are two unrelated addresses.
@@ -16,17 +17,9 @@ func home() netip.Addr      { return netip.MustParseAddr("192.0.2.1") }
 func elsewhere() netip.Addr { return netip.MustParseAddr("198.51.100.7") }
 
 // openStore returns a store that is closed with the test.
-func openStore(t testing.TB, path string) *bolt.Store {
+func openStore(t testing.TB, path string) *records.Store {
 	t.Helper()
-	store, err := bolt.Open(context.Background(), path, bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatalf("Open(%s) = %v", path, err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close() = %v", err)
-		}
-	})
+	store := storetest.File(t, path)
 	return store
 }
 

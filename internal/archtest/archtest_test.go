@@ -79,7 +79,9 @@ var ranks = map[string]int{
 	"master":                    1,
 	"master/filter":             1,
 	"master/views":              1,
+	"internal/storetest":        3, // for tests
 	"storage":                   1,
+	"storage/copying":           1,
 	"storage/engine/enginetest": 1, // for tests
 	"storage/engine/memory":     1, // for tests
 	"web/front":                 1,
@@ -109,8 +111,8 @@ var ranks = map[string]int{
 	"master/saved":                 2,
 	"storage/bolt":                 2,
 	"storage/postgres":             2,
+	"storage/records":              2,
 	"storage/storagetest":          2,
-	"storage/transfer":             2,
 	"web/page":                     2,
 
 	"internal/engine": 3,

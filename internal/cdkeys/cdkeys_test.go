@@ -3,12 +3,11 @@ package cdkeys
 import (
 	"bytes"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // plain seals by turning bytes over; keys with an X do not open.
@@ -36,11 +35,7 @@ func (plain) OpenProductKey(_ storage.ProductKeyID, sealed []byte) (string, erro
 
 func openStore(t *testing.T) storage.Store {
 	t.Helper()
-	s, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	return s
 }
 

@@ -9,7 +9,9 @@ import (
 
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/storage/bolt"
-	"github.com/respawnd/respawnd/storage/transfer"
+	"github.com/respawnd/respawnd/storage/copying"
+	tables "github.com/respawnd/respawnd/storage/engine"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // BackupWork returns the path in a data folder of the work files of a backup.
@@ -42,10 +44,10 @@ func (d *database) copyTo(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := bolt.Open(ctx, path, bolt.Options{NoSync: true}) // only its copy must survive
+	to, err := bolt.Open(ctx, path, bolt.Options{Layout: records.Layout(), NoSync: true}) // only its copy must survive
 	if err != nil {
 		return err
 	}
-	_, err = transfer.Copy(ctx, from, to, transfer.Options{Damaged: func(string, error) {}})
+	_, err = copyTables(ctx, from, to, copying.Options{Source: "backup", Damaged: func(tables.Table, []byte, error) {}})
 	return errors.Join(err, to.Close())
 }

@@ -14,9 +14,12 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/copying"
+	tables "github.com/respawnd/respawnd/storage/engine"
 	"github.com/respawnd/respawnd/storage/postgres"
-	"github.com/respawnd/respawnd/storage/transfer"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // An Endpoint is a store that can be copied or copied to.
@@ -83,26 +86,45 @@ func (e Endpoint) String() string {
 // Key returns the key of the configuration that names the database.
 func (e Endpoint) Key() string { return e.key }
 
+// Side is an open store of a copy.
+type Side struct {
+	storage.Store
+
+	tables tables.Engine
+}
+
+// Copy copies one side to the other, which is empty or has a part of the same copy.
+// Damaged entries are reported and left out.
+func Copy(ctx context.Context, from, to *Side, opt copying.Options) (copying.Result, error) {
+	return copyTables(ctx, from.tables, to.tables, opt)
+}
+
+func copyTables(ctx context.Context, from, to tables.Engine, opt copying.Options) (copying.Result, error) {
+	opt.Tables, opt.Marks, opt.Check = records.CopiedTables(), records.CopyMarks(), records.Layout().Check
+	return copying.Copy(ctx, from, to, opt)
+}
+
 // Open opens the store for a copy. Nothing else may use it: the error says so if a
 // daemon does. A file that is to be read must exist.
-func (e Endpoint) Open(ctx context.Context, read bool, log zerolog.Logger) (transfer.Store, error) {
+func (e Endpoint) Open(ctx context.Context, read bool, log zerolog.Logger) (*Side, error) {
 	if e.file != "" {
 		return e.openFile(ctx, read, log)
 	}
-	s, err := postgres.Open(ctx, e.url, postgres.Options{
+	db, err := postgres.Open(ctx, e.url, postgres.Options{
 		Program: "storage copy", MaxConns: e.conf.MaxConns, StatementTimeout: max(e.conf.StatementTimeout, time.Minute), Log: log,
+		Layout: records.Layout(), Strict: records.Strict(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.key, err)
 	}
-	daemons, err := stopped(ctx, s)
+	daemons, err := stopped(ctx, db)
 	if err == nil && len(daemons) > 0 {
 		err = fmt.Errorf("%s is in use by %s: stop the daemons first", e, strings.Join(daemons, ", "))
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	return s, nil
+	return &Side{records.NewShared(db, "", log), db}, nil
 }
 
 // PostgreSQL notices a while after a daemon stopped that its connections are closed.
@@ -112,9 +134,9 @@ const (
 )
 
 // stopped waits until no daemon uses a database, and returns those that still do.
-func stopped(ctx context.Context, s *postgres.Store) (daemons []string, err error) {
+func stopped(ctx context.Context, db *postgres.Engine) (daemons []string, err error) {
 	for began := time.Now(); ; {
-		daemons, err = s.Daemons(ctx)
+		daemons, err = db.Daemons(ctx)
 		if err != nil || len(daemons) == 0 || time.Since(began) > stopWait {
 			return daemons, err
 		}
@@ -126,19 +148,19 @@ func stopped(ctx context.Context, s *postgres.Store) (daemons []string, err erro
 	}
 }
 
-func (e Endpoint) openFile(ctx context.Context, read bool, log zerolog.Logger) (transfer.Store, error) {
+func (e Endpoint) openFile(ctx context.Context, read bool, log zerolog.Logger) (*Side, error) {
 	if _, err := os.Stat(e.file); read && errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s does not exist", e.file)
 	}
 	if err := os.MkdirAll(filepath.Dir(e.file), 0o700); err != nil {
 		return nil, err
 	}
-	s, err := bolt.Open(ctx, e.file, bolt.Options{Log: log})
+	file, err := bolt.Open(ctx, e.file, bolt.Options{Layout: records.Layout(), Log: log})
 	if errors.Is(err, bolt.ErrInUse) {
 		return nil, fmt.Errorf("stop the daemon first: %w", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Side{records.New(file, records.Options{Log: log}), file}, nil
 }

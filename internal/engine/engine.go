@@ -20,8 +20,9 @@ import (
 
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/copying"
 	"github.com/respawnd/respawnd/storage/postgres"
-	"github.com/respawnd/respawnd/storage/transfer"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // FileName is the name of the file of a bolt store in the data folder, and of the copy
@@ -87,7 +88,7 @@ type Keys interface {
 }
 
 // ErrOtherKey means that another node has another key.
-var ErrOtherKey = postgres.ErrOtherKey
+var ErrOtherKey = records.ErrOtherKey
 
 // Options say which store is opened, and how.
 type Options struct {
@@ -116,21 +117,24 @@ func Open(ctx context.Context, opt Options) (Store, error) {
 	if opt.Config.Shared() {
 		return openPostgres(ctx, opt)
 	}
-	store, err := bolt.Open(ctx, filepath.Join(opt.DataDir, FileName), bolt.Options{Timeout: opt.LockWait, CheckLater: opt.CheckLater, Log: opt.Log})
+	eng, err := bolt.Open(ctx, filepath.Join(opt.DataDir, FileName), bolt.Options{
+		Timeout: opt.LockWait, CheckLater: opt.CheckLater, Log: opt.Log, Layout: records.Layout(),
+	})
 	if err != nil {
 		return nil, folderError(opt.DataDir, err)
 	}
-	if err := finished(ctx, store); err != nil {
+	store := &file{records.New(eng, records.Options{Log: opt.Log}), eng}
+	if err := finished(ctx, store.Store); err != nil {
 		return nil, errors.Join(folderError(opt.DataDir, err), store.Close())
 	}
 	return store, nil
 }
 
 // finished refuses a store into which a copy was interrupted.
-func finished(ctx context.Context, s storage.Carrier) error {
+func finished(ctx context.Context, s *records.Store) error {
 	mark, err := s.CopyMark(ctx)
 	if err == nil && mark != "" {
-		err = fmt.Errorf("%w: run the same \"respawnd storage copy\" or \"respawnd restore\" again to complete it", transfer.ErrUnfinished)
+		err = fmt.Errorf("%w: run the same \"respawnd storage copy\" or \"respawnd restore\" again to complete it", copying.ErrUnfinished)
 	}
 	return err
 }
@@ -143,30 +147,40 @@ func folderError(dir string, err error) error {
 	return fmt.Errorf("data_dir: %w", err)
 }
 
+// file is a store in a file.
+type file struct {
+	*records.Store
+	*bolt.Engine
+}
+
 // database is a store in a PostgreSQL database.
 type database struct {
-	*postgres.Store
+	records.Shared
+	*postgres.Engine
 
 	dir  string // data folder
 	lock io.Closer
 }
 
 var (
-	_ Store = (*bolt.Store)(nil)
+	_ Store = (*file)(nil)
 	_ Store = (*database)(nil)
 	_ Keys  = (*database)(nil)
 )
+
+// Close implements storage.Store.
+func (f *file) Close() error { return f.Store.Close() }
 
 func openPostgres(ctx context.Context, opt Options) (Store, error) {
 	lock, err := Lock(opt.DataDir, opt.LockWait)
 	if err != nil {
 		return nil, err
 	}
-	store, err := waitForPostgres(ctx, opt)
+	eng, err := waitForPostgres(ctx, opt)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	db := &database{store, opt.DataDir, lock}
+	db := &database{records.NewShared(eng, opt.Node, opt.Log), eng, opt.DataDir, lock}
 	if err := db.complete(ctx, opt); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -176,29 +190,29 @@ func openPostgres(ctx context.Context, opt Options) (Store, error) {
 // complete refuses a database into which a copy was interrupted, and warns if the data
 // folder has a store that nothing was copied from.
 func (d *database) complete(ctx context.Context, opt Options) error {
-	if err := finished(ctx, d); err != nil {
+	if err := finished(ctx, d.Store); err != nil {
 		return fmt.Errorf("%s: %w", opt.Config.Postgres.key(), err)
 	}
 	n, err := d.CountUsers(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", opt.Config.Postgres.key(), err)
 	}
-	file := filepath.Join(opt.DataDir, FileName)
-	if _, err := os.Stat(file); n == 0 && !errors.Is(err, fs.ErrNotExist) {
-		opt.Log.Warn().Str("file", file).
+	path := filepath.Join(opt.DataDir, FileName)
+	if _, err := os.Stat(path); n == 0 && !errors.Is(err, fs.ErrNotExist) {
+		opt.Log.Warn().Str("file", path).
 			Msg("the database has no accounts, and the store in the data folder is not used; \"respawnd storage copy\" copies it into the database")
 	}
 	return nil
 }
 
 // Close implements storage.Store.
-func (d *database) Close() error { return errors.Join(d.Store.Close(), d.lock.Close()) }
+func (d *database) Close() error { return errors.Join(d.Shared.Close(), d.lock.Close()) }
 
 // retryEvery is the time between two attempts to reach a database at a start.
 const retryEvery = time.Second
 
 // waitForPostgres connects to the database. If it does not answer, one line is logged.
-func waitForPostgres(ctx context.Context, opt Options) (*postgres.Store, error) {
+func waitForPostgres(ctx context.Context, opt Options) (*postgres.Engine, error) {
 	c := &opt.Config.Postgres
 	began, said := time.Now(), false
 	for {
@@ -225,7 +239,7 @@ func waitForPostgres(ctx context.Context, opt Options) (*postgres.Store, error) 
 }
 
 // connect opens the database once. Its metrics are registered only if that succeeds.
-func connect(ctx context.Context, opt Options) (*postgres.Store, error) {
+func connect(ctx context.Context, opt Options) (*postgres.Engine, error) {
 	c := &opt.Config.Postgres
 	url, err := c.url()
 	if err != nil {
@@ -234,6 +248,7 @@ func connect(ctx context.Context, opt Options) (*postgres.Store, error) {
 	metrics := prometheus.NewRegistry()
 	store, err := postgres.Open(ctx, url, postgres.Options{
 		Node: opt.Node, MaxConns: c.MaxConns, StatementTimeout: c.StatementTimeout, Log: opt.Log, Registerer: metrics,
+		Layout: records.Layout(), Strict: records.Strict(),
 	})
 	if err == nil && opt.Registerer != nil {
 		err = opt.Registerer.Register(metrics)
@@ -254,7 +269,7 @@ func Check(ctx context.Context, c Config, log zerolog.Logger) (summary string, e
 	if err != nil {
 		return "", err
 	}
-	r, err := postgres.Check(ctx, url, postgres.Options{StatementTimeout: c.Postgres.StatementTimeout, Log: log})
+	r, err := postgres.Check(ctx, url, postgres.Options{StatementTimeout: c.Postgres.StatementTimeout, Log: log, Layout: records.Layout()})
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", c.Postgres.key(), err)
 	}

@@ -12,19 +12,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // opened returns a table with n players, whose profiles have the ids from 1 on.
 func opened(t *testing.T, n int) (*Table, storage.Store) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := bolt.Open(t.Context(), filepath.Join(dir, "test.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	for i := range n {
 		if _, _, err := s.CreateUser(t.Context(), storage.User{Email: fmt.Sprint(i, "@b.c")}, storage.Profile{Nick: "A"}); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,21 +12,18 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/postgres"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // sharedNodes returns two nodes that use one database with n players, whose profiles
 // have the ids from 1 on.
-func sharedNodes(t *testing.T, n int) (nodes [2]*Table, stores [2]*postgres.Store) {
+func sharedNodes(t *testing.T, n int) (nodes [2]*Table, stores [2]records.Shared) {
 	t.Helper()
 	url := pgtest.Database(t)
 	for i := range nodes {
-		s, err := postgres.Open(t.Context(), url, postgres.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
+		s := storetest.Database(t, url, fmt.Sprint("node", i))
 		nodes[i], stores[i] = New(s, t.TempDir()), s
 	}
 	for i := range n {
@@ -122,7 +120,7 @@ func TestContentsOfDeletedAccountsAreSwept(t *testing.T) {
 // dropping is a store in which another node removes the content of each file before the
 // file is stored.
 type dropping struct {
-	*postgres.Store
+	records.Shared
 	t *testing.T
 }
 
@@ -130,7 +128,7 @@ func (d dropping) CreateFile(ctx context.Context, f storage.File, owner, all sto
 	if dropped, err := d.DropContent(ctx, f.Hash); !dropped || err != nil {
 		d.t.Errorf("DropContent() = %v, %v, want the content to be dropped", dropped, err)
 	}
-	return d.Store.CreateFile(ctx, f, owner, all)
+	return d.Shared.CreateFile(ctx, f, owner, all)
 }
 
 func TestContentRemovedByAnotherNode(t *testing.T) {

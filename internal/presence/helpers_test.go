@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"sync"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // peer is a session that records the events that it received.
@@ -75,20 +75,12 @@ func (noMail) Return(context.Context, storage.ProfileID, []storage.Message) (int
 // with the same number.
 type world struct {
 	*Local
-	store *bolt.Store
+	store *records.Store
 }
 
 func newWorld(t testing.TB, n int) world {
 	t.Helper()
-	store, err := bolt.Open(context.Background(), filepath.Join(t.TempDir(), "respawnd.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("Close() = %v", err)
-		}
-	})
+	store := storetest.New(t)
 	for i := 1; i <= n; i++ {
 		_, p, err := store.CreateUser(context.Background(), storage.User{Email: fmt.Sprintf("%d@b.c", i)}, storage.Profile{Nick: "N"})
 		if err != nil || p.ID != storage.ProfileID(i) {

@@ -4,25 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // openBook returns a book over a new store with n profiles, whose ids are 1 to n.
 func openBook(t testing.TB, n int, opt Options) (*Book, storage.Store) {
 	t.Helper()
-	s, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	for i := range n {
 		_, p, err := s.CreateUser(t.Context(), storage.User{Email: fmt.Sprintf("%d@example.com", i)}, storage.Profile{Nick: "Nick"})
 		if err != nil || int(p.ID) != i+1 {

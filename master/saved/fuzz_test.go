@@ -3,14 +3,13 @@ package saved
 import (
 	"bytes"
 	"net/netip"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // A saved record may hold any values; the restored server can be listed and
@@ -35,11 +34,7 @@ func FuzzRestoredServer(f *testing.F) {
 	}
 	f.Add([]byte(nil), []byte(nil), []byte(nil), report, byte(0), "192.0.2.1:6500")
 	f.Add([]byte(nil), []byte(nil), []byte(nil), bytes.Repeat([]byte("k\x00v\x00"), 10_000), byte(0), "192.0.2.1:6500")
-	store, err := bolt.Open(f.Context(), filepath.Join(f.TempDir(), "respawnd.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { _ = store.Close() })
+	store := storetest.New(f)
 	d := listOn(f, store)
 	origins := []master.Origin{master.FromQR2, master.FromQR1, master.FromZandronum, master.FromValve, master.FromLAN, master.Static}
 	f.Fuzz(func(t *testing.T, rules, players, teams, report []byte, origin byte, public string) {

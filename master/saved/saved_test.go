@@ -16,12 +16,13 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // testGame is in every catalogue.
@@ -37,7 +38,7 @@ func must(t testing.TB, err error) {
 // testList is a List with the values that tests check.
 type testList struct {
 	*List
-	store   *bolt.Store
+	store   *records.Store
 	reports *master.Source
 }
 
@@ -45,14 +46,12 @@ type testList struct {
 // before.
 func newList(t testing.TB, path string) *testList {
 	t.Helper()
-	store, err := bolt.Open(t.Context(), path, bolt.Options{NoSync: true})
-	must(t, err)
-	t.Cleanup(func() { _ = store.Close() })
+	store := storetest.File(t, path)
 	return listOn(t, store)
 }
 
 // listOn returns a List on a store.
-func listOn(t testing.TB, store *bolt.Store) *testList {
+func listOn(t testing.TB, store *records.Store) *testList {
 	t.Helper()
 	catalogue := &operator.Catalogue{Embedded: games.Embedded{Games: configs.GameTable, Rooms: configs.RoomTable, Facts: configs.Games}, Store: store}
 	must(t, catalogue.Load(t.Context(), ""))

@@ -11,24 +11,24 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
-// Backup writes the whole file as it is at this moment to w, while the store is
+// Backup writes the whole file as it is at this moment to w, while the engine is
 // in use, after the file was checked, and returns the number of bytes. The output is a storage file. A
 // change that makes the file grow waits until Backup is done, so w should be a
 // local file, not a slow connection.
-func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	if err := s.check.wait(ctx); err != nil {
-		return 0, fmt.Errorf("backup of %s: %w", s.path, err)
+func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	if err := e.check.wait(ctx); err != nil {
+		return 0, fmt.Errorf("backup of %s: %w", e.path, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	var n int64
-	// Not through s.view: this reads the file, not the mapped pages, and a
-	// panic of w is not damage of the store.
-	err := s.db.View(func(tx *bbolt.Tx) (err error) {
+	// Not through e.view: this reads the file, not the mapped pages, and a
+	// panic of w is not damage of the file.
+	err := e.db.View(func(tx *bbolt.Tx) (err error) {
 		n, err = tx.WriteTo(writerUntil{ctx, w})
 		return err
 	})
@@ -36,7 +36,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return n, fmt.Errorf("backup of %s: %w", s.path, closedError(err))
+		return n, fmt.Errorf("backup of %s: %w", e.path, closedError(err))
 	}
 	return n, nil
 }
@@ -57,7 +57,7 @@ func (u writerUntil) Write(p []byte) (int, error) {
 
 // copyTo writes a backup to a file of mode 0600. The file is complete and on
 // disk before it gets its name.
-func (s *Store) copyTo(ctx context.Context, path string) (err error) {
+func (e *Engine) copyTo(ctx context.Context, path string) (err error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *Store) copyTo(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = s.Backup(ctx, f)
+	_, err = e.Backup(ctx, f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -80,9 +80,9 @@ func (s *Store) copyTo(ctx context.Context, path string) (err error) {
 
 // Verify reads the whole file at path without changing it and reports the first
 // faults: invalid pages, and values that cannot be read. nil means that Open
-// will accept the file. The errors match ErrInUse, ErrNotOurs, ErrNewer or
-// storage.ErrDamaged.
-func Verify(path string) (err error) {
+// with this layout will accept the file. The errors match ErrInUse, ErrNotOurs, ErrNewer or
+// engine.ErrDamaged.
+func Verify(path string, layout engine.Layout) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func Verify(path string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	defer catchDamage(path, &err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	err = db.View(func(tx *bbolt.Tx) error { return verify(tx, path, info.Size()) })
+	err = db.View(func(tx *bbolt.Tx) error { return verify(tx, path, info.Size(), &layout) })
 	if isDamage(err) {
 		return damagedFile(path, err)
 	}
@@ -105,30 +105,29 @@ func Verify(path string) (err error) {
 }
 
 // verify checks, in this order: the length of the file, the structure of its
-// pages, that it is a respawnd store, and the values.
-func verify(tx *bbolt.Tx, path string, size int64) error {
+// pages, that it is a storage file, and the values.
+func verify(tx *bbolt.Tx, path string, size int64, layout *engine.Layout) error {
 	if err := checkSize(tx, size); err != nil {
 		return err
 	}
-	found, err := checkTree(tx, path, nil, nil)
+	found, err := checkTree(tx, path, newContents(layout), nil, nil)
 	if err != nil {
 		return err
 	}
-	layout, err := readLayout(tx)
+	old, err := readHeader(tx)
 	if err != nil {
 		return err
 	}
-	if layout.empty {
+	if old.empty {
 		return ErrNotOurs
 	}
-	present := len(migrations())
-	if err := layout.checkNewer(present); err != nil {
+	if err := old.checkNewer(layout.Version); err != nil {
 		return err
 	}
 	if found.oneHead {
 		return errOneHead
 	}
-	if layout.schema < uint64(present) {
+	if old.schema < layout.Version {
 		return nil
 	}
 	return errors.Join(found.lost.err(), found.bad.err())
@@ -137,7 +136,7 @@ func verify(tx *bbolt.Tx, path string, size int64) error {
 // checkSize returns an error for a truncated file.
 func checkSize(tx *bbolt.Tx, size int64) error {
 	if size < tx.Size() {
-		return fmt.Errorf("%w: %d of %d bytes are there", storage.ErrDamaged, size, tx.Size())
+		return fmt.Errorf("%w: %d of %d bytes are there", engine.ErrDamaged, size, tx.Size())
 	}
 	return nil
 }

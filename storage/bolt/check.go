@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // checkedAtOpen is the size in bytes of the largest file that Open checks as a
@@ -30,7 +29,7 @@ type check struct {
 	atOpen int64                 // see checkedAtOpen
 	delay  time.Duration         // see checkDelay
 	done   chan struct{}         // closed when changes no longer wait for it
-	failed atomic.Pointer[error] // why the store refuses everything; nil: it does not
+	failed atomic.Pointer[error] // why the engine refuses everything; nil: it does not
 	wanted chan struct{}         // closed when a change waits
 	wants  sync.Once
 	stop   chan struct{} // closed by Close
@@ -40,7 +39,8 @@ type check struct {
 
 func newCheck(opt Options) *check {
 	return &check{
-		later: opt.CheckLater, atOpen: cmp.Or(opt.atOpen, checkedAtOpen), delay: cmp.Or(opt.delay, checkDelay), done: make(chan struct{}), wanted: make(chan struct{}), stop: make(chan struct{}),
+		later: opt.CheckLater, atOpen: cmp.Or(opt.atOpen, checkedAtOpen), delay: cmp.Or(opt.delay, checkDelay),
+		done: make(chan struct{}), wanted: make(chan struct{}), stop: make(chan struct{}),
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *check) close() {
 	c.runs.Wait()
 }
 
-// err returns why the store refuses everything.
+// err returns why the engine refuses everything.
 func (c *check) err() error {
 	if failed := c.failed.Load(); failed != nil {
 		return *failed
@@ -79,119 +79,96 @@ func (c *check) wait(ctx context.Context) error {
 	}
 }
 
-// readAtStart reports whether a daemon reads a bucket as a whole when it starts.
-// A record that such a bucket lacks, a ban for example, would be missing until the next
-// start, so Open always checks it. The saved list is left out: it has checksums
-// of its own that show missing parts.
-func readAtStart(bucket string) bool {
-	return slices.Contains([]string{
-		bucketMeta, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans, bucketChatRules, bucketProductKeys,
-		bucketMotds, bucketPatches, bucketAddedServers, bucketHiddenServers,
-	}, bucket)
+// readAtStart reports whether Open always checks a bucket: a record that a table lacks
+// which a daemon reads as a whole when it starts, a ban for example, would be missing until
+// the next start.
+func (e *Engine) readAtStart(bucket string) bool {
+	return bucket == bucketMeta || bucket == bucketSequences || e.layout.First != nil && e.layout.First(engine.Table(bucket))
 }
 
 // examine checks the file, or the part that a start reads if the rest is checked
-// later, and returns its layout.
-func (s *Store) examine(tx *bbolt.Tx, size int64, present int) (old layout, err error) {
+// later, and returns its header.
+func (e *Engine) examine(tx *bbolt.Tx, size int64) (old header, err error) {
 	if err := checkSize(tx, size); err != nil {
 		return old, err
 	}
-	only := readAtStart
-	if !s.check.later {
+	only := e.readAtStart
+	if !e.check.later {
 		only = nil
 	}
-	found, err := checkTree(tx, s.path, only, s.check.stop)
+	found, err := checkTree(tx, e.path, newContents(&e.layout), only, e.check.stop)
 	if err != nil {
 		return old, err
 	}
-	if old, err = readLayout(tx); err != nil {
+	if old, err = readHeader(tx); err != nil {
 		return old, err
 	}
-	if err := old.checkNewer(present); err != nil {
+	if err := old.checkNewer(e.layout.Version); err != nil {
 		return old, err
 	}
-	if old.empty || old.schema != uint64(present) {
-		if s.check.later { // an upgrade changes the file
-			s.check.later = false
-			return s.examine(tx, size, present)
-		}
-		return old, s.report(found, false)
+	older := old.empty || old.schema != e.layout.Version
+	if older && e.check.later { // an upgrade changes the file
+		e.check.later = false
+		return e.examine(tx, size)
 	}
-	if !s.check.later {
-		s.users.counted = found.users
-	}
-	return old, s.report(found, present == len(migrations()))
+	return old, e.report(found, !older)
 }
 
-// checkRest checks the file of an open store. Until it is done, changes wait:
-// nothing is written to a file that may be damaged. If it is, the store refuses
+// checkRest checks the file of an open engine. Until it is done, changes wait:
+// nothing is written to a file that may be damaged. If it is, the engine refuses
 // everything from then on.
-func (s *Store) checkRest() {
-	pause := time.NewTimer(s.check.delay)
+func (e *Engine) checkRest() {
+	pause := time.NewTimer(e.check.delay)
 	defer pause.Stop()
 	select {
 	case <-pause.C:
-	case <-s.check.wanted:
-	case <-s.check.stop: // readWhole notices
+	case <-e.check.wanted:
+	case <-e.check.stop: // readWhole notices
 	}
 	began := time.Now()
-	s.log.Info().Str("file", s.path).Msg("the storage file is checked while the daemon runs; changes of accounts wait until that is done")
-	found, err := s.readWhole()
+	e.log.Info().Str("file", e.path).Msg("the storage file is checked while the daemon runs; changes of accounts wait until that is done")
+	err := e.readWhole()
 	switch {
 	case errors.Is(err, errStopped):
-		err = storage.ErrClosed
+		err = engine.ErrClosed
 	case err != nil:
-		s.log.Error().Err(err).Msg("the storage file must not be used: operations that need it are refused, and /readyz answers 503")
+		e.log.Error().Err(err).Msg("the storage file must not be used: operations that need it are refused, and /readyz answers 503")
 	}
 	if err != nil {
-		s.check.failed.Store(&err)
-		close(s.check.done)
+		e.check.failed.Store(&err)
+		close(e.check.done)
 		return
 	}
-	s.log.Info().Str("file", s.path).Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("the storage file is checked")
-	s.users.counted = found.users
-	close(s.check.done)
-	s.tidy()
+	e.log.Info().Str("file", e.path).Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("the storage file is checked")
+	close(e.check.done)
 }
 
 // readWhole checks the whole file.
-func (s *Store) readWhole() (found *contents, err error) {
-	info, err := os.Stat(s.path)
+func (e *Engine) readWhole() error {
+	info, err := os.Stat(e.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = s.view(context.Background(), func(tx *bbolt.Tx) error {
+	return e.view(context.Background(), func(tx *bbolt.Tx) error {
 		err := checkSize(tx, info.Size())
-		if err == nil {
-			found, err = checkTree(tx, s.path, nil, s.check.stop)
+		if err != nil {
+			return e.explain(err)
 		}
+		found, err := checkTree(tx, e.path, newContents(&e.layout), nil, e.check.stop)
 		if err == nil {
-			err = s.report(found, true)
+			err = e.report(found, true)
 		}
-		return s.explain(err)
+		return e.explain(err)
 	})
-	return found, err
 }
 
 // explain names the file in an error of examine or readWhole.
-func (s *Store) explain(err error) error {
+func (e *Engine) explain(err error) error {
 	switch {
 	case err == nil, errors.Is(err, errStopped):
 		return err
 	case isDamage(err):
-		return damagedFile(s.path, err)
+		return damagedFile(e.path, err)
 	}
-	return fmt.Errorf("storage file %s: %w", s.path, err)
-}
-
-// tidy makes the changes that Open makes to a file of the present schema.
-func (s *Store) tidy() {
-	ctx := storage.WithoutAudit(context.Background())
-	err := s.correctUsers(ctx)
-	if err == nil {
-		err = s.changeList(ctx, func(context.Context) error { return nil }) // it removes data that no list needs
-	}
-	if err != nil && !errors.Is(err, storage.ErrClosed) {
-		s.log.Warn().Str("file", s.path).Err(err).Msg("the storage file was not tidied; the next start does it")
-	}
+	return fmt.Errorf("storage file %s: %w", e.path, err)
 }

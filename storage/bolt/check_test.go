@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -16,23 +14,21 @@ import (
 	"github.com/rs/zerolog"
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // openLater opens a file that is checked after Open, however small it is.
-func openLater(t *testing.T, path string, log io.Writer) (*Store, error) {
+func openLater(t *testing.T, path string, log io.Writer) (*Engine, error) {
 	t.Helper()
 	opt := testOptions()
 	opt.CheckLater, opt.atOpen, opt.Log = true, 1, zerolog.New(zerolog.SyncWriter(log))
 	return Open(t.Context(), path, opt)
 }
 
-// firstLeaf returns the offset of the first leaf page of a bucket, whose root is no
-// leaf inside another page.
-func firstLeaf(t *testing.T, content []byte, bucket string) int {
+// firstPage returns the offset of the root page of a bucket.
+func firstPage(t *testing.T, content []byte, bucket string) int {
 	t.Helper()
-	path := writeFile(t, content)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
+	db, err := bbolt.Open(writeFile(t, content), 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +44,9 @@ func firstLeaf(t *testing.T, content []byte, bucket string) int {
 	return int(root) * os.Getpagesize()
 }
 
-func newAccount(name string) (storage.User, storage.Profile) {
-	return storage.User{Email: name + "@example.com"}, storage.Profile{Nick: name}
+// putUser stores one more user.
+func putUser(ctx context.Context, e *Engine) error {
+	return e.Update(ctx, func(tx engine.Tx) error { return tx.Put("users", []byte("late"), sealed([]byte("late"), nil)) })
 }
 
 func TestCheckLater(t *testing.T) {
@@ -57,46 +54,40 @@ func TestCheckLater(t *testing.T) {
 	t.Run("intact", func(t *testing.T) {
 		path := writeFile(t, content)
 		var log bytes.Buffer
-		s, err := openLater(t, path, &log)
+		e, err := openLater(t, path, &log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.GetUser(t.Context(), 1); err != nil {
-			t.Errorf("GetUser() = %v", err)
+		if v, err := getRecord(e, "users", "nick01"); v == nil || err != nil {
+			t.Errorf("a user is read as %v, %v", v, err)
 		}
-		u, p := newAccount("late")
-		_, _, created := s.CreateUser(t.Context(), u, p)
-		n, counted := s.CountUsers(t.Context())
-		if err := errors.Join(created, counted, s.Close(), Verify(path)); n != 31 || err != nil {
-			t.Errorf("%d users and %v, want 31", n, err)
+		if err := errors.Join(putUser(t.Context(), e), e.Close(), verifyFile(path)); err != nil {
+			t.Error(err)
 		}
 		if !strings.Contains(log.String(), "the storage file is checked\"") {
 			t.Errorf("log = %s, want the end of the check", log.String())
 		}
 	})
-	t.Run("damaged account", func(t *testing.T) {
+	t.Run("damaged user", func(t *testing.T) {
 		bad := bytes.Clone(content)
-		at := firstLeaf(t, content, bucketUsers)
-		bad[at+pageHeader+8]++ // the size of the first key
+		bad[firstPage(t, content, "users")+pageHeader+8]++ // the size of the first key, or the page of the first child
 		path := writeFile(t, bad)
 		var log bytes.Buffer
-		s, err := openLater(t, path, &log)
+		e, err := openLater(t, path, &log)
 		if err != nil {
 			t.Fatalf("Open() = %v, want that it leaves this for later", err)
 		}
 		var refused error
-		s.OnWrite(func(_ time.Duration, err error) { refused = err })
-		u, p := newAccount("late")
-		_, _, err = s.CreateUser(t.Context(), u, p)
-		wantRestore(t, "CreateUser()", err, path)
+		e.OnWrite(func(_ time.Duration, err error) { refused = err })
+		wantRestore(t, "Update()", putUser(t.Context(), e), path)
 		wantRestore(t, "what OnWrite reports", refused, path)
-		_, err = s.GetUser(t.Context(), 2)
-		wantRestore(t, "GetUser()", err, path)
-		_, err = s.Backup(t.Context(), io.Discard)
+		_, err = getRecord(e, "users", "nick02")
+		wantRestore(t, "View()", err, path)
+		_, err = e.Backup(t.Context(), io.Discard)
 		wantRestore(t, "Backup()", err, path)
-		_, err = s.LastWrite()
+		_, err = e.LastWrite()
 		wantRestore(t, "LastWrite()", err, path)
-		if err := s.Close(); err != nil {
+		if err := e.Close(); err != nil {
 			t.Errorf("Close() = %v", err)
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bad) {
@@ -108,56 +99,51 @@ func TestCheckLater(t *testing.T) {
 	})
 	t.Run("damaged game", func(t *testing.T) {
 		bad := bytes.Clone(content)
-		bad[firstLeaf(t, content, bucketGames)+pageHeader+8]++
+		bad[firstPage(t, content, "games")+pageHeader+8]++
 		path := writeFile(t, bad)
 		_, err := openLater(t, path, io.Discard)
 		wantRestore(t, "Open()", err, path)
 	})
 	t.Run("older schema", func(t *testing.T) {
-		path := oldFile(t, "schema3.db")
-		s, err := openLater(t, path, io.Discard)
+		e, err := openLater(t, oldFile(t, "schema3.db"), io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.check.later {
+		if e.check.later {
 			t.Error("a file that is upgraded was not checked before")
 		}
-		if err := s.Close(); err != nil {
+		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("small file", func(t *testing.T) {
 		opt := testOptions()
 		opt.CheckLater = true
-		s, err := Open(t.Context(), writeFile(t, content), opt)
+		e, err := Open(t.Context(), writeFile(t, content), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.check.later {
+		if e.check.later {
 			t.Error("a small file was left for later")
 		}
-		if err := s.Close(); err != nil {
+		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// A change that waits for the check ends with its context, and with the store.
+// A change that waits for the check ends with its context, and with the engine.
 func TestChangesWaitForTheCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := openLoose(t)
-		checked := s.check
-		s.check = newCheck(Options{})
+		e := openLoose(t)
+		checked := e.check
+		e.check = newCheck(Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for name, change := range map[string]func(ctx context.Context) error{
-			"in a group": func(ctx context.Context) error {
-				u, p := newAccount("early")
-				_, _, err := s.CreateUser(ctx, u, p)
-				return err
-			},
-			"alone":  func(ctx context.Context) error { _, err := s.PutGame(ctx, storage.Game{Name: "early"}); return err },
-			"backup": func(ctx context.Context) error { _, err := s.Backup(ctx, io.Discard); return err },
+			"change": func(ctx context.Context) error { return putUser(ctx, e) },
+			"probe":  e.Probe,
+			"backup": func(ctx context.Context) error { _, err := e.Backup(ctx, io.Discard); return err },
 		} {
 			if err := change(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v, want the error of the context", name, err)
@@ -176,51 +162,40 @@ func TestChangesWaitForTheCheck(t *testing.T) {
 				t.Errorf("%s: %v, want the error of the context", name, err)
 			}
 		}
-		closed := storage.ErrClosed
-		s.check.failed.Store(&closed) // as Close does before the check has ended
-		close(s.check.done)
-		u, p := newAccount("early")
-		if _, _, err := s.CreateUser(t.Context(), u, p); !errors.Is(err, storage.ErrClosed) {
-			t.Errorf("CreateUser() while the store closes = %v, want ErrClosed", err)
+		closed := engine.ErrClosed
+		e.check.failed.Store(&closed) // as Close does before the check has ended
+		close(e.check.done)
+		if err := putUser(t.Context(), e); !errors.Is(err, engine.ErrClosed) {
+			t.Errorf("Update() while the engine closes = %v, want ErrClosed", err)
 		}
-		s.group.close() // its goroutine may still ask for the check
-		s.check = checked
+		e.group.close() // its goroutine may still ask for the check
+		e.check = checked
 	})
 }
 
 // A change and a backup do not wait until the check would begin by itself.
 func TestCheckIsWanted(t *testing.T) {
-	for name, step := range map[string]func(s *Store) error{
-		"change": func(s *Store) error {
-			u, p := newAccount("early")
-			_, _, err := s.CreateUser(t.Context(), u, p)
-			return err
-		},
-		"ban": func(s *Store) error {
-			return s.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll})
-		},
-		"backup": func(s *Store) error {
-			_, err := s.Backup(t.Context(), io.Discard)
-			return err
-		},
+	for name, step := range map[string]func(e *Engine) error{
+		"change": func(e *Engine) error { return putUser(t.Context(), e) },
+		"backup": func(e *Engine) error { _, err := e.Backup(t.Context(), io.Discard); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			opt := testOptions()
 			opt.CheckLater, opt.atOpen, opt.delay, opt.Log = true, 1, time.Hour, zerolog.New(zerolog.SyncWriter(&log))
-			s, err := Open(t.Context(), writeFile(t, fullFile(t)), opt)
+			e, err := Open(t.Context(), writeFile(t, fullFile(t)), opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.GetUser(t.Context(), 1); err != nil {
-				t.Errorf("GetUser() = %v", err)
+			if v, err := getRecord(e, "users", "nick01"); v == nil || err != nil {
+				t.Errorf("a user is read as %v, %v", v, err)
 			}
 			select {
-			case <-s.check.wanted:
+			case <-e.check.wanted:
 				t.Error("the check begins before anything needs it")
 			default:
 			}
-			if err := errors.Join(step(s), s.Close()); err != nil {
+			if err := errors.Join(step(e), e.Close()); err != nil {
 				t.Error(err)
 			}
 			if !strings.Contains(log.String(), "the storage file is checked\"") {
@@ -231,72 +206,14 @@ func TestCheckIsWanted(t *testing.T) {
 }
 
 func TestCheckStops(t *testing.T) {
-	s := openNew(t)
+	e := openNew(t)
 	stop := make(chan struct{})
 	close(stop)
-	err := s.view(t.Context(), func(tx *bbolt.Tx) error {
-		_, err := checkTree(tx, s.path, nil, stop)
+	err := e.view(t.Context(), func(tx *bbolt.Tx) error {
+		_, err := checkTree(tx, e.path, newContents(&e.layout), nil, stop)
 		return err
 	})
 	if !errors.Is(err, errStopped) {
 		t.Errorf("checkTree() = %v, want errStopped", err)
 	}
 }
-
-// The number of users is right after each opening, whatever the file says.
-func TestCountUsersCorrected(t *testing.T) {
-	content := fullFile(t)
-	for _, later := range []bool{false, true} {
-		for name, prepare := range map[string]func(*bbolt.Bucket) error{
-			"older file": func(meta *bbolt.Bucket) error { return meta.Delete([]byte(metaUsers)) },
-			"too many": func(meta *bbolt.Bucket) error {
-				return meta.Put([]byte(metaUsers), sealEntry([]byte(metaUsers), idKey8(77)))
-			},
-			"less than no": func(meta *bbolt.Bucket) error {
-				return meta.Put([]byte(metaUsers), sealEntry([]byte(metaUsers), bytes.Repeat([]byte{255}, 8)))
-			},
-		} {
-			t.Run(fmt.Sprintf("%s, later: %t", name, later), func(t *testing.T) {
-				path := writeFile(t, content)
-				db, err := bbolt.Open(path, 0o600, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				err = db.Update(func(tx *bbolt.Tx) error { return prepare(tx.Bucket([]byte(bucketMeta))) })
-				if err := errors.Join(err, db.Close()); err != nil {
-					t.Fatal(err)
-				}
-				opt := testOptions()
-				opt.CheckLater, opt.atOpen = later, 1
-				s, err := Open(t.Context(), path, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
-				u, p := newAccount("onemore")
-				if _, _, err := s.CreateUser(t.Context(), u, p); err != nil {
-					t.Fatal(err)
-				}
-				s.check.runs.Wait()
-				if n, err := s.CountUsers(t.Context()); n != 31 || err != nil {
-					t.Errorf("CountUsers() = %d, %v, want 31", n, err)
-				}
-				err = s.view(t.Context(), func(tx *bbolt.Tx) error {
-					n, err := metaNumber(tx, metaUsers, 8)
-					if n != 31 {
-						t.Errorf("the file has %d, want 31", n)
-					}
-					return err
-				})
-				if err := errors.Join(err, s.DeleteUser(t.Context(), 31), s.Close(), Verify(path)); err != nil {
-					t.Error(err)
-				}
-				s = openAt(t, path)
-				if n := s.users.stored; n != 30 {
-					t.Errorf("after the deletion the file has %d, want 30", n)
-				}
-			})
-		}
-	}
-}
-
-func idKey8(n byte) []byte { return []byte{0, 0, 0, 0, 0, 0, 0, n} }

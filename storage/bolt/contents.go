@@ -1,120 +1,79 @@
 package bolt
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
-
-// kind is the kind of values in a bucket.
-type kind int
-
-const (
-	otherKind  kind = iota // unknown to this version
-	recordKind             // records, see value.go
-	entryKind              // entries of an index or pairs, see entry.go
-)
-
-// kindOf returns the kind of a bucket.
-func kindOf(bucket string) kind {
-	switch bucket {
-	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketProductKeys, bucketAddedServers, bucketHiddenServers, bucketUsers,
-		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers,
-		bucketMotds, bucketPatches, bucketFiles, bucketSakeTables, bucketSakeRecords,
-		bucketStatBlocks, bucketReports, bucketScores, bucketMatches:
-		return recordKind
-	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
-		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom,
-		bucketFilesByOwner, bucketFilesByHash, bucketFileUsage, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta,
-		bucketStatSums, bucketReportsOf, bucketReportRuns, bucketRanks, bucketRankChunks,
-		bucketMatchesOf, bucketMatchesOpen, bucketMatchPlayers:
-		return entryKind
-	}
-	return otherKind
-}
 
 // contents checks keys and values while a tree is walked. Its findings are
-// valid only for a file of the present schema: older ones have no such
-// checksums.
+// valid only for a file of the present schema: older ones have other tables.
 type contents struct {
+	layout *engine.Layout
+	known  map[string]bool // buckets that must be there; true: they are
+
 	lost    faults // damaged keys, whose values would silently be missing
 	bad     faults // records that cannot be read; reading them returns an error
 	oneHead bool   // the other head of the file cannot be read
-	users   int64
-
-	bucket   string // the outermost bucket being visited
-	kind     kind
-	buckets  map[string]bool
-	lastSeq  uint64 // highest number in the audit log
-	auditSeq uint64 // the last assigned number
 }
 
-func newContents() *contents { return &contents{buckets: make(map[string]bool)} }
+func newContents(layout *engine.Layout) *contents {
+	c := &contents{layout: layout, known: map[string]bool{bucketMeta: false, bucketSequences: false}}
+	for _, t := range layout.Tables {
+		c.known[string(t)] = false
+	}
+	return c
+}
 
 // enter begins a bucket, whose name is the last in of.
-func (c *contents) enter(of [][]byte, sequence uint64) {
-	c.bucket = string(of[0])
-	c.kind = kindOf(c.bucket)
-	if len(of) > 1 {
-		if c.kind != otherKind && c.bucket != bucketServers {
-			c.lost.add(c.bucket, of[1], errors.New("a bucket where none belongs"))
-		}
+func (c *contents) enter(of [][]byte) {
+	bucket := string(of[0])
+	if _, known := c.known[bucket]; !known {
 		return
 	}
-	c.buckets[c.bucket] = true
-	if c.bucket == bucketAudit {
-		c.auditSeq = sequence
+	c.known[bucket] = true
+	if len(of) > 1 {
+		c.lost.add(bucket, of[1], errors.New("a bucket where none belongs"))
 	}
 }
 
 // visit checks a key and its value.
 func (c *contents) visit(of [][]byte, key, value []byte) {
-	if len(of) > 1 { // a chunk of a server list
-		if _, err := unseal(value); err != nil && c.bucket == bucketServers {
-			c.bad.add(c.bucket, key, err)
+	switch bucket := string(of[0]); {
+	case bucket == bucketMeta || bucket == bucketSequences:
+		if err := c.own(bucket, key, value); err != nil {
+			c.lost.add(bucket, key, err)
 		}
-		return
-	}
-	if c.bucket == bucketUsers {
-		c.users++
-	}
-	switch c.kind {
-	case recordKind:
-		c.record(key, value)
-	case entryKind:
-		if c.bucket == bucketMeta && (string(key) == metaApp || string(key) == metaSchema) {
-			return // readLayout checks them, also in older versions
+	case c.known[bucket] && c.layout.Check != nil:
+		lost, err := c.layout.Check(engine.Table(bucket), key, value)
+		switch {
+		case err != nil && lost:
+			c.lost.add(bucket, key, err)
+		case err != nil:
+			c.bad.add(bucket, key, err)
 		}
-		if _, err := openEntry(key, value); err != nil {
-			c.lost.add(c.bucket, key, err)
-		}
-	case otherKind:
 	}
 }
 
-func (c *contents) record(key, value []byte) {
-	if err := checkKey(key, value); err != nil {
-		c.lost.add(c.bucket, key, err)
-	} else if _, err := unseal(value); err != nil {
-		c.bad.add(c.bucket, key, err)
+// own checks an entry of a bucket of the engine.
+func (c *contents) own(bucket string, key, value []byte) error {
+	if bucket == bucketMeta && (string(key) == metaApp || string(key) == metaSchema) {
+		return nil // readHeader checks them, also in older versions
 	}
-	if (c.bucket == bucketAudit || c.bucket == bucketAuditPlayers) && len(key) == 8 {
-		c.lastSeq = max(c.lastSeq, binary.BigEndian.Uint64(key))
-	}
+	_, err := openEntry(key, value)
+	return err
 }
 
 // end makes the checks that need all keys.
 func (c *contents) end() {
-	for _, name := range buckets() {
-		if !c.buckets[name] {
-			c.lost.add(name, nil, errors.New("the bucket is missing"))
+	for _, bucket := range slices.Sorted(maps.Keys(c.known)) {
+		if !c.known[bucket] {
+			c.lost.add(bucket, nil, errors.New("the bucket is missing"))
 		}
-	}
-	if c.lastSeq > c.auditSeq {
-		c.lost.add(bucketAudit, nil, fmt.Errorf("entry %d is beyond the last one, %d", c.lastSeq, c.auditSeq))
 	}
 }
 
@@ -142,5 +101,5 @@ func (f *faults) err() error {
 	if f.n > len(f.first) {
 		more = fmt.Sprintf("; and %d more", f.n-len(f.first))
 	}
-	return fmt.Errorf("%w: %s%s", storage.ErrDamaged, strings.Join(f.first, "; "), more)
+	return fmt.Errorf("%w: %s%s", engine.ErrDamaged, strings.Join(f.first, "; "), more)
 }

@@ -11,7 +11,7 @@ func TestEmptyFileIsNotTakenForANewOne(t *testing.T) {
 	path := writeFile(t, nil)
 	_, err := Open(t.Context(), path, testOptions())
 	wantRestore(t, "Open() of an empty file", err, path)
-	wantRestore(t, "Verify() of an empty file", Verify(path), path)
+	wantRestore(t, "Verify() of an empty file", verifyFile(path), path)
 	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
 		t.Errorf("the empty file was changed: %v, %v", info, err)
 	}

@@ -5,19 +5,17 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"go.etcd.io/bbolt"
-
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
-// The value of an entry of an index, of a pair and of a number in bucketMeta is
-// its content, which may be empty, and the CRC-32C of the key and the content,
-// big-endian. The key holds the data of such an entry, so a changed key must be
-// noticed.
+// The value of an entry of the engine's own buckets is its content and the CRC-32C of the
+// key and the content, big-endian: a changed key must be noticed too.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sealEntry returns the value of an entry.
 func sealEntry(key, content []byte) []byte {
-	sum := crc32.Update(checksum(key), castagnoli, content)
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, content)
 	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(content)+crc32.Size), content...), sum)
 }
 
@@ -25,30 +23,10 @@ func sealEntry(key, content []byte) []byte {
 func openEntry(key, value []byte) ([]byte, error) {
 	n := len(value) - crc32.Size
 	if n < 0 {
-		return nil, fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(value))
+		return nil, fmt.Errorf("%w: %d bytes", engine.ErrDamaged, len(value))
 	}
-	if binary.BigEndian.Uint32(value[n:]) != crc32.Update(checksum(key), castagnoli, value[:n]) {
-		return nil, fmt.Errorf("%w: checksum differs", storage.ErrDamaged)
+	if binary.BigEndian.Uint32(value[n:]) != crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value[:n]) {
+		return nil, fmt.Errorf("%w: checksum differs", engine.ErrDamaged)
 	}
 	return value[:n], nil
-}
-
-// metaNumber returns a number of bucketMeta that has size bytes; 0 if there is
-// none yet.
-func metaNumber(tx *bbolt.Tx, name string, size int) (n uint64, err error) {
-	value := tx.Bucket([]byte(bucketMeta)).Get([]byte(name))
-	if value == nil {
-		return 0, nil
-	}
-	content, err := openEntry([]byte(name), value)
-	if err == nil && len(content) != size {
-		err = fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(content))
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s %q: %w", bucketMeta, name, err)
-	}
-	for _, b := range content {
-		n = n<<8 | uint64(b)
-	}
-	return n, nil
 }

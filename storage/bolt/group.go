@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"runtime"
@@ -10,7 +9,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // maxGroup is the highest number of steps in one transaction.
@@ -46,66 +45,6 @@ type step struct {
 	fn   func(*change) error
 	err  error      // set before done
 	done chan error // receives the result; buffered
-
-	touched []pair // pairs whose relation the step changed
-}
-
-// A change is a transaction as one step sees it. Steps write only through its
-// methods, so that a group knows which step wrote.
-type change struct {
-	*bbolt.Tx
-	wrote   bool
-	touched []pair // pairs whose relation changed
-}
-
-// touch records that the relation of two profiles changes.
-func (c *change) touch(one, other storage.ProfileID) {
-	p, _ := newPair(one, other)
-	c.touched = append(c.touched, p)
-}
-
-// appendFill is how full pages get to which keys are only added at the end. By
-// bbolt's default they would be half empty for ever.
-const appendFill = 0.9
-
-// append prepares a bucket for a new key. If it comes after all others, pages that
-// the transaction splits are filled up.
-func (c *change) append(bucket string, key []byte) {
-	b := c.Bucket([]byte(bucket))
-	if last, _ := b.Cursor().Last(); bytes.Compare(key, last) > 0 {
-		b.FillPercent = appendFill
-	}
-}
-
-// put stores a record under a key.
-func (c *change) put(bucket string, key []byte, record any) error {
-	c.wrote = true
-	return put(c.Tx, bucket, key, record)
-}
-
-// putRaw stores a payload that is not JSON, in two parts, under a key.
-func (c *change) putRaw(bucket string, key, head, data []byte) error {
-	c.wrote = true
-	return c.Bucket([]byte(bucket)).Put(key, sealRecord(key, head, data))
-}
-
-// putEntry stores an entry of an index, a pair or a number.
-func (c *change) putEntry(bucket string, key, content []byte) error {
-	c.wrote = true
-	return c.Bucket([]byte(bucket)).Put(key, sealEntry(key, content))
-}
-
-// delete removes a key, which may be missing.
-func (c *change) delete(bucket string, key []byte) error {
-	c.wrote = true
-	return c.Bucket([]byte(bucket)).Delete(key)
-}
-
-// nextRev returns a revision for a record of the bucket.
-func (c *change) nextRev(bucket string) (storage.Rev, error) {
-	c.wrote = true
-	n, err := c.Bucket([]byte(bucket)).NextSequence()
-	return storage.Rev(n), err
 }
 
 // newGroup returns a group whose run has not begun.
@@ -117,22 +56,27 @@ func newGroup() *group {
 	}
 }
 
+// Update implements [engine.Engine].
+func (e *Engine) Update(ctx context.Context, step func(engine.Tx) error) error {
+	return e.change(ctx, func(c *change) error { return step(c) })
+}
+
 // change runs fn as a step of a group. The changes of fn are durable when
 // change returns nil, and undone when it returns an error. fn may run more than
-// once; it must reset its results. ctx is checked until the step begins.
-func (s *Store) change(ctx context.Context, fn func(*change) error) error {
+// once. ctx is checked until the step begins.
+func (e *Engine) change(ctx context.Context, fn func(*change) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	st := &step{ctx: ctx, fn: fn, done: make(chan error, 1)}
-	if !s.group.add(st) {
-		return storage.ErrClosed
+	if !e.group.add(st) {
+		return engine.ErrClosed
 	}
 	select {
 	case err := <-st.done:
 		return err
 	case <-ctx.Done():
-		if s.group.withdraw(st) {
+		if e.group.withdraw(st) {
 			return ctx.Err()
 		}
 		return <-st.done // it has begun
@@ -229,45 +173,45 @@ func (g *group) close() {
 
 // writeGroups is the goroutine of the group. Open starts it, Close waits for
 // it.
-func (s *Store) writeGroups() {
-	defer close(s.group.endedCh)
+func (e *Engine) writeGroups() {
+	defer close(e.group.endedCh)
 	expected := 0
 	for {
 		select {
-		case <-s.group.stopCh:
-			s.refuseRest()
+		case <-e.group.stopCh:
+			e.refuseRest()
 			return
-		case <-s.group.wake:
+		case <-e.group.wake:
 		}
-		<-s.check.want() // until then, steps can be withdrawn; each gets the error of the check
+		<-e.check.want() // until then, steps can be withdrawn; each gets the error of the check
 		for {
-			s.group.settle(expected)
-			steps := s.group.take()
+			e.group.settle(expected)
+			steps := e.group.take()
 			if len(steps) == 0 {
 				break
 			}
-			expected = len(steps) + s.runGroup(steps)
+			expected = len(steps) + e.runGroup(steps)
 		}
 	}
 }
 
 // refuseRest answers all steps in the queue of a closed group.
-func (s *Store) refuseRest() {
-	for steps := s.group.take(); len(steps) > 0; steps = s.group.take() {
+func (e *Engine) refuseRest() {
+	for steps := e.group.take(); len(steps) > 0; steps = e.group.take() {
 		for _, st := range steps {
-			st.done <- storage.ErrClosed
+			st.done <- engine.ErrClosed
 		}
 	}
 }
 
 // runGroup runs the steps and answers each. It returns how many steps waited
 // when it began to answer.
-func (s *Store) runGroup(steps []*step) (waiting int) {
+func (e *Engine) runGroup(steps []*step) (waiting int) {
 	var alone []*step
 	for len(steps) > 0 {
-		failed, err := s.tryGroup(steps)
+		failed, err := e.tryGroup(steps)
 		if failed < 0 {
-			waiting = s.group.waiting()
+			waiting = e.group.waiting()
 			for _, st := range steps {
 				if err != nil {
 					st.err = err
@@ -280,7 +224,7 @@ func (s *Store) runGroup(steps []*step) (waiting int) {
 		steps = slices.Delete(slices.Clone(steps), failed, failed+1)
 	}
 	for _, st := range alone {
-		_, err := s.tryGroup([]*step{st})
+		_, err := e.tryGroup([]*step{st})
 		st.done <- err
 	}
 	return waiting
@@ -293,19 +237,15 @@ var errUndo = errors.New("a step failed after it had written")
 // because of which everything was rolled back, or -1; then err is the error of
 // the transaction, and each step has its own err. The error of the only step of
 // a group is err. No step is answered yet.
-func (s *Store) tryGroup(steps []*step) (failed int, err error) {
+func (e *Engine) tryGroup(steps []*step) (failed int, err error) {
 	failed = -1
-	err = s.update(context.Background(), func(tx *bbolt.Tx) error {
-		idle := true
+	err = e.update(func(tx *bbolt.Tx) error {
+		c, idle := newChange(tx), true
 		for i, st := range steps {
-			c := &change{Tx: tx}
+			c.wrote = false
 			if st.err = st.ctx.Err(); st.err == nil {
 				st.err = st.fn(c)
 			}
-			if st.err == nil && c.wrote {
-				st.err = s.note(st.ctx, tx)
-			}
-			st.touched = c.touched
 			switch {
 			case st.err != nil && len(steps) == 1:
 				return st.err
@@ -321,11 +261,5 @@ func (s *Store) tryGroup(steps []*step) (failed int, err error) {
 		}
 		return nil
 	})
-	for _, st := range steps {
-		s.relations.forget(st.touched)
-	}
 	return failed, err
 }
-
-// errIdle ends a transaction that changed nothing without a sync of the disk.
-var errIdle = errors.New("nothing was written")

@@ -5,109 +5,15 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
 
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
-
-// Names of buckets.
-const (
-	bucketMeta        = "meta"
-	bucketServers     = "servers"
-	bucketGames       = "games"
-	bucketRooms       = "rooms"
-	bucketRoomsByGame = "rooms_by_game"
-	bucketBans        = "bans"
-	bucketChatRules   = "chat_rules"
-	bucketProductKeys = "product_keys"
-	bucketMotds       = "motds"
-	bucketPatches     = "patches"
-
-	bucketFiles        = "files"
-	bucketFilesByOwner = "files_by_owner"
-	bucketFilesByHash  = "files_by_hash"
-	bucketFileUsage    = "file_usage"
-
-	bucketAddedServers  = "added_servers"
-	bucketHiddenServers = "hidden_servers"
-
-	bucketUsers        = "users"
-	bucketUsersByEmail = "users_by_email"
-	bucketProfiles     = "profiles"
-	bucketNicks        = "nicks"
-	bucketUniqueNicks  = "uniquenicks"
-	bucketCDKeys       = "cdkeys"
-	bucketFoundBy      = "found_by"
-
-	bucketBuddies      = "buddies"
-	bucketBuddyOf      = "buddy_of"
-	bucketBlocks       = "blocks"
-	bucketBlockedBy    = "blocked_by"
-	bucketRequests     = "requests"
-	bucketRequestsFrom = "requests_from"
-	bucketMailboxes    = "mailboxes"
-
-	bucketSakeTables  = "sake_tables"
-	bucketSakeRecords = "sake_records"
-	bucketSakeByOwner = "sake_by_owner"
-	bucketSakeRatings = "sake_ratings"
-	bucketSakeMeta    = "sake_meta"
-
-	bucketAudit        = "audit"
-	bucketAuditPlayers = "audit_players"
-
-	bucketStatBlocks = "stat_blocks"
-	bucketStatSums   = "stat_sums"
-	bucketReports    = "reports"
-	bucketReportsOf  = "reports_of"
-	bucketReportRuns = "report_runs"
-	bucketScores     = "scores"
-	bucketRanks      = "ranks"
-	bucketRankChunks = "rank_chunks"
-
-	bucketMatches      = "matches"
-	bucketMatchesOf    = "matches_of"
-	bucketMatchesOpen  = "matches_open"
-	bucketMatchPlayers = "match_players"
-)
-
-// Keys in bucketMeta.
-const (
-	metaApp     = "app"
-	metaSchema  = "schema"
-	metaRoom    = "room"
-	metaUser    = "user"
-	metaProfile = "profile"
-	metaUsers   = "users"
-	metaFile    = "file"
-
-	metaAudit        = "audit"
-	metaAuditPlayers = "audit_players"
-)
-
-// appName is the value of metaApp.
-const appName = "respawnd"
-
-// buckets returns every bucket of a file of the present schema: a missing one
-// means damage. A new kind of record adds its buckets here and to kindOf, and
-// needs a new schema number.
-func buckets() []string {
-	return []string{
-		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans, bucketChatRules, bucketProductKeys,
-		bucketAddedServers, bucketHiddenServers,
-		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
-		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
-		bucketSakeTables, bucketSakeRecords, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta,
-		bucketAudit, bucketAuditPlayers,
-		bucketMotds, bucketPatches, bucketFiles, bucketFilesByOwner, bucketFilesByHash, bucketFileUsage,
-		bucketStatBlocks, bucketStatSums, bucketReports, bucketReportsOf, bucketReportRuns, bucketScores, bucketRanks, bucketRankChunks,
-		bucketMatches, bucketMatchesOf, bucketMatchesOpen, bucketMatchPlayers,
-	}
-}
 
 // A migration brings a file from one schema to the next. It is called in one
 // transaction after the other until it reports that it is done, and again from
@@ -118,7 +24,7 @@ type migration func(tx *bbolt.Tx) (done bool, err error)
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults), once(addFields)}
+	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults), once(addFields), once(moveNumbers)}
 }
 
 // once is a migration in one transaction.
@@ -137,7 +43,7 @@ func wrapValues(tx *bbolt.Tx) error {
 		wrapped := make(map[string][]byte)
 		err := b.ForEach(func(k, v []byte) error {
 			if !json.Valid(v) {
-				return fmt.Errorf("%w: %s %q", storage.ErrDamaged, name, k)
+				return fmt.Errorf("%w: %s %q", engine.ErrDamaged, name, k)
 			}
 			value := append([]byte{1, 0, 0, 0, 0}, v...) // layout version, checksum, JSON
 			binary.BigEndian.PutUint32(value[1:], crc32.Checksum(v, crc32.MakeTable(crc32.Castagnoli)))
@@ -212,90 +118,93 @@ func addResults(tx *bbolt.Tx) error {
 // file: it would take accounts for damaged.
 func addFields(*bbolt.Tx) error { return nil }
 
-// layout is the content of a file's meta bucket.
-type layout struct {
+// header is the content of a file's meta bucket.
+type header struct {
 	empty  bool // nothing was ever written
 	schema uint64
 }
 
-// readLayout recognises files of respawnd.
-func readLayout(tx *bbolt.Tx) (layout, error) {
+// readHeader recognises files of respawnd.
+func readHeader(tx *bbolt.Tx) (header, error) {
 	if k, _ := tx.Cursor().First(); k == nil {
-		return layout{empty: true}, nil
+		return header{empty: true}, nil
 	}
 	meta := tx.Bucket([]byte(bucketMeta))
 	if meta == nil || !bytes.Equal(meta.Get([]byte(metaApp)), []byte(appName)) {
-		return layout{}, ErrNotOurs
+		return header{}, ErrNotOurs
 	}
 	schema := meta.Get([]byte(metaSchema))
 	if len(schema) != 8 {
-		return layout{}, fmt.Errorf("%w: schema number", ErrNotOurs)
+		return header{}, fmt.Errorf("%w: schema number", ErrNotOurs)
 	}
-	return layout{schema: binary.BigEndian.Uint64(schema)}, nil
+	return header{schema: binary.BigEndian.Uint64(schema)}, nil
 }
 
 // checkNewer returns an error for a schema above present.
-func (l layout) checkNewer(present int) error {
-	if l.schema > uint64(present) {
-		return fmt.Errorf("%w: schema %d, this version knows up to %d", ErrNewer, l.schema, present)
+func (h header) checkNewer(present uint64) error {
+	if h.schema > present {
+		return fmt.Errorf("%w: schema %d, this version knows up to %d", ErrNewer, h.schema, present)
 	}
 	return nil
 }
 
-// upgrade recognises the file, saves a copy if it is older, runs the missing
-// steps, one transaction each, and creates missing buckets. A refused file is
-// not changed.
-func (s *Store) upgrade(ctx context.Context, steps []migration) error {
-	info, err := os.Stat(s.path)
+// upgrade recognises the file, saves a copy if it is older, and brings it to the present
+// layout. A refused file is not changed.
+func (e *Engine) upgrade(ctx context.Context, steps []migration) error {
+	info, err := os.Stat(e.path)
 	if err != nil {
 		return err
 	}
-	var old layout
-	err = s.view(ctx, func(tx *bbolt.Tx) (err error) {
-		s.check.later = s.check.later && info.Size() > s.check.atOpen
-		old, err = s.examine(tx, info.Size(), len(steps))
-		return s.explain(err)
+	var old header
+	err = e.view(ctx, func(tx *bbolt.Tx) (err error) {
+		e.check.later = e.check.later && info.Size() > e.check.atOpen
+		old, err = e.examine(tx, info.Size())
+		return e.explain(err)
 	})
-	if err != nil || s.check.later {
+	if err != nil || e.check.later {
 		return err
 	}
-	close(s.check.done)
-	if !old.empty && old.schema < uint64(len(steps)) {
-		if err := s.migrate(ctx, old.schema, steps); err != nil {
+	close(e.check.done)
+	switch {
+	case old.empty:
+		return e.update(e.begin)
+	case old.schema < e.layout.Version:
+		return e.migrate(ctx, old.schema, steps)
+	}
+	return nil
+}
+
+// begin makes an empty file one of the present layout.
+func (e *Engine) begin(tx *bbolt.Tx) error {
+	if err := e.createTables(tx); err != nil {
+		return err
+	}
+	if err := tx.Bucket([]byte(bucketMeta)).Put([]byte(metaApp), []byte(appName)); err != nil {
+		return err
+	}
+	return putSchema(tx, e.layout.Version)
+}
+
+// createTables creates the buckets that are missing.
+func (e *Engine) createTables(tx *bbolt.Tx) error {
+	for _, t := range append([]engine.Table{bucketMeta, bucketSequences}, e.layout.Tables...) {
+		if _, err := tx.CreateBucketIfNotExists([]byte(t)); err != nil {
 			return err
 		}
 	}
-	return s.update(ctx, func(tx *bbolt.Tx) error {
-		present := !old.empty
-		for _, name := range buckets() {
-			present = present && tx.Bucket([]byte(name)) != nil
-			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-				return err
-			}
-		}
-		switch {
-		case present:
-			return errIdle // a file that is only verified is not changed
-		case !old.empty:
-			return nil
-		}
-		if err := tx.Bucket([]byte(bucketMeta)).Put([]byte(metaApp), []byte(appName)); err != nil {
-			return err
-		}
-		return putSchema(tx, uint64(len(steps)))
-	})
+	return nil
 }
 
 // errOneHead reports a file with one damaged head.
-var errOneHead = fmt.Errorf("%w: one of its two heads cannot be read", storage.ErrDamaged)
+var errOneHead = fmt.Errorf("%w: one of its two heads cannot be read", engine.ErrDamaged)
 
 // report returns an error for damage that would silently hide data, and logs
 // damage that readers of the damaged record would notice.
-func (s *Store) report(found *contents, present bool) error {
+func (e *Engine) report(found *contents, present bool) error {
 	if found.oneHead {
 		// A power failure may cause this too. The file is then complete, in the
 		// state before the unfinished change.
-		s.log.Error().Str("file", s.path).Err(errOneHead).Msg("the change that was made last may be missing")
+		e.log.Error().Str("file", e.path).Err(errOneHead).Msg("the change that was made last may be missing")
 	}
 	if !present {
 		return nil
@@ -304,43 +213,50 @@ func (s *Store) report(found *contents, present bool) error {
 		return err
 	}
 	if err := found.bad.err(); err != nil {
-		s.log.Error().Str("file", s.path).Int("records", found.bad.n).Err(err).Msg("damaged records cannot be read; \"respawnd restore\" puts a backup in their place")
+		e.log.Error().Str("file", e.path).Int("records", found.bad.n).Err(err).Msg("damaged records cannot be read; \"respawnd restore\" puts a backup in their place")
 	}
 	return nil
 }
 
 // migrate runs the steps from schema on, after a copy of the file was saved.
-func (s *Store) migrate(ctx context.Context, schema uint64, steps []migration) error {
-	saved := fmt.Sprintf("%s.schema%d.bak", s.path, schema)
-	resumed, err := s.sealing(ctx)
+func (e *Engine) migrate(ctx context.Context, schema uint64, steps []migration) error {
+	saved := fmt.Sprintf("%s.schema%d.bak", e.path, schema)
+	resumed, err := e.sealing(ctx)
 	if err != nil {
 		return err
 	}
-	s.log.Info().Str("file", s.path).Uint64("schema", schema).Bool("resumed", resumed).Msg("upgrading the storage file; a large one takes a minute")
+	e.log.Info().Str("file", e.path).Uint64("schema", schema).Bool("resumed", resumed).Msg("upgrading the storage file; a large one takes a minute")
 	if !resumed { // else the copy exists, and the file is already changed
-		if err := s.copyTo(ctx, saved); err != nil {
-			return fmt.Errorf("storage file %s: copy before the upgrade: %w", s.path, err)
+		if err := e.copyTo(ctx, saved); err != nil {
+			return fmt.Errorf("storage file %s: copy before the upgrade: %w", e.path, err)
 		}
 	}
 	for ; schema < uint64(len(steps)); schema++ {
-		err := s.step(ctx, schema, steps[schema])
+		err := e.step(ctx, schema, steps[schema])
 		if err != nil {
 			return fmt.Errorf("storage file %s: upgrade from schema %d (the old file is %s): %w",
-				s.path, schema, saved, err)
+				e.path, schema, saved, err)
 		}
-		s.log.Info().Str("file", s.path).Uint64("schema", schema+1).Str("saved", saved).Msg("storage file upgraded")
+		e.log.Info().Str("file", e.path).Uint64("schema", schema+1).Str("saved", saved).Msg("storage file upgraded")
 	}
 	return nil
 }
 
-// step runs one migration to its end.
-func (s *Store) step(ctx context.Context, schema uint64, run migration) error {
+// step runs one migration to its end. The last one comes with the tables that are new, so
+// that a file of the present schema lacks none.
+func (e *Engine) step(ctx context.Context, schema uint64, run migration) error {
 	for done := false; !done; {
-		err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := e.update(func(tx *bbolt.Tx) (err error) {
 			if done, err = run(tx); err != nil || !done {
 				return err
 			}
-			return putSchema(tx, schema+1)
+			if schema+1 == e.layout.Version {
+				err = e.createTables(tx)
+			}
+			return errors.Join(err, putSchema(tx, schema+1))
 		})
 		if err != nil {
 			return err

@@ -19,8 +19,8 @@ const sealStep = 20000
 const sealMark = "sealing"
 
 // sealing reports whether sealKeys was interrupted in this file.
-func (s *Store) sealing(ctx context.Context) (yes bool, err error) {
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+func (e *Engine) sealing(ctx context.Context) (yes bool, err error) {
+	err = e.view(ctx, func(tx *bbolt.Tx) error {
 		yes = tx.Bucket([]byte("meta")).Get([]byte(sealMark)) != nil
 		return nil
 	})

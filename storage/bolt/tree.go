@@ -10,7 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // Sizes and flags of bbolt's pages, in the byte order of the machine.
@@ -67,11 +67,11 @@ var errStopped = errors.New("stopped")
 // not nil.
 type span struct{ min, max []byte }
 
-// checkTree returns an error for an invalid page of the file, and the faults of
+// checkTree returns an error for an invalid page of the file, and found with the faults of
 // its keys and values. If only is not nil, it checks no more than the buckets for
 // which that is true, the path to them, and that no bucket is missing. If stop is
 // closed, it returns errStopped.
-func checkTree(tx *bbolt.Tx, path string, only func(bucket string) bool, stop <-chan struct{}) (*contents, error) {
+func checkTree(tx *bbolt.Tx, path string, found *contents, only func(bucket string) bool, stop <-chan struct{}) (*contents, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func checkTree(tx *bbolt.Tx, path string, only func(bucket string) bool, stop <-
 	defer func() { _ = f.Close() }()
 	size := int64(tx.DB().Info().PageSize)
 	end := uint64(tx.Size() / size)
-	t := &tree{file: f, size: size, end: end, seen: make([]uint64, end/64+1), contents: newContents(), only: only, stop: stop}
+	t := &tree{file: f, size: size, end: end, seen: make([]uint64, end/64+1), contents: found, only: only, stop: stop}
 	if err := t.walk(uint64(tx.Cursor().Bucket().Root()), 0, span{}, nil); err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (t *tree) leaf(id uint64, page []byte, depth int, keys span, of [][]byte) e
 			return t.damaged(id, "has an element of no kind")
 		}
 		inner := append(slices.Clip(of), e.key)
-		t.contents.enter(inner, binary.NativeEndian.Uint64(e.value[8:]))
+		t.contents.enter(inner)
 		if t.only != nil && !t.only(string(inner[0])) {
 			return nil
 		}
@@ -304,5 +304,5 @@ func (t *tree) freelist(heads []head, tx uint64) error {
 }
 
 func (t *tree) damaged(id uint64, what string) error {
-	return fmt.Errorf("%w: page %d %s", storage.ErrDamaged, id, what)
+	return fmt.Errorf("%w: page %d %s", engine.ErrDamaged, id, what)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
-
-	"github.com/respawnd/respawnd/storage"
 )
 
 // pagesOf returns the pages of a kind in a file.
@@ -37,24 +35,24 @@ func pagesOf(t *testing.T, path, kind string) (ids []int) {
 	return ids
 }
 
-// largeFile returns the content of a store whose games fill branches and leaves,
+// largeFile returns the content of a file whose games fill branches and leaves,
 // and its branches.
 func largeFile(t *testing.T) (content []byte, branches []int) {
 	t.Helper()
-	s := openLoose(t)
+	e := openLoose(t)
 	for i := range 300 {
-		if _, err := s.PutGame(t.Context(), storage.Game{Name: fmt.Sprintf("game%03d", i), Doc: make([]byte, 200)}); err != nil {
+		if err := putRecord(e, "games", fmt.Sprintf("game%03d", i), make([]byte, 300)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
+	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(s.path)
+	content, err := os.ReadFile(e.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return content, pagesOf(t, s.path, "branch")
+	return content, pagesOf(t, e.path, "branch")
 }
 
 // A branch that leads back to itself would be followed for ever.
@@ -67,7 +65,7 @@ func TestPagesInACircleAreRefused(t *testing.T) {
 			bad := append([]byte(nil), content...)
 			binary.NativeEndian.PutUint64(bad[id*page+pageHeader+element*pageElement+8:], uint64(id))
 			path := writeFile(t, bad)
-			wantRestore(t, name+": Verify()", Verify(path), path)
+			wantRestore(t, name+": Verify()", verifyFile(path), path)
 			_, err := Open(t.Context(), path, testOptions())
 			wantRestore(t, name+": Open()", err, path)
 		}
@@ -101,7 +99,7 @@ func TestWrongBranchesAreRefused(t *testing.T) {
 		bad := append([]byte(nil), content...)
 		change(bad)
 		path := writeFile(t, bad)
-		wantRestore(t, name+": Verify()", Verify(path), path)
+		wantRestore(t, name+": Verify()", verifyFile(path), path)
 		_, err := Open(t.Context(), path, testOptions())
 		wantRestore(t, name+": Open()", err, path)
 	}

@@ -7,14 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
-
-	"github.com/respawnd/respawnd/storage"
 )
-
-// metaProbe is the key in bucketMeta that Probe writes.
-const metaProbe = "probe"
 
 // writes records the results of writing to the disk.
 type writes struct {
@@ -71,39 +65,40 @@ func (w *writes) report(took time.Duration, err error) {
 // OnWrite sets the function that is called after each write to the disk, with the
 // time from the beginning of its transaction to its end and its error. It is also
 // called for each change that is refused because the file is damaged. A group of
-// changes is one write. OnWrite is called before the store is used; the function
+// changes is one write. OnWrite is called before the engine is used; the function
 // may be called by several goroutines.
-func (s *Store) OnWrite(observe func(took time.Duration, err error)) { s.writes.observe = observe }
+func (e *Engine) OnWrite(observe func(took time.Duration, err error)) { e.writes.observe = observe }
 
 // LastWrite returns the time and the error of the last write to the disk. The
 // time is zero if nothing was written since Open.
-func (s *Store) LastWrite() (time.Time, error) {
-	if err := s.check.err(); isDamage(err) {
+func (e *Engine) LastWrite() (time.Time, error) {
+	if err := e.check.err(); isDamage(err) {
 		return time.Now(), err
 	}
-	if broken := s.broken.Load(); broken != nil {
+	if broken := e.broken.Load(); broken != nil {
 		return time.Now(), *broken
 	}
-	s.writes.mu.Lock()
-	defer s.writes.mu.Unlock()
-	return s.writes.last, s.writes.err
+	e.writes.mu.Lock()
+	defer e.writes.mu.Unlock()
+	return e.writes.last, e.writes.err
 }
 
 // WriteUnderWay returns the duration of the current write; 0: there is none.
 // Waiting writes do not count.
-func (s *Store) WriteUnderWay() time.Duration {
-	s.writes.mu.Lock()
-	defer s.writes.mu.Unlock()
-	if s.writes.began.IsZero() {
+func (e *Engine) WriteUnderWay() time.Duration {
+	e.writes.mu.Lock()
+	defer e.writes.mu.Unlock()
+	if e.writes.began.IsZero() {
 		return 0
 	}
-	return time.Since(s.writes.began)
+	return time.Since(e.writes.began)
 }
 
 // Probe writes a meaningless value and returns nil when it is on the disk.
-func (s *Store) Probe(ctx context.Context) error {
-	return s.update(storage.WithoutAudit(ctx), func(tx *bbolt.Tx) error {
+func (e *Engine) Probe(ctx context.Context) error {
+	return e.change(ctx, func(c *change) error {
+		c.wrote = true
 		now := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))
-		return tx.Bucket([]byte(bucketMeta)).Put([]byte(metaProbe), sealEntry([]byte(metaProbe), now))
+		return c.tx.Bucket([]byte(bucketMeta)).Put([]byte(metaProbe), sealEntry([]byte(metaProbe), now))
 	})
 }

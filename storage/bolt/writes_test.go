@@ -8,29 +8,32 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
+// errTaken is the error of a step.
+var errTaken = errors.New("taken")
+
 func TestLastWrite(t *testing.T) {
-	s := openNew(t)
-	if err := s.Probe(t.Context()); err != nil {
+	e := openNew(t)
+	if err := e.Probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	written, err := s.LastWrite()
+	written, err := e.LastWrite()
 	if written.IsZero() || err != nil {
 		t.Errorf("LastWrite() after a write = %v, %v", written, err)
 	}
-	if err := s.update(t.Context(), func(*bbolt.Tx) error { return storage.ErrTaken }); !errors.Is(err, storage.ErrTaken) {
+	if err := e.update(func(*bbolt.Tx) error { return errTaken }); !errors.Is(err, errTaken) {
 		t.Fatal(err)
 	}
-	if _, err := s.LastWrite(); err != nil {
+	if _, err := e.LastWrite(); err != nil {
 		t.Errorf("LastWrite() after a step that refused = %v, want nil: the disk was not asked", err)
 	}
-	if d := s.WriteUnderWay(); d != 0 {
+	if d := e.WriteUnderWay(); d != 0 {
 		t.Errorf("WriteUnderWay() = %v, want 0", d)
 	}
-	err = s.update(t.Context(), func(*bbolt.Tx) error {
-		if s.WriteUnderWay() <= 0 {
+	err = e.update(func(*bbolt.Tx) error {
+		if e.WriteUnderWay() <= 0 {
 			t.Error("WriteUnderWay() in a write = 0")
 		}
 		return errIdle
@@ -38,14 +41,14 @@ func TestLastWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.writes.end(s.writes.begin(), syscall.ENOSPC, nil)
-	if _, err := s.LastWrite(); !errors.Is(err, syscall.ENOSPC) {
+	e.writes.end(e.writes.begin(), syscall.ENOSPC, nil)
+	if _, err := e.LastWrite(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("LastWrite() after a full disk = %v", err)
 	}
-	if err := s.Probe(t.Context()); err != nil {
+	if err := e.Probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.LastWrite(); err != nil {
+	if _, err := e.LastWrite(); err != nil {
 		t.Errorf("LastWrite() after a probe = %v", err)
 	}
 }
@@ -68,13 +71,13 @@ func TestWritesThatOverlap(t *testing.T) {
 }
 
 func TestOnWrite(t *testing.T) {
-	s := openLoose(t)
+	e := openLoose(t)
 	type write struct {
 		took time.Duration
 		err  error
 	}
 	var seen []write
-	s.OnWrite(func(took time.Duration, err error) { seen = append(seen, write{took, err}) })
+	e.OnWrite(func(took time.Duration, err error) { seen = append(seen, write{took, err}) })
 	want := func(what string, err error) {
 		t.Helper()
 		if len(seen) != 1 || !errors.Is(seen[0].err, err) {
@@ -82,31 +85,31 @@ func TestOnWrite(t *testing.T) {
 		}
 		seen = nil
 	}
-	if err := s.Probe(t.Context()); err != nil {
+	if err := e.Probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(seen) == 1 && seen[0].took <= 0 {
 		t.Errorf("a write took %v", seen[0].took)
 	}
 	want("a write", nil)
-	for _, refusal := range []error{storage.ErrTaken, errIdle} {
-		_ = s.update(t.Context(), func(*bbolt.Tx) error { return refusal })
+	for _, refusal := range []error{errTaken, errIdle} {
+		_ = e.update(func(*bbolt.Tx) error { return refusal })
 		if len(seen) != 0 {
 			t.Errorf("%v is seen as %v, want no write", refusal, seen)
 		}
 	}
-	s.writes.end(s.writes.begin(), syscall.ENOSPC, nil)
+	e.writes.end(e.writes.begin(), syscall.ENOSPC, nil)
 	want("a full disk", syscall.ENOSPC)
-	_ = s.update(t.Context(), func(*bbolt.Tx) error { panic("page 7 is odd") })
-	want("a page that cannot be read", storage.ErrDamaged)
-	_ = s.Probe(t.Context())
-	want("a change that is refused", storage.ErrDamaged)
+	_ = e.update(func(*bbolt.Tx) error { panic("page 7 is odd") })
+	want("a page that cannot be read", engine.ErrDamaged)
+	_ = e.Probe(t.Context())
+	want("a change that is refused", engine.ErrDamaged)
 }
 
-func TestLastWriteOfABrokenStore(t *testing.T) {
-	s := openLoose(t)
-	_ = s.update(t.Context(), func(*bbolt.Tx) error { panic("page 7 is odd") })
-	if _, err := s.LastWrite(); !errors.Is(err, storage.ErrDamaged) {
+func TestLastWriteOfABrokenEngine(t *testing.T) {
+	e := openLoose(t)
+	_ = e.update(func(*bbolt.Tx) error { panic("page 7 is odd") })
+	if _, err := e.LastWrite(); !errors.Is(err, engine.ErrDamaged) {
 		t.Errorf("LastWrite() = %v, want ErrDamaged", err)
 	}
 }

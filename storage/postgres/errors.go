@@ -3,25 +3,22 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // Codes of PostgreSQL's errors.
 const (
-	codeForeignKey    = "23503"
 	codeUnique        = "23505"
 	codeReadOnly      = "25006"
-	codeSequenceEnds  = "2200H"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
+	codeLockTimeout   = "55P03"
 	codeCancelled     = "57014"
 	codeShutdown      = "57P01"
 	codeCrash         = "57P02"
@@ -32,9 +29,18 @@ const (
 	classResources  = "53"
 )
 
+// errChanged means that another step changed what this one read.
+var errChanged = errors.New("what the step read was changed by another")
+
+// errNeed ends a run of a step before which something else must be done.
+var errNeed = errors.New("a step must be prepared first")
+
 // retryReason returns why a step that failed with err runs again, as the label
 // of a metric; "": it does not.
 func retryReason(err error) string {
+	if errors.Is(err, errChanged) {
+		return "changed"
+	}
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		return ""
@@ -49,14 +55,14 @@ func retryReason(err error) string {
 }
 
 // An unavailableError says that the server, rather than the step, has a problem.
-// It matches storage.ErrUnavailable.
+// It matches engine.ErrUnavailable.
 type unavailableError struct {
 	kind string // label of a metric
 	err  error
 }
 
 func (e *unavailableError) Error() string {
-	return storage.ErrUnavailable.Error() + ": " + oneLine(e.err.Error())
+	return engine.ErrUnavailable.Error() + ": " + oneLine(e.err.Error())
 }
 
 // oneLine shortens an error of pgx, which has a line for each attempt to connect, with
@@ -73,8 +79,8 @@ func oneLine(text string) string {
 }
 func (e *unavailableError) Unwrap() error { return e.err }
 
-// Is reports whether target is storage.ErrUnavailable.
-func (e *unavailableError) Is(target error) bool { return target == storage.ErrUnavailable }
+// Is reports whether target is engine.ErrUnavailable.
+func (e *unavailableError) Is(target error) bool { return target == engine.ErrUnavailable }
 
 // The kinds of unavailableError.
 const (
@@ -84,6 +90,7 @@ const (
 	kindTimeout   = "timeout"       // a statement took too long
 	kindReadOnly  = "read_only"     // the server is a standby
 	kindResources = "resources"     // it lacks disk, memory or connections
+	kindContended = "contended"     // other steps changed the same entries all the time
 )
 
 // unavailable returns an unavailableError if the error of a step is one, otherwise
@@ -111,6 +118,8 @@ func kindOf(code string) string {
 	switch code {
 	case codeCancelled:
 		return kindTimeout
+	case codeLockTimeout:
+		return kindContended
 	case codeReadOnly:
 		return kindReadOnly
 	case codeShutdown, codeCrash, codeStarting, codeIdle:
@@ -129,26 +138,4 @@ func kindOf(code string) string {
 func lost(err error) bool {
 	e, ok := errors.AsType[*unavailableError](err)
 	return ok && e.kind == kindLost
-}
-
-// explain replaces PostgreSQL's errors by those of the contract.
-func explain(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return storage.ErrNotFound
-	}
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		return err
-	}
-	switch pgErr.Code {
-	case codeUnique:
-		if index := takenIndex(pgErr.ConstraintName); index != "" {
-			return &storage.TakenError{Index: index}
-		}
-	case codeSequenceEnds:
-		return fmt.Errorf("ids: %w", storage.ErrFull)
-	case codeForeignKey: // a row that the new one belongs to does not exist
-		return fmt.Errorf("%w (%s)", storage.ErrNotFound, pgErr.ConstraintName)
-	}
-	return err
 }

@@ -2,114 +2,623 @@ package postgres
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"net"
+	"math"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/pgtest"
-	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+	"github.com/respawnd/respawnd/storage/engine/enginetest"
 )
 
-// createUser creates a user with one profile that has a unique nick.
-func createUser(t testing.TB, s *Store, email, nick string) (storage.User, storage.Profile) {
-	t.Helper()
-	u, p, err := s.CreateUser(context.Background(), storage.User{Email: email}, storage.Profile{
-		Nick: nick, UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: nick, Key: storage.Fold(nick)}},
-	})
-	if err != nil {
-		t.Fatalf("CreateUser(%s) = %v", email, err)
-	}
-	return u, p
-}
-
-// fail makes PostgreSQL report an error of a code.
-func fail(ctx context.Context, q querier, code string) error {
-	_, err := q.Exec(ctx, fmt.Sprintf(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '%s'; END $$`, code))
-	return err
-}
-
-// counted returns a counter of a store.
-func counted(t *testing.T, s *Store, name, label string) float64 {
-	t.Helper()
-	return metrictest.Value(t, s.metrics.reg.(*prometheus.Registry), name, label)
-}
+const one, two = enginetest.One, enginetest.Two
 
 // retries returns how many steps ran again for a reason.
-func retries(t *testing.T, s *Store, reason string) float64 {
+func retries(t testing.TB, e *Engine, reason string) float64 {
 	t.Helper()
-	return counted(t, s, "respawnd_postgres_retries_total", reason)
+	return counted(t, e, "respawnd_postgres_retries_total", reason)
 }
 
+// counted returns a counter of an engine.
+func counted(t testing.TB, e *Engine, name, label string) float64 {
+	t.Helper()
+	return metrictest.Value(t, e.metrics.reg.(*prometheus.Registry), name, label)
+}
+
+// runSQL runs statements beside an engine.
+func runSQL(t testing.TB, address, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	if _, err := conn.Exec(context.Background(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// set stores a text.
+func set(e *Engine, key, value string) error {
+	return e.Update(context.Background(), func(tx engine.Tx) error { return tx.Put(one, []byte(key), []byte(value)) })
+}
+
+// get returns a text.
+func get(e *Engine, key string) (value string, err error) {
+	err = e.View(context.Background(), func(r engine.Reader) error {
+		v, err := r.Get(one, []byte(key))
+		value = string(v)
+		return err
+	})
+	return value, err
+}
+
+// add adds 1 to a number.
+func add(tx engine.Tx, t engine.Table, key string) error {
+	old, err := tx.Get(t, []byte(key))
+	if err != nil {
+		return err
+	}
+	n := uint64(1)
+	if old != nil {
+		n += binary.BigEndian.Uint64(old)
+	}
+	return tx.Put(t, []byte(key), binary.BigEndian.AppendUint64(nil, n))
+}
+
+// number returns what add made.
+func number(t *testing.T, e *Engine, table engine.Table, key string) (n uint64) {
+	t.Helper()
+	enginetest.View(t, e, func(r engine.Reader) error {
+		v, err := r.Get(table, []byte(key))
+		if n = 0; v != nil {
+			n = binary.BigEndian.Uint64(v)
+		}
+		return err
+	})
+	return n
+}
+
+// TestRoundTrips counts what a client sends.
+func TestRoundTrips(t *testing.T) {
+	p, address := throughProxy(t, emptyDatabase(t))
+	opt := testOptions()
+	opt.MaxConns = 1
+	e := openAt(t, address, opt)
+	get := func(r engine.Reader, keys string) error {
+		for _, k := range keys {
+			if _, err := r.Get(one, []byte(string(k))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	scan := func(r engine.Reader) error {
+		for _, err := range r.Scan(engine.Range{Table: one}) {
+			return err
+		}
+		return nil
+	}
+	for name, tt := range map[string]struct {
+		want int64
+		step func() error
+	}{
+		"view of one":   {1, func() error { return e.View(t.Context(), func(r engine.Reader) error { return get(r, "a") }) }},
+		"view of none":  {0, func() error { return e.View(t.Context(), func(engine.Reader) error { return nil }) }},
+		"view twice":    {1, func() error { return e.View(t.Context(), func(r engine.Reader) error { return get(r, "aa") }) }},
+		"view of range": {1, func() error { return e.View(t.Context(), scan) }},
+		"view of three": {4, func() error { return e.View(t.Context(), func(r engine.Reader) error { return get(r, "abc") }) }}, // and the end of the transaction
+		"in a range": {1, func() error {
+			return e.View(t.Context(), func(r engine.Reader) error { return errors.Join(scan(r), get(r, "012")) })
+		}},
+		"blind change": {1, func() error { return set(e, "x", "y") }},
+		"change of one": {2, func() error {
+			return e.Update(t.Context(), func(tx engine.Tx) error { return errors.Join(get(tx, "a"), tx.Put(one, []byte("a"), nil)) })
+		}},
+		"change of loaded": {2, func() error {
+			return e.Update(t.Context(), func(tx engine.Tx) error {
+				err := tx.Load(engine.Key{Table: one, Key: []byte("a")}, engine.Key{Table: one, Key: []byte("b")})
+				return errors.Join(err, get(tx, "ab"), tx.Put(two, []byte("a"), nil), tx.Delete(one, []byte("c")))
+			})
+		}},
+	} {
+		if err := tt.step(); err != nil { // prepares the statements
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := e.Daemons(t.Context()); err != nil { // after the end of a view
+			t.Fatal(err)
+		}
+		before := p.sent.Load()
+		if err := tt.step(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := e.Daemons(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.sent.Load() - before - 1; got != tt.want {
+			t.Errorf("%s took %d round trips, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestRetries has runs fail in ways that a repetition cures, twice or for ever.
 func TestRetries(t *testing.T) {
-	s := openNew(t)
-	for code, reason := range map[string]string{codeSerialization: "serialization", codeDeadlock: "deadlock"} {
-		before, tries := retries(t, s, reason), 0
-		err := s.write(t.Context(), func(ctx context.Context, c *change) error {
+	e := openNew(t)
+	failure := func(code string) error { return &pgconn.PgError{Code: code} }
+	e.timeout, e.slack = 50*time.Millisecond, 0
+	for reason, failed := range map[string]error{
+		"serialization": failure(codeSerialization), "deadlock": failure(codeDeadlock), "changed": errChanged,
+	} {
+		before, tries := retries(t, e, reason), 0
+		err := e.repeat(t.Context(), &attempt{}, func(context.Context, *pgxpool.Conn) error {
 			if tries++; tries < 3 {
-				return fail(ctx, c, code)
+				return failed
 			}
 			return nil
 		})
-		if err != nil || tries != 3 || retries(t, s, reason) != before+2 {
-			t.Errorf("%s twice: %v after %d tries, %v counted", reason, err, tries, retries(t, s, reason)-before)
+		if err != nil || tries != 3 || retries(t, e, reason) != before+2 {
+			t.Errorf("%s twice: %v after %d tries, %v counted", reason, err, tries, retries(t, e, reason)-before)
 		}
-		tries = 0
-		err = s.write(t.Context(), func(ctx context.Context, c *change) error { tries++; return fail(ctx, c, code) })
-		if err == nil || tries != maxTries {
-			t.Errorf("%s for ever: %v after %d tries, want an error after %d", reason, err, tries, maxTries)
+		contended := counted(t, e, "respawnd_postgres_failures_total", kindContended)
+		err = e.repeat(t.Context(), &attempt{}, func(context.Context, *pgxpool.Conn) error { return failed })
+		if !errors.Is(err, engine.ErrUnavailable) || !errors.Is(err, failed) || counted(t, e, "respawnd_postgres_failures_total", kindContended) != contended+1 {
+			t.Errorf("%s for ever: %v", reason, err)
 		}
 	}
 	tries := 0
-	err := s.write(t.Context(), func(ctx context.Context, c *change) error { tries++; return fail(ctx, c, codeUnique) })
+	err := e.repeat(t.Context(), &attempt{}, func(context.Context, *pgxpool.Conn) error { tries++; return failure(codeUnique) })
 	if err == nil || tries != 1 {
 		t.Errorf("another error: %v after %d tries, want an error after the first", err, tries)
 	}
 }
 
-// TestDeadlock lets two steps lock the same rows in opposite order.
-func TestDeadlock(t *testing.T) {
+// TestStarvedStep disturbs a step as long as that is possible.
+func TestStarvedStep(t *testing.T) {
+	address := emptyDatabase(t)
+	e := openAt(t, address, testOptions())
 	opt := testOptions()
-	s := openAt(t, withParam(t, emptyDatabase(t), "deadlock_timeout", "20ms"), opt)
-	_, a := createUser(t, s, "a@b.c", "A")
-	_, b := createUser(t, s, "b@b.c", "B")
-	var both sync.WaitGroup // until each has its first lock
-	both.Add(2)
-	errs := make([]error, 2)
-	var wg sync.WaitGroup
-	for i, order := range [][]storage.ProfileID{{a.ID, b.ID}, {b.ID, a.ID}} {
-		first := true
-		wg.Go(func() {
-			errs[i] = s.write(t.Context(), func(ctx context.Context, c *change) error {
-				for n, id := range order {
-					if _, err := c.Exec(ctx, `SELECT FROM profiles WHERE id = $1 FOR UPDATE`, id); err != nil {
-						return err
-					}
-					if n == 0 && first {
-						first = false
-						both.Done()
-						both.Wait()
-					}
+	opt.StatementTimeout = 500 * time.Millisecond
+	other := openAt(t, address, opt)
+	tries := 0
+	err := e.Update(t.Context(), func(tx engine.Tx) error {
+		tries++
+		if err := add(tx, one, "n"); err != nil {
+			return err
+		}
+		err := other.Update(t.Context(), func(tx engine.Tx) error { return add(tx, one, "n") })
+		if locked := tries > lockAfter; locked != errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("another step during try %d = %v", tries, err)
+		}
+		return nil
+	})
+	if err != nil || tries != lockAfter+1 || retries(t, e, "changed") != lockAfter || number(t, e, one, "n") != lockAfter+1 {
+		t.Errorf("a step that is disturbed = %v after %d tries, %v counted; the number is %d", err, tries, retries(t, e, "changed"), number(t, e, one, "n"))
+	}
+	if n := counted(t, other, "respawnd_postgres_failures_total", kindContended); n != 1 {
+		t.Errorf("%v failures of the other were counted as contended", n)
+	}
+}
+
+// TestLooseScan disturbs a step in a range that it does not rely on, and in one on which
+// it does.
+func TestLooseScan(t *testing.T) {
+	address := emptyDatabase(t)
+	e, other := openAt(t, address, testOptions()), openAt(t, address, testOptions())
+	for _, loose := range []bool{true, false} {
+		tries := 0
+		enginetest.Update(t, e, func(tx engine.Tx) error {
+			for _, err := range tx.Scan(engine.Range{Table: one, Loose: loose}) {
+				if err != nil {
+					return err
 				}
-				return nil
-			})
+			}
+			if tries++; tries == 1 {
+				if err := set(other, fmt.Sprint(loose), "new"); err != nil {
+					return err
+				}
+			}
+			return tx.Put(two, []byte("x"), nil)
+		})
+		if (tries == 1) != loose {
+			t.Errorf("%d runs of a step with Loose = %v", tries, loose)
+		}
+	}
+}
+
+// TestErrorsAreChecked has steps that fail because of what another changes meanwhile.
+func TestErrorsAreChecked(t *testing.T) {
+	address := emptyDatabase(t)
+	e, other := openAt(t, address, testOptions()), openAt(t, address, testOptions())
+	errTorn := errors.New("torn")
+	both := func(table engine.Table, n string) func(tx engine.Tx) error {
+		return func(tx engine.Tx) error {
+			return errors.Join(tx.Put(table, []byte("a"), []byte(n)), tx.Put(table, []byte("b"), []byte(n)))
+		}
+	}
+	enginetest.Update(t, other, both(one, "0"))
+	disturb := func(r engine.Reader, n, most int) error {
+		a, err := r.Get(one, []byte("a"))
+		if err != nil {
+			return err
+		}
+		if n <= most {
+			if err := other.Update(t.Context(), both(one, fmt.Sprint(n))); err != nil {
+				return err
+			}
+		}
+		b, err := r.Get(one, []byte("b"))
+		if err == nil && string(a) != string(b) {
+			err = errTorn
+		}
+		return err
+	}
+	n := 0
+	if err := e.View(t.Context(), func(r engine.Reader) error { n++; return disturb(r, n, 5) }); err != nil {
+		t.Errorf("View() = %v", err)
+	}
+	for _, first := range []int{1, 0} { // with 0, the run that takes locks first is disturbed too
+		n = -first
+		if err := e.Update(t.Context(), func(tx engine.Tx) error {
+			if n++; n == 0 {
+				if err := errors.Join(add(tx, one, "n"), other.Update(t.Context(), func(tx engine.Tx) error { return add(tx, one, "n") })); err != nil {
+					return err
+				}
+				return tx.Put(two, []byte("x"), nil)
+			}
+			return disturb(tx, n, 1)
+		}); err != nil || n < 2 {
+			t.Errorf("Update() = %v after %d runs", err, n)
+		}
+	}
+}
+
+// TestBusyEntry has more steps than connections change one entry.
+func TestBusyEntry(t *testing.T) {
+	address := emptyDatabase(t)
+	opt := testOptions()
+	opt.MaxConns = 4
+	nodes := []*Engine{openAt(t, address, opt), openAt(t, address, testOptions())}
+	const workers, each = 16, 20
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for range each {
+				if err := nodes[w%2].Update(t.Context(), func(tx engine.Tx) error { return add(tx, one, "n") }); err != nil {
+					t.Errorf("Update() = %v", err)
+				}
+			}
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Errorf("two steps in a deadlock: %v", err)
+	if n := number(t, nodes[0], one, "n"); n != workers*each {
+		t.Errorf("the number is %d, want %d", n, workers*each)
 	}
-	if n := retries(t, s, "deadlock"); n < 1 { // the tries after the first may meet again
-		t.Errorf("%v retries were counted, want 1 or more", n)
+}
+
+func TestStarvedPool(t *testing.T) {
+	opt := testOptions()
+	opt.MaxConns = 1
+	e := openAt(t, emptyDatabase(t), opt)
+	var wg sync.WaitGroup
+	for w := range 32 {
+		wg.Go(func() {
+			if err := e.Update(t.Context(), func(tx engine.Tx) error { return add(tx, one, fmt.Sprint(w%4)) }); err != nil {
+				t.Errorf("Update() = %v", err)
+			}
+			if err := e.View(t.Context(), func(r engine.Reader) error { return r.Load(engine.Key{Table: one, Key: []byte("0")}) }); err != nil {
+				t.Errorf("View() = %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := number(t, e, one, "0"); n != 8 {
+		t.Errorf("the number is %d, want 8", n)
+	}
+}
+
+func TestContextEndsWait(t *testing.T) {
+	opt := testOptions()
+	opt.MaxConns = 1
+	e := openAt(t, emptyDatabase(t), opt)
+	enginetest.View(t, e, func(engine.Reader) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := e.Probe(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("Probe() whose context ends while it waits = %v, want context.DeadlineExceeded", err)
+		}
+		e.timeout = 10 * time.Millisecond
+		if err := e.Probe(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("Probe() that waits too long = %v, want ErrUnavailable", err)
+		}
+		return nil
+	})
+}
+
+func TestCloseWaitsForSteps(t *testing.T) {
+	e := openNew(t)
+	closing := make(chan error)
+	enginetest.Update(t, e, func(tx engine.Tx) error {
+		go func() { closing <- e.Close() }()
+		for !e.closed.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		return add(tx, one, "finished")
+	})
+	if err := <-closing; err != nil {
+		t.Errorf("Close() = %v", err)
+	}
+}
+
+// pid returns the server's process of a step.
+func pid(r engine.Reader) uint32 { return r.(*tx).conn.Conn().PgConn().PID() }
+
+func TestKilledBackend(t *testing.T) {
+	address := emptyDatabase(t)
+	e := openAt(t, address, testOptions())
+	kill := func(r engine.Reader) {
+		runSQL(t, address, fmt.Sprintf(`SELECT pg_terminate_backend(%d, 60000)`, pid(r)))
+	}
+	for name, run := range map[string]func(step func(engine.Reader) error) error{
+		"View": func(step func(engine.Reader) error) error { return e.View(t.Context(), step) },
+		"Update": func(step func(engine.Reader) error) error {
+			return e.Update(t.Context(), func(tx engine.Tx) error { return errors.Join(add(tx, one, "n"), step(tx)) })
+		},
+	} {
+		before, tries := retries(t, e, "connection"), 0
+		err := run(func(r engine.Reader) error {
+			if tries++; tries == 1 {
+				kill(r)
+			}
+			_, err := r.Get(one, []byte(name))
+			return err
+		})
+		if err != nil || tries != 2 || retries(t, e, "connection") != before+1 {
+			t.Errorf("%s whose connection is killed while it reads = %v after %d tries", name, err, tries)
+		}
+	}
+	// The server ends the connection as the changes arrive.
+	runSQL(t, address, `CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+		CREATE TRIGGER die AFTER INSERT ON entries FOR EACH ROW WHEN (NEW.k = 'die') EXECUTE FUNCTION die()`)
+	tries := 0
+	err := e.Update(t.Context(), func(tx engine.Tx) error {
+		tries++
+		return errors.Join(add(tx, one, "n"), tx.Put(one, []byte("die"), nil))
+	})
+	if !errors.Is(err, engine.ErrUnavailable) || tries != 1 {
+		t.Errorf("a change whose connection is killed while it is made = %v after %d tries, want ErrUnavailable after 1", err, tries)
+	}
+	if _, err := e.LastWrite(); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("LastWrite() = %v, want ErrUnavailable", err)
+	}
+	if n := number(t, e, one, "n"); n != 1 {
+		t.Errorf("the number is %d after one step", n)
+	}
+	if err := set(e, "after", "it"); err != nil {
+		t.Errorf("Update() = %v", err)
+	}
+	if _, err := e.LastWrite(); err != nil {
+		t.Errorf("LastWrite() after a change = %v", err)
+	}
+}
+
+func TestServerComesBack(t *testing.T) {
+	server := pgtest.New(t)
+	e := openAt(t, server.Database(t), testOptions())
+	if err := set(e, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	for name, stop := range map[string]func(testing.TB){"stopped": server.Stop, "killed": server.Kill} {
+		stop(t)
+		for what, call := range map[string]func() error{
+			"View":     func() error { _, err := get(e, "a"); return err },
+			"Update":   func() error { return e.Update(t.Context(), func(tx engine.Tx) error { return add(tx, one, "n") }) },
+			"Probe":    func() error { return e.Probe(t.Context()) },
+			"Snapshot": func() error { _, err := e.Snapshot(t.Context()); return err },
+		} {
+			if err := call(); !errors.Is(err, engine.ErrUnavailable) {
+				t.Errorf("%s while the server is %s = %v, want ErrUnavailable", what, name, err)
+			}
+		}
+		server.Start(t)
+		if got, err := get(e, "a"); err != nil || got != "1" {
+			t.Errorf("Get() after the server was %s = %q, %v", name, got, err)
+		}
+		if err := e.Probe(t.Context()); err != nil {
+			t.Errorf("Probe() after the server was %s = %v", name, err)
+		}
+	}
+	if _, err := Open(t.Context(), "postgres://respawnd:secret@127.0.0.1:1/x", Options{}); !errors.Is(err, engine.ErrUnavailable) ||
+		strings.Contains(err.Error(), "secret") {
+		t.Errorf("Open() without a server = %v, want ErrUnavailable and no password", err)
+	}
+}
+
+// TestKilledServer kills the server under load, twice. What was acknowledged must be there,
+// and of other steps all or nothing.
+func TestKilledServer(t *testing.T) {
+	server := pgtest.New(t)
+	e := openAt(t, server.Database(t), testOptions())
+	const workers = 6
+	var done, acknowledged, unknown [workers]atomic.Int64
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range workers {
+		name := fmt.Sprint("worker", w)
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := e.Update(t.Context(), func(tx engine.Tx) error {
+					return errors.Join(add(tx, one, name), add(tx, two, name), add(tx, one, "all"))
+				})
+				switch {
+				case err == nil:
+					acknowledged[w].Add(1)
+				case errors.Is(err, engine.ErrUnavailable):
+					unknown[w].Add(1)
+					time.Sleep(10 * time.Millisecond)
+				default:
+					t.Errorf("Update() = %v", err)
+					return
+				}
+				done[w].Add(1)
+			}
+		})
+	}
+	for range 2 {
+		before := acknowledged[0].Load()
+		for acknowledged[0].Load() < before+10 {
+			time.Sleep(time.Millisecond)
+		}
+		server.Kill(t)
+		server.Start(t)
+	}
+	before := acknowledged[0].Load()
+	for acknowledged[0].Load() < before+5 {
+		time.Sleep(time.Millisecond)
+	}
+	close(stop)
+	wg.Wait()
+	sum := uint64(0)
+	for w := range workers {
+		name := fmt.Sprint("worker", w)
+		n, m := number(t, e, one, name), number(t, e, two, name)
+		least := uint64(acknowledged[w].Load())
+		if n != m || n < least || n > least+uint64(unknown[w].Load()) {
+			t.Errorf("%s: %d and %d stored, %d acknowledged, %d unknown", name, n, m, least, unknown[w].Load())
+		}
+		sum += n
+	}
+	if all := number(t, e, one, "all"); all != sum {
+		t.Errorf("%d steps changed the common number, and %d their own", all, sum)
+	}
+}
+
+// TestSilentServer reaches the server through a proxy that stops forwarding, as a
+// cut network does.
+func TestSilentServer(t *testing.T) {
+	p, address := throughProxy(t, emptyDatabase(t))
+	opt := testOptions()
+	opt.MaxConns = 1
+	e := openAt(t, address, opt)
+	if err := set(e, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	e.timeout, e.slack = 50*time.Millisecond, 0
+	p.cut()
+	if err := set(e, "a", "2"); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Update() on a cut network = %v, want ErrUnavailable", err)
+	}
+	if _, err := get(e, "a"); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("View() on a cut network = %v, want ErrUnavailable", err)
+	}
+	e.timeout = time.Minute
+	p.heal()
+	if got, err := get(e, "a"); err != nil || got != "1" {
+		t.Errorf("View() after the network came back = %q, %v", got, err)
+	}
+	p.closeAll() // so that nothing waits for the connections that were cut
+}
+
+// TestCutWithLocks cuts a node off while it holds locks. Others wait less long for
+// it than a statement may take.
+func TestCutWithLocks(t *testing.T) {
+	database := emptyDatabase(t)
+	p, address := throughProxy(t, database)
+	cut, other := openAt(t, address, testOptions()), openAt(t, database, testOptions())
+	bump := func(e *Engine) error {
+		return e.Update(t.Context(), func(tx engine.Tx) error { return add(tx, one, "n") })
+	}
+	locked, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		tries := 0
+		ended <- cut.Update(context.Background(), func(tx engine.Tx) error {
+			if err := add(tx, one, "n"); err != nil {
+				return err
+			}
+			if tries++; tries <= lockAfter {
+				return bump(other)
+			}
+			if tries == lockAfter+1 {
+				p.cut()
+				close(locked)
+			}
+			return nil
+		})
+	}()
+	select {
+	case <-locked:
+	case err := <-ended:
+		t.Fatalf("Update() before the cut = %v", err)
+	}
+	if err := bump(other); err != nil {
+		t.Errorf("Update() on another node = %v", err)
+	}
+	p.closeAll()
+	if err := <-ended; !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Update() on a cut network = %v", err)
+	}
+	if n := number(t, other, one, "n"); n != lockAfter+1 {
+		t.Errorf("the number is %d, want %d", n, lockAfter+1)
+	}
+}
+
+// TestSlowHistory judges steps that stay between their comparison and their end.
+func TestSlowHistory(t *testing.T) {
+	address := emptyDatabase(t)
+	runSQL(t, address, `CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(random() * 0.003); RETURN NULL; END $$;
+		CREATE TRIGGER pause AFTER INSERT ON entries FOR EACH STATEMENT EXECUTE FUNCTION pause()`)
+	enginetest.History(t, openAt(t, address, testOptions()), openAt(t, address, testOptions()))
+}
+
+// TestHistoryOfCutConnections judges steps whose connections are closed at any time.
+func TestHistoryOfCutConnections(t *testing.T) {
+	address := emptyDatabase(t)
+	e := openAt(t, address, testOptions())
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(stop)
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(30 * time.Millisecond):
+			}
+			runSQL(t, address, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'respawnd' ORDER BY random() LIMIT 1`)
+		}
+	})
+	unknown := 0
+	for n := range uint64(5) {
+		all := enginetest.Record(t, n, e)
+		for _, op := range all {
+			if op.Return == math.MaxInt64 {
+				unknown++
+			}
+		}
+		enginetest.Judge(t, all)
+	}
+	t.Logf("%d results are unknown, %v steps ran again", unknown, retries(t, e, "connection"))
+	if retries(t, e, "connection") == 0 {
+		t.Error("no connection was lost")
 	}
 }
 
@@ -124,278 +633,4 @@ func withParam(t *testing.T, address, name, value string) string {
 	q.Set(name, value)
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// kill ends the server's process of a connection, from another one.
-func kill(t *testing.T, address string, pid uint32) {
-	t.Helper()
-	runSQL(t, address, fmt.Sprintf(`SELECT pg_terminate_backend(%d, 60000)`, pid))
-}
-
-func TestKilledBackend(t *testing.T) {
-	address := emptyDatabase(t)
-	s := openAt(t, address, testOptions())
-	tries := 0
-	err := s.write(t.Context(), func(ctx context.Context, c *change) error {
-		tries++
-		if _, err := c.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('half', '')`); err != nil {
-			return err
-		}
-		kill(t, address, c.querier.(pgx.Tx).Conn().PgConn().PID())
-		_, err := c.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('whole', '')`)
-		return err
-	})
-	// A second try is right if the last statement was not even sent.
-	if !errors.Is(err, storage.ErrUnavailable) || tries > 2 {
-		t.Errorf("a change whose connection is killed = %v after %d tries, want ErrUnavailable after 1 or 2", err, tries)
-	}
-	before := retries(t, s, "connection")
-	if _, err := s.LastWrite(); !errors.Is(err, storage.ErrUnavailable) {
-		t.Errorf("LastWrite() = %v, want ErrUnavailable", err)
-	}
-	tries = 0
-	var n int
-	err = s.read(t.Context(), func(ctx context.Context, q querier) error {
-		if tries++; tries == 1 {
-			var pid uint32
-			if err := q.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
-				return err
-			}
-			kill(t, address, pid)
-		}
-		return q.QueryRow(ctx, `SELECT count(*) FROM settings`).Scan(&n)
-	})
-	if err != nil || tries != 2 || n != 0 {
-		t.Errorf("a read whose connection is killed: %d rows, %v after %d tries, want none after 2", n, err, tries)
-	}
-	if n := retries(t, s, "connection") - before; n != 1 {
-		t.Errorf("%v retries of the read were counted, want 1", n)
-	}
-	createUser(t, s, "a@b.c", "A")
-	if _, err := s.LastWrite(); err != nil {
-		t.Errorf("LastWrite() after a change = %v", err)
-	}
-}
-
-func TestServerComesBack(t *testing.T) {
-	server := pgtest.New(t)
-	s := openAt(t, server.Database(t), testOptions())
-	u, _ := createUser(t, s, "a@b.c", "A")
-	for name, stop := range map[string]func(testing.TB){"stopped": server.Stop, "killed": server.Kill} {
-		stop(t)
-		for what, call := range map[string]func() error{
-			"GetUser":  func() error { _, err := s.GetUser(t.Context(), u.ID); return err },
-			"AddBuddy": func() error { return s.AddBuddy(t.Context(), 1, 2) },
-			"Users": func() error {
-				for _, err := range s.Users(t.Context(), 0) {
-					return err
-				}
-				return nil
-			},
-			"SaveServers": func() error {
-				_, err := s.SaveServers(t.Context(), func(func(storage.ListedServer) bool) {})
-				return err
-			},
-			"Probe": func() error { return s.Probe(t.Context()) },
-		} {
-			if err := call(); !errors.Is(err, storage.ErrUnavailable) {
-				t.Errorf("%s while the server is %s = %v, want ErrUnavailable", what, name, err)
-			}
-		}
-		server.Start(t)
-		if got, err := s.GetUser(t.Context(), u.ID); err != nil || got.Email != u.Email {
-			t.Errorf("GetUser() after the server was %s = %+v, %v", name, got, err)
-		}
-		if err := s.Probe(t.Context()); err != nil {
-			t.Errorf("Probe() after the server was %s = %v", name, err)
-		}
-	}
-	if _, err := Open(t.Context(), "postgres://respawnd:secret@127.0.0.1:1/x", Options{}); !errors.Is(err, storage.ErrUnavailable) ||
-		strings.Contains(err.Error(), "secret") {
-		t.Errorf("Open() without a server = %v, want ErrUnavailable and no password", err)
-	}
-}
-
-func TestStatementTimeout(t *testing.T) {
-	opt := testOptions()
-	opt.StatementTimeout = time.Second // the statements of Open must not take it on a busy machine
-	s := openAt(t, emptyDatabase(t), opt)
-	err := s.write(t.Context(), func(ctx context.Context, c *change) error {
-		_, err := c.Exec(ctx, `SELECT pg_sleep(60)`)
-		return err
-	})
-	if !errors.Is(err, storage.ErrUnavailable) {
-		t.Errorf("a statement that takes too long = %v, want ErrUnavailable", err)
-	}
-	if n := counted(t, s, "respawnd_postgres_failures_total", "timeout"); n != 1 {
-		t.Errorf("%v failures were counted, want 1", n)
-	}
-}
-
-// TestSilentServer reaches the server through a proxy that stops forwarding, as a
-// cut network does.
-func TestSilentServer(t *testing.T) {
-	database, err := url.Parse(emptyDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newProxy(t, database.Query().Get("port"))
-	address := fmt.Sprintf("postgres://%s@127.0.0.1:%d%s?sslmode=disable", database.Query().Get("user"), p.port, database.Path)
-	opt := testOptions()
-	opt.MaxConns = 1
-	s := openAt(t, address, opt)
-	createUser(t, s, "a@b.c", "A")
-	s.timeout, s.slack = 50*time.Millisecond, 0
-	p.cut()
-	if err := s.AddBuddy(t.Context(), 1, 2); !errors.Is(err, storage.ErrUnavailable) {
-		t.Errorf("AddBuddy() on a cut network = %v, want ErrUnavailable", err)
-	}
-	if _, err := s.GetUser(t.Context(), 1); !errors.Is(err, storage.ErrUnavailable) {
-		t.Errorf("GetUser() on a cut network = %v, want ErrUnavailable", err)
-	}
-	s.timeout = time.Minute
-	p.heal()
-	if _, err := s.GetUser(t.Context(), 1); err != nil {
-		t.Errorf("GetUser() after the network came back = %v", err)
-	}
-	p.closeAll() // so that nothing waits for the connections that were cut
-}
-
-// TestCutWithinTransaction cuts a node off while it holds a lock. Others wait less long for
-// it than a statement may take.
-func TestCutWithinTransaction(t *testing.T) {
-	database := emptyDatabase(t)
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newProxy(t, u.Query().Get("port"))
-	cut := openAt(t, fmt.Sprintf("postgres://%s@127.0.0.1:%d%s?sslmode=disable", u.Query().Get("user"), p.port, u.Path), testOptions())
-	other := openAt(t, database, testOptions())
-	lock := func(ctx context.Context, c *change) error {
-		_, err := c.Exec(ctx, `UPDATE audit_state SET last = last`)
-		return err
-	}
-	errCut := errors.New("cut")
-	locked, ended := make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- cut.write(t.Context(), func(ctx context.Context, c *change) error {
-			if err := lock(ctx, c); err != nil {
-				return err
-			}
-			p.cut()
-			close(locked)
-			return errCut // its rollback does not arrive
-		})
-	}()
-	select {
-	case <-locked:
-	case err := <-ended:
-		t.Fatalf("write() before the cut = %v", err)
-	}
-	if err := other.write(t.Context(), lock); err != nil {
-		t.Errorf("write() on another node = %v", err)
-	}
-	select {
-	case err := <-ended:
-		t.Errorf("write() on a cut network = %v before the other node wrote", err)
-	default:
-	}
-	p.closeAll()
-	if err := <-ended; !errors.Is(err, errCut) {
-		t.Errorf("write() on a cut network = %v", err)
-	}
-}
-
-// A proxy forwards connections to a port of the loopback address.
-type proxy struct {
-	port int
-	to   string
-
-	mu     sync.Mutex
-	isCut  chan struct{} // closed while nothing is forwarded
-	conns  []net.Conn
-	closed bool
-}
-
-func newProxy(t *testing.T, port string) *proxy {
-	t.Helper()
-	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{port: ln.Addr().(*net.TCPAddr).Port, to: net.JoinHostPort("127.0.0.1", port), isCut: make(chan struct{})}
-	var wg sync.WaitGroup
-	t.Cleanup(func() {
-		_ = ln.Close()
-		p.closeAll()
-		wg.Wait()
-	})
-	wg.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { p.serve(c, &wg) })
-		}
-	})
-	return p
-}
-
-// serve forwards one connection until the proxy is cut; then it stays open.
-func (p *proxy) serve(c net.Conn, wg *sync.WaitGroup) {
-	d, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.to)
-	if err != nil {
-		_ = c.Close()
-		return
-	}
-	p.mu.Lock()
-	p.conns = append(p.conns, c, d)
-	cut, closed := p.isCut, p.closed
-	p.mu.Unlock()
-	if closed {
-		p.closeAll()
-	}
-	forward := func(to io.Writer, from io.Reader) {
-		buf := make([]byte, 4096)
-		for {
-			n, err := from.Read(buf)
-			if err != nil {
-				return
-			}
-			select {
-			case <-cut:
-				continue // swallowed
-			default:
-			}
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-	}
-	wg.Go(func() { forward(d, c) })
-	forward(c, d)
-}
-
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	close(p.isCut)
-}
-
-// heal lets new connections through.
-func (p *proxy) heal() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.isCut = make(chan struct{})
-}
-
-func (p *proxy) closeAll() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	for _, c := range p.conns {
-		_ = c.Close()
-	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the counters of a store.
+// metrics are the counters of an engine.
 type metrics struct {
 	reg      prometheus.Registerer
 	retries  *prometheus.CounterVec
@@ -20,17 +20,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		reg: reg,
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_postgres_retries_total",
-			Help: "Steps that ran again, by reason: serialization, deadlock or connection.",
+			Help: "Steps that ran again, by reason: changed, serialization, deadlock or connection.",
 		}, []string{"reason"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_postgres_failures_total",
-			Help: "Steps that failed because of the database server, by kind: connect, no_connection, lost, timeout, read_only or resources.",
+			Help: "Steps that failed because of the database server, by kind: connect, no_connection, lost, timeout, read_only, resources or contended.",
 		}, []string{"kind"}),
 	}
-	for _, reason := range []string{"serialization", "deadlock", "connection"} {
+	for _, reason := range []string{"changed", "serialization", "deadlock", "connection"} {
 		m.retries.WithLabelValues(reason)
 	}
-	for _, kind := range []string{kindConnect, kindNone, kindLost, kindTimeout, kindReadOnly, kindResources} {
+	for _, kind := range []string{kindConnect, kindNone, kindLost, kindTimeout, kindReadOnly, kindResources, kindContended} {
 		m.failures.WithLabelValues(kind)
 	}
 	if reg != nil {
@@ -60,7 +60,7 @@ func (m *metrics) watch(pool *pgxpool.Pool) {
 	counter("respawnd_postgres_waits_total", "Steps that had to wait for a connection.", (*pgxpool.Stat).EmptyAcquireCount)
 }
 
-// RegisterMetrics registers the metrics of a store without a database, for their
+// RegisterMetrics registers the metrics of an engine without a database, for their
 // documentation. It returns a function that ends their use.
 func RegisterMetrics(reg prometheus.Registerer) (end func(), err error) {
 	config, err := configure("postgres:///none?host=/nonexistent", Options{})

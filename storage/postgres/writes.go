@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/respawnd/respawnd/storage"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // writes records the results of changes, for the readiness of the daemon.
@@ -31,6 +31,13 @@ func (w *writes) begin() uint64 {
 	return w.next
 }
 
+// drop forgets a change that turned out to be none.
+func (w *writes) drop(n uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.running, n)
+}
+
 // end records the end of a change. err is a failure of the database; a refusal
 // is none.
 func (w *writes) end(n uint64, err error) {
@@ -46,35 +53,37 @@ func (w *writes) end(n uint64, err error) {
 }
 
 // OnWrite sets the function that is called after each change, with its duration
-// and the error of the database. OnWrite is called before the store is used; the
+// and the error of the database. OnWrite is called before the engine is used; the
 // function may be called by several goroutines.
-func (s *Store) OnWrite(observe func(took time.Duration, err error)) { s.writes.observe = observe }
+func (e *Engine) OnWrite(observe func(took time.Duration, err error)) { e.writes.observe = observe }
 
 // LastWrite returns the time and the error of the last change that reached the
 // database. The time is zero if there was none since Open.
-func (s *Store) LastWrite() (time.Time, error) {
-	s.writes.mu.Lock()
-	defer s.writes.mu.Unlock()
-	return s.writes.last, s.writes.err
+func (e *Engine) LastWrite() (time.Time, error) {
+	e.writes.mu.Lock()
+	defer e.writes.mu.Unlock()
+	return e.writes.last, e.writes.err
 }
 
 // WriteUnderWay returns the duration of the change that has been running
 // longest; 0: none is.
-func (s *Store) WriteUnderWay() time.Duration {
-	s.writes.mu.Lock()
-	defer s.writes.mu.Unlock()
+func (e *Engine) WriteUnderWay() time.Duration {
+	e.writes.mu.Lock()
+	defer e.writes.mu.Unlock()
 	var longest time.Duration
-	for _, began := range s.writes.running {
+	for _, began := range e.writes.running {
 		longest = max(longest, time.Since(began))
 	}
 	return longest
 }
 
 // Probe writes a meaningless value and returns nil when it is durable.
-func (s *Store) Probe(ctx context.Context) error {
-	return s.once(storage.WithoutAudit(ctx), func(ctx context.Context, c *change) error {
-		_, err := c.Exec(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, "probe/"+s.node, time.Now().UTC().Format(time.RFC3339Nano))
+func (e *Engine) Probe(ctx context.Context) error {
+	return e.repeat(ctx, &attempt{}, func(ctx context.Context, conn *pgxpool.Conn) error {
+		n := e.writes.begin()
+		_, err := conn.Exec(ctx, `INSERT INTO entry_settings (name, value) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, "probe/"+e.node, time.Now().UTC().Format(time.RFC3339Nano))
+		e.writes.end(n, unavailable(conn, err))
 		return err
 	})
 }

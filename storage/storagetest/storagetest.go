@@ -10,6 +10,7 @@ import (
 	"iter"
 	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,9 +30,9 @@ type Reopener interface {
 	Reopen(t *testing.T) storage.Store
 }
 
-// Run runs the contract. open returns an empty store that closes itself with
-// the test that it is given.
-func Run(t *testing.T, open func(t *testing.T) storage.Store) {
+// Run runs the contract, or only some groups of it, such as "Users". open returns an empty
+// store that closes itself with the test that it is given.
+func Run(t *testing.T, open func(t *testing.T) storage.Store, only ...string) {
 	t.Helper()
 	groups := map[string]map[string]func(*testing.T, storage.Store){
 		"Servers":     serverTests(),
@@ -53,6 +54,9 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		"Store":       storeTests(),
 	}
 	for name, tests := range groups {
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			for name, test := range tests {
 				t.Run(name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -161,7 +161,7 @@ func TestStorageCopy(t *testing.T) {
 
 	env := rig.TestEnv(dir)
 	out := rig.Cli(t, env, "storage", "copy", "--from", "bolt", "--to", url)
-	rig.WantIn(t, out, "accounts", "both sides are equal")
+	rig.WantIn(t, out, "users", "both sides are equal")
 	rig.Refused(t, commands.ExitFailure, env, []string{"storage", "copy", "--from", "bolt", "--to", url}, "not empty")
 	rig.Refused(t, commands.ExitUsage, env, []string{"storage", "copy", "--from", "bolt"}, "--to")
 	rig.Refused(t, commands.ExitFailure, env, []string{"storage", "copy", "--from", "bolt", "--to", "mysql:x"}, "--to")
@@ -176,7 +176,7 @@ func TestStorageCopy(t *testing.T) {
 	pg.Stop()
 
 	// Back to a file, elsewhere: the key file comes along by hand.
-	rig.WantIn(t, rig.Cli(t, rig.TestEnv(other), "storage", "copy", "--from", url, "--to", "bolt:"+filepath.Join(other, engine.FileName), "--json"), `"records":`)
+	rig.WantIn(t, rig.Cli(t, rig.TestEnv(other), "storage", "copy", "--from", url, "--to", "bolt:"+filepath.Join(other, engine.FileName), "--json"), `"entries":`)
 	for _, name := range []string{"account.key"} {
 		if err := os.WriteFile(filepath.Join(other, name), []byte(rig.ReadFile(t, filepath.Join(dir, name))), 0o600); err != nil {
 			t.Fatal(err)
@@ -209,8 +209,7 @@ func TestStorageCopyOfFiles(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
 	dir, other := t.TempDir(), t.TempDir()
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, engine.FileName), bolt.Options{})
-	rig.Must(t, err)
+	store := storetest.File(t, filepath.Join(dir, engine.FileName))
 	_, ann, err := store.CreateUser(t.Context(), storage.User{Email: "ann@example.com"}, storage.Profile{Nick: "Ann"})
 	rig.Must(t, err)
 	u, err := files.New(store, dir).Begin(t.Context(), ann.ID, 5)
@@ -222,8 +221,7 @@ func TestStorageCopyOfFiles(t *testing.T) {
 
 	rig.WantIn(t, rig.Cli(t, rig.TestEnv(dir), "storage", "copy", "--from", "bolt", "--to", url), "copied the contents of 1 file")
 	rig.WantIn(t, rig.Cli(t, rig.TestEnv(dir), "storage", "copy", "--from", url, "--to", "bolt:"+filepath.Join(other, engine.FileName), "--json"), `"contents":1`)
-	store, err = bolt.Open(t.Context(), filepath.Join(other, engine.FileName), bolt.Options{})
-	rig.Must(t, err)
+	store = storetest.File(t, filepath.Join(other, engine.FileName))
 	_, content, err := files.New(store, other).Open(t.Context(), f.ID)
 	rig.Must(t, err)
 	text, err := io.ReadAll(content)

@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -112,8 +112,7 @@ func TestStatisticsSurviveAKill(t *testing.T) {
 	rig.WantIn(t, c.Cli("stats", "game", rig.TestGame), "2 of 3 proved")
 	c.Kill()
 
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, daemon.StoreName), bolt.Options{})
-	rig.Must(t, err)
+	store := storetest.File(t, filepath.Join(dir, daemon.StoreName))
 	defer func() { _ = store.Close() }()
 	reports := 0
 	for r, err := range store.Reports(t.Context(), rig.TestGame, 0) {

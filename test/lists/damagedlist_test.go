@@ -19,10 +19,10 @@ import (
 
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/racetest"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/saved"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -41,19 +41,19 @@ func savedRecord(t *testing.T, s storage.Server) []byte {
 	return sealed(append(binary.AppendUvarint(nil, uint64(len(doc))), doc...))
 }
 
-// editList changes the saved server list in a store that is not open: f gets the
-// head, and the first chunk with the bucket that holds it.
-func editList(t *testing.T, path string, f func(servers, generation *bbolt.Bucket, head, chunk []byte) error) {
+// headKey is the key of the head of the saved list.
+const headKey = "\x00h"
+
+// editList changes the saved server list in a store that is not open: f gets the table of
+// the list, its head, and its first chunk with the key of that.
+func editList(t *testing.T, path string, f func(servers *bbolt.Bucket, head, first, chunk []byte) error) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
 	rig.Must(t, err)
 	rig.Must(t, db.Update(func(tx *bbolt.Tx) error {
 		servers := tx.Bucket([]byte("servers"))
-		head := bytes.Clone(servers.Get([]byte("head")))
-		name, _ := servers.Cursor().First()
-		generation := servers.Bucket(bytes.Clone(name))
-		_, chunk := generation.Cursor().First()
-		return f(servers, generation, head, bytes.Clone(chunk))
+		first, chunk := servers.Cursor().First()
+		return f(servers, bytes.Clone(servers.Get([]byte(headKey))), bytes.Clone(first), bytes.Clone(chunk))
 	}))
 	rig.Must(t, db.Close())
 }
@@ -71,13 +71,14 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 	listed := rig.Register(t, d, "hostname", "Stays")
 	d.Stop()
 	good := rig.ReadFile(t, filepath.Join(origin, daemon.StoreName))
-	first := make([]byte, 8) // number of the first chunk
-	type edit = func(servers, generation *bbolt.Bucket, head, chunk []byte) error
+	type edit = func(servers *bbolt.Bucket, head, first, chunk []byte) error
 	chunk := func(change func(chunk []byte) []byte) edit {
-		return func(_, generation *bbolt.Bucket, _, chunk []byte) error { return generation.Put(first, change(chunk)) }
+		return func(servers *bbolt.Bucket, _, first, chunk []byte) error { return servers.Put(first, change(chunk)) }
 	}
 	head := func(change func(head []byte) []byte) edit {
-		return func(servers, _ *bbolt.Bucket, head, _ []byte) error { return servers.Put([]byte("head"), change(head)) }
+		return func(servers *bbolt.Bucket, head, _, _ []byte) error {
+			return servers.Put([]byte(headKey), change(head))
+		}
 	}
 	record := func(change func(*storage.Server)) edit {
 		s := storage.Server{
@@ -85,9 +86,9 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 			Game: rig.TestGame, Origin: master.FromQR2.String(), First: time.Now(), Seen: time.Now(),
 		}
 		change(&s)
-		return func(servers, generation *bbolt.Bucket, _, _ []byte) error {
+		return func(servers *bbolt.Bucket, _, first, _ []byte) error {
 			// A list of an older version has no index, so the record counts.
-			return errors.Join(servers.Put([]byte("head"), sealed([]byte(`{"generation":1,"chunks":1}`))), generation.Put(first, savedRecord(t, s)))
+			return errors.Join(servers.Put([]byte(headKey), sealed([]byte(`{"generation":1,"chunks":1}`))), servers.Put(first, savedRecord(t, s)))
 		}
 	}
 	cases := map[string]edit{
@@ -108,12 +109,7 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 		"length beyond a number": chunk(func([]byte) []byte {
 			return sealed(bytes.Repeat([]byte{0xff}, 20))
 		}),
-		"no chunk": func(_, generation *bbolt.Bucket, _, _ []byte) error { return generation.Delete(first) },
-		"a folder for a part": func(_, g *bbolt.Bucket, _, _ []byte) error {
-			_ = g.Delete(first)
-			_, err := g.CreateBucket(first)
-			return err
-		},
+		"no chunk":           func(servers *bbolt.Bucket, _, first, _ []byte) error { return servers.Delete(first) },
 		"no source":          record(func(s *storage.Server) { s.Source = netip.AddrPort{} }),
 		"no address":         record(func(s *storage.Server) { s.Public = netip.AddrPort{} }),
 		"no local address":   record(func(s *storage.Server) { s.Local = make([]netip.AddrPort, 3) }),
@@ -167,8 +163,7 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 // and has the server.
 func wantSaved(t *testing.T, path string, server netip.AddrPort) {
 	t.Helper()
-	store, err := bolt.Open(t.Context(), path, bolt.Options{})
-	rig.Must(t, err)
+	store := storetest.File(t, path)
 	found := false
 	for s, err := range store.LoadServers(t.Context()) {
 		if err != nil {

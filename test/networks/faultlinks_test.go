@@ -305,7 +305,7 @@ func clocksApart(t *testing.T) {
 }
 
 // rollingRestart stops each node in turn and starts it again, at first with the same
-// program and then with a newer one, whose schema has one migration more.
+// program and then with a newer one, whose records have a newer layout.
 func rollingRestart(t *testing.T) {
 	w := newFaultWorld(t)
 	l := w.load
@@ -381,7 +381,7 @@ func (w *faultWorld) schemas(upto int) {
 				numbers[one.Name] = one.Schema
 			}
 			for i, other := range w.Nodes {
-				if newer := numbers[other.Name] == 999; newer != (i <= upto) || numbers[other.Name] == 0 {
+				if newer := numbers[other.Name] == newerLayout; newer != (i <= upto) || numbers[other.Name] == 0 {
 					return fmt.Errorf("schemas %v after the restart of node %d", numbers, upto)
 				}
 			}

@@ -275,13 +275,15 @@ const (
 	clockSkew   = "TEST_CLOCK_SKEW"     // whole seconds, as in 15s
 )
 
-// buildNewer builds a version of the program that has one migration more.
+// newerLayout is the layout of records of the newer program.
+const newerLayout = 9
+
+// buildNewer builds a version of the program whose records have a newer layout.
 func buildNewer(t *testing.T) string {
 	t.Helper()
-	migration := rig.WriteFile(t, "999_newer.sql", "ALTER TABLE bans ADD COLUMN newer int NOT NULL DEFAULT 7;\nCREATE TABLE newer (id int PRIMARY KEY);\n")
-	schema, err := filepath.Abs("../../storage/postgres/schema/999_newer.sql")
+	file, err := filepath.Abs("../../storage/records/version.go")
 	rig.Must(t, err)
-	return buildWith(t, schema, migration)
+	return buildWith(t, file, rig.WriteFile(t, "version.go", fmt.Sprintf("package records\n\nconst version = %d\n", newerLayout)))
 }
 
 // buildWith builds the program with another content for one file.

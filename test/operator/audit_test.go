@@ -7,8 +7,8 @@ import (
 
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -53,8 +53,7 @@ func TestAuditLogOnTheCommandLine(t *testing.T) {
 
 func TestAuditLogIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	s, err := bolt.Open(t.Context(), filepath.Join(dir, daemon.StoreName), bolt.Options{NoSync: true})
-	rig.Must(t, err)
+	s := storetest.File(t, filepath.Join(dir, daemon.StoreName))
 	for range 119 {
 		_, err := s.AddAudit(t.Context(), storage.AuditEntry{Action: "test"})
 		rig.Must(t, err)

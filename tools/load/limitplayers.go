@@ -14,6 +14,7 @@ import (
 	accountrules "github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 // databaseFile is the name of the store in the data folder.
@@ -28,10 +29,11 @@ func storedNick(i int) string { return "p" + strconv.Itoa(i) }
 // storeAccounts makes the accounts from first to n in the store of a data folder that
 // no daemon uses. Their ids are theirs plus one. Nothing is on the disk before the end.
 func storeAccounts(ctx context.Context, dir string, first, n int) (err error) {
-	store, err := bolt.Open(ctx, filepath.Join(dir, databaseFile), bolt.Options{NoSync: true, Log: zerolog.Nop()})
+	file, err := bolt.Open(ctx, filepath.Join(dir, databaseFile), bolt.Options{Layout: records.Layout(), NoSync: true, Log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
+	store := records.New(file, records.Options{})
 	defer func() { err = errors.Join(err, store.Close()) }()
 	all, err := accountrules.Open(ctx, store, accountrules.Options{KeyFile: filepath.Join(dir, "account.key"), Log: zerolog.Nop()})
 	if err != nil {

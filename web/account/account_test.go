@@ -21,8 +21,9 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
 	"github.com/respawnd/respawnd/web/webtest"
@@ -33,7 +34,7 @@ type fixture struct {
 	*webtest.Fixture
 	pages   *Pages
 	site    *page.Site
-	store   *bolt.Store
+	store   *records.Store
 	service *accounts.Service
 	hub     *kicks
 	log     *bytes.Buffer
@@ -59,11 +60,7 @@ func (k *kicks) KickProfile(_ context.Context, id storage.ProfileID, reason erro
 func newFixture(t *testing.T, change ...func(*Options)) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, "store.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := storetest.New(t)
 	service, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(dir, "account.key"), Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)

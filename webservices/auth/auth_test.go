@@ -23,9 +23,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
@@ -221,7 +222,7 @@ func TestReadKeyRejects(t *testing.T) {
 type fixture struct {
 	t        testing.TB
 	room     *Room
-	store    *bolt.Store
+	store    *records.Store
 	accounts *accounts.Service
 	profile  storage.Profile
 	log      *verdicts.Log
@@ -238,11 +239,7 @@ var client = netip.MustParseAddrPort("192.0.2.1:4000")
 func build(t testing.TB, edit func(*Options)) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, "respawnd.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := storetest.New(t)
 	service, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(dir, "account.key")})
 	if err != nil {
 		t.Fatal(err)

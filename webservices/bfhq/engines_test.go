@@ -1,32 +1,22 @@
 package bfhq
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/respawnd/respawnd/internal/pgtest"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/postgres"
 )
 
 // Two nodes with one database get the same rounds at the same time: each counts once.
 func TestTwoNodes(t *testing.T) {
 	url := pgtest.Database(t)
-	open := func() storage.Store {
-		s, err := postgres.Open(context.Background(), url, postgres.Options{MaxConns: 8, StatementTimeout: time.Minute, Registerer: prometheus.NewRegistry()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s
-	}
-	a := newWorldOn(t, open(), nil)
-	b := &world{t: t, store: open()}
+	open := func(node string) storage.Store { return storetest.Database(t, url, node) }
+	a := newWorldOn(t, open("a"), nil)
+	b := &world{t: t, store: open("b")}
 	b.start(nil)
 	const rounds = 5
 	var both sync.WaitGroup

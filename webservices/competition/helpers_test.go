@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -21,8 +20,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
@@ -81,7 +81,7 @@ func (v verifier) Verify(_ context.Context, certificate *soap.Element, proof str
 // world is a room with a store and the profiles 1 to 3.
 type world struct {
 	t     *testing.T
-	store *bolt.Store
+	store *records.Store
 	room  *Room
 	now   time.Time
 }
@@ -89,11 +89,7 @@ type world struct {
 func newWorld(t *testing.T, edit func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, now: time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)}
-	s, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "respawnd.db"), bolt.Options{NoSync: true, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	w.store = s
 	for _, nick := range []string{"Ann", "Ben", "Cid"} {
 		if _, _, err := s.CreateUser(t.Context(), storage.User{Email: nick + "@example.com"}, storage.Profile{Nick: nick}); err != nil {

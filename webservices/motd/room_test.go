@@ -3,24 +3,19 @@ package motd
 import (
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/news"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
 // newRoom returns a room of a configuration, and its table.
 func newRoom(t *testing.T, c NewsConfig) (*Room, *news.Table) {
 	t.Helper()
-	s, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	table := news.New(s)
 	return New(Options{Config: c, News: table, Game: func(name string) string {
 		if name == "gmtest" {

@@ -14,8 +14,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
@@ -26,7 +27,7 @@ var home = netip.MustParseAddrPort("192.0.2.9:4000")
 type fixture struct {
 	t        *testing.T
 	room     *Room
-	store    *bolt.Store
+	store    *records.Store
 	accounts *accounts.Service
 	log      *verdicts.Log
 }
@@ -35,11 +36,7 @@ type fixture struct {
 func build(t *testing.T, edit func(*Options)) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := bolt.Open(t.Context(), filepath.Join(dir, "respawnd.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := storetest.New(t)
 	service, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(dir, "account.key")})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,9 +16,10 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
@@ -56,7 +56,7 @@ type fixture struct {
 	*testing.T
 	room *Room
 	opt  Options
-	db   *bolt.Store
+	db   *records.Store
 	reg  *prometheus.Registry
 }
 
@@ -71,11 +71,7 @@ func config() RecordConfig {
 // newFixture returns a fixture after edit.
 func newFixture(t testing.TB, edit func(*Options)) *fixture {
 	t.Helper()
-	s, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "respawnd.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	for i := range 3 {
 		nick := fmt.Sprint("Player", i)
 		if _, _, err := s.CreateUser(t.Context(), storage.User{Email: nick + "@b.c"}, storage.Profile{Nick: nick}); err != nil {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,9 +19,9 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
@@ -33,11 +32,7 @@ var home = netip.MustParseAddr("192.0.2.1")
 func newRoom(t *testing.T, change func(*FileConfig)) *Room {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := bolt.Open(t.Context(), filepath.Join(dir, "test.db"), bolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.New(t)
 	for i := range 3 {
 		if _, _, err := s.CreateUser(t.Context(), storage.User{Email: fmt.Sprint(i, "@b.c")}, storage.Profile{Nick: "A"}); err != nil {
 			t.Fatal(err)

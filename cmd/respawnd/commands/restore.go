@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/storage/records"
 )
 
 func (p *program) restoreCommand() *cobra.Command {
@@ -161,16 +162,17 @@ func roomFor(bytes int64, in *os.File, dir string) error {
 // files in dir. This may upgrade the store.
 func checkRestored(ctx context.Context, dir string) (err error) {
 	path := filepath.Join(dir, daemon.StoreName)
-	if err := bolt.Verify(path); err != nil {
+	if err := bolt.Verify(path, records.Layout()); err != nil {
 		return err
 	}
 	if _, err := admin.ReadToken(filepath.Join(dir, admin.TokenFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s of the backup: %w", admin.TokenFile, err)
 	}
-	store, err := bolt.Open(ctx, path, bolt.Options{})
+	file, err := bolt.Open(ctx, path, bolt.Options{Layout: records.Layout()})
 	if err != nil {
 		return err
 	}
+	store := records.New(file, records.Options{})
 	defer func() { err = errors.Join(err, store.Close()) }()
 	err = accounts.CheckKeyFile(ctx, store, filepath.Join(dir, accounts.KeyName))
 	switch {

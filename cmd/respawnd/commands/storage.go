@@ -13,7 +13,8 @@ import (
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
-	"github.com/respawnd/respawnd/storage/transfer"
+	"github.com/respawnd/respawnd/storage/copying"
+	tables "github.com/respawnd/respawnd/storage/engine"
 )
 
 func (p *program) storageCommand() *cobra.Command {
@@ -84,11 +85,11 @@ func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, t
 		return fmt.Errorf("--to: %w", err)
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	r, leftOut, err := p.transfer(ctx, source.String(), a, b)
+	r, leftOut, err := p.copyTables(ctx, source.String(), a, b)
 	if err != nil {
 		return fmt.Errorf("%w\nThe source is unchanged. If the copy was interrupted, the same command continues it", err)
 	}
-	contents, err := files.New(a, source.Folder(cfg.DataDir)).CopyTo(ctx, files.New(b, target.Folder(cfg.DataDir)))
+	contents, err := files.New(a.Store, source.Folder(cfg.DataDir)).CopyTo(ctx, files.New(b.Store, target.Folder(cfg.DataDir)))
 	if err != nil {
 		return fmt.Errorf("copy the contents of files: %w\nThe source is unchanged. The target cannot be completed: copy again into an empty one", err)
 	}
@@ -98,21 +99,21 @@ func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, t
 // progressEvery is the least time between two lines of progress.
 const progressEvery = time.Second
 
-// transfer copies with progress on standard error. It returns how many damaged records
+// copyTables copies with progress on standard error. It returns how many damaged entries
 // were left out.
-func (p *program) transfer(ctx context.Context, source string, from, to transfer.Store) (r transfer.Result, leftOut int, err error) {
+func (p *program) copyTables(ctx context.Context, source string, from, to *engine.Side) (r copying.Result, leftOut int, err error) {
 	said := time.Now()
-	r, err = transfer.Copy(ctx, from, to, transfer.Options{
+	r, err = engine.Copy(ctx, from, to, copying.Options{
 		Source: source,
-		Progress: func(kind string, records int) {
+		Progress: func(t tables.Table, entries int) {
 			if now := time.Now(); now.Sub(said) >= progressEvery {
 				said = now
-				_, _ = fmt.Fprintf(p.err, "%s: %d\n", kind, records)
+				_, _ = fmt.Fprintf(p.err, "%s: %d\n", t, entries)
 			}
 		},
-		Damaged: func(kind string, err error) {
+		Damaged: func(t tables.Table, key []byte, err error) {
 			leftOut++
-			_, _ = fmt.Fprintf(p.err, "warning: a damaged record of %s is left out: %v\n", kind, err)
+			_, _ = fmt.Fprintf(p.err, "warning: a damaged entry of %s is left out: %q: %v\n", t, key, err)
 		},
 	})
 	return r, leftOut, err
@@ -120,7 +121,7 @@ func (p *program) transfer(ctx context.Context, source string, from, to transfer
 
 // copied is the JSON of a copy.
 type copied struct {
-	transfer.Result
+	copying.Result
 
 	From    string `json:"from"`
 	To      string `json:"to"`
@@ -133,18 +134,20 @@ func (p *program) sayCopied(from, to engine.Endpoint, r copied) error {
 	if p.json {
 		return json.NewEncoder(p.out).Encode(r)
 	}
-	rows := make([][]string, 0, len(r.Kinds))
-	for _, k := range r.Kinds {
-		rows = append(rows, []string{k.Kind, fmt.Sprint(k.Records), k.Hash})
+	var rows [][]string
+	for _, t := range r.Tables {
+		if t.Entries > 0 {
+			rows = append(rows, []string{string(t.Table), fmt.Sprint(t.Entries), fmt.Sprint(t.Bytes), t.Digest})
+		}
 	}
-	if err := p.table("kind\trecords\thash of both sides", rows); err != nil {
+	if err := p.table("table\tentries\tbytes\tSHA-256 of both sides", rows); err != nil {
 		return err
 	}
 	done := "copied"
 	if r.Resumed {
 		done = "continued the copy of"
 	}
-	if err := p.say("%s %d records from %s to %s; both sides are equal", done, r.Records, from, to); err != nil {
+	if err := p.say("%s %d entries from %s to %s; both sides are equal", done, r.Entries, from, to); err != nil {
 		return err
 	}
 	if r.Contents > 0 {
@@ -153,7 +156,7 @@ func (p *program) sayCopied(from, to engine.Endpoint, r copied) error {
 		}
 	}
 	if r.LeftOut > 0 {
-		return p.say("%d damaged records were left out", r.LeftOut)
+		return p.say("%d damaged entries were left out", r.LeftOut)
 	}
 	return nil
 }
@@ -180,7 +183,7 @@ func (p *program) restoreInto(ctx context.Context, cfg *services.Config, dir, so
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if _, _, err = p.transfer(ctx, source, from, to); errors.Is(err, transfer.ErrNotEmpty) {
+	if _, _, err = p.copyTables(ctx, source, from, to); errors.Is(err, copying.ErrNotEmpty) {
 		err = fmt.Errorf("%w; create an empty database and name it in %s", err, target.Key())
 	}
 	return err

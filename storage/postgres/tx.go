@@ -1,0 +1,241 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// A place is a key of a table.
+type place struct {
+	table int16
+	key   string
+}
+
+// A cell is what a step read at a place.
+type cell struct {
+	rev    int64  // 0: nothing is there
+	value  []byte // nil: nothing is there
+	relied bool   // the revision is compared at the end; else a span has it
+}
+
+// tx is one run of a step.
+type tx struct {
+	ctx  context.Context
+	eng  *Engine
+	conn *pgxpool.Conn
+	at   *attempt
+
+	bare   bool    // the next read needs no transaction: it is the first one
+	begun  bool    // a transaction is open
+	held   lockSet // locks that it has; nil: it reads as of one moment
+	cells  map[place]cell
+	spans  []span
+	writes map[place][]byte // nil: to delete
+	err    error            // why the run is worth nothing
+}
+
+func newTx(ctx context.Context, e *Engine, conn *pgxpool.Conn, a *attempt) *tx {
+	return &tx{
+		ctx: ctx, eng: e, conn: conn, at: a, begun: e.asOf != nil, bare: a.disturbed == 0,
+		cells: make(map[place]cell), writes: make(map[place][]byte),
+	}
+}
+
+// fail keeps the first error of the database.
+func (x *tx) fail(err error) error {
+	if x.err == nil {
+		x.err = err
+	}
+	return err
+}
+
+// table returns the number of a table. One that is not known is registered before the
+// next run.
+func (x *tx) table(t engine.Table) (int16, error) {
+	if n, ok := x.eng.tables.Load(t); ok {
+		return n.(int16), x.err
+	}
+	return 0, x.needs(func(ctx context.Context) error { return x.eng.add(ctx, t) })
+}
+
+// needs ends the run, so that something is done before the next one.
+func (x *tx) needs(do func(context.Context) error) error {
+	x.at.need = do
+	return x.fail(errNeed)
+}
+
+// Get implements [engine.Reader].
+func (x *tx) Get(t engine.Table, key []byte) ([]byte, error) {
+	n, err := x.table(t)
+	if err != nil {
+		return nil, err
+	}
+	p := place{n, string(key)}
+	if v, ok := x.writes[p]; ok {
+		return v, nil
+	}
+	if !x.known(p) {
+		if err := x.fetch([]place{p}); err != nil {
+			return nil, err
+		}
+	}
+	return x.cells[p].value, nil
+}
+
+// Load implements [engine.Reader].
+func (x *tx) Load(keys ...engine.Key) error {
+	var missing []place
+	for _, k := range keys {
+		n, err := x.table(k.Table)
+		if err != nil {
+			return err
+		}
+		p := place{n, string(k.Key)}
+		if _, changed := x.writes[p]; !changed && !x.known(p) {
+			missing = append(missing, p)
+		}
+	}
+	return x.fetch(missing)
+}
+
+// known reports whether what is stored at a place was read.
+func (x *tx) known(p place) bool {
+	if _, ok := x.cells[p]; ok {
+		return true
+	}
+	return slices.ContainsFunc(x.spans, func(s span) bool { return s.contains(p) })
+}
+
+// readKeys reads entries; i is the index of the key.
+const readKeys = `SELECT q.i, e.r, e.v FROM unnest($1::smallint[], $2::bytea[]) WITH ORDINALITY AS q(t, k, i) JOIN entries e ON e.t = q.t AND e.k = q.k`
+
+// fetch reads places.
+func (x *tx) fetch(places []place) error {
+	if len(places) == 0 {
+		return x.err
+	}
+	tables, keys := lists(places)
+	return x.query(x.keepCells(places), readKeys, tables, keys)
+}
+
+// keepCells returns what reads the rows of readKeys.
+func (x *tx) keepCells(places []place) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		for _, p := range places {
+			x.cells[p] = cell{relied: true}
+		}
+		var i, rev int64
+		var value []byte
+		_, err := pgx.ForEachRow(rows, []any{&i, &rev, &value}, func() error {
+			x.cells[places[i-1]] = cell{rev, value, true}
+			value = nil
+			return nil
+		})
+		return err
+	}
+}
+
+// lists returns the tables and keys of places as arrays of PostgreSQL.
+func lists(places []place) (tables []int16, keys [][]byte) {
+	for _, p := range places {
+		tables, keys = append(tables, p.table), append(keys, []byte(p.key))
+	}
+	return tables, keys
+}
+
+// query runs a statement that reads, in one round trip, together with what must come
+// before it.
+func (x *tx) query(use func(pgx.Rows) error, sql string, args ...any) error {
+	if x.err != nil {
+		return x.err
+	}
+	if x.begun || x.bare {
+		x.bare = false
+		rows, err := x.conn.Query(x.ctx, sql, args...)
+		if err == nil {
+			err = use(rows)
+		}
+		if err != nil {
+			return x.fail(err)
+		}
+		return nil
+	}
+	x.begun = true
+	var b pgx.Batch
+	b.Queue(x.begin())
+	compares := len(x.cells)+len(x.spans) > 0
+	if compares {
+		b.Queue(compareReads, x.reads()...)
+	}
+	b.Queue(sql, args...)
+	results := x.conn.SendBatch(x.ctx, &b)
+	_, err := results.Exec()
+	if err == nil && compares {
+		err = same(results)
+	}
+	if err == nil {
+		var rows pgx.Rows
+		if rows, err = results.Query(); err == nil {
+			err = use(rows)
+		}
+	}
+	if err = closeBatch(results, err); err != nil {
+		return x.fail(err)
+	}
+	return nil
+}
+
+// begin is the statement that begins a transaction that sees one moment. That of a change
+// may take numbers.
+func (x *tx) begin() string {
+	if x.at.reads {
+		return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+	}
+	return `BEGIN ISOLATION LEVEL REPEATABLE READ`
+}
+
+// Put implements [engine.Tx].
+func (x *tx) Put(t engine.Table, key, value []byte) error {
+	if len(key) == 0 || len(key) > engine.MaxKey || len(value) > engine.MaxValue {
+		return fmt.Errorf("%s: a key of %d bytes with a value of %d", t, len(key), len(value))
+	}
+	return x.write(t, key, append(make([]byte, 0, len(value)), value...))
+}
+
+// Delete implements [engine.Tx].
+func (x *tx) Delete(t engine.Table, key []byte) error { return x.write(t, key, nil) }
+
+func (x *tx) write(t engine.Table, key, value []byte) error {
+	n, err := x.table(t)
+	if err == nil {
+		x.writes[place{n, string(key)}] = value
+	}
+	return err
+}
+
+// own returns the changes of a table in a range, in its order.
+func (x *tx) own(t int16, r *engine.Range) []engine.Entry {
+	var list []engine.Entry
+	for p, v := range x.writes {
+		if key := []byte(p.key); p.table == t && r.Contains(key) {
+			list = append(list, engine.Entry{Key: key, Value: v})
+		}
+	}
+	slices.SortFunc(list, func(a, b engine.Entry) int { return order(a.Key, b.Key, r.Backward) })
+	return list
+}
+
+// order compares keys in the order of a scan.
+func order(a, b []byte, backward bool) int {
+	if backward {
+		return bytes.Compare(b, a)
+	}
+	return bytes.Compare(a, b)
+}

@@ -1,0 +1,412 @@
+package records
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// Pairs of profiles are kept in two tables, one for each direction.
+
+// pairKey is the key of a pair.
+func pairKey(one, other storage.ProfileID) []byte { return append(idKey(one), idKey(other)...) }
+
+// directions are two tables that hold the same pairs the other way round.
+type directions struct{ there, back engine.Table }
+
+// The kinds of pairs.
+var (
+	buddyPairs   = directions{tableBuddies, tableBuddyOf}
+	blockPairs   = directions{tableBlocks, tableBlockedBy}
+	requestPairs = directions{tableRequests, tableRequestsFrom}
+)
+
+// hasPair reports whether a table has a pair.
+func hasPair(tx engine.Reader, t engine.Table, one, other storage.ProfileID) (bool, error) {
+	return has(tx, t, pairKey(one, other))
+}
+
+// putPair stores a pair without a value of its own.
+func (c *change) putPair(d directions, one, other storage.ProfileID) error {
+	c.touch(one, other)
+	if err := c.putEntry(d.there, pairKey(one, other), nil); err != nil {
+		return err
+	}
+	return c.putEntry(d.back, pairKey(other, one), nil)
+}
+
+// deletePair removes a pair, which may be missing.
+func (c *change) deletePair(d directions, one, other storage.ProfileID) error {
+	c.touch(one, other)
+	if err := c.delete(d.there, pairKey(one, other)); err != nil {
+		return err
+	}
+	return c.delete(d.back, pairKey(other, one))
+}
+
+// dropRelations removes all pairs with a profile.
+func (c *change) dropRelations(id storage.ProfileID) error {
+	for _, d := range []directions{buddyPairs, blockPairs, requestPairs} {
+		for _, d := range []directions{d, {d.back, d.there}} {
+			keys, err := keysOf(c, engine.Prefix(d.there, idKey(id)))
+			if err != nil {
+				return err
+			}
+			for _, key := range keys {
+				if err := c.deletePair(d, id, secondID(key)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// secondID returns the second half of a pairKey.
+func secondID(k []byte) storage.ProfileID {
+	return storage.ProfileID(binary.BigEndian.Uint32(k[len(k)-4:]))
+}
+
+// loadPair loads two profiles, and their pair in tables.
+func (c *change) loadPair(one, other storage.ProfileID, tables ...engine.Table) error {
+	keys := []engine.Key{profiles.key(one), profiles.key(other)}
+	for _, t := range tables {
+		keys = append(keys, engine.Key{Table: t, Key: pairKey(one, other)})
+	}
+	return c.Load(keys...)
+}
+
+// checkPair returns an error for equal profiles and for those that do not
+// exist.
+func checkPair(tx engine.Reader, one, other storage.ProfileID) error {
+	if one == other {
+		return fmt.Errorf("%w: a profile has no relation to itself", storage.ErrInvalid)
+	}
+	for _, id := range []storage.ProfileID{one, other} {
+		found, err := has(tx, tableProfiles, idKey(id))
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("profile %d: %w", id, storage.ErrNotFound)
+		}
+	}
+	return nil
+}
+
+// addPair stores a pair of existing profiles, unless the pair exists or owner
+// has reached its limit.
+func (c *change) addPair(d directions, owner, other storage.ProfileID, index string, limit int) error {
+	if err := checkPair(c, owner, other); err != nil {
+		return err
+	}
+	found, err := hasPair(c, d.there, owner, other)
+	if err != nil {
+		return err
+	}
+	if found {
+		return &storage.TakenError{Index: index}
+	}
+	n, err := count(c, d.there, idKey(owner), limit)
+	if err != nil {
+		return err
+	}
+	if n >= limit {
+		return fmt.Errorf("%s of profile %d: %w", d.there, owner, storage.ErrFull)
+	}
+	return c.putPair(d, owner, other)
+}
+
+// removePair removes a pair or returns ErrNotFound.
+func (s *Store) removePair(ctx context.Context, d directions, one, other storage.ProfileID) error {
+	return s.change(ctx, func(c *change) error {
+		found, err := hasPair(c, d.there, one, other)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return storage.ErrNotFound
+		}
+		return c.deletePair(d, one, other)
+	})
+}
+
+// pairs yields the second halves of the pairs that begin with id.
+func (s *Store) pairs(ctx context.Context, t engine.Table, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	return iterate(ctx, s, engine.Prefix(t, idKey(id)), func(_ engine.Reader, e engine.Entry) (storage.ProfileID, error) {
+		return secondID(e.Key), nil
+	})
+}
+
+// AddBuddy is described in [storage.Buddies].
+func (s *Store) AddBuddy(ctx context.Context, owner, buddy storage.ProfileID) error {
+	return s.change(ctx, func(c *change) error {
+		if err := c.loadPair(owner, buddy, tableBuddies); err != nil {
+			return err
+		}
+		if err := c.addPair(buddyPairs, owner, buddy, storage.IndexBuddy, storage.MaxBuddies); err != nil {
+			return err
+		}
+		return c.deletePair(requestPairs, buddy, owner)
+	})
+}
+
+// RemoveBuddy is described in [storage.Buddies].
+func (s *Store) RemoveBuddy(ctx context.Context, owner, buddy storage.ProfileID) error {
+	return s.removePair(ctx, buddyPairs, owner, buddy)
+}
+
+// BuddiesOf is described in [storage.Buddies].
+func (s *Store) BuddiesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	return s.pairs(ctx, tableBuddies, owner)
+}
+
+// HaveAsBuddy is described in [storage.Buddies].
+func (s *Store) HaveAsBuddy(ctx context.Context, buddy storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	return s.pairs(ctx, tableBuddyOf, buddy)
+}
+
+// Watched is described in [storage.Buddies].
+func (s *Store) Watched(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	return s.unblocked(ctx, tableBuddies, owner)
+}
+
+// Watchers is described in [storage.Buddies].
+func (s *Store) Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	return s.unblocked(ctx, tableBuddyOf, id)
+}
+
+// AddBlock is described in [storage.Buddies].
+func (s *Store) AddBlock(ctx context.Context, owner, other storage.ProfileID) error {
+	return s.change(ctx, func(c *change) error {
+		if err := c.loadPair(owner, other, tableBlocks); err != nil {
+			return err
+		}
+		return c.addPair(blockPairs, owner, other, storage.IndexBlock, storage.MaxBlocks)
+	})
+}
+
+// ImportRelations is described in [storage.Buddies].
+func (s *Store) ImportRelations(ctx context.Context, owner storage.ProfileID, buddies, blocks []storage.ProfileID) error {
+	return s.change(ctx, func(c *change) error {
+		keys := []engine.Key{profiles.key(owner)}
+		for _, id := range slices.Concat(buddies, blocks) {
+			keys = append(keys, profiles.key(id))
+		}
+		if err := c.Load(keys...); err != nil {
+			return err
+		}
+		if _, err := profiles.get(c, owner); err != nil {
+			return err
+		}
+		if err := c.importPairs(buddyPairs, owner, buddies, storage.IndexBuddy, storage.MaxBuddies); err != nil {
+			return err
+		}
+		return c.importPairs(blockPairs, owner, blocks, storage.IndexBlock, storage.MaxBlocks)
+	})
+}
+
+// importPairs stores the first possible pairs of a profile that has none yet. New buddies
+// have no open request.
+func (c *change) importPairs(d directions, owner storage.ProfileID, others []storage.ProfileID, index string, limit int) error {
+	n, err := count(c, d.there, idKey(owner), 1)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return &storage.TakenError{Index: index}
+	}
+	stored := make(map[storage.ProfileID]bool)
+	for _, other := range others {
+		there, err := has(c, tableProfiles, idKey(other))
+		if err != nil {
+			return err
+		}
+		if !there || other == owner || stored[other] || len(stored) == limit {
+			continue
+		}
+		stored[other] = true
+		if err := c.putPair(d, owner, other); err != nil {
+			return err
+		}
+		if d == buddyPairs {
+			if err := c.deletePair(requestPairs, other, owner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// RemoveBlock is described in [storage.Buddies].
+func (s *Store) RemoveBlock(ctx context.Context, owner, other storage.ProfileID) error {
+	return s.removePair(ctx, blockPairs, owner, other)
+}
+
+// BlocksOf is described in [storage.Buddies].
+func (s *Store) BlocksOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	return s.pairs(ctx, tableBlocks, owner)
+}
+
+// Ask is described in [storage.Buddies].
+func (s *Store) Ask(ctx context.Context, r storage.Request) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	r.Sent = r.Sent.Round(0).UTC()
+	return s.change(ctx, func(c *change) error {
+		if err := c.loadAsk(r.From, r.To); err != nil {
+			return err
+		}
+		if err := checkPair(c, r.From, r.To); err != nil {
+			return err
+		}
+		there, err := hasPair(c, tableBuddies, r.From, r.To)
+		if err != nil {
+			return err
+		}
+		if there {
+			return &storage.TakenError{Index: storage.IndexBuddy}
+		}
+		open, err := hasPair(c, tableRequests, r.To, r.From)
+		if err == nil && !open {
+			err = checkRequests(c, r.From, r.To)
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.put(tableRequests, pairKey(r.To, r.From), r); err != nil {
+			return err
+		}
+		return c.putEntry(tableRequestsFrom, pairKey(r.From, r.To), nil)
+	})
+}
+
+// loadAsk loads what Ask reads of two profiles.
+func (c *change) loadAsk(from, to storage.ProfileID) error {
+	return c.Load(profiles.key(from), profiles.key(to),
+		engine.Key{Table: tableBuddies, Key: pairKey(from, to)}, engine.Key{Table: tableBuddies, Key: pairKey(to, from)},
+		engine.Key{Table: tableRequests, Key: pairKey(to, from)})
+}
+
+// checkRequests returns ErrFull if the limits do not allow one more request between the
+// two.
+func checkRequests(tx engine.Reader, from, to storage.ProfileID) error {
+	full := fmt.Errorf("requests from profile %d to %d: %w", from, to, storage.ErrFull)
+	n, err := count(tx, tableRequests, idKey(to), storage.MaxRequestsTo)
+	if err != nil {
+		return err
+	}
+	open, err := keysOf(tx, engine.Prefix(tableRequestsFrom, idKey(from)))
+	if err != nil {
+		return err
+	}
+	if n >= storage.MaxRequestsTo || len(open) >= storage.MaxRequestsFrom {
+		return full
+	}
+	if len(open) < storage.MaxRequestsToStrangers {
+		return nil
+	}
+	friend, err := hasPair(tx, tableBuddies, to, from)
+	if err != nil || friend {
+		return err
+	}
+	strangers, err := strangersAmong(tx, open)
+	if err == nil && strangers >= storage.MaxRequestsToStrangers {
+		err = full
+	}
+	return err
+}
+
+// strangersAmong returns how many of the pairs of a profile are with others that do not
+// have it as buddy.
+func strangersAmong(tx engine.Reader, pairs [][]byte) (n int, err error) {
+	if err := tx.Load(keysIn(tableBuddyOf, pairs)...); err != nil {
+		return 0, err
+	}
+	for _, key := range pairs {
+		buddy, err := has(tx, tableBuddyOf, key)
+		if err != nil {
+			return 0, err
+		}
+		if !buddy {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Request is described in [storage.Buddies].
+func (s *Store) Request(ctx context.Context, from, to storage.ProfileID) (storage.Request, error) {
+	return fetch[storage.Request](ctx, s, tableRequests, pairKey(to, from))
+}
+
+// Requests is described in [storage.Buddies].
+func (s *Store) Requests(ctx context.Context, to storage.ProfileID) iter.Seq2[storage.Request, error] {
+	return iterate(ctx, s, engine.Prefix(tableRequests, idKey(to)), readRecord[storage.Request])
+}
+
+// Accept is described in [storage.Buddies].
+func (s *Store) Accept(ctx context.Context, from, to storage.ProfileID, signature string, now time.Time) error {
+	return s.change(ctx, func(c *change) error {
+		if err := c.loadAsk(from, to); err != nil {
+			return err
+		}
+		r, err := get[storage.Request](c, tableRequests, pairKey(to, from))
+		switch {
+		case err != nil:
+			return err
+		case r.Expired(now), subtle.ConstantTimeCompare([]byte(r.Signature), []byte(signature)) != 1:
+			return storage.ErrNotFound
+		}
+		err = c.addPair(buddyPairs, from, to, storage.IndexBuddy, storage.MaxBuddies)
+		if err != nil && !errors.Is(err, storage.ErrTaken) {
+			return err
+		}
+		return c.deletePair(requestPairs, to, from)
+	})
+}
+
+// Withdraw is described in [storage.Buddies].
+func (s *Store) Withdraw(ctx context.Context, from, to storage.ProfileID) error {
+	return s.removePair(ctx, requestPairs, to, from)
+}
+
+// SweepRequests is described in [storage.Buddies].
+func (s *Store) SweepRequests(ctx context.Context, now time.Time) (int, error) {
+	var over []storage.Request
+	err := eachReadable(iterate(ctx, s, whole(tableRequests), readRecord[storage.Request]), func(r storage.Request) {
+		if r.Expired(now) {
+			r.Reason = ""
+			over = append(over, r)
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sweep requests: %w", err)
+	}
+	drop := func(c *change, r storage.Request) (int, error) { return c.dropRequest(r, now) }
+	return sweep(ctx, s, "requests", over, drop, func(r storage.Request) engine.Key {
+		return engine.Key{Table: tableRequests, Key: pairKey(r.To, r.From)}
+	})
+}
+
+// dropRequest removes a request that has expired at now, unless it was answered or renewed
+// meanwhile, and returns how many it removed.
+func (c *change) dropRequest(r storage.Request, now time.Time) (int, error) {
+	present, err := get[storage.Request](c, tableRequests, pairKey(r.To, r.From))
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDamaged):
+		return 0, nil
+	case err != nil || !present.Expired(now):
+		return 0, err
+	}
+	return 1, c.deletePair(requestPairs, r.To, r.From)
+}

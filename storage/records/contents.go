@@ -1,0 +1,289 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+var _ storage.Contents = Shared{}
+
+// A content is in tableContents in parts, each under the hash and the number of the part (4
+// bytes). tableContentHeads has its head under the hash.
+const (
+	// partsAtOnce is the number of parts that one step stores, so that none is large.
+	partsAtOnce = 4
+	// maxParts is the number of parts of the largest content.
+	maxParts = storage.MaxFileSize / storage.ContentPart
+)
+
+// errContentGone means that a content was removed while it was stored.
+var errContentGone = errors.New("the content was removed meanwhile")
+
+// contentHead describes a content: its size (8 bytes), a number (8 bytes), and 1 if all
+// parts are there. Until then several daemons may store them at once, which all store the
+// same. One that finds another number, or no head, must begin again.
+type contentHead struct {
+	size   int64
+	number uint64 // 0: there is no head
+	whole  bool
+}
+
+const contentHeadSize = 8 + 8 + 1
+
+func openHead(content []byte) contentHead {
+	return contentHead{int64(binary.BigEndian.Uint64(content)), binary.BigEndian.Uint64(content[8:]), content[16] != 0}
+}
+
+func getHead(tx engine.Reader, hash []byte) (h contentHead, err error) {
+	content, err := getEntry(tx, tableContentHeads, hash, contentHeadSize)
+	if err != nil || content == nil {
+		return h, err
+	}
+	return openHead(content), nil
+}
+
+func (c *change) putHead(hash []byte, h contentHead) error {
+	content := append(numberKey(uint64(h.size)), numberKey(h.number)...)
+	isWhole := byte(0)
+	if h.whole {
+		isWhole = 1
+	}
+	return c.putEntry(tableContentHeads, hash, append(content, isWhole))
+}
+
+func partKey(hash []byte, part int64) []byte {
+	return binary.BigEndian.AppendUint32(slices.Clone(hash), uint32(part))
+}
+
+// PutContent is described in [storage.Contents]. It takes several steps; the last one makes
+// the content whole. Contents shows one that was interrupted as unused, so that it is
+// removed.
+func (s Shared) PutContent(ctx context.Context, hash string, content io.ReaderAt, size int64) error {
+	raw, err := hashPrefix(hash)
+	if err != nil {
+		return err
+	}
+	if size < 0 || size > storage.MaxFileSize {
+		return fmt.Errorf("%w: a content of %d bytes", storage.ErrInvalid, size)
+	}
+	err = s.putContent(ctx, raw, content, size, partsAtOnce)
+	if errors.Is(err, errContentGone) {
+		err = s.putContent(ctx, raw, content, size, maxParts) // in one step, which nothing comes between
+	}
+	return err
+}
+
+// putContent stores a content in steps of some parts.
+func (s Shared) putContent(ctx context.Context, hash []byte, content io.ReaderAt, size, parts int64) error {
+	p := contentPut{hash: hash, size: size, data: make([]byte, min(size, parts*storage.ContentPart))}
+	for !p.done {
+		p.data = p.data[:min(int64(len(p.data)), size-p.at)]
+		if n, err := content.ReadAt(p.data, p.at); n < len(p.data) {
+			return fmt.Errorf("read the content: %w", err)
+		}
+		var next contentPut
+		err := s.step(ctx, func(c *change) error {
+			next = p
+			return next.step(c)
+		})
+		if err != nil {
+			return err
+		}
+		p = next
+	}
+	return nil
+}
+
+// contentPut is how far a content is stored.
+type contentPut struct {
+	hash   []byte
+	size   int64
+	data   []byte // of the next step
+	at     int64  // its offset
+	number uint64 // of the head, from the first step on
+	done   bool
+}
+
+// step stores the next data. A content that is whole gets another number, which has no
+// meaning but that a DropContent which looked at it before does nothing.
+func (p *contentPut) step(c *change) error {
+	h, err := getHead(c, p.hash)
+	if err != nil {
+		return err
+	}
+	if p.at > 0 && !h.whole && h.number != p.number {
+		return errContentGone
+	}
+	begins := h.number == 0
+	p.done = h.whole || p.at+int64(len(p.data)) == p.size
+	if begins || p.done {
+		if h.number, err = c.Next(tableContentHeads); err != nil {
+			return err
+		}
+	}
+	if !h.whole {
+		h.size = p.size
+		if err := p.parts(c); err != nil {
+			return err
+		}
+	}
+	p.number, h.whole = h.number, p.done
+	p.at += int64(len(p.data))
+	if begins || p.done {
+		return c.putHead(p.hash, h)
+	}
+	return nil
+}
+
+// parts stores the data as parts.
+func (p *contentPut) parts(c *change) error {
+	n := p.at / storage.ContentPart
+	for data := range slices.Chunk(p.data, storage.ContentPart) {
+		if err := c.putEntry(tableContents, partKey(p.hash, n), data); err != nil {
+			return err
+		}
+		n++
+	}
+	return nil
+}
+
+// ContentPart is described in [storage.Contents].
+func (s Shared) ContentPart(ctx context.Context, hash string, part int) (data []byte, err error) {
+	raw, err := hashPrefix(hash)
+	if err != nil {
+		return nil, err
+	}
+	if part < 0 || part > maxParts {
+		part = maxParts // has nothing
+	}
+	key := partKey(raw, int64(part))
+	err = s.view(ctx, func(tx engine.Reader) error {
+		data = nil
+		if err := tx.Load(engine.Key{Table: tableContentHeads, Key: raw}, engine.Key{Table: tableContents, Key: key}); err != nil {
+			return err
+		}
+		h, err := getHead(tx, raw)
+		if err == nil && !h.whole {
+			err = storage.ErrNotFound
+		}
+		if err != nil || int64(part)*storage.ContentPart >= h.size {
+			return err
+		}
+		content, err := getEntry(tx, tableContents, key, 0)
+		if err == nil && content == nil {
+			err = fmt.Errorf("%s %q: %w: it is missing", tableContents, key, storage.ErrDamaged)
+		}
+		data = bytes.Clone(content)
+		return err
+	})
+	return data, err
+}
+
+// DropContent is described in [storage.Contents].
+func (s Shared) DropContent(ctx context.Context, hash string) (dropped bool, err error) {
+	raw, err := hashPrefix(hash)
+	if err != nil {
+		return false, err
+	}
+	var seen *contentHead // at the beginning
+	err = s.step(ctx, func(c *change) error {
+		dropped = false
+		h, err := getHead(c, raw)
+		if err != nil {
+			return err
+		}
+		if seen == nil {
+			seen = &h
+		}
+		if h.number == 0 || h != *seen {
+			return nil
+		}
+		used, err := first(c, engine.Prefix(tableFilesByHash, raw))
+		if err != nil || used.Key != nil {
+			return err
+		}
+		dropped = true
+		for part := range int64(maxParts) {
+			if part*storage.ContentPart < h.size {
+				err = errors.Join(err, c.delete(tableContents, partKey(raw, part)))
+			}
+		}
+		return errors.Join(err, c.delete(tableContentHeads, raw))
+	})
+	return dropped && err == nil, err
+}
+
+// Contents is described in [storage.Contents]. One that is not whole is among them if no
+// file has it.
+func (s Shared) Contents(ctx context.Context) iter.Seq2[storage.Content, error] {
+	return func(yield func(storage.Content, error) bool) {
+		r := engine.Range{Table: tableContentHeads, Loose: true}
+		for more := true; more; {
+			var page []storage.Content
+			var rest engine.Range
+			err := s.view(ctx, func(tx engine.Reader) (err error) {
+				page, rest, more, err = contentPage(tx, r)
+				return err
+			})
+			if err != nil {
+				yield(storage.Content{}, err)
+				return
+			}
+			for _, c := range page {
+				if !yield(c, nil) {
+					return
+				}
+			}
+			r = rest
+		}
+	}
+}
+
+// contentPage reads one page from the beginning of a range of heads. rest is what follows.
+func contentPage(tx engine.Reader, r engine.Range) (page []storage.Content, rest engine.Range, more bool, err error) {
+	heads, more, err := pageOf(tx, r)
+	if err != nil || len(heads) == 0 {
+		return nil, r, false, err
+	}
+	last := heads[len(heads)-1].Key
+	used, err := usedHashes(tx, engine.Range{
+		Table: tableFilesByHash, From: heads[0].Key, To: engine.After(last), Loose: true,
+	})
+	if err != nil {
+		return nil, r, false, err
+	}
+	for _, e := range heads {
+		content, err := openSized(r.Table, e, contentHeadSize)
+		if err != nil {
+			return nil, r, false, err
+		}
+		h := openHead(content)
+		c := storage.Content{Hash: hex.EncodeToString(e.Key), Size: h.size, Used: used[string(e.Key)]}
+		if h.whole || !c.Used {
+			page = append(page, c)
+		}
+	}
+	return page, following(r, last, len(heads)), more, nil
+}
+
+// usedHashes returns the hashes in a range that files have.
+func usedHashes(tx engine.Reader, r engine.Range) (map[string]bool, error) {
+	used := make(map[string]bool)
+	for e, err := range tx.Scan(r) {
+		if err != nil {
+			return nil, err
+		}
+		used[string(e.Key[:len(e.Key)-4])] = true
+	}
+	return used, nil
+}

@@ -1,0 +1,70 @@
+package records
+
+import (
+	"encoding/binary"
+
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// A count is a number that many steps change, such as that of all users. It is kept in
+// parts, of which a step changes one, so that steps in a database that several daemons
+// share do not wait for each other: tableCounts has them under the name of the count, NUL
+// and the number of the part, as 8 bytes. The count is their sum.
+//
+// The number of records of a kind with a limit is kept likewise, under the name of its
+// table, in one part; see kind.count.
+type countName string
+
+// The counts.
+const (
+	countUsers          countName = "users"
+	countProductKeys    countName = "product_keys"
+	countFiles          countName = "files"
+	countFileBytes      countName = "file_bytes"
+	countSakeRecords    countName = "sake_records"
+	countSakeBytes      countName = "sake_bytes"
+	countStatBlocks     countName = "stat_blocks"
+	countStatBlockBytes countName = "stat_block_bytes"
+	countReports        countName = "reports"
+	countReportBytes    countName = "report_bytes"
+)
+
+// countParts is the number of parts of a count.
+const countParts = 64
+
+func (n countName) prefix() []byte { return append([]byte(n), 0) }
+
+// part names the part that steps with a value of by change, to load it.
+func (n countName) part(by uint32) engine.Key {
+	return engine.Key{Table: tableCounts, Key: append(n.prefix(), byte(by%countParts))}
+}
+
+// addCount adds to a count. Steps with different values of by rarely change the same part.
+func (c *change) addCount(name countName, by uint32, n int64) error {
+	key := name.part(by).Key
+	old, err := getEntry(c, tableCounts, key, 8)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		n += int64(binary.BigEndian.Uint64(old))
+	}
+	return c.putEntry(tableCounts, key, binary.BigEndian.AppendUint64(nil, uint64(n)))
+}
+
+// countOf returns a count. A step that changes something does not rely on it.
+func countOf(tx engine.Reader, name countName) (n int64, err error) {
+	r := engine.Prefix(tableCounts, name.prefix())
+	r.Loose = true
+	for e, err := range tx.Scan(r) {
+		if err != nil {
+			return 0, err
+		}
+		content, err := openEntry(e.Key, e.Value)
+		if err != nil {
+			return 0, err
+		}
+		n += int64(binary.BigEndian.Uint64(content))
+	}
+	return n, nil
+}

@@ -1,0 +1,266 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// hashPrefix is the prefix of the keys in tableFilesByHash of all files with a
+// content: the bytes of its hash.
+func hashPrefix(hash string) ([]byte, error) {
+	if err := storage.CheckFileHash(hash); err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(hash)
+}
+
+// fileEntries returns the index entries of a file.
+func fileEntries(f storage.File) ([]entry, error) {
+	prefix, err := hashPrefix(f.Hash)
+	return []entry{
+		{t: tableFilesByOwner, key: string(append(idKey(f.Owner), idKey(f.ID)...))},
+		{t: tableFilesByHash, key: string(append(prefix, idKey(f.ID)...))},
+	}, err
+}
+
+// usageKey names the usage of a profile, to load it.
+func usageKey(owner storage.ProfileID) engine.Key {
+	return engine.Key{Table: tableFileUsage, Key: idKey(owner)}
+}
+
+// fileUsage returns the usage of a profile, or of all for 0.
+func fileUsage(tx engine.Reader, owner storage.ProfileID) (u storage.FileUsage, err error) {
+	if owner == 0 {
+		return allFileUsage(tx)
+	}
+	content, err := getEntry(tx, tableFileUsage, idKey(owner), 16)
+	if err != nil || content == nil {
+		return u, err
+	}
+	return storage.FileUsage{Files: int(binary.BigEndian.Uint64(content)), Bytes: int64(binary.BigEndian.Uint64(content[8:]))}, nil
+}
+
+func allFileUsage(tx engine.Reader) (u storage.FileUsage, err error) {
+	n, err := countOf(tx, countFiles)
+	if err != nil {
+		return u, err
+	}
+	size, err := countOf(tx, countFileBytes)
+	return storage.FileUsage{Files: int(n), Bytes: size}, err
+}
+
+// addFileUsage adds files to the usage of a profile and of all.
+func (c *change) addFileUsage(owner storage.ProfileID, files int, size int64) error {
+	u, err := fileUsage(c, owner)
+	if err != nil {
+		return err
+	}
+	if err := c.addCount(countFiles, uint32(owner), int64(files)); err != nil {
+		return err
+	}
+	if err := c.addCount(countFileBytes, uint32(owner), size); err != nil {
+		return err
+	}
+	u = storage.FileUsage{Files: u.Files + files, Bytes: u.Bytes + size}
+	if u.Files <= 0 {
+		return c.delete(tableFileUsage, idKey(owner))
+	}
+	content := binary.BigEndian.AppendUint64(nil, uint64(u.Files))
+	return c.putEntry(tableFileUsage, idKey(owner), binary.BigEndian.AppendUint64(content, uint64(u.Bytes)))
+}
+
+// loadUsage loads what addFileUsage reads, and other keys.
+func (c *change) loadUsage(owner storage.ProfileID, more ...engine.Key) error {
+	return c.Load(append(more, usageKey(owner), countFiles.part(uint32(owner)), countFileBytes.part(uint32(owner)))...)
+}
+
+// CreateFile is described in [storage.Files].
+func (s *Store) CreateFile(ctx context.Context, f storage.File, owner, all storage.FileUsage) (storage.File, error) {
+	f, err := f.Canonical()
+	if err != nil {
+		return storage.File{}, err
+	}
+	all.Files = min(all.Files, storage.MaxFiles)
+	var next storage.File
+	err = s.change(ctx, func(c *change) (err error) {
+		if err := c.loadUsage(f.Owner, profiles.key(f.Owner)); err != nil {
+			return err
+		}
+		if _, err := profiles.get(c, f.Owner); err != nil {
+			return err
+		}
+		if err := checkUsage(c, 0, f.Size, all); err != nil {
+			return err
+		}
+		if err := checkUsage(c, f.Owner, f.Size, owner); err != nil {
+			return err
+		}
+		next, err = c.createFile(f)
+		return err
+	})
+	if err != nil {
+		return storage.File{}, fmt.Errorf("file of profile %d: %w", f.Owner, err)
+	}
+	return next, nil
+}
+
+// checkUsage returns ErrFull if one more file exceeds a limit of a profile, or of all for
+// 0. That of all may be exceeded by steps at the same time.
+func checkUsage(tx engine.Reader, owner storage.ProfileID, size int64, limit storage.FileUsage) error {
+	u, err := fileUsage(tx, owner)
+	if err == nil && !u.With(size).Within(limit) {
+		err = storage.ErrFull
+	}
+	return err
+}
+
+// createFile stores a file after the checks and returns it with its id.
+func (c *change) createFile(f storage.File) (_ storage.File, err error) {
+	if f.ID, err = files.newID(c); err != nil {
+		return f, err
+	}
+	entries, err := fileEntries(f)
+	if err != nil {
+		return f, err
+	}
+	if err := c.moveEntries(nil, entries, nil); err != nil {
+		return f, err
+	}
+	if err := c.addFileUsage(f.Owner, 1, f.Size); err != nil {
+		return f, err
+	}
+	return f, c.put(tableFiles, idKey(f.ID), f)
+}
+
+// FilesOf is described in [storage.Files].
+func (s *Store) FilesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.File, error] {
+	return iterateByID[storage.File](ctx, s, engine.Prefix(tableFilesByOwner, idKey(owner)), tableFiles)
+}
+
+// GetFile is described in [storage.Files].
+func (s *Store) GetFile(ctx context.Context, id storage.FileID) (storage.File, error) {
+	return files.fetch(ctx, s, id)
+}
+
+// DeleteFile is described in [storage.Files].
+func (s *Store) DeleteFile(ctx context.Context, id storage.FileID) error {
+	return s.change(ctx, func(c *change) error {
+		f, err := files.get(c, id)
+		if err != nil {
+			return err
+		}
+		if err := c.loadUsage(f.Owner); err != nil {
+			return err
+		}
+		return c.dropFile(f)
+	})
+}
+
+// dropFile removes a file from everything that names or counts it.
+func (c *change) dropFile(f storage.File) error {
+	entries, err := fileEntries(f)
+	if err != nil {
+		return err
+	}
+	if err := c.moveEntries(entries, nil, nil); err != nil {
+		return err
+	}
+	if err := c.addFileUsage(f.Owner, -1, -f.Size); err != nil {
+		return err
+	}
+	return c.delete(tableFiles, idKey(f.ID))
+}
+
+// dropFiles removes the files of a profile.
+func (c *change) dropFiles(owner storage.ProfileID) error {
+	keys, err := keysOf(c, engine.Prefix(tableFilesByOwner, idKey(owner)))
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	for i, key := range keys {
+		keys[i] = key[len(key)-4:]
+	}
+	if err := c.loadUsage(owner, keysIn(tableFiles, keys)...); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		f, err := get[storage.File](c, tableFiles, key)
+		if err == nil {
+			err = c.dropFile(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Files is described in [storage.Files].
+func (s *Store) Files(ctx context.Context, after storage.FileID) iter.Seq2[storage.File, error] {
+	return iterate(ctx, s, files.rangeAfter(after), readRecord[storage.File])
+}
+
+// FileUsage is described in [storage.Files].
+func (s *Store) FileUsage(ctx context.Context, owner storage.ProfileID) (u storage.FileUsage, err error) {
+	err = s.view(ctx, func(tx engine.Reader) (err error) {
+		u, err = fileUsage(tx, owner)
+		return err
+	})
+	return u, err
+}
+
+// HasContent is described in [storage.Files].
+func (s *Store) HasContent(ctx context.Context, hash string) (found bool, err error) {
+	prefix, err := hashPrefix(hash)
+	if err != nil {
+		return false, err
+	}
+	err = s.view(ctx, func(tx engine.Reader) error {
+		n, err := count(tx, tableFilesByHash, prefix, 1)
+		found = n > 0
+		return err
+	})
+	return found, err
+}
+
+// AddDownloads is described in [storage.Files].
+func (s *Store) AddDownloads(ctx context.Context, counts map[storage.FileID]int64) error {
+	keys := make([]engine.Key, 0, len(counts))
+	for id := range counts {
+		keys = append(keys, files.key(id))
+	}
+	return s.change(ctx, func(c *change) error {
+		if err := c.Load(keys...); err != nil {
+			return err
+		}
+		for id, n := range counts {
+			if err := c.addDownloads(id, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// addDownloads adds to the number of downloads of a file, if there is one.
+func (c *change) addDownloads(id storage.FileID, n int64) error {
+	f, err := get[storage.File](c, tableFiles, idKey(id))
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Downloads += n
+	if _, err := f.Canonical(); err != nil {
+		return err
+	}
+	return c.put(tableFiles, idKey(id), f)
+}

@@ -1,0 +1,196 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+var _ storage.Grants = Shared{}
+
+// grant is a grant with its number among those of its profile and kind: the newest has the
+// highest.
+type grant struct {
+	storage.Grant
+
+	number uint64
+}
+
+// grantHead is the size of what a grant has before its challenge: profile (4 bytes),
+// number, end (8 bytes each, the end in nanoseconds since 1970), and 1 if it is valid once.
+const grantHead = 4 + 8 + 8 + 1
+
+func grantKey(kind storage.GrantKind, digest [32]byte) []byte {
+	return append([]byte{byte(kind)}, digest[:]...)
+}
+
+// grantsKey is the prefix of the keys in tableGrantsOf of the grants of a profile and a
+// kind. Their number follows; the content of the entry is the digest.
+func grantsKey(id storage.ProfileID, kind storage.GrantKind) []byte {
+	return append(idKey(id), byte(kind))
+}
+
+// key is the key of the grant in tableGrantsOf.
+func (g *grant) key() []byte { return append(grantsKey(g.Profile, g.Kind), numberKey(g.number)...) }
+
+// openGrant returns the grant under a key.
+func openGrant(key, content []byte) (g grant) {
+	g.Kind, g.Digest = storage.GrantKind(key[0]), [32]byte(key[1:])
+	g.Profile, g.number = storage.ProfileID(binary.BigEndian.Uint32(content)), binary.BigEndian.Uint64(content[4:])
+	g.Expires = time.Unix(0, int64(binary.BigEndian.Uint64(content[12:]))).UTC()
+	g.Once, g.Challenge = content[20] != 0, string(content[grantHead:])
+	return g
+}
+
+// getGrant returns a grant, or ErrNotFound.
+func getGrant(tx engine.Reader, key []byte) (g grant, err error) {
+	content, err := getSized(tx, tableGrants, key, grantHead)
+	if err == nil && content == nil {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return g, err
+	}
+	return openGrant(key, content), nil
+}
+
+func (c *change) putGrant(g *grant) error {
+	content := append(idKey(g.Profile), numberKey(g.number)...)
+	content = binary.BigEndian.AppendUint64(content, uint64(g.Expires.UnixNano()))
+	once := byte(0)
+	if g.Once {
+		once = 1
+	}
+	return errors.Join(c.putEntry(tableGrants, grantKey(g.Kind, g.Digest), append(append(content, once), g.Challenge...)),
+		c.putEntry(tableGrantsOf, g.key(), g.Digest[:]))
+}
+
+func (c *change) dropGrant(g *grant) error {
+	return errors.Join(c.delete(tableGrants, grantKey(g.Kind, g.Digest)), c.delete(tableGrantsOf, g.key()))
+}
+
+// grantsOf returns what tableGrantsOf has of the grants whose keys begin with prefix, the
+// oldest of a kind first.
+func grantsOf(tx engine.Reader, prefix []byte) (all []grant, err error) {
+	for e, err := range scanEntries(tx, engine.Prefix(tableGrantsOf, prefix), 32) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, grant{storage.Grant{
+			Profile: storage.ProfileID(binary.BigEndian.Uint32(e.Key)), Kind: storage.GrantKind(e.Key[4]), Digest: [32]byte(e.Value),
+		}, binary.BigEndian.Uint64(e.Key[5:])})
+	}
+	return all, nil
+}
+
+// AddGrant is described in [storage.Grants]. A grant that is there is replaced.
+func (s Shared) AddGrant(ctx context.Context, g storage.Grant, most int) error {
+	if err := g.Check(); err != nil {
+		return err
+	}
+	return s.step(ctx, func(c *change) error {
+		all, err := grantsOf(c, grantsKey(g.Profile, g.Kind))
+		if err != nil {
+			return err
+		}
+		next := grant{g, 1}
+		for i := range all {
+			next.number = all[i].number + 1
+			if len(all)-i >= most || all[i].Digest == g.Digest {
+				err = errors.Join(err, c.dropGrant(&all[i]))
+			}
+		}
+		return errors.Join(err, c.putGrant(&next))
+	})
+}
+
+// FindGrant is described in [storage.Grants].
+func (s Shared) FindGrant(ctx context.Context, kind storage.GrantKind, digest [32]byte) (storage.Grant, error) {
+	var g grant
+	err := s.view(ctx, func(tx engine.Reader) (err error) {
+		g, err = getGrant(tx, grantKey(kind, digest))
+		return err
+	})
+	return g.Grant, err
+}
+
+// UseGrant is described in [storage.Grants].
+func (s Shared) UseGrant(ctx context.Context, kind storage.GrantKind, digest [32]byte) error {
+	return s.step(ctx, func(c *change) error {
+		g, err := getGrant(c, grantKey(kind, digest))
+		if err != nil || !g.Once {
+			return err
+		}
+		return c.dropGrant(&g)
+	})
+}
+
+// RevokeGrants is described in [storage.Grants].
+func (s Shared) RevokeGrants(ctx context.Context, id storage.ProfileID) error {
+	return s.step(ctx, func(c *change) error {
+		all, err := grantsOf(c, idKey(id))
+		for i := range all {
+			err = errors.Join(err, c.dropGrant(&all[i]))
+		}
+		return err
+	})
+}
+
+// SweepGrants is described in [storage.Grants].
+func (s Shared) SweepGrants(ctx context.Context, now time.Time) (n int, err error) {
+	var keys []engine.Key
+	read := func(_ engine.Reader, e engine.Entry) (g grant, err error) {
+		content, err := openSized(tableGrants, e, grantHead)
+		if err != nil {
+			return g, err
+		}
+		return openGrant(e.Key, content), nil
+	}
+	err = eachReadable(iterate(ctx, s.Store, whole(tableGrants), read), func(g grant) {
+		if !g.Expires.After(now) {
+			keys = append(keys, engine.Key{Table: tableGrants, Key: grantKey(g.Kind, g.Digest)})
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	for part := range slices.Chunk(keys, mostAtOnce) {
+		var dropped int
+		err := s.step(ctx, func(c *change) (err error) {
+			dropped, err = c.dropExpired(part, now)
+			return err
+		})
+		if err != nil {
+			return n, err
+		}
+		n += dropped
+	}
+	return n, nil
+}
+
+// dropExpired removes the grants with some keys that have expired, and returns how many
+// those were.
+func (c *change) dropExpired(keys []engine.Key, now time.Time) (n int, err error) {
+	if err := c.Load(keys...); err != nil {
+		return 0, err
+	}
+	for _, k := range keys {
+		g, err := getGrant(c, k.Key)
+		if errors.Is(err, storage.ErrNotFound) || err == nil && g.Expires.After(now) {
+			continue
+		}
+		if err == nil {
+			err = c.dropGrant(&g)
+		}
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}

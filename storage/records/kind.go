@@ -1,0 +1,167 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// A kind is a kind of record without rules of its own, such as bans: its table, and what
+// to know of its records.
+type kind[R any] struct {
+	table engine.Table
+	key   func(*R) []byte
+	most  int                      // how many there may be; 0: any number
+	over  func(*R, time.Time) bool // whether a record has expired; nil: none does
+	rev   func(*R) *storage.Rev    // the revision; nil: a record replaces another
+	index string                   // of the keys, in a TakenError; of kinds with revisions
+}
+
+// put stores records, each in place of one with the same key, all or none. The error is
+// ErrFull if there would be too many.
+func (k *kind[R]) put(ctx context.Context, s *Store, records ...R) error {
+	keys := make([][]byte, len(records))
+	for i := range records {
+		keys[i] = k.key(&records[i])
+	}
+	return s.change(ctx, func(c *change) error {
+		if err := k.load(c, keys); err != nil {
+			return err
+		}
+		added := 0
+		for i, key := range keys {
+			found, err := has(c, k.table, key)
+			if err != nil {
+				return err
+			}
+			if !found {
+				added++
+			}
+			if err := c.put(k.table, key, records[i]); err != nil {
+				return err
+			}
+		}
+		return k.count(c, added)
+	})
+}
+
+// load loads what a step that changes the records under keys reads.
+func (k *kind[R]) load(c *change, keys [][]byte) error {
+	all := append(keysIn(k.table, keys), k.number())
+	if name := heldAs(k.table); name != "" {
+		all = append(all, engine.Key{Table: tableRevisions, Key: []byte(name)})
+	}
+	return c.Load(all...)
+}
+
+// number names the number of records of a kind with a limit. It is one entry of tableCounts,
+// because the limit is exact; changes of such kinds are rare.
+func (k *kind[R]) number() engine.Key { return countName(k.table).part(0) }
+
+// count adds n to the number of records, and returns ErrFull if there are too many then.
+// If nothing counted them yet, as in a file of an older version, their keys are counted.
+func (k *kind[R]) count(c *change, n int) error {
+	if k.most == 0 || n == 0 {
+		return nil
+	}
+	content, err := getEntry(c, tableCounts, k.number().Key, 8)
+	if err != nil {
+		return err
+	}
+	if content != nil {
+		n += int(binary.BigEndian.Uint64(content))
+	} else if n, err = count(c, k.table, nil, 0); err != nil {
+		return err
+	}
+	if n > k.most {
+		return fmt.Errorf("%w: there may be %d", storage.ErrFull, k.most)
+	}
+	return c.putEntry(tableCounts, k.number().Key, binary.BigEndian.AppendUint64(nil, uint64(n)))
+}
+
+// revise stores a record with a new revision, if its present one is current. It returns
+// the record that was there, or the zero one, and the new one.
+func (k *kind[R]) revise(c *change, r R) (old, stored R, err error) {
+	key := k.key(&r)
+	old, err = get[R](c, k.table, key)
+	if *k.rev(&r), err = c.revise(k.table, k.index, *k.rev(&r), *k.rev(&old), err); err != nil {
+		return old, r, err
+	}
+	if err := c.put(k.table, key, r); err != nil {
+		return old, r, err
+	}
+	stored, err = get[R](c, k.table, key) // it shares no memory with r
+	return old, stored, err
+}
+
+// get returns the record under a key, or ErrNotFound.
+func (k *kind[R]) get(ctx context.Context, s *Store, key []byte) (R, error) {
+	return fetch[R](ctx, s, k.table, key)
+}
+
+// remove removes the record under a key, or returns ErrNotFound.
+func (k *kind[R]) remove(ctx context.Context, s *Store, key []byte) error {
+	return s.change(ctx, func(c *change) error {
+		found, err := c.remove(k.table, key)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return storage.ErrNotFound
+		}
+		return k.count(c, -1)
+	})
+}
+
+// all yields the records in the order of their keys.
+func (k *kind[R]) all(ctx context.Context, s *Store) iter.Seq2[R, error] {
+	return iterate(ctx, s, whole(k.table), readRecord[R])
+}
+
+// sweep removes the records that have expired at now and returns how many there were.
+// Damaged ones are not removed.
+func (k *kind[R]) sweep(ctx context.Context, s *Store, now time.Time) (n int, err error) {
+	var expired [][]byte
+	err = eachReadable(k.all(ctx, s), func(r R) {
+		if k.over(&r, now) {
+			expired = append(expired, k.key(&r))
+		}
+	})
+	if err == nil && len(expired) > 0 {
+		err = s.change(ctx, func(c *change) (err error) {
+			n, err = k.drop(c, expired, now)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sweep %s: %w", k.table, err)
+	}
+	return n, nil
+}
+
+// drop removes those records of keys that have expired at now and returns how many.
+func (k *kind[R]) drop(c *change, keys [][]byte, now time.Time) (n int, err error) {
+	if err := k.load(c, keys); err != nil {
+		return 0, err
+	}
+	for _, key := range keys {
+		r, err := get[R](c, k.table, key)
+		switch {
+		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDamaged):
+		case err != nil:
+			return 0, err
+		case k.over(&r, now):
+			n++
+			if err := c.delete(k.table, key); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, k.count(c, -n)
+}

@@ -1,0 +1,68 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"iter"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// addedServers are the servers that operators added to the lists.
+var addedServers = kind[storage.AddedServer]{
+	table: tableAddedServers,
+	key:   func(a *storage.AddedServer) []byte { return []byte(a.Address) },
+	most:  storage.MaxAddedServers,
+}
+
+// hiddenServers are the servers that operators hid.
+var hiddenServers = kind[storage.HiddenServer]{
+	table: tableHiddenServers,
+	key:   func(h *storage.HiddenServer) []byte { return addressKey(h.Address) },
+	most:  storage.MaxHiddenServers,
+}
+
+// addressKey is the key of an address: its bytes, and the port in two more.
+func addressKey(a netip.AddrPort) []byte {
+	return binary.BigEndian.AppendUint16(a.Addr().Unmap().AsSlice(), a.Port())
+}
+
+// AddServer is described in [storage.Listings].
+func (s *Store) AddServer(ctx context.Context, a storage.AddedServer) error {
+	if err := a.Check(); err != nil {
+		return err
+	}
+	a.Added = a.Added.Round(0).UTC()
+	return addedServers.put(ctx, s, a)
+}
+
+// RemoveAddedServer is described in [storage.Listings].
+func (s *Store) RemoveAddedServer(ctx context.Context, address string) error {
+	return addedServers.remove(ctx, s, []byte(address))
+}
+
+// AddedServers is described in [storage.Listings].
+func (s *Store) AddedServers(ctx context.Context) iter.Seq2[storage.AddedServer, error] {
+	return addedServers.all(ctx, s)
+}
+
+// HideServer is described in [storage.Listings].
+func (s *Store) HideServer(ctx context.Context, h storage.HiddenServer) error {
+	if err := h.Check(); err != nil {
+		return err
+	}
+	h.Address = netip.AddrPortFrom(h.Address.Addr().Unmap(), h.Address.Port())
+	h.Added = h.Added.Round(0).UTC()
+	return hiddenServers.put(ctx, s, h)
+}
+
+// UnhideServer is described in [storage.Listings].
+func (s *Store) UnhideServer(ctx context.Context, address netip.AddrPort) error {
+	return hiddenServers.remove(ctx, s, addressKey(address))
+}
+
+// HiddenServers is described in [storage.Listings].
+func (s *Store) HiddenServers(ctx context.Context) iter.Seq2[storage.HiddenServer, error] {
+	return hiddenServers.all(ctx, s)
+}

@@ -1,0 +1,256 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// mailbox is the value of tableMailboxes: all messages that wait for one
+// profile. The limits of the contract keep it small, so that one key per
+// profile suffices.
+type mailbox struct {
+	Messages []storage.Message `json:"messages"`
+}
+
+// firstMessageID is the lowest ID that is assigned. Lower ones are for messages
+// that older versions of the program stored without one.
+const firstMessageID = 1 << 16
+
+// mailboxKey names the mailbox of a profile, to load it.
+func mailboxKey(to storage.ProfileID) engine.Key {
+	return engine.Key{Table: tableMailboxes, Key: idKey(to)}
+}
+
+// mailboxOf returns the mailbox of a profile, or storage.ErrNotFound. Messages
+// without an ID get their position as ID, which holds until the mailbox is
+// written, with the ID in it.
+func mailboxOf(tx engine.Reader, to storage.ProfileID) (mailbox, error) {
+	box, err := get[mailbox](tx, tableMailboxes, idKey(to))
+	for i := range box.Messages {
+		if m := &box.Messages[i]; m.ID == 0 {
+			m.ID = uint64(i) + 1
+		}
+	}
+	return box, err
+}
+
+// putMailbox stores a mailbox, or removes it if it is empty.
+func (c *change) putMailbox(to storage.ProfileID, box mailbox) error {
+	if len(box.Messages) == 0 {
+		return c.delete(tableMailboxes, idKey(to))
+	}
+	return c.put(tableMailboxes, idKey(to), box)
+}
+
+// roomFor reports whether the limits allow m to be appended.
+func (b *mailbox) roomFor(m storage.Message) bool {
+	n, size, from := 0, len(m.Text), 0
+	for _, w := range b.Messages {
+		if w.Again && !m.Again {
+			continue
+		}
+		n, size = n+1, size+len(w.Text)
+		if w.From == m.From {
+			from++
+		}
+	}
+	return n < storage.MaxMessages && size <= storage.MaxMessageBytes && from < storage.MaxMessagesFrom
+}
+
+// dropExpired removes the messages that have expired at now and returns how
+// many there were.
+func (b *mailbox) dropExpired(now time.Time) int {
+	before := len(b.Messages)
+	b.Messages = slices.DeleteFunc(b.Messages, func(m storage.Message) bool { return m.Expired(now) })
+	return before - len(b.Messages)
+}
+
+// size returns the total length of the texts in bytes.
+func (b *mailbox) size() int {
+	size := 0
+	for _, m := range b.Messages {
+		size += len(m.Text)
+	}
+	return size
+}
+
+// Leave is described in [storage.Buddies].
+func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	return s.change(ctx, func(c *change) error {
+		box, err := c.openMailbox(to, m.Sent)
+		if err != nil {
+			return err
+		}
+		if !box.roomFor(m) {
+			return fmt.Errorf("messages for profile %d: %w", to, storage.ErrFull)
+		}
+		return c.addMessages(to, box, m)
+	})
+}
+
+// Return is described in [storage.Buddies].
+func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (int, error) {
+	for i := range messages {
+		if err := messages[i].Check(); err != nil {
+			return 0, err
+		}
+	}
+	n := 0
+	err := s.change(ctx, func(c *change) error {
+		n = 0
+		box, err := c.openMailbox(to, time.Time{})
+		if err != nil || len(messages) == 0 {
+			return err
+		}
+		count, size := len(box.Messages), box.size()
+		for _, m := range messages {
+			if size += len(m.Text); count+n >= storage.MaxReturned || size > storage.MaxReturnedBytes {
+				break
+			}
+			n++
+		}
+		return c.addMessages(to, box, messages[:n]...)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// openMailbox returns the mailbox of a profile, which must exist, without
+// messages that have expired at now.
+func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, error) {
+	if err := c.Load(profiles.key(to), mailboxKey(to)); err != nil {
+		return mailbox{}, err
+	}
+	found, err := has(c, tableProfiles, idKey(to))
+	if err != nil {
+		return mailbox{}, err
+	}
+	if !found {
+		return mailbox{}, fmt.Errorf("profile %d: %w", to, storage.ErrNotFound)
+	}
+	box, err := mailboxOf(c, to)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return mailbox{}, err
+	}
+	box.dropExpired(now)
+	return box, nil
+}
+
+// addMessages appends messages to a mailbox and stores it.
+func (c *change) addMessages(to storage.ProfileID, box mailbox, messages ...storage.Message) error {
+	for _, m := range messages {
+		n, err := c.nextRev(tableMailboxes)
+		if err != nil {
+			return err
+		}
+		m.ID = firstMessageID + uint64(n)
+		m.Sent = m.Sent.Round(0).UTC()
+		box.Messages = append(box.Messages, m)
+	}
+	return c.putMailbox(to, box)
+}
+
+// Messages is described in [storage.Buddies].
+func (s *Store) Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error) {
+	var box mailbox
+	err := s.view(ctx, func(tx engine.Reader) (err error) {
+		box, err = mailboxOf(tx, to)
+		return err
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	box.dropExpired(now)
+	if len(box.Messages) == 0 {
+		return nil, nil
+	}
+	return box.Messages, nil
+}
+
+// RemoveMessages is described in [storage.Buddies].
+func (s *Store) RemoveMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error {
+	if len(ids) == 0 {
+		return ctx.Err()
+	}
+	return s.change(ctx, func(c *change) error {
+		box, err := mailboxOf(c, to)
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		before := len(box.Messages)
+		box.Messages = slices.DeleteFunc(box.Messages, func(m storage.Message) bool { return slices.Contains(ids, m.ID) })
+		if len(box.Messages) == before {
+			return nil
+		}
+		return c.putMailbox(to, box)
+	})
+}
+
+// CountMessages is described in [storage.Buddies].
+func (s *Store) CountMessages(ctx context.Context) (messages, profiles int, err error) {
+	err = eachReadable(iterate(ctx, s, whole(tableMailboxes), readRecord[mailbox]), func(box mailbox) {
+		messages += len(box.Messages)
+		profiles++
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count messages: %w", err)
+	}
+	return messages, profiles, nil
+}
+
+// SweepMessages is described in [storage.Buddies].
+func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
+	var boxes []storage.ProfileID
+	// expired returns the profile of a mailbox with expired messages, 0 for others.
+	expired := func(tx engine.Reader, e engine.Entry) (storage.ProfileID, error) {
+		box, err := readRecord[mailbox](tx, e)
+		if box.dropExpired(now) == 0 {
+			return 0, err
+		}
+		return secondID(e.Key), err
+	}
+	err := eachReadable(iterate(ctx, s, whole(tableMailboxes), expired), func(to storage.ProfileID) {
+		if to != 0 {
+			boxes = append(boxes, to)
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sweep messages: %w", err)
+	}
+	drop := func(c *change, to storage.ProfileID) (int, error) { return c.sweepMailbox(to, now) }
+	return sweep(ctx, s, "messages", boxes, drop, mailboxKey)
+}
+
+// sweepMailbox removes the messages of one mailbox that have expired at now. A damaged one
+// stays.
+func (c *change) sweepMailbox(to storage.ProfileID, now time.Time) (int, error) {
+	box, err := mailboxOf(c, to)
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDamaged):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	n := box.dropExpired(now)
+	if n == 0 {
+		return 0, nil
+	}
+	return n, c.putMailbox(to, box)
+}

@@ -1,0 +1,298 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// matchKey is the key of a match: its id (8 bytes).
+func matchKey(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
+
+// matchOfKey is the key of a match in tableMatchesOf: the inverted id makes the
+// newest the first.
+func matchOfKey(game string, id uint64) []byte {
+	return binary.BigEndian.AppendUint64(gamePrefix(game), ^id)
+}
+
+// matchPlayerKey is the key of a match in tableMatchPlayers.
+func matchPlayerKey(p storage.ProfileID, id uint64) []byte { return append(idKey(p), matchKey(id)...) }
+
+// matchEntries returns the index entries of a match.
+func matchEntries(m *storage.Match) []entry {
+	all := []entry{{t: tableMatchesOf, key: string(matchOfKey(m.Game, m.ID))}}
+	if m.Outcome == storage.MatchOpen {
+		all = append(all, entry{t: tableMatchesOpen, key: string(matchKey(m.ID))})
+	}
+	for _, p := range m.Profiles() {
+		all = append(all, entry{t: tableMatchPlayers, key: string(matchPlayerKey(p, m.ID))})
+	}
+	return all
+}
+
+// matchSumKey is the key of the number of matches of a game.
+func matchSumKey(game string) []byte { return append([]byte{sumMatches}, game...) }
+
+// PutMatch is described in [storage.Matches].
+func (s *Store) PutMatch(ctx context.Context, m storage.Match, credits []storage.Credit, keep int) (storage.Match, error) {
+	m, err := m.Canonical()
+	if err != nil {
+		return storage.Match{}, err
+	}
+	if err := storage.CheckCredits(credits); err != nil {
+		return storage.Match{}, err
+	}
+	var next storage.Match
+	err = s.change(ctx, func(c *change) error {
+		next = m
+		next.Sides, next.Players = slices.Clone(m.Sides), slices.Clone(m.Players)
+		old, open, err := c.matchBefore(&next)
+		if err != nil {
+			return err
+		}
+		if err := c.putMatch(old, &next); err != nil {
+			return err
+		}
+		if open && next.Outcome.Counts() {
+			if _, err := c.credit(credits, next.Settled); err != nil {
+				return err
+			}
+		}
+		return c.limitMatches(next.Game, next.ID, keep)
+	})
+	if err != nil {
+		return storage.Match{}, fmt.Errorf("match %s: %w", m.Session, err)
+	}
+	return next, nil
+}
+
+// matchBefore returns the index entries of the stored state of a match and whether it is
+// open, as one that is not stored is. It forgets profiles in m that do not exist.
+func (c *change) matchBefore(m *storage.Match) (old []entry, open bool, err error) {
+	profiles := m.Profiles()
+	keys := []engine.Key{{Table: tableMatches, Key: matchKey(m.ID)}, {Table: tableStatSums, Key: matchSumKey(m.Game)}}
+	for _, p := range profiles {
+		keys = append(keys, engine.Key{Table: tableProfiles, Key: idKey(p)})
+	}
+	if err := c.Load(keys...); err != nil {
+		return nil, false, err
+	}
+	open = true
+	if m.ID != 0 {
+		stored, err := get[storage.Match](c, tableMatches, matchKey(m.ID))
+		if err != nil {
+			return nil, false, err
+		}
+		old, open = matchEntries(&stored), stored.Outcome == storage.MatchOpen
+	}
+	for _, p := range profiles {
+		switch found, err := has(c, tableProfiles, idKey(p)); {
+		case err != nil:
+			return nil, false, err
+		case !found:
+			m.Forget(p)
+		}
+	}
+	return old, open, nil
+}
+
+// putMatch stores a match whose stored state has the entries old; without an id it
+// gets one.
+func (c *change) putMatch(old []entry, m *storage.Match) error {
+	if m.ID == 0 {
+		n, err := c.nextRev(tableMatches)
+		if err != nil {
+			return err
+		}
+		m.ID = uint64(n)
+		if _, err := c.addSum(matchSumKey(m.Game), sum{records: 1}); err != nil {
+			return err
+		}
+	}
+	next := matchEntries(m)
+	for _, e := range old {
+		if !slices.Contains(next, e) {
+			if err := c.delete(e.t, []byte(e.key)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range next {
+		if !slices.Contains(old, e) {
+			if err := c.putEntry(e.t, []byte(e.key), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return c.put(tableMatches, matchKey(m.ID), m)
+}
+
+// limitMatches removes the oldest matches of a game beyond a number, but not the match
+// stay.
+func (c *change) limitMatches(game string, stay uint64, keep int) error {
+	oldest := engine.Prefix(tableMatchesOf, gamePrefix(game))
+	oldest.Backward, oldest.Loose = true, true // an older one that is stored meanwhile may stay
+	for range maxReportDrop {
+		n, err := readSum(c, matchSumKey(game))
+		if err != nil || n.records <= int64(keep) {
+			return err
+		}
+		e, err := first(c, oldest)
+		if err != nil || len(e.Key) != len(oldest.From)+8 {
+			return err
+		}
+		id := ^binary.BigEndian.Uint64(e.Key[len(oldest.From):])
+		if id == stay {
+			return nil
+		}
+		if err := c.dropMatch(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropMatch removes a match and its index entries. Those of a damaged match are
+// searched for.
+func (c *change) dropMatch(id uint64) error {
+	key := matchKey(id)
+	m, err := get[storage.Match](c, tableMatches, key)
+	entries := matchEntries(&m)
+	if isDamage(err) {
+		m.Game, entries, err = findMatch(c, id)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := c.delete(e.t, []byte(e.key)); err != nil {
+			return err
+		}
+	}
+	if _, err := c.addSum(matchSumKey(m.Game), sum{records: -1}); err != nil {
+		return err
+	}
+	return c.delete(tableMatches, key)
+}
+
+// findMatch returns the game and the index entries of a damaged match. It reads the
+// whole of the indexes.
+func findMatch(tx engine.Reader, id uint64) (game string, entries []entry, err error) {
+	for t, suffix := range map[engine.Table][]byte{tableMatchesOf: matchKey(^id), tableMatchesOpen: matchKey(id), tableMatchPlayers: matchKey(id)} {
+		for e, err := range tx.Scan(whole(t)) {
+			if err != nil {
+				return "", nil, err
+			}
+			if !bytes.HasSuffix(e.Key, suffix) {
+				continue
+			}
+			entries = append(entries, entry{t: t, key: string(e.Key)})
+			if t == tableMatchesOf {
+				game = string(e.Key[:max(len(e.Key)-9, 0)])
+			}
+		}
+	}
+	return game, entries, nil
+}
+
+// forgetMatches removes a profile from its matches.
+func (c *change) forgetMatches(p storage.ProfileID) error {
+	index, err := keysOf(c, engine.Prefix(tableMatchPlayers, idKey(p)))
+	if err != nil {
+		return err
+	}
+	keys := make([]engine.Key, len(index))
+	for i, key := range index {
+		keys[i] = engine.Key{Table: tableMatches, Key: lastID64(key)}
+	}
+	if err := c.Load(keys...); err != nil {
+		return err
+	}
+	for i, key := range index {
+		m, err := get[storage.Match](c, tableMatches, keys[i].Key)
+		switch {
+		case isMissing(err) || isDamage(err): // a damaged one cannot be read
+			err = c.delete(tableMatchPlayers, key)
+		case err == nil:
+			old := matchEntries(&m)
+			m.Forget(p)
+			err = c.putMatch(old, &m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetMatch is described in [storage.Matches].
+func (s *Store) GetMatch(ctx context.Context, id uint64) (storage.Match, error) {
+	return fetch[storage.Match](ctx, s, tableMatches, matchKey(id))
+}
+
+// Matches is described in [storage.Matches].
+func (s *Store) Matches(ctx context.Context, game string, before uint64) iter.Seq2[storage.Match, error] {
+	r := engine.Prefix(tableMatchesOf, gamePrefix(game))
+	r.From = matchOfKey(game, before-1) // 0: all ones, inverted 0
+	inverted := func(key []byte) []byte {
+		id := bytes.Clone(lastID64(key))
+		for i := range id {
+			id[i] = ^id[i]
+		}
+		return id
+	}
+	return follow(ctx, s, r, tableMatches, inverted, readRecord[storage.Match])
+}
+
+// OpenMatches is described in [storage.Matches].
+func (s *Store) OpenMatches(ctx context.Context) iter.Seq2[storage.Match, error] {
+	return follow(ctx, s, whole(tableMatchesOpen), tableMatches, lastID64, readRecord[storage.Match])
+}
+
+// MatchesOf is described in [storage.Matches].
+func (s *Store) MatchesOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Match, error] {
+	return follow(ctx, s, engine.Prefix(tableMatchPlayers, idKey(id)), tableMatches, lastID64, readRecord[storage.Match])
+}
+
+// DeleteMatch is described in [storage.Matches].
+func (s *Store) DeleteMatch(ctx context.Context, id uint64) error {
+	return s.change(ctx, func(c *change) error { return c.dropMatch(id) })
+}
+
+// SweepMatches is described in [storage.Matches].
+func (s *Store) SweepMatches(ctx context.Context, before time.Time) (int, error) {
+	var old []uint64
+	for m, err := range iterate(ctx, s, whole(tableMatches), readRecord[storage.Match]) {
+		if err == nil && !m.First.Before(before) {
+			break
+		}
+		if err != nil && !isDamage(err) {
+			return 0, fmt.Errorf("sweep matches: %w", err)
+		}
+		if err == nil {
+			old = append(old, m.ID)
+		}
+	}
+	return sweep(ctx, s, "matches", old, ifThere((*change).dropMatch))
+}
+
+// ifThere returns the step of a sweep that drops a record unless it is gone already.
+func ifThere(drop func(*change, uint64) error) func(*change, uint64) (int, error) {
+	return func(c *change, id uint64) (int, error) {
+		err := drop(c, id)
+		switch {
+		case err == nil:
+			return 1, nil
+		case isMissing(err):
+			return 0, nil
+		}
+		return 0, err
+	}
+}

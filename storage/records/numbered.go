@@ -1,0 +1,124 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// numbered is a kind of record whose ids the store gives out. No id is given out twice:
+// the numbers of the table ids are the ids.
+type numbered[R any, ID ~uint32] struct{ table, ids engine.Table }
+
+// The kinds with ids.
+var (
+	users    = numbered[storage.User, storage.UserID]{tableUsers, tableUserIDs}
+	profiles = numbered[storage.Profile, storage.ProfileID]{tableProfiles, tableProfileIDs}
+	files    = numbered[storage.File, storage.FileID]{tableFiles, tableFileIDs}
+)
+
+// idKey is the key of a record with an id, and the content of an entry of an index.
+func idKey[ID ~uint32](id ID) []byte { return binary.BigEndian.AppendUint32(nil, uint32(id)) }
+
+// key names the record with an id, to load it.
+func (n numbered[R, ID]) key(id ID) engine.Key { return engine.Key{Table: n.table, Key: idKey(id)} }
+
+// newID returns an id that no record has.
+func (n numbered[R, ID]) newID(c *change) (ID, error) {
+	for {
+		id, err := c.Next(n.ids)
+		if err != nil {
+			return 0, err
+		}
+		if id > storage.MaxAccountID { // clients read ids as numbers of 32 bits with a sign
+			return 0, fmt.Errorf("ids of %s: %w", n.table, storage.ErrFull)
+		}
+		taken, err := has(c, n.table, idKey(ID(id))) // by an import at the same time
+		if err != nil || !taken {
+			return ID(id), err
+		}
+	}
+}
+
+// takeID returns the id for a new record: the wanted one, or a new one if that is 0.
+func (n numbered[R, ID]) takeID(c *change, wanted ID) (ID, error) {
+	if wanted == 0 {
+		return n.newID(c)
+	}
+	return wanted, c.Raise(n.ids, uint64(wanted))
+}
+
+// checkID returns an error that names index if a record has the id, unless that is 0.
+func (n numbered[R, ID]) checkID(tx engine.Reader, id ID, index string) error {
+	if id == 0 {
+		return nil
+	}
+	taken, err := has(tx, n.table, idKey(id))
+	if err == nil && taken {
+		err = &storage.TakenError{Index: index}
+	}
+	return err
+}
+
+// get returns the record with an id. The error is ErrDeleted if there was one, and
+// ErrNotFound if there never was.
+func (n numbered[R, ID]) get(tx engine.Reader, id ID) (record R, err error) {
+	err = n.getInto(tx, id, &record)
+	return record, err
+}
+
+// getInto is get with decodeInto.
+func (n numbered[R, ID]) getInto(tx engine.Reader, id ID, record *R) error {
+	err := getInto(tx, n.table, idKey(id), record)
+	if id == 0 || !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	last, failure := tx.Last(n.ids)
+	if failure != nil {
+		return failure
+	}
+	if uint64(id) <= last {
+		return storage.ErrDeleted
+	}
+	return err
+}
+
+// fetch is get in a step of its own.
+func (n numbered[R, ID]) fetch(ctx context.Context, s *Store, id ID) (record R, err error) {
+	err = s.view(ctx, func(tx engine.Reader) error { return n.getInto(tx, id, &record) })
+	return record, err
+}
+
+// fetchBy returns the record whose id an index has under a key, or ErrNotFound.
+func (n numbered[R, ID]) fetchBy(ctx context.Context, s *Store, index engine.Table, key []byte) (record R, err error) {
+	err = s.view(ctx, func(tx engine.Reader) error {
+		record = *new(R)
+		id, err := lookup[ID](tx, index, key)
+		if err != nil {
+			return err
+		}
+		return n.getInto(tx, id, &record)
+	})
+	return record, err
+}
+
+// lookup returns the id in an index under a key, or ErrNotFound.
+func lookup[ID ~uint32](tx engine.Reader, index engine.Table, key []byte) (ID, error) {
+	content, err := getEntry(tx, index, key, 4)
+	if err != nil {
+		return 0, err
+	}
+	if content == nil {
+		return 0, storage.ErrNotFound
+	}
+	return ID(binary.BigEndian.Uint32(content)), nil
+}
+
+// rangeAfter is the range of the records with higher ids than one.
+func (n numbered[R, ID]) rangeAfter(id ID) engine.Range {
+	return engine.Range{Table: n.table, From: append(idKey(id), 0)}
+}

@@ -1,0 +1,317 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// nickKey is the key of a profile in tableNicks.
+func nickKey(user storage.UserID, nick string) []byte {
+	return append(idKey(user), storage.Fold(nick)...)
+}
+
+// uniqueNickKey is the key of a profile in tableUniqueNicks.
+func uniqueNickKey(namespace int, key string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(namespace)), key...)
+}
+
+// cdKeyKey is the key of a profile in tableCDKeys. Names of games have no
+// control characters, so NUL ends one.
+func cdKeyKey(game, digest string) []byte { return append(gamePrefix(game), digest...) }
+
+// foundByPrefix is the prefix of the keys in tableFoundBy of all profiles with
+// a value. The values have no NUL.
+func foundByPrefix(by storage.ProfileIndex, value string) []byte {
+	key := append([]byte{byte(by)}, storage.Fold(value)...)
+	return append(key, 0)
+}
+
+// profileEntries returns the index entries of a profile.
+func profileEntries(p storage.Profile) []entry {
+	all := []entry{{tableNicks, string(nickKey(p.User, p.Nick)), storage.IndexNick}}
+	for _, n := range p.UniqueNicks {
+		all = append(all, entry{tableUniqueNicks, string(uniqueNickKey(n.Namespace, n.Key)), storage.IndexUniqueNick})
+	}
+	for _, k := range p.CDKeys {
+		all = append(all, entry{tableCDKeys, string(cdKeyKey(k.Game, k.Digest)), storage.IndexCDKey})
+		if k.Hash != "" {
+			all = append(all, entry{tableCDKeys, string(cdKeyKey(k.Game, k.Hash)), storage.IndexCDKey})
+		}
+	}
+	foundBy := func(by storage.ProfileIndex, value string) {
+		if value != "" {
+			all = append(all, entry{tableFoundBy, string(append(foundByPrefix(by, value), idKey(p.ID)...)), ""})
+		}
+	}
+	foundBy(storage.ByNick, p.Nick)
+	foundBy(storage.ByFirstName, p.FirstName)
+	foundBy(storage.ByLastName, p.LastName)
+	if p.ICQ != 0 {
+		foundBy(storage.ByICQ, strconv.Itoa(int(p.ICQ)))
+	}
+	return all
+}
+
+// checkNew returns an error for a new profile if its id or a unique key of it is taken.
+func checkNew(tx engine.Reader, p storage.Profile) error {
+	if err := profiles.checkID(tx, p.ID, storage.IndexProfileID); err != nil {
+		return err
+	}
+	return checkEntries(tx, profileEntries(p), p.ID)
+}
+
+// createProfile stores a profile after checkNew, and fills in its id and revision.
+func (c *change) createProfile(p *storage.Profile) (err error) {
+	if p.ID, err = profiles.takeID(c, p.ID); err != nil {
+		return err
+	}
+	if p.Rev, err = c.nextRev(tableProfiles); err != nil {
+		return err
+	}
+	return c.putProfile(nil, *p)
+}
+
+// putProfile stores a profile and moves its index entries.
+func (c *change) putProfile(old []entry, next storage.Profile) error {
+	key := idKey(next.ID)
+	if err := c.moveEntries(old, profileEntries(next), key); err != nil {
+		return err
+	}
+	return c.put(tableProfiles, key, next)
+}
+
+// CreateProfile is described in [storage.Accounts].
+func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.Profile, error) {
+	p, err := p.Canonical()
+	if err != nil {
+		return storage.Profile{}, err
+	}
+	var next storage.Profile
+	ctx, about := withMade(ctx)
+	*about = uint32(p.User)
+	err = s.change(ctx, func(c *change) error {
+		next = p
+		if err := c.Load(append(unique(profileEntries(p)), users.key(p.User), profiles.key(p.ID))...); err != nil {
+			return err
+		}
+		if _, err := users.get(c, p.User); err != nil {
+			return err
+		}
+		n, err := count(c, tableNicks, idKey(p.User), storage.MaxProfiles)
+		if err == nil && n >= storage.MaxProfiles {
+			err = storage.ErrFull
+		}
+		if err == nil {
+			err = checkNew(c, p)
+		}
+		if err != nil {
+			return err
+		}
+		return c.createProfile(&next)
+	})
+	if err != nil {
+		return storage.Profile{}, fmt.Errorf("create profile of user %d: %w", p.User, err)
+	}
+	return next, nil
+}
+
+// getProfile returns a profile; see numbered.get.
+func getProfile(tx engine.Reader, id storage.ProfileID) (storage.Profile, error) {
+	return profiles.get(tx, id)
+}
+
+// GetProfile is described in [storage.Accounts].
+func (s *Store) GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error) {
+	return profiles.fetch(ctx, s, id)
+}
+
+// ProfilesOf is described in [storage.Accounts].
+func (s *Store) ProfilesOf(ctx context.Context, user storage.UserID) (all []storage.Profile, err error) {
+	err = s.view(ctx, func(tx engine.Reader) (err error) {
+		all, err = profilesOf(tx, user)
+		return err
+	})
+	return all, err
+}
+
+// profilesOf returns the profiles of a user in the order of their nicks.
+func profilesOf(tx engine.Reader, user storage.UserID) (all []storage.Profile, err error) {
+	var ids [][]byte
+	for e, err := range tx.Scan(engine.Prefix(tableNicks, idKey(user))) {
+		if err != nil {
+			return nil, err
+		}
+		id, err := openEntry(e.Key, e.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s %q: %w", tableNicks, e.Key, err)
+		}
+		ids = append(ids, id)
+	}
+	if err := tx.Load(keysIn(tableProfiles, ids)...); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		p, err := get[storage.Profile](tx, tableProfiles, id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// ProfileByNick is described in [storage.Accounts].
+func (s *Store) ProfileByNick(ctx context.Context, user storage.UserID, nick string) (storage.Profile, error) {
+	return profiles.fetchBy(ctx, s, tableNicks, nickKey(user, nick))
+}
+
+// ProfileByUniqueNick is described in [storage.Accounts].
+func (s *Store) ProfileByUniqueNick(ctx context.Context, namespace int, key string) (storage.Profile, error) {
+	return profiles.fetchBy(ctx, s, tableUniqueNicks, uniqueNickKey(namespace, key))
+}
+
+// NamespacesOfUniqueNick is described in [storage.Accounts].
+func (s *Store) NamespacesOfUniqueNick(ctx context.Context, key string) (found []int, err error) {
+	err = s.view(ctx, func(tx engine.Reader) error {
+		found = nil
+		all, err := namespaces(tx)
+		if err != nil {
+			return err
+		}
+		keys := make([][]byte, len(all))
+		for i, namespace := range all {
+			keys[i] = uniqueNickKey(namespace, key)
+		}
+		if err := tx.Load(keysIn(tableUniqueNicks, keys)...); err != nil {
+			return err
+		}
+		for i, namespace := range all {
+			there, err := has(tx, tableUniqueNicks, keys[i])
+			if err != nil {
+				return err
+			}
+			if there {
+				found = append(found, namespace)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// namespaces returns the lowest namespaces of unique nicks.
+func namespaces(tx engine.Reader) (all []int, err error) {
+	rest := whole(tableUniqueNicks)
+	for range storage.MaxNickNamespaces {
+		e, err := first(tx, rest)
+		if err != nil || len(e.Key) < 4 {
+			return all, err
+		}
+		namespace := int(binary.BigEndian.Uint32(e.Key))
+		all = append(all, namespace)
+		rest.From = uniqueNickKey(namespace+1, "")
+	}
+	return all, nil
+}
+
+// ProfileByCDKey is described in [storage.Accounts].
+func (s *Store) ProfileByCDKey(ctx context.Context, game, digest string) (storage.Profile, error) {
+	return profiles.fetchBy(ctx, s, tableCDKeys, cdKeyKey(game, digest))
+}
+
+// FindProfiles is described in [storage.Accounts].
+func (s *Store) FindProfiles(ctx context.Context, by storage.ProfileIndex, value string,
+) iter.Seq2[storage.Profile, error] {
+	prefix := foundByPrefix(by, value)
+	if value == "" || bytes.IndexByte(prefix[1:len(prefix)-1], 0) >= 0 || len(prefix) > engine.MaxKey {
+		prefix = []byte{0} // no index: nothing is found, but context and store are checked
+	}
+	return iterateByID[storage.Profile](ctx, s, engine.Prefix(tableFoundBy, prefix), tableProfiles)
+}
+
+// UpdateProfile is described in [storage.Accounts].
+func (s *Store) UpdateProfile(ctx context.Context, p storage.Profile) (storage.Profile, error) {
+	p, err := p.Canonical()
+	if err != nil {
+		return storage.Profile{}, err
+	}
+	var next storage.Profile
+	err = s.change(ctx, func(c *change) error {
+		next = p
+		entries := profileEntries(p)
+		if err := c.Load(append(unique(entries), profiles.key(p.ID))...); err != nil {
+			return err
+		}
+		old, err := profiles.get(c, p.ID)
+		switch {
+		case err != nil:
+			return err
+		case old.Rev != p.Rev:
+			return storage.ErrConflict
+		case old.User != p.User:
+			return fmt.Errorf("%w: a profile never changes its user", storage.ErrInvalid)
+		}
+		if err := checkEntries(c, entries, p.ID); err != nil {
+			return err
+		}
+		if next.Rev, err = c.nextRev(tableProfiles); err != nil {
+			return err
+		}
+		return c.putProfile(profileEntries(old), next)
+	})
+	if err != nil {
+		return storage.Profile{}, fmt.Errorf("profile %d: %w", p.ID, err)
+	}
+	return next, nil
+}
+
+// DeleteProfile is described in [storage.Accounts].
+func (s *Store) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
+	return s.change(ctx, func(c *change) error {
+		p, err := profiles.get(c, id)
+		if err != nil {
+			return err
+		}
+		n, err := count(c, tableNicks, idKey(p.User), 2)
+		if err != nil {
+			return err
+		}
+		if n < 2 {
+			return storage.ErrLast
+		}
+		return c.dropProfile(p)
+	})
+}
+
+// dropProfile removes a profile and all data that belongs to it.
+func (c *change) dropProfile(p storage.Profile) error {
+	if err := c.moveEntries(profileEntries(p), nil, nil); err != nil {
+		return err
+	}
+	if err := c.dropRelations(p.ID); err != nil {
+		return err
+	}
+	if err := c.delete(tableMailboxes, idKey(p.ID)); err != nil {
+		return err
+	}
+	if err := c.dropFiles(p.ID); err != nil {
+		return err
+	}
+	if err := c.dropSake(p.ID); err != nil {
+		return err
+	}
+	if _, err := c.dropStats(p.ID); err != nil {
+		return err
+	}
+	if err := c.forgetMatches(p.ID); err != nil {
+		return err
+	}
+	return c.delete(tableProfiles, idKey(p.ID))
+}

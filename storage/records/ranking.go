@@ -1,0 +1,316 @@
+package records
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"iter"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// maxChunk is how many places of a ranking are counted together.
+const maxChunk = 512
+
+// A ranking has the scores of one board in order. tableRanks has one key for each
+// score: game, NUL, board, NUL and its place (12 bytes, see placeOf).
+// tableRankChunks divides them into chunks of up to maxChunk, so that a rank is
+// found without counting all places above it: under the first place of a chunk it has
+// the number of places in it (4 bytes). The first chunk of a board begins with a place
+// of zero bytes, and stays when it is empty.
+type ranking struct {
+	tx     engine.Reader
+	prefix []byte
+}
+
+const placeLen = 12
+
+func rankingOf(tx engine.Reader, game, board string) ranking {
+	return ranking{tx, append(append(gamePrefix(game), board...), 0)}
+}
+
+// key returns the key of a place, or of the beginning of one.
+func (r ranking) key(place []byte) []byte {
+	return append(append(make([]byte, 0, len(r.prefix)+placeLen+1), r.prefix...), place...)
+}
+
+// places yields the keys of places from one on and below another, nil: to the last, limit of
+// them unless that is 0.
+func (r ranking) places(from, to []byte, limit int) iter.Seq2[[]byte, error] {
+	if to == nil {
+		to = engine.After(r.prefix)
+	}
+	return func(yield func([]byte, error) bool) {
+		for e, err := range r.tx.Scan(engine.Range{Table: tableRanks, From: from, To: to, Limit: limit}) {
+			if err == nil && len(e.Key) != len(r.prefix)+placeLen {
+				err = fmt.Errorf("%s %q: %w: key of a place", tableRanks, e.Key, storage.ErrDamaged)
+			}
+			if !yield(e.Key, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// profileAt returns the profile of the key of a place.
+func profileAt(key []byte) storage.ProfileID {
+	return storage.ProfileID(binary.BigEndian.Uint32(key[len(key)-4:]))
+}
+
+// chunk is a part of a ranking.
+type chunk struct {
+	first []byte // its key; nil: there is none
+	n     int
+}
+
+// chunks yields the chunks of a range of tableRankChunks.
+func (r ranking) chunks(of engine.Range) iter.Seq2[chunk, error] {
+	return func(yield func(chunk, error) bool) {
+		for e, err := range r.tx.Scan(of) {
+			var part chunk
+			if err == nil {
+				part, err = openChunk(e)
+			}
+			if !yield(part, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// openChunk returns the chunk of an entry.
+func openChunk(e engine.Entry) (chunk, error) {
+	content, err := openEntry(e.Key, e.Value)
+	if err == nil && len(content) != 4 {
+		err = fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(content))
+	}
+	if err != nil {
+		return chunk{}, fmt.Errorf("%s %q: %w", tableRankChunks, e.Key, err)
+	}
+	return chunk{bytes.Clone(e.Key), int(binary.BigEndian.Uint32(content))}, nil
+}
+
+// upTo is the range of the chunks that begin at a key or before it.
+func (r ranking) upTo(key []byte) engine.Range {
+	return engine.Range{Table: tableRankChunks, From: r.prefix, To: append(bytes.Clone(key), 0)}
+}
+
+// chunkOf returns the chunk to which a place belongs, and the one before it.
+func (r ranking) chunkOf(key []byte) (at, before chunk, err error) {
+	nearest := r.upTo(key)
+	nearest.Backward, nearest.Limit = true, 2
+	for part, err := range r.chunks(nearest) {
+		switch {
+		case err != nil:
+			return at, before, err
+		case at.first == nil:
+			at = part
+		default:
+			before = part
+		}
+	}
+	if at.first == nil {
+		at.first = r.key(make([]byte, placeLen)) // the first place of the board
+	}
+	return at, before, nil
+}
+
+// putChunk stores a chunk.
+func (c *change) putChunk(part chunk) error {
+	return c.putEntry(tableRankChunks, part.first, binary.BigEndian.AppendUint32(nil, uint32(part.n)))
+}
+
+// add inserts a place.
+func (r ranking) add(c *change, place []byte) error {
+	key := r.key(place)
+	at, _, err := r.chunkOf(key)
+	if err != nil {
+		return err
+	}
+	if err := c.putEntry(tableRanks, key, nil); err != nil {
+		return err
+	}
+	if at.n++; at.n <= maxChunk {
+		return c.putChunk(at)
+	}
+	return r.divide(c, at)
+}
+
+// divide makes two chunks of one.
+func (r ranking) divide(c *change, at chunk) error {
+	var middle []byte
+	n := 0
+	for key, err := range r.places(at.first, nil, at.n/2+1) {
+		if err != nil {
+			return err
+		}
+		middle = bytes.Clone(key)
+		n++
+	}
+	if n <= at.n/2 {
+		return fmt.Errorf("%s %q: %w: it has fewer than %d places", tableRankChunks, at.first, storage.ErrDamaged, at.n)
+	}
+	if err := c.putChunk(chunk{middle, at.n - at.n/2}); err != nil {
+		return err
+	}
+	return c.putChunk(chunk{at.first, at.n / 2})
+}
+
+// remove deletes a place. A chunk that has become small is joined to the one
+// before it.
+func (r ranking) remove(c *change, place []byte) error {
+	key := r.key(place)
+	at, before, err := r.chunkOf(key)
+	if err != nil {
+		return err
+	}
+	if err := r.leave(c, key); err != nil {
+		return err
+	}
+	at.n--
+	if before.first == nil || at.n > maxChunk/4 || at.n+before.n > maxChunk/2 {
+		return c.putChunk(at)
+	}
+	if err := c.delete(tableRankChunks, at.first); err != nil {
+		return err
+	}
+	return c.putChunk(chunk{before.first, before.n + at.n})
+}
+
+// leave deletes the key of a place, which must be there.
+func (r ranking) leave(c *change, key []byte) error {
+	found, err := c.remove(tableRanks, key)
+	if err == nil && !found {
+		err = fmt.Errorf("%s %q: %w: a score has no place", tableRanks, key, storage.ErrDamaged)
+	}
+	return err
+}
+
+// move replaces a place by another. Most moves stay in their chunk and leave its number as
+// it is, so that steps that move other scores of the chunk need not wait.
+func (r ranking) move(c *change, from, to []byte) error {
+	old, _, err := r.chunkOf(r.key(from))
+	if err != nil {
+		return err
+	}
+	next, _, err := r.chunkOf(r.key(to))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(old.first, next.first) {
+		if err := r.remove(c, from); err != nil {
+			return err
+		}
+		return r.add(c, to)
+	}
+	if err := r.leave(c, r.key(from)); err != nil {
+		return err
+	}
+	return c.putEntry(tableRanks, r.key(to), nil)
+}
+
+// before returns how many places are before one, or before the beginning of
+// one.
+func (r ranking) before(place []byte) (n int, err error) {
+	key := r.key(place)
+	start, last := r.prefix, 0
+	for part, err := range r.chunks(r.upTo(key)) {
+		if err != nil {
+			return 0, err
+		}
+		n += last
+		start, last = part.first, part.n
+	}
+	for _, err := range r.places(start, key, 0) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// start returns the chunk in which the place behind the first from is, and how many places of
+// the chunk are before it.
+func (r ranking) start(from int) (first []byte, skip int, err error) {
+	for part, err := range r.chunks(engine.Prefix(tableRankChunks, r.prefix)) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if from < part.n {
+			return part.first, from, nil
+		}
+		from -= part.n
+	}
+	return nil, 0, nil
+}
+
+// find returns the place of a profile, nil if it has none. It reads all places: it is for a
+// score that is damaged.
+func (r ranking) find(id storage.ProfileID) ([]byte, error) {
+	for key, err := range r.places(r.prefix, nil, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if profileAt(key) == id {
+			return bytes.Clone(key[len(r.prefix):]), nil
+		}
+	}
+	return nil, nil
+}
+
+// profiles returns the profiles of up to n places behind the first from.
+func (r ranking) profiles(from, n int) (all []storage.ProfileID, err error) {
+	first, skip, err := r.start(from)
+	if err != nil || first == nil || n == 0 {
+		return nil, err
+	}
+	for key, err := range r.places(first, nil, skip+n) {
+		if err != nil {
+			return nil, err
+		}
+		if skip--; skip < 0 {
+			all = append(all, profileAt(key))
+		}
+	}
+	return all, nil
+}
+
+// page returns up to n scores behind the first from.
+func (r ranking) page(game, board string, from, n int) (page []storage.Score, err error) {
+	profiles, err := r.profiles(from, n)
+	if err != nil {
+		return nil, err
+	}
+	id := func(p storage.ProfileID) storage.ScoreID {
+		return storage.ScoreID{Game: game, Board: board, Profile: p}
+	}
+	keys := make([][]byte, len(profiles))
+	for i, p := range profiles {
+		keys[i] = scoreKey(id(p))
+	}
+	if err := r.tx.Load(keysIn(tableScores, keys)...); err != nil {
+		return nil, err
+	}
+	for _, p := range profiles {
+		score, err := getScore(r.tx, id(p))
+		if err != nil {
+			return nil, err
+		}
+		switch last := len(page) - 1; {
+		case last < 0:
+			above, err := r.before(valueKey(score.Value))
+			if err != nil {
+				return nil, err
+			}
+			score.Rank = above + 1
+		case page[last].Value == score.Value:
+			score.Rank = page[last].Rank
+		default:
+			score.Rank = from + len(page) + 1
+		}
+		page = append(page, score)
+	}
+	return page, nil
+}

@@ -1,0 +1,187 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// maxRelations is the maximum number of cached relations. When there are more,
+// all are dropped.
+const maxRelations = 1 << 16
+
+// relations caches the results of Relation, which is called for every message, in a store
+// that nothing else changes. A change drops its pairs after it is durable and before its
+// method returns, so that a caller never sees a state older than its own change.
+type relations struct {
+	mu     sync.RWMutex // guards the fields below
+	known  map[pair]storage.Relation
+	writes uint64 // number of times that pairs were dropped
+	closed bool
+}
+
+// pair is two profiles, the lower id first.
+type pair struct{ low, high storage.ProfileID }
+
+// newPair returns the pair of two profiles and whether one is its first.
+func newPair(one, other storage.ProfileID) (p pair, inOrder bool) {
+	if one <= other {
+		return pair{one, other}, true
+	}
+	return pair{other, one}, false
+}
+
+// seenFrom returns r from the view of the first or the second of its pair.
+func seenFrom(r storage.Relation, first bool) storage.Relation {
+	if first {
+		return r
+	}
+	return storage.Relation{Buddy: r.BuddyOf, BuddyOf: r.Buddy, Blocks: r.BlockedBy, BlockedBy: r.Blocks}
+}
+
+// find returns the cached relation of a pair, and a mark for remember.
+func (r *relations) find(p pair) (found storage.Relation, ok bool, mark uint64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	found, ok = r.known[p]
+	return found, ok, r.writes
+}
+
+// remember caches a relation read after find returned the mark, unless pairs
+// were dropped in between: the relation may then be outdated.
+func (r *relations) remember(p pair, found storage.Relation, mark uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || mark != r.writes {
+		return
+	}
+	if r.known == nil || len(r.known) >= maxRelations {
+		r.known = make(map[pair]storage.Relation)
+	}
+	r.known[p] = found
+}
+
+// forget drops the pairs from the cache.
+func (r *relations) forget(pairs []pair) {
+	if len(pairs) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes++
+	for _, p := range pairs {
+		delete(r.known, p)
+	}
+}
+
+// close drops everything and disables the cache.
+func (r *relations) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known, r.closed = nil, true
+}
+
+// Relation is described in [storage.Buddies].
+func (s *Store) Relation(ctx context.Context, one, other storage.ProfileID) (storage.Relation, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.Relation{}, err
+	}
+	p, inOrder := newPair(one, other)
+	r, ok, mark := s.relations.find(p)
+	if ok {
+		return seenFrom(r, inOrder), nil
+	}
+	err := s.view(ctx, func(tx engine.Reader) (err error) {
+		r, err = p.read(tx)
+		return err
+	})
+	if err != nil {
+		return storage.Relation{}, err
+	}
+	if !s.opt.Shared { // others change relations without a word
+		s.relations.remember(p, r, mark)
+	}
+	return seenFrom(r, inOrder), nil
+}
+
+// read returns the relation of a pair.
+func (p pair) read(tx engine.Reader) (r storage.Relation, err error) {
+	there, back := pairKey(p.low, p.high), pairKey(p.high, p.low)
+	parts := []struct {
+		found *bool
+		engine.Key
+	}{
+		{&r.Buddy, engine.Key{Table: tableBuddies, Key: there}},
+		{&r.BuddyOf, engine.Key{Table: tableBuddies, Key: back}},
+		{&r.Blocks, engine.Key{Table: tableBlocks, Key: there}},
+		{&r.BlockedBy, engine.Key{Table: tableBlocks, Key: back}},
+	}
+	if err := tx.Load(parts[0].Key, parts[1].Key, parts[2].Key, parts[3].Key); err != nil {
+		return r, err
+	}
+	for _, part := range parts {
+		if *part.found, err = has(tx, part.Table, part.Key.Key); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// walkerKeys is how many pairs a walker reads at once.
+const walkerKeys = 64
+
+// A walker reports whether a table has pairs of one profile, which must be asked for in
+// the order of their keys. Most profiles have none, so that it reads once.
+type walker struct {
+	tx   engine.Reader
+	rest engine.Range // that was not read
+	keys [][]byte     // that were read and not passed
+	done bool         // rest is empty
+}
+
+func newWalker(tx engine.Reader, t engine.Table, id storage.ProfileID) *walker {
+	w := &walker{tx: tx, rest: engine.Prefix(t, idKey(id))}
+	w.rest.Limit = walkerKeys
+	return w
+}
+
+func (w *walker) has(key []byte) (found bool, err error) {
+	for len(w.keys) > 0 && bytes.Compare(w.keys[0], key) < 0 {
+		w.keys = w.keys[1:]
+	}
+	if len(w.keys) == 0 && !w.done {
+		w.rest.From = key
+		if w.keys, err = keysOf(w.tx, w.rest); err != nil {
+			return false, err
+		}
+		w.done = len(w.keys) < walkerKeys
+	}
+	return len(w.keys) > 0 && bytes.Equal(w.keys[0], key), nil
+}
+
+// unblocked yields the second halves of the pairs in a table that begin with id, without
+// those of profiles that block or are blocked.
+func (s *Store) unblocked(ctx context.Context, t engine.Table, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	all := iteratePages(ctx, s, engine.Prefix(t, idKey(id)), func(tx engine.Reader) decoder[storage.ProfileID] {
+		walkers := []*walker{newWalker(tx, tableBlocks, id), newWalker(tx, tableBlockedBy, id)}
+		return func(_ engine.Reader, e engine.Entry) (storage.ProfileID, error) {
+			for _, w := range walkers {
+				if found, err := w.has(e.Key); err != nil || found {
+					return 0, err
+				}
+			}
+			return secondID(e.Key), nil
+		}
+	})
+	return func(yield func(storage.ProfileID, error) bool) {
+		for other, err := range all {
+			if (other != 0 || err != nil) && !yield(other, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// maxReportDrop is the maximum number of old reports that one step removes, so
+// that a lowered limit does not delay the next one much.
+const maxReportDrop = 100
+
+// The payload of a report is the length of its head (unsigned varint), the head,
+// which is the JSON of the report without its pairs, and the pairs.
+
+// reportKey is the key of a report: its id (8 bytes).
+func reportKey(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
+
+// reportOfKey is the key of a report in tableReportsOf.
+func reportOfKey(game string, id uint64) []byte {
+	return binary.BigEndian.AppendUint64(gamePrefix(game), id)
+}
+
+// reportRunKey is the key of a report in tableReportRuns: game, NUL, connection
+// (8 bytes), session (4 bytes). The value is its id.
+func reportRunKey(r *storage.Report) []byte {
+	key := binary.BigEndian.AppendUint64(gamePrefix(r.Game), r.Conn)
+	return binary.BigEndian.AppendUint32(key, uint32(r.Session))
+}
+
+// reportHead returns the payload of a report without its pairs.
+func reportHead(r storage.Report) ([]byte, error) {
+	r.Pairs = nil
+	head, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	return append(binary.AppendUvarint(nil, uint64(len(head))), head...), nil
+}
+
+// readReport is the decoder of tableReports.
+func readReport(_ engine.Reader, e engine.Entry) (r storage.Report, err error) {
+	if err := checkKey(e.Key, e.Value); err != nil {
+		return r, err
+	}
+	payload, err := unseal(e.Value)
+	if err != nil {
+		return r, err
+	}
+	size, n := binary.Uvarint(payload)
+	if n <= 0 || size > uint64(len(payload)-n) {
+		return r, fmt.Errorf("%w: length of a head", storage.ErrDamaged)
+	}
+	head, pairs := payload[n:n+int(size)], payload[n+int(size):]
+	if r, err = decodeJSON[storage.Report](head); err != nil {
+		return r, err
+	}
+	if len(pairs) > 0 {
+		r.Pairs = slices.Clone(pairs)
+	}
+	return r, nil
+}
+
+// getReport returns a report or ErrNotFound.
+func getReport(tx engine.Reader, id uint64) (r storage.Report, err error) {
+	key := reportKey(id)
+	v, err := tx.Get(tableReports, key)
+	switch {
+	case err != nil:
+		return r, err
+	case v == nil:
+		return r, storage.ErrNotFound
+	}
+	if r, err = readReport(tx, engine.Entry{Key: key, Value: v}); err != nil {
+		return r, fmt.Errorf("%s %d: %w", tableReports, id, err)
+	}
+	return r, nil
+}
+
+// PutReport is described in [storage.Stats].
+func (s *Store) PutReport(ctx context.Context, r storage.Report, credits []storage.Credit, limits storage.ReportLimits,
+) (storage.ReportResult, error) {
+	r, err := r.Canonical()
+	if err != nil {
+		return storage.ReportResult{}, err
+	}
+	if err := storage.CheckCredits(credits); err != nil {
+		return storage.ReportResult{}, err
+	}
+	var result storage.ReportResult
+	err = s.change(ctx, func(c *change) error {
+		result = storage.ReportResult{}
+		next, old, err := c.mergeReport(r)
+		if err != nil {
+			return err
+		}
+		result.ID = old.ID
+		if next == nil {
+			return nil
+		}
+		if result.ID, err = c.putReport(next); err != nil {
+			return err
+		}
+		result.Stored = true
+		if next.Done && next.Trusted {
+			if result.Credited, err = c.credit(credits, next.Updated); err != nil {
+				return err
+			}
+		}
+		result.Dropped, err = c.limitReports(next.Game, result.ID, limits)
+		return err
+	})
+	if err != nil {
+		return storage.ReportResult{}, err
+	}
+	return result, nil
+}
+
+// mergeReport returns the report to be stored, nil if there is nothing to store,
+// and the earlier one of the same game. It writes nothing.
+func (c *change) mergeReport(r storage.Report) (next *storage.Report, old storage.Report, err error) {
+	r.ID = 0
+	run := reportRunKey(&r)
+	keys := append(totalReports.keys(uint32(r.Conn)), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
+	if err := c.Load(keys...); err != nil {
+		return nil, old, err
+	}
+	id, err := getEntry(c, tableReportRuns, run, 8)
+	switch {
+	case err != nil:
+		return nil, old, err
+	case id == nil:
+		return &r, old, nil
+	}
+	if old, err = getReport(c, binary.BigEndian.Uint64(id)); err != nil {
+		return nil, old, err
+	}
+	switch {
+	case old.Done && r.New:
+		return &r, storage.Report{}, nil
+	case old.Done, r.New:
+		return nil, old, nil
+	}
+	r.ID, r.Started, r.Trusted = old.ID, old.Started, old.Trusted && r.Trusted
+	return &r, old, nil
+}
+
+// putReport stores a report, under a new id if it has none, and returns the id.
+func (c *change) putReport(r *storage.Report) (uint64, error) {
+	var grown sum
+	if r.ID == 0 {
+		n, err := c.nextRev(tableReports)
+		if err != nil {
+			return 0, err
+		}
+		r.ID, grown.records = uint64(n), 1
+		if err := c.putEntry(tableReportsOf, reportOfKey(r.Game, r.ID), nil); err != nil {
+			return 0, err
+		}
+		if err := c.putEntry(tableReportRuns, reportRunKey(r), reportKey(r.ID)); err != nil {
+			return 0, err
+		}
+	} else {
+		v, err := c.Get(tableReports, reportKey(r.ID))
+		if err != nil {
+			return 0, err
+		}
+		grown.bytes = -reportSize(v)
+	}
+	head, err := reportHead(*r)
+	if err != nil {
+		return 0, err
+	}
+	grown.bytes += int64(len(head) + len(r.Pairs))
+	if err := c.countReports(r, grown); err != nil {
+		return 0, err
+	}
+	return r.ID, c.putRaw(tableReports, reportKey(r.ID), head, r.Pairs)
+}
+
+// reportSize returns the size of a stored report as the sums count it.
+func reportSize(value []byte) int64 { return int64(max(len(value)-recordHeader, 0)) }
+
+// reportSumKey is the key of the sum of the reports of a game.
+func reportSumKey(game string) []byte { return append([]byte{sumGame}, game...) }
+
+// countReports changes the sums to which a report belongs.
+func (c *change) countReports(r *storage.Report, by sum) error {
+	if _, err := c.addSum(reportSumKey(r.Game), by); err != nil {
+		return err
+	}
+	return c.addTotal(totalReports, uint32(r.Conn), by)
+}
+
+// limitReports removes the oldest reports beyond the limits, but not the report
+// keep, and returns how many.
+func (c *change) limitReports(game string, keep uint64, limits storage.ReportLimits) (dropped int, err error) {
+	if limits.PerGame > 0 {
+		n, err := readSum(c, reportSumKey(game))
+		if err != nil {
+			return 0, err
+		}
+		for ; n.records > int64(limits.PerGame) && dropped < maxReportDrop; n.records-- {
+			size, err := c.dropOldest(engine.Prefix(tableReportsOf, gamePrefix(game)), keep)
+			if err != nil || size < 0 {
+				return dropped, err
+			}
+			dropped++
+		}
+	}
+	if limits.Bytes <= 0 {
+		return dropped, nil
+	}
+	used, err := countOf(c, countReportBytes)
+	for err == nil && used > limits.Bytes && dropped < maxReportDrop {
+		var size int64
+		if size, err = c.dropOldest(whole(tableReports), keep); err != nil || size < 0 {
+			break
+		}
+		used -= size
+		dropped++
+	}
+	return dropped, err
+}
+
+// dropOldest removes the first report of a range, whose keys end with ids, and returns its
+// size; -1 if there is none, or only the report keep. It does not matter if an older one is
+// stored meanwhile, so steps that add reports need not wait for each other.
+func (c *change) dropOldest(r engine.Range, keep uint64) (size int64, err error) {
+	r.Loose = true
+	e, err := first(c, r)
+	if err != nil || len(e.Key) < 8 {
+		return -1, err
+	}
+	id := binary.BigEndian.Uint64(lastID64(e.Key))
+	if id == keep {
+		return -1, nil
+	}
+	return c.dropReport(id)
+}
+
+// dropReport removes a report and its index entries, and returns its size. The entries of a
+// damaged report are searched for.
+func (c *change) dropReport(id uint64) (size int64, err error) {
+	key := reportKey(id)
+	v, err := c.Get(tableReports, key)
+	switch {
+	case err != nil:
+		return 0, err
+	case v == nil:
+		return 0, storage.ErrNotFound
+	}
+	size = reportSize(v)
+	r, err := readReport(c, engine.Entry{Key: key, Value: v})
+	run := reportRunKey(&r)
+	if err != nil {
+		r, run, err = findReport(c, key)
+	}
+	if err != nil {
+		return 0, err
+	}
+	keys := append(totalReports.keys(uint32(r.Conn)), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
+	if err := c.Load(keys...); err != nil {
+		return 0, err
+	}
+	if err := c.endRun(run, key); err != nil {
+		return 0, err
+	}
+	if err := c.delete(tableReportsOf, reportOfKey(r.Game, id)); err != nil {
+		return 0, err
+	}
+	if err := c.countReports(&r, sum{-1, -size}); err != nil {
+		return 0, err
+	}
+	return size, c.delete(tableReports, key)
+}
+
+// endRun removes an entry of tableReportRuns unless it leads to a later report than that of a key.
+func (c *change) endRun(run, key []byte) error {
+	v, err := c.Get(tableReportRuns, run)
+	if err != nil || !bytes.HasPrefix(v, key) {
+		return err
+	}
+	return c.delete(tableReportRuns, run)
+}
+
+// findReport returns the game of a damaged report, and its key in
+// tableReportRuns. It reads the whole of two indexes.
+func findReport(tx engine.Reader, key []byte) (r storage.Report, run []byte, err error) {
+	for e, err := range tx.Scan(whole(tableReportsOf)) {
+		if err != nil {
+			return r, nil, err
+		}
+		if k := e.Key; bytes.HasSuffix(k, key) && len(k) > 8 && k[len(k)-9] == 0 {
+			r.Game = string(k[:len(k)-9])
+		}
+	}
+	run = reportRunKey(&r)
+	for e, err := range tx.Scan(whole(tableReportRuns)) {
+		if err != nil {
+			return r, nil, err
+		}
+		if bytes.HasPrefix(e.Value, key) {
+			run = slices.Clone(e.Key)
+		}
+	}
+	return r, run, nil
+}
+
+// GetReport is described in [storage.Stats].
+func (s *Store) GetReport(ctx context.Context, id uint64) (r storage.Report, err error) {
+	err = s.view(ctx, func(tx engine.Reader) error {
+		r, err = getReport(tx, id)
+		return err
+	})
+	return r, err
+}
+
+// Reports is described in [storage.Stats].
+func (s *Store) Reports(ctx context.Context, game string, before uint64) iter.Seq2[storage.Report, error] {
+	r := engine.Prefix(tableReportsOf, gamePrefix(game))
+	r.Backward = true
+	if before != 0 {
+		r.To = reportOfKey(game, before)
+	}
+	return follow(ctx, s, r, tableReports, lastID64, readReport)
+}
+
+// DeleteReport is described in [storage.Stats].
+func (s *Store) DeleteReport(ctx context.Context, id uint64) error {
+	return s.change(ctx, func(c *change) error {
+		_, err := c.dropReport(id)
+		return err
+	})
+}
+
+// SweepReports is described in [storage.Stats].
+func (s *Store) SweepReports(ctx context.Context, before time.Time) (int, error) {
+	var old []uint64
+	for r, err := range iterate(ctx, s, whole(tableReports), readReport) {
+		if err == nil && !r.Started.Before(before) {
+			break
+		}
+		if err != nil && !isDamage(err) {
+			return 0, fmt.Errorf("sweep reports: %w", err)
+		}
+		if err == nil {
+			old = append(old, r.ID)
+		}
+	}
+	return sweep(ctx, s, "reports", old, ifThere(func(c *change, id uint64) error {
+		_, err := c.dropReport(id)
+		return err
+	}))
+}

@@ -1,0 +1,132 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine/memory"
+)
+
+// Each change of a table that daemons hold in memory is seen in its revision, also from
+// another node, and in no other.
+func TestRevisions(t *testing.T) {
+	s, eng := sharedStore(t)
+	other := Shared{New(eng, Options{Shared: true, Node: "other"})}
+	now := time.Now()
+	prefix := netip.MustParsePrefix("192.0.2.0/24")
+	rule := storage.ChatRuleKey{Kind: storage.ChatBan, Prefix: prefix}
+	key := storage.ProductKeyID{Product: 7, Hash: "0123456789abcdef0123456789abcdef"}
+	patch := storage.PatchID{Product: 7, Version: "1.0"}
+	address := netip.MustParseAddrPort("192.0.2.1:27015")
+	var room storage.Room
+	for _, step := range []struct {
+		table string
+		do    func(ctx context.Context) error
+	}{
+		{storage.TableBans, func(ctx context.Context) error {
+			return s.AddBan(ctx, storage.Ban{Prefix: prefix, Scope: storage.ScopeAll, Added: now, Expires: now.Add(-time.Hour)})
+		}},
+		{storage.TableBans, func(ctx context.Context) error { _, err := s.SweepBans(ctx, now); return err }},
+		{storage.TableChatRules, func(ctx context.Context) error {
+			return s.PutChatRule(ctx, storage.ChatRule{ChatRuleKey: rule, Added: now})
+		}},
+		{storage.TableChatRules, func(ctx context.Context) error { return s.RemoveChatRule(ctx, rule) }},
+		{storage.TableGames, func(ctx context.Context) error {
+			return s.SetGames(ctx, []storage.Game{{Name: "mygame", Doc: []byte("[{name: mygame}]"), Changed: now}})
+		}},
+		{storage.TableGames, func(ctx context.Context) (err error) {
+			room, err = s.PutRoom(ctx, storage.Room{Game: "mygame", Name: "Lobby"})
+			return err
+		}},
+		{storage.TableGames, func(ctx context.Context) error { return s.DeleteRoom(ctx, room.ID) }},
+		{storage.TableGames, func(ctx context.Context) error { return s.DeleteGame(ctx, "mygame") }},
+		{storage.TableListings, func(ctx context.Context) error {
+			return s.AddServer(ctx, storage.AddedServer{Protocol: "a2s", Address: address.String(), Added: now})
+		}},
+		{storage.TableListings, func(ctx context.Context) error { return s.RemoveAddedServer(ctx, address.String()) }},
+		{storage.TableListings, func(ctx context.Context) error {
+			return s.HideServer(ctx, storage.HiddenServer{Address: address, Added: now})
+		}},
+		{storage.TableListings, func(ctx context.Context) error { return s.UnhideServer(ctx, address) }},
+		{storage.TableNews, func(ctx context.Context) error {
+			return s.PutMotd(ctx, storage.Motd{Game: "mygame", Text: "Hello", Set: now})
+		}},
+		{storage.TableNews, func(ctx context.Context) error { return s.RemoveMotd(ctx, "mygame") }},
+		{storage.TableNews, func(ctx context.Context) error {
+			return s.PutPatch(ctx, storage.Patch{PatchID: patch, Name: "1.1", URL: "https://example.org/p", Added: now})
+		}},
+		{storage.TableNews, func(ctx context.Context) error { return s.RemovePatch(ctx, patch) }},
+		{storage.TableKeys, func(ctx context.Context) error {
+			return s.PutProductKeys(ctx, []storage.ProductKey{{ProductKeyID: key, Banned: true, Added: now}})
+		}},
+		{storage.TableKeys, func(ctx context.Context) error { return s.RemoveProductKey(ctx, key) }},
+	} {
+		before, err := other.Revisions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := step.do(t.Context()); err != nil {
+			t.Fatalf("change of %s: %v", step.table, err)
+		}
+		after, err := other.Revisions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range after {
+			if grown := after[name] > before[name]; grown != (name == step.table) {
+				t.Errorf("a change of %s: revision of %s from %d to %d", step.table, name, before[name], after[name])
+			}
+		}
+		if after[step.table] == 0 {
+			t.Errorf("%s has no revision after a change", step.table)
+		}
+	}
+}
+
+func TestLoneStoreHasNoRevisions(t *testing.T) {
+	s := Shared{New(&memory.Engine{}, Options{})}
+	now := time.Now()
+	if err := s.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll, Added: now}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Revisions(t.Context()); len(got) != 0 || err != nil {
+		t.Errorf("Revisions() = %v, %v, want none", got, err)
+	}
+}
+
+func TestSessionsWaiting(t *testing.T) {
+	s, _ := sharedStore(t)
+	run, err := s.BeginRun(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		u, p, err := s.CreateUser(t.Context(), storage.User{Email: fmt.Sprint(i, "@b.c")}, storage.Profile{Nick: "N"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			session := storage.LiveSession{Run: run, ID: uint64(2*i + n + 1), Profile: p.ID, User: u.ID, Displaces: storage.DisplacesNone}
+			if _, _, err := s.EnterSession(t.Context(), session); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	waiting := func(run uint64, want ...storage.ProfileID) {
+		t.Helper()
+		if got, err := s.Waiting(t.Context(), run); !slices.Equal(got, want) || err != nil {
+			t.Errorf("Waiting(%d) = %d, %v, want %d", run, got, err, want)
+		}
+	}
+	waiting(run)
+	if err := s.Leave(t.Context(), 2, storage.Message{From: 1, Kind: storage.MessageText, Text: "hi", Sent: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	waiting(run, 2)
+	waiting(run + 1000)
+}

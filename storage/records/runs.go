@@ -1,0 +1,197 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+var _ storage.Sessions = Shared{}
+
+// nodeRun is a run of a node. A node has one at most. The number of its beats is apart, so
+// that a beat changes nothing that a sign-in reads.
+type nodeRun struct {
+	storage.NodeRun
+
+	ended bool
+}
+
+// openRun returns a run without its beats. content is 1 if it was ended, else 0, and the
+// node.
+func openRun(run uint64, content []byte) nodeRun {
+	return nodeRun{storage.NodeRun{Node: string(content[1:]), Run: run}, content[0] != 0}
+}
+
+// getRun returns a run, or ErrNotFound.
+func getRun(tx engine.Reader, run uint64) (nodeRun, error) {
+	content, err := getSized(tx, tableRuns, numberKey(run), 1)
+	if err == nil && content == nil {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return nodeRun{}, err
+	}
+	return openRun(run, content), nil
+}
+
+// allRuns returns the runs in the order of their numbers.
+func allRuns(tx engine.Reader) (all []nodeRun, err error) {
+	for e, err := range scanEntries(tx, whole(tableRuns), 1) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, openRun(binary.BigEndian.Uint64(e.Key), e.Value))
+	}
+	return all, nil
+}
+
+func (c *change) putRun(r nodeRun) error {
+	ended := byte(0)
+	if r.ended {
+		ended = 1
+	}
+	return c.putEntry(tableRuns, numberKey(r.Run), append([]byte{ended}, r.Node...))
+}
+
+// emptyRun removes sessions of a run, and reports whether some may be left. No step removes
+// more than mostAtOnce: when a node has died, its players sign in elsewhere at that moment,
+// which changes what such a step reads.
+func (c *change) emptyRun(run uint64) (more bool, err error) {
+	all, err := placesOf(c, run, mostAtOnce)
+	if err != nil {
+		return false, err
+	}
+	return len(all) == mostAtOnce, c.dropSessions(run, all)
+}
+
+// checkNode returns an error for a name that no node can have.
+func checkNode(node string) error {
+	if node == "" || len(node) > storage.MaxNodeName {
+		return storage.ErrInvalid
+	}
+	return nil
+}
+
+// BeginRun is described in [storage.Sessions].
+func (s Shared) BeginRun(ctx context.Context, node string) (run uint64, err error) {
+	if err := checkNode(node); err != nil {
+		return 0, err
+	}
+	err = s.steps(ctx, func(c *change) (more bool, err error) {
+		all, err := allRuns(c)
+		if err != nil {
+			return false, err
+		}
+		for _, r := range all {
+			if r.Node != node {
+				continue
+			}
+			if more, err := c.emptyRun(r.Run); more || err != nil {
+				return more, err
+			}
+			if err := errors.Join(c.delete(tableRuns, numberKey(r.Run)), c.delete(tableBeats, numberKey(r.Run))); err != nil {
+				return false, err
+			}
+		}
+		if run, err = c.Next(tableFences); err != nil {
+			return false, err
+		}
+		return false, c.putRun(nodeRun{NodeRun: storage.NodeRun{Node: node, Run: run}})
+	})
+	return run, err
+}
+
+// EndRun is described in [storage.Sessions]. The step that removes the last sessions ends
+// the run, so that another node can complete what one begins.
+func (s Shared) EndRun(ctx context.Context, run uint64) error {
+	return s.steps(ctx, func(c *change) (more bool, err error) {
+		r, err := getRun(c, run)
+		if errors.Is(err, storage.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if more, err := c.emptyRun(run); more || err != nil || r.ended {
+			return more, err
+		}
+		r.ended = true
+		return false, c.putRun(r)
+	})
+}
+
+// Beat is described in [storage.Sessions]. All but the runs is read loosely: only the node
+// itself writes its number of beats, and what it misses now it finds at the next beat.
+func (s Shared) Beat(ctx context.Context, node string, run, after uint64) (p storage.Pulse, err error) {
+	err = s.step(ctx, func(c *change) (err error) {
+		p = storage.Pulse{}
+		all, err := allRuns(c)
+		if err == nil {
+			err = stateOf(all, node, run)
+		}
+		if err != nil {
+			return err
+		}
+		beats, err := allBeats(c)
+		if err != nil {
+			return err
+		}
+		beats[run]++
+		p.Runs = alive(all, beats)
+		if p.Displaced, err = displacedOf(c, run); err != nil {
+			return err
+		}
+		if p.Ends, err = endsAfter(c, after); err != nil {
+			return err
+		}
+		return c.putEntry(tableBeats, numberKey(run), numberKey(beats[run]))
+	})
+	if err != nil {
+		return storage.Pulse{}, err
+	}
+	return p, nil
+}
+
+// stateOf returns why a run cannot be used, nil if it can.
+func stateOf(all []nodeRun, node string, run uint64) error {
+	i := slices.IndexFunc(all, func(r nodeRun) bool { return r.Run == run })
+	switch {
+	case i >= 0 && all[i].ended:
+		return storage.ErrConflict
+	case i >= 0:
+		return nil
+	case slices.ContainsFunc(all, func(r nodeRun) bool { return r.Node == node }):
+		return storage.ErrTaken
+	}
+	return storage.ErrNotFound
+}
+
+// allBeats returns the numbers of beats by runs.
+func allBeats(tx engine.Reader) (map[uint64]uint64, error) {
+	beats := make(map[uint64]uint64)
+	r := whole(tableBeats)
+	r.Loose = true
+	for e, err := range scanEntries(tx, r, 8) {
+		if err != nil {
+			return nil, err
+		}
+		beats[binary.BigEndian.Uint64(e.Key)] = binary.BigEndian.Uint64(e.Value)
+	}
+	return beats, nil
+}
+
+// alive returns the runs that have not ended, with their beats, in the order of nodes.
+func alive(all []nodeRun, beats map[uint64]uint64) (runs []storage.NodeRun) {
+	for _, r := range all {
+		if r.Beats = beats[r.Run]; !r.ended {
+			runs = append(runs, r.NodeRun)
+		}
+	}
+	slices.SortFunc(runs, func(a, b storage.NodeRun) int { return cmp.Compare(a.Node, b.Node) })
+	return runs
+}

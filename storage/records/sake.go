@@ -1,0 +1,376 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// sakePlan is a record that is about to be stored, and the changes that this causes.
+type sakePlan struct {
+	table    sakeTable
+	fresh    bool // the table is new
+	altered  bool // its columns changed
+	rec      storage.SakeRecord
+	columns  []uint32
+	value    []byte
+	existing int // size of the record that is replaced; 0: none
+}
+
+// alignColumns finds the columns of the fields, adds missing ones, and remembers the
+// types of the fields in changed.
+func (p *sakePlan) alignColumns(changed []storage.SakeField) error {
+	byName := make(map[string]uint32, len(p.table.Columns))
+	for i := range p.table.Columns {
+		byName[storage.Fold(p.table.Columns[i].Name)] = uint32(i)
+	}
+	for _, f := range changed {
+		folded := storage.Fold(f.Name)
+		i, ok := byName[folded]
+		switch {
+		case !ok && len(p.table.Columns) >= storage.MaxSakeColumns:
+			return fmt.Errorf("%w: the table has %d names of fields", storage.ErrFull, storage.MaxSakeColumns)
+		case !ok:
+			byName[folded] = uint32(len(p.table.Columns))
+			p.table.Columns = append(p.table.Columns, storage.SakeColumn{Name: f.Name, Type: f.Value.Type})
+			p.altered = true
+		case p.table.Columns[i].Type != f.Value.Type:
+			p.table.Columns[i].Type, p.altered = f.Value.Type, true
+		}
+	}
+	p.columns = p.columns[:0]
+	for i := range p.rec.Fields {
+		p.columns = append(p.columns, byName[storage.Fold(p.rec.Fields[i].Name)])
+	}
+	return nil
+}
+
+// seal makes the value of the record.
+func (p *sakePlan) seal() {
+	p.value = sealSakeRow(sakeRecordKey(p.table.Number, p.rec.ID), &p.rec, p.columns)
+}
+
+// growth is how the counts change.
+func (p *sakePlan) growth() storage.SakeCount {
+	n := storage.SakeCount{Bytes: int64(len(p.value) - p.existing)}
+	if p.existing == 0 {
+		n.Records = 1
+	}
+	return n
+}
+
+// or returns limit, or most if limit is 0 or higher.
+func or[N int | int64](limit, most N) N {
+	if limit <= 0 {
+		return most
+	}
+	return min(limit, most)
+}
+
+// checkSakeLimits returns ErrFull if the record would exceed a limit.
+func (c *change) checkSakeLimits(p *sakePlan, lim *storage.SakeLimits) error {
+	if len(p.rec.Fields) > or(lim.Fields, storage.MaxSakeFields) {
+		return fmt.Errorf("%w: %d fields in a record", storage.ErrFull, len(p.rec.Fields))
+	}
+	if len(p.value) > or(lim.RecordSize, storage.MaxSakeSize) {
+		return fmt.Errorf("%w: a record of %d bytes", storage.ErrFull, len(p.value))
+	}
+	growth, owner := p.growth(), p.rec.Owner
+	if growth.Records <= 0 && growth.Bytes <= 0 {
+		return nil
+	}
+	if err := c.Load(sakeCountKeys(&p.table, owner)...); err != nil {
+		return err
+	}
+	for _, check := range []struct {
+		key     []byte // nil: all records
+		records int
+		bytes   int64
+		what    string
+	}{
+		{sakeOwnedKey(owner, p.table.Number), or(lim.PerOwner, math.MaxInt), math.MaxInt64, "records of the profile in the table"},
+		{sakeOwnerKey(owner), or(lim.OwnerTotal, storage.MaxSakeOwned), or(lim.OwnerBytes, math.MaxInt64), "records of the profile"},
+		{sakeGameKey(sakeGame, p.table.Game), or(lim.PerGame, math.MaxInt), math.MaxInt64, "records of the game"},
+		{nil, or(lim.Total, math.MaxInt), or(lim.TotalBytes, math.MaxInt64), "records"},
+	} {
+		if check.records == math.MaxInt && check.bytes == math.MaxInt64 {
+			continue
+		}
+		n, err := c.sakeCountOrAll(check.key)
+		if err != nil {
+			return err
+		}
+		if growth.Records > 0 && n.Records >= check.records {
+			return fmt.Errorf("%w: there are %d %s", storage.ErrFull, n.Records, check.what)
+		}
+		if growth.Bytes > 0 && n.Bytes+growth.Bytes > check.bytes {
+			return fmt.Errorf("%w: there are %d bytes of %s", storage.ErrFull, n.Bytes, check.what)
+		}
+	}
+	if !p.fresh {
+		return nil
+	}
+	n, err := sakeCount(c, sakeGameKey(sakeTables, p.table.Game))
+	if err == nil && n.Records >= or(lim.Tables, math.MaxInt) {
+		err = fmt.Errorf("%w: the game has %d tables", storage.ErrFull, n.Records)
+	}
+	return err
+}
+
+// sakeCountOrAll returns the count under a key, or that of all records if key is nil.
+func (c *change) sakeCountOrAll(key []byte) (storage.SakeCount, error) {
+	if key == nil {
+		return countAllSake(c)
+	}
+	return sakeCount(c, key)
+}
+
+// makeSakeTable stores the data of a new table besides its record.
+func (c *change) makeSakeTable(t *sakeTable) error {
+	return errors.Join(
+		c.putEntry(tableSakeMeta, []byte{sakeLastTable}, binary.BigEndian.AppendUint32(nil, t.Number)),
+		c.putEntry(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number), sakeTableName(t.id())),
+		c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: 1}))
+}
+
+// storeSake stores a planned record with its index entries and counts.
+func (c *change) storeSake(p *sakePlan) error {
+	t := &p.table
+	if p.fresh {
+		if err := c.makeSakeTable(t); err != nil {
+			return err
+		}
+	}
+	if p.fresh || p.altered {
+		if err := c.put(tableSakeTables, sakeTableName(t.id()), t); err != nil {
+			return err
+		}
+	}
+	if p.existing == 0 {
+		if err := c.putEntry(tableSakeByOwner, sakeByOwnerKey(p.rec.Owner, t.Number, p.rec.ID), nil); err != nil {
+			return err
+		}
+	}
+	if err := c.putValue(tableSakeRecords, sakeRecordKey(t.Number, p.rec.ID), p.value); err != nil {
+		return err
+	}
+	return c.countSakeRecord(t, p.rec.Owner, p.growth())
+}
+
+// planSakeTable finds the table of a new record of an owner, or begins a new one.
+func (c *change) planSakeTable(id storage.SakeTableID, owner storage.ProfileID) (p sakePlan, last uint32, err error) {
+	err = c.Load(engine.Key{Table: tableSakeTables, Key: sakeTableName(id)}, engine.Key{Table: tableSakeMeta, Key: sakeLastIDKey(id)},
+		engine.Key{Table: tableProfiles, Key: idKey(owner)})
+	if err != nil {
+		return p, 0, err
+	}
+	if p.table, err = getSakeTable(c, id); errors.Is(err, storage.ErrNoTable) {
+		number, err := sakeNumber(c, []byte{sakeLastTable})
+		if err != nil {
+			return p, 0, err
+		}
+		p.fresh, p.table = true, sakeTable{Game: id.Game, Name: id.Name, Number: number + 1}
+	} else if err != nil {
+		return p, 0, err
+	}
+	last, err = sakeNumber(c, sakeLastIDKey(id))
+	return p, last, err
+}
+
+// addSake stores a new record under its id.
+func (c *change) addSake(p *sakePlan, last uint32, lim *storage.SakeLimits) error {
+	if _, err := getProfile(c, p.rec.Owner); err != nil {
+		return err
+	}
+	if err := p.alignColumns(p.rec.Fields); err != nil {
+		return err
+	}
+	p.seal()
+	if err := c.checkSakeLimits(p, lim); err != nil {
+		return err
+	}
+	if p.rec.ID > last {
+		id := binary.BigEndian.AppendUint32(nil, p.rec.ID)
+		if err := c.putEntry(tableSakeMeta, sakeLastIDKey(p.table.id()), id); err != nil {
+			return err
+		}
+	}
+	return c.storeSake(p)
+}
+
+// CreateSakeRecord is described in [storage.Sake].
+func (s *Store) CreateSakeRecord(ctx context.Context, table storage.SakeTableID, owner storage.ProfileID,
+	fields []storage.SakeField, lim storage.SakeLimits,
+) (id uint32, err error) {
+	if err := errors.Join(table.Check(), storage.CheckSakeFields(fields)); err != nil {
+		return 0, err
+	}
+	now := time.Now().Truncate(time.Second).UTC()
+	err = s.change(ctx, func(c *change) error {
+		p, last, err := c.planSakeTable(table, owner)
+		if err != nil {
+			return err
+		}
+		if last >= storage.MaxSakeID {
+			return fmt.Errorf("ids of records: %w", storage.ErrFull)
+		}
+		id = last + 1
+		p.rec = storage.SakeRecord{ID: id, Owner: owner, Created: now, Changed: now, Fields: fields}
+		return c.addSake(&p, last, &lim)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("create SAKE record: %w", err)
+	}
+	return id, nil
+}
+
+// ImportSakeRecord is described in [storage.Sake].
+func (s *Store) ImportSakeRecord(ctx context.Context, r storage.OwnedSakeRecord) error {
+	if err := errors.Join(r.Check(), storage.CheckSakeFields(r.Fields)); err != nil {
+		return err
+	}
+	if r.ID == 0 || r.ID > storage.MaxSakeID || r.Ratings < 0 || r.RatingSum < 0 {
+		return fmt.Errorf("%w: SAKE record %d", storage.ErrInvalid, r.ID)
+	}
+	err := s.change(ctx, func(c *change) error {
+		p, last, err := c.planSakeTable(r.SakeTableID, r.Owner)
+		if err != nil {
+			return err
+		}
+		switch _, _, err := sakeRow(c, p.table.Number, r.ID); {
+		case err == nil:
+			return storage.ErrTaken
+		case !errors.Is(err, storage.ErrNotFound):
+			return err
+		}
+		p.rec = r.SakeRecord
+		return c.addSake(&p, last, &storage.SakeLimits{})
+	})
+	if err != nil {
+		return fmt.Errorf("import SAKE record %d: %w", r.ID, err)
+	}
+	return nil
+}
+
+// ownSake returns a table and one of its records, which owner must own unless it is 0.
+func (c *change) ownSake(table storage.SakeTableID, id uint32, owner storage.ProfileID) (t sakeTable, r storage.SakeRow, size int, err error) {
+	if t, err = getSakeTable(c, table); err != nil {
+		return t, r, 0, err
+	}
+	if r, size, err = sakeRow(c, t.Number, id); err != nil {
+		return t, r, 0, err
+	}
+	if owner != 0 && r.Owner != owner {
+		err = storage.ErrNotOwner
+	}
+	return t, r, size, err
+}
+
+// UpdateSakeRecord is described in [storage.Sake].
+func (s *Store) UpdateSakeRecord(ctx context.Context, table storage.SakeTableID, id uint32, owner storage.ProfileID,
+	fields []storage.SakeField, lim storage.SakeLimits,
+) error {
+	if err := errors.Join(table.Check(), storage.CheckSakeFields(fields)); err != nil {
+		return err
+	}
+	now := time.Now().Truncate(time.Second).UTC()
+	err := s.change(ctx, func(c *change) error {
+		t, row, size, err := c.ownSake(table, id, owner)
+		if err != nil {
+			return err
+		}
+		p := sakePlan{table: t, existing: size}
+		if p.rec, err = row.Record(t.Columns); err != nil {
+			return err
+		}
+		p.rec.Merge(fields)
+		p.rec.Changed = now
+		if err := p.alignColumns(fields); err != nil {
+			return err
+		}
+		p.seal()
+		if err := c.checkSakeLimits(&p, &lim); err != nil {
+			return err
+		}
+		return c.storeSake(&p)
+	})
+	if err != nil {
+		return fmt.Errorf("update SAKE record %d: %w", id, err)
+	}
+	return nil
+}
+
+// DeleteSakeRecord is described in [storage.Sake].
+func (s *Store) DeleteSakeRecord(ctx context.Context, table storage.SakeTableID, id uint32, owner storage.ProfileID) error {
+	err := s.change(ctx, func(c *change) error {
+		t, row, size, err := c.ownSake(table, id, owner)
+		if err != nil {
+			return err
+		}
+		return c.dropSakeRecord(&t, id, row.Owner, size)
+	})
+	if err != nil {
+		return fmt.Errorf("delete SAKE record %d: %w", id, err)
+	}
+	return nil
+}
+
+// dropSakeRecord removes a record. Its ratings are removed by SweepSake: there may be
+// many, and no later record has that id.
+func (c *change) dropSakeRecord(t *sakeTable, id uint32, owner storage.ProfileID, size int) error {
+	if err := c.delete(tableSakeRecords, sakeRecordKey(t.Number, id)); err != nil {
+		return err
+	}
+	if err := c.delete(tableSakeByOwner, sakeByOwnerKey(owner, t.Number, id)); err != nil {
+		return err
+	}
+	return c.countSakeRecord(t, owner, storage.SakeCount{Records: -1, Bytes: -int64(size)})
+}
+
+// RateSakeRecord is described in [storage.Sake].
+func (s *Store) RateSakeRecord(ctx context.Context, table storage.SakeTableID, id uint32, rater storage.ProfileID, rating int,
+) (sum storage.SakeRating, err error) {
+	if rating < 0 || rating > math.MaxUint8 {
+		return sum, fmt.Errorf("%w: a rating of %d", storage.ErrInvalid, rating)
+	}
+	err = s.change(ctx, func(c *change) error {
+		t, row, size, err := c.ownSake(table, id, 0)
+		if err != nil {
+			return err
+		}
+		key := sakeRatingKey(t.Number, id, rater)
+		found, err := has(c, tableSakeRatings, key)
+		if err == nil && found {
+			err = storage.ErrTaken
+		}
+		if err != nil {
+			return err
+		}
+		rec, err := row.Record(t.Columns)
+		if err != nil {
+			return err
+		}
+		rec.Ratings++
+		rec.RatingSum += int64(rating)
+		p := sakePlan{table: t, rec: rec, existing: size}
+		if err := p.alignColumns(nil); err != nil {
+			return err
+		}
+		p.seal()
+		sum = storage.SakeRating{Ratings: rec.Ratings, Sum: rec.RatingSum}
+		if err := c.putEntry(tableSakeRatings, key, []byte{byte(rating)}); err != nil {
+			return err
+		}
+		return c.storeSake(&p)
+	})
+	if err != nil {
+		return storage.SakeRating{}, fmt.Errorf("rate SAKE record %d: %w", id, err)
+	}
+	return sum, nil
+}

@@ -1,0 +1,223 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// scoreRecord is the value of tableScores.
+type scoreRecord struct {
+	Value   float64   `json:"value"`
+	Updated time.Time `json:"updated"`
+}
+
+// scoreKey is the key of a score: profile (4 bytes), game, NUL, board.
+func scoreKey(id storage.ScoreID) []byte {
+	return append(append(append(idKey(id.Profile), id.Game...), 0), id.Board...)
+}
+
+// scoreID is the reverse of scoreKey.
+func scoreID(key []byte) (id storage.ScoreID, err error) {
+	game, board, ok := bytes.Cut(key[min(4, len(key)):], []byte{0})
+	if !ok {
+		return id, fmt.Errorf("%w: key of a score", storage.ErrDamaged)
+	}
+	return storage.ScoreID{Game: string(game), Board: string(board), Profile: storage.ProfileID(binary.BigEndian.Uint32(key))}, nil
+}
+
+// placeOf is the place of a score in the ranking of its board: the value, so that
+// the highest is first (8 bytes), and the profile.
+func placeOf(value float64, id storage.ProfileID) []byte {
+	return append(valueKey(value), idKey(id)...)
+}
+
+// valueKey returns 8 bytes whose order is the reverse of the order of values.
+func valueKey(value float64) []byte {
+	if value == 0 {
+		value = 0 // there are two zeros
+	}
+	bits := math.Float64bits(value)
+	if bits>>63 == 0 {
+		bits = ^bits &^ (1 << 63)
+	}
+	return binary.BigEndian.AppendUint64(nil, bits)
+}
+
+// readScore is the decoder of tableScores.
+func readScore(tx engine.Reader, e engine.Entry) (score storage.Score, err error) {
+	if score.ScoreID, err = scoreID(e.Key); err != nil {
+		return score, err
+	}
+	r, err := readRecord[scoreRecord](tx, e)
+	score.Value, score.Updated = r.Value, r.Updated
+	return score, err
+}
+
+// getScore returns a score or ErrNotFound.
+func getScore(tx engine.Reader, id storage.ScoreID) (storage.Score, error) {
+	r, err := get[scoreRecord](tx, tableScores, scoreKey(id))
+	return storage.Score{ScoreID: id, Value: r.Value, Updated: r.Updated}, err
+}
+
+// scoreKeys returns what putScore reads of a score first.
+func scoreKeys(id storage.ScoreID) []engine.Key {
+	return []engine.Key{{Table: tableScores, Key: scoreKey(id)}, {Table: tableProfiles, Key: idKey(id.Profile)}}
+}
+
+// putScore stores a score of a profile, which must exist.
+func (c *change) putScore(score storage.Score) error {
+	old, err := getScore(c, score.ScoreID)
+	board, place := rankingOf(c, score.Game, score.Board), placeOf(score.Value, score.Profile)
+	switch {
+	case isMissing(err):
+		if err = c.roomForScore(score.Profile); err == nil {
+			err = board.add(c, place)
+		}
+	case err == nil && old.Value != score.Value:
+		err = board.move(c, placeOf(old.Value, old.Profile), place)
+	}
+	if err != nil {
+		return err
+	}
+	return c.put(tableScores, scoreKey(score.ScoreID), scoreRecord{score.Value, score.Updated})
+}
+
+// roomForScore returns an error unless a profile exists and may have another score.
+func (c *change) roomForScore(id storage.ProfileID) error {
+	if err := c.wantProfile(id); err != nil {
+		return err
+	}
+	n, err := count(c, tableScores, idKey(id), storage.MaxScores)
+	if err == nil && n >= storage.MaxScores {
+		err = fmt.Errorf("scores of profile %d: %w", id, storage.ErrFull)
+	}
+	return err
+}
+
+// dropScore removes the score under a key, also a damaged one.
+func (c *change) dropScore(key []byte) error {
+	id, err := scoreID(key)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", tableScores, key, err)
+	}
+	board := rankingOf(c, id.Game, id.Board)
+	score, err := getScore(c, id)
+	place := placeOf(score.Value, id.Profile)
+	if isDamage(err) {
+		place, err = board.find(id.Profile)
+	}
+	if err != nil {
+		return err
+	}
+	if place != nil {
+		if err := board.remove(c, place); err != nil {
+			return err
+		}
+	}
+	return c.delete(tableScores, key)
+}
+
+// credit applies the credits of a report and returns how many there were. Those
+// for profiles that cannot have a score are skipped.
+func (c *change) credit(credits []storage.Credit, at time.Time) (n int, err error) {
+	var keys []engine.Key
+	for _, cr := range credits {
+		keys = append(keys, scoreKeys(cr.ScoreID)...)
+	}
+	if err := c.Load(keys...); err != nil {
+		return 0, err
+	}
+	for _, cr := range credits {
+		score, err := getScore(c, cr.ScoreID)
+		first := isMissing(err)
+		if err != nil && !first {
+			return n, err
+		}
+		score.Value, score.Updated = cr.How.Apply(score.Value, cr.Value, first), at
+		switch err := c.putScore(score); {
+		case err == nil:
+			n++
+		case !isMissing(err) && !isFull(err):
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// PutScore is described in [storage.Stats].
+func (s *Store) PutScore(ctx context.Context, score storage.Score) error {
+	score, err := score.Canonical()
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, func(c *change) error {
+		if err := c.Load(scoreKeys(score.ScoreID)...); err != nil {
+			return err
+		}
+		return c.putScore(score)
+	})
+}
+
+// DeleteScore is described in [storage.Stats].
+func (s *Store) DeleteScore(ctx context.Context, id storage.ScoreID) error {
+	if err := id.Check(); err != nil {
+		return err
+	}
+	return s.change(ctx, func(c *change) error {
+		found, err := has(c, tableScores, scoreKey(id))
+		if err == nil && !found {
+			err = storage.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return c.dropScore(scoreKey(id))
+	})
+}
+
+// ScoresOf is described in [storage.Stats].
+func (s *Store) ScoresOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Score, error] {
+	return iterate(ctx, s, engine.Prefix(tableScores, idKey(id)), readScore)
+}
+
+// Ranking is described in [storage.Stats].
+func (s *Store) Ranking(ctx context.Context, game, board string, from, n int) (page []storage.Score, err error) {
+	if err := storage.CheckRanking(game, board, from, n); err != nil {
+		return nil, err
+	}
+	err = s.view(ctx, func(tx engine.Reader) error {
+		page, err = rankingOf(tx, game, board).page(game, board, from, n)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ranking %q of %s: %w", board, game, err)
+	}
+	return page, nil
+}
+
+// RankOf is described in [storage.Stats].
+func (s *Store) RankOf(ctx context.Context, id storage.ScoreID) (score storage.Score, err error) {
+	if err := id.Check(); err != nil {
+		return score, err
+	}
+	err = s.view(ctx, func(tx engine.Reader) error {
+		if score, err = getScore(tx, id); err != nil {
+			return err
+		}
+		above, err := rankingOf(tx, id.Game, id.Board).before(valueKey(score.Value))
+		score.Rank = above + 1
+		return err
+	})
+	if err != nil {
+		return storage.Score{}, err
+	}
+	return score, nil
+}

@@ -1,0 +1,166 @@
+package records
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// sessionRow is a session in the value of its user, which has all of them in the order of
+// fences: a sign-in reads and changes that one value.
+type sessionRow struct {
+	storage.LiveSession
+
+	displaced bool
+}
+
+// sessionRowSize is the size of a row: run, id, fence (8 bytes each), profile (4 bytes), the
+// rule by which it displaces others, and whether it was displaced.
+const sessionRowSize = 8 + 8 + 8 + 4 + 1 + 1
+
+// rowsOf returns the sessions of a user.
+func rowsOf(tx engine.Reader, user storage.UserID) ([]sessionRow, error) {
+	content, err := getEntry(tx, tableSessions, idKey(user), 0)
+	if err == nil && len(content)%sessionRowSize != 0 {
+		err = fmt.Errorf("%s %d: %w: %d bytes", tableSessions, user, storage.ErrDamaged, len(content))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rows []sessionRow
+	for b := range slices.Chunk(content, sessionRowSize) {
+		rows = append(rows, sessionRow{storage.LiveSession{
+			Run: binary.BigEndian.Uint64(b), ID: binary.BigEndian.Uint64(b[8:]), Fence: binary.BigEndian.Uint64(b[16:]),
+			Profile: storage.ProfileID(binary.BigEndian.Uint32(b[24:])), User: user, Displaces: storage.Displaces(b[28]),
+		}, b[29] != 0})
+	}
+	return rows, nil
+}
+
+// putRows stores the sessions of a user.
+func (c *change) putRows(user storage.UserID, rows []sessionRow) error {
+	if len(rows) == 0 {
+		return c.delete(tableSessions, idKey(user))
+	}
+	slices.SortFunc(rows, func(a, b sessionRow) int { return cmp.Compare(a.Fence, b.Fence) })
+	content := make([]byte, 0, len(rows)*sessionRowSize)
+	for _, r := range rows {
+		content = binary.BigEndian.AppendUint64(content, r.Run)
+		content = binary.BigEndian.AppendUint64(content, r.ID)
+		content = binary.BigEndian.AppendUint64(content, r.Fence)
+		content = binary.BigEndian.AppendUint32(content, uint32(r.Profile))
+		displaced := byte(0)
+		if r.displaced {
+			displaced = 1
+		}
+		content = append(content, byte(r.Displaces), displaced)
+	}
+	return c.putEntry(tableSessions, idKey(user), content)
+}
+
+// displace marks the sessions of a user that a new one displaces and returns them.
+func (c *change) displace(rows []sessionRow, by *storage.LiveSession) (displaced []storage.LiveSession, err error) {
+	for i := range rows {
+		r := &rows[i]
+		if r.displaced || !by.Over(&r.LiveSession) {
+			continue
+		}
+		r.displaced = true
+		displaced = append(displaced, r.LiveSession)
+		if err := c.putEntry(tableDisplaced, placeKey(r.Run, r.ID), nil); err != nil {
+			return nil, err
+		}
+	}
+	return displaced, nil
+}
+
+// place says whose session has an id in a run: tableSessionsOf has it under both.
+type place struct {
+	id      uint64
+	user    storage.UserID
+	profile storage.ProfileID
+}
+
+func placeKey(run, id uint64) []byte { return append(numberKey(run), numberKey(id)...) }
+
+func openPlace(key, content []byte) place {
+	return place{
+		binary.BigEndian.Uint64(key[8:]), storage.UserID(binary.BigEndian.Uint32(content)),
+		storage.ProfileID(binary.BigEndian.Uint32(content[4:])),
+	}
+}
+
+func (c *change) putPlace(e *storage.LiveSession) error {
+	return c.putEntry(tableSessionsOf, placeKey(e.Run, e.ID), append(idKey(e.User), idKey(e.Profile)...))
+}
+
+// placesOf returns the places of the sessions of a run, up to most of them; 0: all.
+func placesOf(tx engine.Reader, run uint64, most int) (all []place, err error) {
+	r := engine.Prefix(tableSessionsOf, numberKey(run))
+	r.Limit, r.Loose = most, most == 0 // all are only looked at
+	for e, err := range scanEntries(tx, r, 8) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, openPlace(e.Key, e.Value))
+	}
+	return all, nil
+}
+
+// displacedOf returns the ids of the sessions of a run that were displaced.
+func displacedOf(tx engine.Reader, run uint64) (ids []uint64, err error) {
+	r := engine.Prefix(tableDisplaced, numberKey(run))
+	r.Loose = true
+	for e, err := range scanEntries(tx, r, 0) {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, binary.BigEndian.Uint64(e.Key[8:]))
+	}
+	return ids, nil
+}
+
+// dropSessions removes sessions of a run.
+func (c *change) dropSessions(run uint64, all []place) error {
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.user, b.user) })
+	users := slices.CompactFunc(slices.Clone(all), func(a, b place) bool { return a.user == b.user })
+	if err := c.loadUsers(users); err != nil {
+		return err
+	}
+	gone := make(map[uint64]bool)
+	for _, p := range all {
+		gone[p.id] = true
+		for _, t := range []engine.Table{tableSessionsOf, tableDisplaced} {
+			if err := c.delete(t, placeKey(run, p.id)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range users {
+		rows, err := rowsOf(c, p.user)
+		if err != nil {
+			return err
+		}
+		rows = slices.DeleteFunc(rows, func(r sessionRow) bool { return r.Run == run && gone[r.ID] })
+		if err := c.putRows(p.user, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadUsers loads the sessions of the users of places.
+func (c *change) loadUsers(users []place) error {
+	keys := make([]engine.Key, len(users))
+	for i, p := range users {
+		keys[i] = engine.Key{Table: tableSessions, Key: idKey(p.user)}
+	}
+	return c.Load(keys...)
+}
+
+// sameSession reports whether two sessions have one place.
+func sameSession(a, b *storage.LiveSession) bool { return a.Run == b.Run && a.ID == b.ID }

@@ -1,0 +1,92 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// Shared is a store in an engine that several daemons use. Beside what every store has, it
+// keeps what those must have in common: it implements [storage.Sessions], [storage.Grants],
+// [storage.Contents] and [storage.Revisions], and compares keys. A Store itself has none of
+// these methods, because a daemon that finds them works as one of several.
+type Shared struct{ *Store }
+
+// NewShared returns a store in an engine that other daemons use too, for the node with a
+// name. It owns the engine.
+func NewShared(eng engine.Engine, node string, log zerolog.Logger) Shared {
+	return Shared{New(eng, Options{Shared: true, Node: node, Log: log})}
+}
+
+// step runs a step that no audit entry describes.
+func (s Shared) step(ctx context.Context, fn func(*change) error) error {
+	return s.change(storage.WithoutAudit(ctx), fn)
+}
+
+// steps runs a function in steps until it reports that no more is left.
+func (s Shared) steps(ctx context.Context, fn func(*change) (more bool, err error)) error {
+	for {
+		more := false
+		err := s.step(ctx, func(c *change) (err error) {
+			more, err = fn(c)
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// mostAtOnce is the number of entries that one step of a longer work changes.
+const mostAtOnce = 500
+
+// numberKey is the key of a number.
+func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// beyond is the range of the keys of numbers above n.
+func beyond(t engine.Table, n uint64) engine.Range {
+	return engine.Range{Table: t, From: append(numberKey(n), 0)}
+}
+
+// scanEntries yields the entries of a range with their contents as values, which have at
+// least size bytes.
+func scanEntries(tx engine.Reader, r engine.Range, size int) iter.Seq2[engine.Entry, error] {
+	return func(yield func(engine.Entry, error) bool) {
+		for e, err := range tx.Scan(r) {
+			if err == nil {
+				e.Value, err = openSized(r.Table, e, size)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// openSized returns the content of an entry that has at least size bytes.
+func openSized(t engine.Table, e engine.Entry, size int) ([]byte, error) {
+	content, err := openEntry(e.Key, e.Value)
+	if err == nil && len(content) < size {
+		err = fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(content))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", t, e.Key, err)
+	}
+	return content, nil
+}
+
+// getSized returns the content of the entry under a key, which has at least size bytes, nil
+// if there is none.
+func getSized(tx engine.Reader, t engine.Table, key []byte, size int) ([]byte, error) {
+	v, err := getValue(tx, t, key)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return openSized(t, engine.Entry{Key: key, Value: v}, size)
+}

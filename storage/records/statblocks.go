@@ -1,0 +1,351 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// The payload of a block is the time of its last change in seconds (8 bytes) and
+// its data.
+const blockHeader = 8
+
+// statBlockKey is the key of a block: profile (4 bytes), game, NUL, index (4 bytes,
+// ascending), kind (1 byte). The blocks of a profile, and of an index in a game, are
+// neighbours.
+func statBlockKey(id storage.StatBlockID) []byte {
+	key := append(append(idKey(id.Profile), id.Game...), 0)
+	key = binary.BigEndian.AppendUint32(key, uint32(id.Index)^1<<31)
+	return append(key, byte(id.Kind))
+}
+
+// statBlockID is the reverse of statBlockKey.
+func statBlockID(key []byte) (id storage.StatBlockID, err error) {
+	tail := len(key) - 6 // NUL, index, kind
+	if tail < 4 || key[tail] != 0 {
+		return id, fmt.Errorf("%w: key of a block", storage.ErrDamaged)
+	}
+	return storage.StatBlockID{
+		Game: string(key[4:tail]), Profile: storage.ProfileID(binary.BigEndian.Uint32(key)),
+		Index: int32(binary.BigEndian.Uint32(key[tail+1:]) ^ 1<<31), Kind: storage.StatKind(key[tail+5]),
+	}, nil
+}
+
+// openBlock returns the time and the data of a block. They share the memory of
+// value.
+func openBlock(key, value []byte) (modified int64, data []byte, err error) {
+	if err := checkKey(key, value); err != nil {
+		return 0, nil, err
+	}
+	payload, err := unseal(value)
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(payload) < blockHeader {
+		return 0, nil, fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(payload))
+	}
+	return int64(binary.BigEndian.Uint64(payload)), payload[blockHeader:], nil
+}
+
+// readBlock is the decoder of tableStatBlocks.
+func readBlock(_ engine.Reader, e engine.Entry) (b storage.StatBlock, err error) {
+	if b.StatBlockID, err = statBlockID(e.Key); err != nil {
+		return b, err
+	}
+	modified, data, err := openBlock(e.Key, e.Value)
+	if err != nil {
+		return storage.StatBlock{}, err
+	}
+	b.Modified = time.Unix(modified, 0).UTC()
+	if len(data) > 0 {
+		b.Data = slices.Clone(data)
+	}
+	return b, nil
+}
+
+// blockLen returns the length of the data in a stored block without reading it.
+func blockLen(value []byte) int { return max(len(value)-recordHeader-blockHeader, 0) }
+
+// GetStatBlock is described in [storage.Stats].
+func (s *Store) GetStatBlock(ctx context.Context, id storage.StatBlockID) (b storage.StatBlock, err error) {
+	if err := id.Check(); err != nil {
+		return b, err
+	}
+	key := statBlockKey(id)
+	err = s.view(ctx, func(tx engine.Reader) error {
+		v, err := tx.Get(tableStatBlocks, key)
+		switch {
+		case err != nil:
+			return err
+		case v == nil:
+			return storage.ErrNotFound
+		}
+		if b, err = readBlock(tx, engine.Entry{Key: key, Value: v}); err != nil {
+			return fmt.Errorf("%s %q: %w", tableStatBlocks, key, err)
+		}
+		return nil
+	})
+	return b, err
+}
+
+// EditStatBlock is described in [storage.Stats].
+func (s *Store) EditStatBlock(ctx context.Context, id storage.StatBlockID, limit int64, at time.Time,
+	edit func(old []byte) ([]byte, error),
+) (storage.StatBlock, error) {
+	if err := id.Check(); err != nil {
+		return storage.StatBlock{}, err
+	}
+	var next storage.StatBlock
+	key := statBlockKey(id)
+	err := s.change(ctx, func(c *change) error {
+		next = storage.StatBlock{StatBlockID: id}
+		if err := c.Load(editKeys(id)...); err != nil {
+			return err
+		}
+		old, latest, err := c.blockBefore(id)
+		if err != nil {
+			return err
+		}
+		data, err := edit(old)
+		if err != nil {
+			return err
+		}
+		if len(data) > storage.MaxStatBlock {
+			return fmt.Errorf("%w: block is longer than %d bytes", storage.ErrInvalid, storage.MaxStatBlock)
+		}
+		second := storage.NextStatSecond(latest, at)
+		next.Modified = time.Unix(second, 0).UTC()
+		return c.putBlock(id.Profile, key, second, data, limit)
+	})
+	if err != nil {
+		return storage.StatBlock{}, err
+	}
+	return next, nil
+}
+
+// sameIndex returns the ids of the blocks with the index of one.
+func sameIndex(id storage.StatBlockID) (all [4]storage.StatBlockID) {
+	for i, kind := range [...]storage.StatKind{storage.StatPrivateRead, storage.StatPrivateWrite, storage.StatPublicRead, storage.StatPublicWrite} {
+		all[i] = id
+		all[i].Kind = kind
+	}
+	return all
+}
+
+// editKeys returns what a change of a block reads.
+func editKeys(id storage.StatBlockID) []engine.Key {
+	keys := append(totalBlocks.keys(uint32(id.Profile)),
+		engine.Key{Table: tableProfiles, Key: idKey(id.Profile)}, engine.Key{Table: tableStatSums, Key: profileSumKey(id.Profile)})
+	for _, same := range sameIndex(id) {
+		keys = append(keys, engine.Key{Table: tableStatBlocks, Key: statBlockKey(same)})
+	}
+	return keys
+}
+
+// blockBefore returns the present data of a block, and the latest change of a block with
+// the same index.
+func (c *change) blockBefore(id storage.StatBlockID) (old []byte, latest int64, err error) {
+	for _, same := range sameIndex(id) {
+		key := statBlockKey(same)
+		v, err := c.Get(tableStatBlocks, key)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case v != nil && same == id:
+			var modified int64
+			if modified, old, err = openBlock(key, v); err != nil {
+				return nil, 0, fmt.Errorf("%s %q: %w", tableStatBlocks, key, err)
+			}
+			latest = max(latest, modified)
+		case len(v) >= recordHeader+blockHeader:
+			latest = max(latest, int64(binary.BigEndian.Uint64(v[recordHeader:])))
+		}
+	}
+	return old, latest, nil
+}
+
+// putBlock stores a block of a profile, which must exist, unless it would then
+// exceed the limits. Nothing is written before it is checked.
+func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data []byte, limit int64) error {
+	if err := c.wantProfile(id); err != nil {
+		return err
+	}
+	added := storage.StatSize{Blocks: 1, Bytes: int64(len(data))}
+	v, err := c.Get(tableStatBlocks, key)
+	if err != nil {
+		return err
+	}
+	if v != nil {
+		added.Blocks, added.Bytes = 0, added.Bytes-int64(blockLen(v))
+	}
+	size, err := c.grow(id, added, limit)
+	if err != nil {
+		return err
+	}
+	if err := c.putSize(id, size); err != nil {
+		return err
+	}
+	return c.putRaw(tableStatBlocks, key, binary.BigEndian.AppendUint64(nil, uint64(second)), data)
+}
+
+// wantProfile returns ErrNotFound if a profile does not exist.
+func (c *change) wantProfile(id storage.ProfileID) error {
+	found, err := has(c, tableProfiles, idKey(id))
+	if err == nil && !found {
+		err = fmt.Errorf("profile %d: %w", id, storage.ErrNotFound)
+	}
+	return err
+}
+
+// grow returns the size of the blocks of a profile after a change, or ErrFull.
+// It writes nothing.
+func (c *change) grow(id storage.ProfileID, added storage.StatSize, limit int64) (storage.StatSize, error) {
+	size, err := statSize(c, id)
+	if err != nil {
+		return size, err
+	}
+	size.Blocks += added.Blocks
+	size.Bytes += added.Bytes
+	if added.Bytes > 0 && size.Bytes > limit || added.Blocks > 0 && size.Blocks > storage.MaxStatBlocks {
+		return size, storage.ErrStatsFull(id, size, limit)
+	}
+	return size, nil
+}
+
+// DeleteStatBlock is described in [storage.Stats].
+func (s *Store) DeleteStatBlock(ctx context.Context, id storage.StatBlockID) error {
+	if err := id.Check(); err != nil {
+		return err
+	}
+	key := statBlockKey(id)
+	return s.change(ctx, func(c *change) error {
+		if err := c.Load(editKeys(id)...); err != nil {
+			return err
+		}
+		v, err := c.Get(tableStatBlocks, key)
+		switch {
+		case err != nil:
+			return err
+		case v == nil:
+			return storage.ErrNotFound
+		}
+		size, err := c.grow(id.Profile, storage.StatSize{Blocks: -1, Bytes: -int64(blockLen(v))}, 0)
+		if err != nil {
+			return err
+		}
+		if err := c.putSize(id.Profile, size); err != nil {
+			return err
+		}
+		return c.delete(tableStatBlocks, key)
+	})
+}
+
+// StatBlocks is described in [storage.Stats].
+func (s *Store) StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.StatBlock, error] {
+	return iterate(ctx, s, engine.Prefix(tableStatBlocks, idKey(id)), readBlock)
+}
+
+// StatSizeOf is described in [storage.Stats].
+func (s *Store) StatSizeOf(ctx context.Context, id storage.ProfileID) (size storage.StatSize, err error) {
+	err = s.view(ctx, func(tx engine.Reader) error {
+		size, err = statSize(tx, id)
+		return err
+	})
+	return size, err
+}
+
+// DeleteStats is described in [storage.Stats].
+func (s *Store) DeleteStats(ctx context.Context, id storage.ProfileID) (n int, err error) {
+	err = s.change(ctx, func(c *change) error {
+		n, err = c.dropStats(id)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// dropStats removes the blocks and scores of a profile and returns how many
+// there were.
+func (c *change) dropStats(id storage.ProfileID) (int, error) {
+	blocks, err := keysOf(c, engine.Prefix(tableStatBlocks, idKey(id)))
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range blocks {
+		if err := c.delete(tableStatBlocks, k); err != nil {
+			return 0, err
+		}
+	}
+	if len(blocks) > 0 {
+		if err := c.putSize(id, storage.StatSize{}); err != nil {
+			return 0, err
+		}
+	}
+	scores, err := keysOf(c, engine.Prefix(tableScores, idKey(id)))
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range scores {
+		if err := c.dropScore(k); err != nil {
+			return 0, err
+		}
+	}
+	return len(blocks) + len(scores), nil
+}
+
+// ImportStats is described in [storage.Stats].
+func (s *Store) ImportStats(ctx context.Context, id storage.ProfileID, blocks []storage.StatBlock, scores []storage.Score) error {
+	if err := storage.CheckStatImport(id, blocks, scores); err != nil {
+		return err
+	}
+	blocks, scores = slices.Clone(blocks), slices.Clone(scores)
+	var err error
+	for i := range blocks {
+		if blocks[i], err = blocks[i].Canonical(); err != nil {
+			return err
+		}
+	}
+	for i := range scores {
+		if scores[i], err = scores[i].Canonical(); err != nil {
+			return err
+		}
+	}
+	return s.change(ctx, func(c *change) error {
+		for _, t := range [...]engine.Table{tableStatBlocks, tableScores} {
+			if n, err := count(c, t, idKey(id), 1); err != nil {
+				return err
+			} else if n > 0 {
+				return fmt.Errorf("blocks of profile %d: %w", id, storage.ErrTaken)
+			}
+		}
+		if err := c.wantProfile(id); err != nil {
+			return err
+		}
+		for _, b := range blocks {
+			if err := c.putBlock(id, statBlockKey(b.StatBlockID), b.Modified.Unix(), b.Data, storage.MaxStatBytes); err != nil {
+				return err
+			}
+		}
+		for _, score := range scores {
+			if err := c.putScore(score); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func isMissing(err error) bool { return errors.Is(err, storage.ErrNotFound) }
+
+func isDamage(err error) bool { return errors.Is(err, storage.ErrDamaged) }
+
+func isFull(err error) bool { return errors.Is(err, storage.ErrFull) }

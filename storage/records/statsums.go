@@ -1,0 +1,126 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// The keys of tableStatSums begin with the subject of the sum. A value has two numbers of
+// 8 bytes: how many records, how many bytes.
+const (
+	sumProfile = 'p' // and the id: blocks of a profile
+	sumGame    = 'g' // and the name: reports of a game
+	sumMatches = 'm' // and the name: matches of a game
+)
+
+// A sum counts records, so that no step has to iterate over them.
+type sum struct {
+	records int64
+	bytes   int64
+}
+
+// readSum returns a sum, zero if there is none.
+func readSum(tx engine.Reader, key []byte) (sum, error) {
+	content, err := getEntry(tx, tableStatSums, key, 16)
+	if err != nil || content == nil {
+		return sum{}, err
+	}
+	return sum{int64(binary.BigEndian.Uint64(content)), int64(binary.BigEndian.Uint64(content[8:]))}, nil
+}
+
+// putSum stores a sum, or removes it if nothing is counted.
+func (c *change) putSum(key []byte, s sum) error {
+	if s == (sum{}) {
+		return c.delete(tableStatSums, key)
+	}
+	content := binary.BigEndian.AppendUint64(make([]byte, 0, 16), uint64(s.records))
+	return c.putEntry(tableStatSums, key, binary.BigEndian.AppendUint64(content, uint64(s.bytes)))
+}
+
+// addSum changes a sum and returns it.
+func (c *change) addSum(key []byte, by sum) (sum, error) {
+	s, err := readSum(c, key)
+	if err != nil {
+		return s, err
+	}
+	s.records += by.records
+	s.bytes += by.bytes
+	return s, c.putSum(key, s)
+}
+
+// A total is the sum of all records of a kind, kept as two counts.
+type total struct{ records, bytes countName }
+
+var (
+	totalSake    = total{countSakeRecords, countSakeBytes}
+	totalBlocks  = total{countStatBlocks, countStatBlockBytes}
+	totalReports = total{countReports, countReportBytes}
+)
+
+// keys returns what addTotal reads.
+func (t total) keys(from uint32) []engine.Key {
+	return []engine.Key{t.records.part(from), t.bytes.part(from)}
+}
+
+// addTotal changes a total. Steps with different values of from rarely change the same parts.
+func (c *change) addTotal(t total, from uint32, by sum) error {
+	if by.records != 0 {
+		if err := c.addCount(t.records, from, by.records); err != nil {
+			return err
+		}
+	}
+	if by.bytes == 0 {
+		return nil
+	}
+	return c.addCount(t.bytes, from, by.bytes)
+}
+
+// readTotal returns a total. A step that changes something does not rely on it.
+func readTotal(tx engine.Reader, t total) (s sum, err error) {
+	if s.records, err = countOf(tx, t.records); err != nil {
+		return s, err
+	}
+	s.bytes, err = countOf(tx, t.bytes)
+	return s, err
+}
+
+func profileSumKey(id storage.ProfileID) []byte { return append([]byte{sumProfile}, idKey(id)...) }
+
+// statSize returns how much a profile has stored.
+func statSize(tx engine.Reader, id storage.ProfileID) (storage.StatSize, error) {
+	s, err := readSum(tx, profileSumKey(id))
+	return storage.StatSize{Blocks: int(s.records), Bytes: s.bytes}, err
+}
+
+// putSize stores how much a profile has stored, and changes the total.
+func (c *change) putSize(id storage.ProfileID, size storage.StatSize) error {
+	old, err := statSize(c, id)
+	if err != nil || old == size {
+		return err
+	}
+	if err := c.addTotal(totalBlocks, uint32(id), sum{int64(size.Blocks - old.Blocks), size.Bytes - old.Bytes}); err != nil {
+		return err
+	}
+	return c.putSum(profileSumKey(id), sum{int64(size.Blocks), size.Bytes})
+}
+
+// StatTotals is described in [storage.Stats].
+func (s *Store) StatTotals(ctx context.Context) (storage.StatTotals, error) {
+	var blocks, reports sum
+	err := s.view(ctx, func(tx engine.Reader) (err error) {
+		if blocks, err = readTotal(tx, totalBlocks); err != nil {
+			return err
+		}
+		reports, err = readTotal(tx, totalReports)
+		return err
+	})
+	if err != nil {
+		return storage.StatTotals{}, err
+	}
+	return storage.StatTotals{
+		Blocks: int(blocks.records), BlockBytes: blocks.bytes, Reports: int(reports.records), ReportBytes: reports.bytes,
+	}, nil
+}

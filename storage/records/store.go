@@ -1,0 +1,244 @@
+// Package records keeps the records of package storage in the tables of an engine: their
+// encoding, indexes, limits, revisions and audit entries, once for all engines.
+//
+// A kind of record without rules of its own is declared as a value, see kind. The others
+// have one file each.
+//
+// # Tables
+//
+//	table           key                                   value
+//	servers         node, NUL, h                          list head: generation, chunks, time
+//	                node, NUL, c, generation, chunk       chunk of a list (generation and chunk: 8 bytes)
+//	games           name                                  game
+//	rooms           id (4 bytes)                          room
+//	rooms_by_game   game, NUL, id (4 bytes)               empty
+//	bans            family, address, bits, scope          ban
+//	chat_rules      kind, profile or address, channel     chat rule
+//	product_keys    product (4 bytes), hash               CD key
+//	motds           game                                  message of the day
+//	patches         product (4 bytes), version            patch
+//	added_servers   host:port                             server to be asked
+//	hidden_servers  address (4 or 16 bytes), port         server that is hidden
+//	users           id (4 bytes)                          user
+//	users_by_email  partner (4 bytes), folded e-mail      user id
+//	profiles        id (4 bytes)                          profile
+//	nicks           user id, folded nick                  profile id
+//	uniquenicks     namespace (4 bytes), key              profile id
+//	cdkeys          game, NUL, digest or hash             profile id
+//	found_by        index (1 byte), folded value, NUL, id empty
+//	buddies         owner, buddy (ids)                    empty
+//	buddy_of        buddy, owner                          empty
+//	blocks          owner, other                          empty
+//	blocked_by      other, owner                          empty
+//	requests        to, from                              request
+//	requests_from   from, to                              empty
+//	mailboxes       to                                    messages that wait
+//	files           id (4 bytes)                          file
+//	files_by_owner  owner, id                             empty
+//	files_by_hash   hash (32 bytes), id                   empty
+//	file_usage      owner                                 number and size of files
+//	sake_tables     game, NUL, folded name of table       SAKE table: number, columns
+//	sake_records    table, id (4 bytes each)              SAKE record in binary form, see storage.SakeRow
+//	sake_by_owner   owner, table, id                      empty
+//	sake_ratings    table, id, author                     rating (1 byte)
+//	sake_meta       see sakekeys.go                       counts, numbers
+//	audit           number (8 bytes)                      entry of the audit log
+//	audit_players   number (8 bytes)                      likewise, of changes by players
+//	stat_blocks     profile, game, NUL, index, kind       data of a game for a player
+//	stat_sums       profile or game                       number and size of records
+//	reports         id (8 bytes)                          game that a server reported
+//	reports_of      game, NUL, id (8 bytes)               empty
+//	report_runs     game, NUL, connection, session        report id
+//	scores          profile, game, NUL, board             score
+//	ranks           game, NUL, board, NUL, value, profile empty
+//	rank_chunks     likewise, of the first of a chunk     number of ranks in the chunk
+//	matches         id (8 bytes)                          match of the competition service
+//	matches_of      game, NUL, inverted id                empty
+//	matches_open    id (8 bytes)                          empty: reports are missing
+//	match_players   profile, id (8 bytes)                 empty
+//	counts          name, NUL, part (1 byte)              part of a count (8 bytes), see counts.go
+//	marks           room                                  id given out last (4 bytes)
+//	                copy                                  which copy is not complete
+//
+// The ids of users, profiles and files are numbers of the tables user_ids, profile_ids and
+// file_ids, which hold nothing. Numbers of other tables are revisions, and the ids of
+// messages, reports, matches, audit entries and lists of servers. Daemons that share a
+// database have more tables, see tables.go.
+//
+// Numbers in keys and values are big-endian, so that byte order is number order. Every
+// value has checksums, also those that are empty here: records over their key and their
+// payload (value.go), the others over both together (entry.go). They are checked whenever
+// a value is read. A record that is damaged can be deleted but not changed.
+//
+// # Steps
+//
+// In a database each read that was not loaded costs a round trip, and two steps of which
+// one reads what the other changes do not run at the same time. So a step loads together
+// what it needs, and no row is changed by every step of a kind: sums of all are kept in
+// parts (counts.go).
+package records
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// Options say how a store is used. The zero value is right for an engine that nothing else
+// uses.
+type Options struct {
+	// Shared says that other daemons change the tables too.
+	Shared bool
+	// Node is the name of this daemon among them: each saves a server list of its own.
+	Node string
+	// Log gets what is wrong but makes no call fail.
+	Log zerolog.Logger
+}
+
+// Store keeps records in an engine. It implements [storage.Store].
+type Store struct {
+	eng       engine.Engine
+	opt       Options
+	relations relations
+	maxAudit  atomic.Int64 // entries
+	list      savedList
+	saving    chan struct{} // held while the saved server list changes
+}
+
+// New returns a store in an engine, which it owns: Close closes it.
+func New(eng engine.Engine, opt Options) *Store {
+	s := &Store{eng: eng, opt: opt, saving: make(chan struct{}, 1)}
+	s.maxAudit.Store(storage.DefaultAuditEntries)
+	return s
+}
+
+// Close is described in [storage.Store].
+func (s *Store) Close() error {
+	s.relations.close()
+	return s.eng.Close()
+}
+
+// view runs a step that reads.
+func (s *Store) view(ctx context.Context, read func(engine.Reader) error) error {
+	return s.eng.View(ctx, read)
+}
+
+// A change is a step that changes records.
+type change struct {
+	engine.Tx
+	wrote   bool
+	touched []pair   // pairs whose relation changed
+	held    []string // changed tables that daemons hold in memory, see heldAs
+}
+
+// change runs fn as a step, with the audit entry of ctx if it changed something. fn may run
+// more than once; it must reset its results.
+func (s *Store) change(ctx context.Context, fn func(*change) error) error {
+	var touched []pair
+	err := s.eng.Update(ctx, func(tx engine.Tx) error {
+		c := &change{Tx: tx}
+		err := fn(c)
+		touched = c.touched
+		if err == nil && s.opt.Shared {
+			err = c.raiseRevisions()
+		}
+		if err == nil && c.wrote {
+			err = s.note(ctx, c)
+		}
+		return err
+	})
+	s.relations.forget(touched)
+	return err
+}
+
+// touch records that the relation of two profiles changes.
+func (c *change) touch(one, other storage.ProfileID) {
+	p, _ := newPair(one, other)
+	c.touched = append(c.touched, p)
+}
+
+// put stores a record under a key.
+func (c *change) put(t engine.Table, key []byte, record any) error {
+	value, err := encode(key, record)
+	if err != nil {
+		return err
+	}
+	return c.putValue(t, key, value)
+}
+
+// putValue stores a value that is sealed.
+func (c *change) putValue(t engine.Table, key, value []byte) error {
+	c.changes(t)
+	return c.Put(t, key, value)
+}
+
+// putRaw stores a payload that is not JSON, in two parts, under a key.
+func (c *change) putRaw(t engine.Table, key, head, data []byte) error {
+	return c.putValue(t, key, sealRecord(key, head, data))
+}
+
+// putEntry stores an entry of an index, a pair or a number.
+func (c *change) putEntry(t engine.Table, key, content []byte) error {
+	return c.putValue(t, key, sealEntry(key, content))
+}
+
+// delete removes a key, which may be missing.
+func (c *change) delete(t engine.Table, key []byte) error {
+	c.changes(t)
+	return c.Delete(t, key)
+}
+
+// remove deletes a key and reports whether it was there.
+func (c *change) remove(t engine.Table, key []byte) (bool, error) {
+	found, err := has(c, t, key)
+	if err != nil || !found {
+		return false, err
+	}
+	return true, c.delete(t, key)
+}
+
+// removeAll deletes keys and returns how many were there.
+func (c *change) removeAll(t engine.Table, keys [][]byte) (n int, err error) {
+	if err := c.Load(keysIn(t, keys)...); err != nil {
+		return 0, err
+	}
+	for _, key := range keys {
+		found, err := c.remove(t, key)
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// nextRev returns a revision for a record of a table.
+func (c *change) nextRev(t engine.Table) (storage.Rev, error) {
+	n, err := c.Next(t)
+	return storage.Rev(n), err
+}
+
+// revise returns the revision for a record that is about to be stored: given is the
+// caller's revision, found and err are the result of get for its key. A damaged record
+// cannot be replaced, only deleted.
+func (c *change) revise(t engine.Table, index string, given, found storage.Rev, err error) (storage.Rev, error) {
+	missing := errors.Is(err, storage.ErrNotFound)
+	switch {
+	case err != nil && !missing:
+		return 0, err
+	case given == 0 && !missing:
+		return 0, &storage.TakenError{Index: index}
+	case given != 0 && missing:
+		return 0, storage.ErrNotFound
+	case given != 0 && given != found:
+		return 0, storage.ErrConflict
+	}
+	return c.nextRev(t)
+}

@@ -1,0 +1,222 @@
+package records
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
+)
+
+// emailKey is the key of a user in tableUsersByEmail.
+func emailKey(partner int, email string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(partner)), storage.Fold(email)...)
+}
+
+// userEntries returns the index entries of a user.
+func userEntries(u storage.User) []entry {
+	return []entry{{tableUsersByEmail, string(emailKey(u.Partner, u.Email)), storage.IndexUserEmail}}
+}
+
+// countUser adds n to the number of users. The part depends on the e-mail, which is known
+// before the id.
+func (c *change) countUser(u storage.User, n int64) error {
+	return c.addCount(countUsers, userPart(u), n)
+}
+
+func userPart(u storage.User) uint32 { return checksum(emailKey(u.Partner, u.Email)) }
+
+// CreateUser is described in [storage.Accounts].
+func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Profile,
+) (storage.User, storage.Profile, error) {
+	user, profiles, err := s.ImportUser(ctx, u, []storage.Profile{first})
+	if err != nil {
+		return storage.User{}, storage.Profile{}, err
+	}
+	return user, profiles[0], nil
+}
+
+// ImportUser is described in [storage.Accounts].
+func (s *Store) ImportUser(ctx context.Context, u storage.User, all []storage.Profile) (storage.User, []storage.Profile, error) {
+	if len(all) == 0 || len(all) > storage.MaxProfiles {
+		return storage.User{}, nil, fmt.Errorf("%w: %d profiles, want 1 to %d", storage.ErrInvalid, len(all), storage.MaxProfiles)
+	}
+	u, err := u.Canonical()
+	if err != nil {
+		return storage.User{}, nil, err
+	}
+	wanted := make([]storage.Profile, len(all))
+	for i, p := range all {
+		p.User = u.ID
+		if wanted[i], err = p.Canonical(); err != nil {
+			return storage.User{}, nil, err
+		}
+	}
+	var user storage.User
+	var made []storage.Profile
+	ctx, about := withMade(ctx)
+	err = s.change(ctx, func(c *change) (err error) {
+		made = slices.Clone(wanted)
+		user, err = c.createUser(u, made)
+		*about = uint32(user.ID)
+		return err
+	})
+	if err != nil {
+		return storage.User{}, nil, fmt.Errorf("create user: %w", err)
+	}
+	return user, made, nil
+}
+
+// createUser stores a user with its profiles and fills in their ids and revisions. Nothing
+// is written before the user and the first profile are checked, so that most refusals do
+// not affect the other steps of a group.
+func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User, error) {
+	if err := c.loadNew(u, all); err != nil {
+		return u, err
+	}
+	if err := users.checkID(c, u.ID, storage.IndexUserID); err != nil {
+		return u, err
+	}
+	if err := checkEntries(c, userEntries(u), u.ID); err != nil {
+		return u, err
+	}
+	for i := range all {
+		p := &all[i]
+		p.User = u.ID // 0 for the first of a new user, who has no nicks yet
+		err := checkNew(c, *p)
+		if err == nil && i == 0 {
+			u, err = c.newUser(u)
+		}
+		if err != nil {
+			return u, err
+		}
+		p.User = u.ID
+		if err := c.createProfile(p); err != nil {
+			return u, err
+		}
+	}
+	return u, nil
+}
+
+// loadNew loads what createUser reads.
+func (c *change) loadNew(u storage.User, all []storage.Profile) error {
+	keys := append(unique(userEntries(u)), countUsers.part(userPart(u)), users.key(u.ID))
+	for _, p := range all {
+		keys = append(append(keys, unique(profileEntries(p))...), profiles.key(p.ID))
+	}
+	return c.Load(keys...)
+}
+
+// newUser stores a user after the checks and returns it with its id and revision.
+func (c *change) newUser(u storage.User) (_ storage.User, err error) {
+	if u.ID, err = users.takeID(c, u.ID); err != nil {
+		return u, err
+	}
+	if u.Rev, err = c.nextRev(tableUsers); err != nil {
+		return u, err
+	}
+	if err := c.countUser(u, 1); err != nil {
+		return u, err
+	}
+	return u, c.putUser(nil, u)
+}
+
+// putUser stores a user and moves its index entries.
+func (c *change) putUser(old []entry, next storage.User) error {
+	key := idKey(next.ID)
+	if err := c.moveEntries(old, userEntries(next), key); err != nil {
+		return err
+	}
+	return c.put(tableUsers, key, next)
+}
+
+// GetUser is described in [storage.Accounts].
+func (s *Store) GetUser(ctx context.Context, id storage.UserID) (storage.User, error) {
+	return users.fetch(ctx, s, id)
+}
+
+// UserByEmail is described in [storage.Accounts].
+func (s *Store) UserByEmail(ctx context.Context, partner int, email string) (storage.User, error) {
+	if len(email) > storage.MaxEmail {
+		return storage.User{}, storage.ErrNotFound
+	}
+	return users.fetchBy(ctx, s, tableUsersByEmail, emailKey(partner, email))
+}
+
+// UpdateUser is described in [storage.Accounts].
+func (s *Store) UpdateUser(ctx context.Context, u storage.User) (storage.User, error) {
+	u, err := u.Canonical()
+	if err != nil {
+		return storage.User{}, err
+	}
+	var next storage.User
+	err = s.change(ctx, func(c *change) error {
+		next = u
+		entries := userEntries(u)
+		if err := c.Load(append(unique(entries), users.key(u.ID))...); err != nil {
+			return err
+		}
+		old, err := users.get(c, u.ID)
+		switch {
+		case err != nil:
+			return err
+		case old.Rev != u.Rev:
+			return storage.ErrConflict
+		}
+		if err := checkEntries(c, entries, u.ID); err != nil {
+			return err
+		}
+		if next.Rev, err = c.nextRev(tableUsers); err != nil {
+			return err
+		}
+		return c.putUser(userEntries(old), next)
+	})
+	if err != nil {
+		return storage.User{}, fmt.Errorf("user %d: %w", u.ID, err)
+	}
+	return next, nil
+}
+
+// DeleteUser is described in [storage.Accounts].
+func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
+	return s.change(ctx, func(c *change) error {
+		u, err := users.get(c, id)
+		if err != nil {
+			return err
+		}
+		all, err := profilesOf(c, id)
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			if err := c.dropProfile(p); err != nil {
+				return err
+			}
+		}
+		if err := c.moveEntries(userEntries(u), nil, nil); err != nil {
+			return err
+		}
+		if err := c.countUser(u, -1); err != nil {
+			return err
+		}
+		return c.delete(tableUsers, idKey(id))
+	})
+}
+
+// CountUsers is described in [storage.Accounts].
+func (s *Store) CountUsers(ctx context.Context) (int, error) {
+	var n int64
+	err := s.view(ctx, func(tx engine.Reader) (err error) {
+		n, err = countOf(tx, countUsers)
+		return err
+	})
+	return int(n), err
+}
+
+// Users is described in [storage.Accounts].
+func (s *Store) Users(ctx context.Context, after storage.UserID) iter.Seq2[storage.User, error] {
+	return iterate(ctx, s, users.rangeAfter(after), readRecord[storage.User])
+}
