@@ -17,9 +17,13 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster"
 )
 
-// hang ends a wait for something that never comes. The nodes of the tests may be silent as long:
-// the machine may be busy.
+// hang ends a wait for something that never comes.
 const hang = time.Minute
+
+// silence is how long a node may send nothing before it counts as gone: long for one that a
+// busy machine delays, and well below hang, because a node does not wait long for its goodbye
+// to arrive.
+const silence = hang / 3
 
 // open opens a node on loopback that knows the addresses of some others.
 func open(t testing.TB, node string, peers ...string) *Bus {
@@ -33,7 +37,7 @@ func open(t testing.TB, node string, peers ...string) *Bus {
 
 func tryOpen(t testing.TB, node string, peers ...string) (*Bus, error) {
 	t.Helper()
-	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop(), Silence: hang})
+	b, err := Open(t.Context(), Options{Name: "test", Node: node, Listen: "127.0.0.1:0", Peers: peers, Version: "v-" + node, Log: zerolog.Nop(), Silence: silence})
 	if err == nil {
 		b.Announce()
 		t.Cleanup(func() { _ = b.Close() })
@@ -82,7 +86,7 @@ func TestSchemas(t *testing.T) {
 	t.Parallel()
 	var nodes []*Bus
 	for i, name := range []string{"a", "b"} {
-		o := Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Schema: 30 + i, Log: zerolog.Nop(), Silence: hang}
+		o := Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Schema: 30 + i, Log: zerolog.Nop(), Silence: silence}
 		if i > 0 {
 			o.Peers = []string{nodes[0].Addr()}
 		}
@@ -256,7 +260,7 @@ func TestNameIsTaken(t *testing.T) {
 func TestAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	a := open(t, "a")
-	_, err := Open(t.Context(), Options{Name: "test", Node: "b", Listen: a.Addr(), Log: zerolog.Nop(), Silence: hang})
+	_, err := Open(t.Context(), Options{Name: "test", Node: "b", Listen: a.Addr(), Log: zerolog.Nop(), Silence: silence})
 	if err == nil || !strings.Contains(err.Error(), "cluster.listen") {
 		t.Errorf("an address that is in use: %v, want an error that names the key", err)
 	}
@@ -346,7 +350,7 @@ func TestNameOfABusyNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for node, taken := range map[string]bool{"a": false, "b": true} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: node, URL: url, Log: zerolog.Nop(), Silence: hang})
+		b, err := Open(t.Context(), Options{Name: "test", Node: node, URL: url, Log: zerolog.Nop(), Silence: silence})
 		if (err != nil) != taken {
 			t.Errorf("Open(%s): %v, want an error: %t", node, err, taken)
 		}
@@ -361,7 +365,7 @@ func TestExternalServer(t *testing.T) {
 	url := natsServer(t)
 	var nodes []*Bus
 	for _, name := range []string{"a", "b"} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop(), Silence: hang})
+		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop(), Silence: silence})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,7 +380,7 @@ func TestExternalServer(t *testing.T) {
 	if got := next(t, at); got != "a:hi" {
 		t.Errorf("received %q", got)
 	}
-	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop(), Silence: hang}); err == nil {
+	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop(), Silence: silence}); err == nil {
 		t.Error("a second node b opened")
 	}
 }

@@ -94,7 +94,7 @@ func TestCertificates(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newAuthority(t), newAuthority(t)
 	join := func(name string, c *tls.Config, peers ...string) *Bus {
-		b, err := Open(t.Context(), Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Peers: peers, TLS: c, Log: zerolog.Nop(), Silence: hang})
+		b, err := Open(t.Context(), Options{Name: "test", Node: name, Listen: "127.0.0.1:0", Peers: peers, TLS: c, Log: zerolog.Nop(), Silence: silence})
 		if err != nil {
 			t.Fatal(err)
 		}
