@@ -48,6 +48,7 @@ const (
 // A scanner reads the stored entries of a range, page by page.
 type scanner struct {
 	x    *tx
+	got  span // that was read so far
 	rest span
 	r    *engine.Range
 	page []row
@@ -67,8 +68,14 @@ func (s *scanner) peek() (*row, error) {
 	return &s.page[0], nil
 }
 
-// read reads the next page.
+// read reads the next page. If the first one was read without a transaction, it is compared
+// like what the step read before: all pages are of one moment.
 func (s *scanner) read() error {
+	if !s.x.begun && !s.r.Loose && s.got.count > 0 {
+		before := s.x.spans
+		s.x.spans = append(slices.Clip(before), s.got)
+		defer func() { s.x.spans = before }()
+	}
 	limit, sql := pageRows, scanForward
 	if s.r.Limit > 0 {
 		limit = min(limit, s.r.Limit)
@@ -81,6 +88,8 @@ func (s *scanner) read() error {
 		var e row
 		_, err := pgx.ForEachRow(rows, []any{&e.key, &e.rev, &e.value}, func() error {
 			s.page = append(s.page, e)
+			s.got.count++
+			s.got.sum ^= e.rev
 			e = row{}
 			return nil
 		})
@@ -88,9 +97,10 @@ func (s *scanner) read() error {
 	}, sql, s.rest.table, s.rest.from, after, to, limit)
 	if n := len(s.page); err == nil && n > 0 {
 		if last := s.page[n-1].key; s.r.Backward {
-			s.rest.to = last
+			s.rest.to, s.got.from = last, last
 		} else {
 			s.rest.from = append(slices.Clone(last), 0)
+			s.got.to = s.rest.from
 		}
 	}
 	s.done = len(s.page) < limit
@@ -122,7 +132,7 @@ func (x *tx) Scan(r engine.Range) iter.Seq2[engine.Entry, error] {
 // scan yields the entries of a range with the step's changes in it. It reduces seen to
 // what was used of it.
 func (x *tx) scan(r *engine.Range, seen *span, yield func(engine.Entry, error) bool) error {
-	stored, own := scanner{x: x, rest: *seen, r: r}, x.own(seen.table, r)
+	stored, own := scanner{x: x, got: *seen, rest: *seen, r: r}, x.own(seen.table, r)
 	for n := 0; ; {
 		e, err := stored.peek()
 		if err != nil {
