@@ -1,6 +1,7 @@
 package valvemaster
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -19,8 +21,7 @@ const viewEvery = 100 * time.Millisecond
 type view struct {
 	entries []*entry
 	made    time.Duration
-	seen    uint64 // serial of the registry up to which changes are in it
-	given   *given // the view for askers that get other addresses; nil: none
+	given   *advertise.Forms[*view] // the view for askers that get other addresses; nil: none
 }
 
 // behind returns the index of the first server after an address.
@@ -33,6 +34,8 @@ func (v *view) behind(a netip.AddrPort) int {
 }
 
 func compareAddr(e *entry, a netip.AddrPort) int { return e.addr.Compare(a) }
+
+func compareEntries(a, b *entry) int { return a.addr.Compare(b.addr) }
 
 // page appends the servers after seed that pass, at most limit, and reports
 // whether there are more. looked is the number of servers compared.
@@ -60,16 +63,36 @@ func (v *view) page(to []netip.AddrPort, limit int, seed netip.AddrPort, region 
 	return to, false, i - start
 }
 
+// givenTo returns the view with the addresses that an asker gets, in their
+// order. Servers with one address and port are merged.
+func (v *view) givenTo(a advertise.Asker) *view {
+	if v.given == nil || a == (advertise.Asker{}) {
+		return v
+	}
+	return v.given.For(a, func() *view {
+		other := &view{entries: make([]*entry, 0, len(v.entries)), made: v.made}
+		for _, e := range v.entries {
+			if at := a.Given(e.addr); at != e.addr {
+				moved := *e
+				moved.addr = at
+				e = &moved
+			}
+			other.entries = append(other.entries, e)
+		}
+		slices.SortStableFunc(other.entries, compareEntries)
+		other.entries = slices.CompactFunc(other.entries, func(a, b *entry) bool { return a.addr == b.addr })
+		return other
+	})
+}
+
 // lister follows the registry and keeps the view of it.
 type lister struct {
 	registry *master.Registry
 	region   func(netip.AddrPort) byte // of the heartbeat of a source
 	now      atomic.Pointer[view]      // nil: nothing was read yet
 
-	mu      sync.Mutex // guards the fields below
-	byKey   map[master.Key]*entry
-	private int // entries with a private address
-	buf     []master.Change
+	mu   sync.Mutex // guards rows
+	rows uplink.Rows[*entry, *view]
 
 	// moving guards moved, so that a heartbeat does not wait for a view.
 	moving sync.Mutex
@@ -78,12 +101,24 @@ type lister struct {
 	allMoved bool
 }
 
-// manyMoved is the number of servers with a changed region from which on all
-// are read again.
-const manyMoved = 1024
+const (
+	// manyMoved is the number of servers with a changed region from which on all
+	// are read again.
+	manyMoved = 1024
+	// manyChanges is the number of changes from which on all are read again: more than
+	// the registry keeps.
+	manyChanges = math.MaxInt
+)
 
 func newLister(r *master.Registry, region func(netip.AddrPort) byte) *lister {
-	return &lister{registry: r, region: region, byKey: make(map[master.Key]*entry), moved: make(map[netip.AddrPort]bool)}
+	l := &lister{registry: r, region: region, moved: make(map[netip.AddrPort]bool)}
+	l.rows = uplink.NewRows[*entry, *view](r, uplink.RowForm[*entry]{
+		Many: manyChanges, Compare: compareEntries,
+		Row:  func(srv *master.Server) (*entry, bool) { return newEntry(srv, l.region(srv.Key.Source)) },
+		Addr: func(e *entry) netip.AddrPort { return e.addr },
+		Same: func(a, b *entry) bool { return a.record == b.record && a.regions == b.regions },
+	})
+	return l
 }
 
 // move records that the region in a server's heartbeat has changed.
@@ -120,106 +155,27 @@ func (l *lister) current(now time.Duration) *view {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.now.Load()
-	if v.fresh(now) {
+	if v := l.now.Load(); v.fresh(now) {
 		return v
 	}
-	v = l.follow(v, now)
-	if l.private > 0 {
-		v.given = &given{views: make(map[advertise.Asker]*view)}
+	moved, all := l.takeMoved()
+	if all {
+		l.rows.Reset()
 	}
+	l.rows.Follow(moved...)
+	g := l.rows.All()
+	v := &view{made: now}
+	if g.Made != nil {
+		v.entries, v.given = g.Made.entries, g.Made.given
+	} else {
+		v.entries = slices.Clone(g.Rows)
+		if g.Private > 0 {
+			v.given = &advertise.Forms[*view]{}
+		}
+	}
+	g.Made = v
 	l.now.Store(v)
 	return v
 }
 
 func (v *view) fresh(now time.Duration) bool { return v != nil && now-v.made < viewEvery }
-
-// follow returns the view after v.
-func (l *lister) follow(v *view, now time.Duration) *view {
-	moved, all := l.takeMoved()
-	if v == nil || all {
-		return l.readAll(now)
-	}
-	var ok bool
-	var seen uint64
-	if l.buf, seen, ok = l.registry.Changes("", v.seen, l.buf[:0]); !ok {
-		return l.readAll(now)
-	}
-	next := &view{entries: v.entries, made: now, seen: seen}
-	owned := false // next.entries is a copy
-	for _, key := range moved {
-		owned = l.update(next, key, owned)
-	}
-	for i := range l.buf {
-		owned = l.update(next, l.buf[i].Key, owned)
-	}
-	return next
-}
-
-// update applies a change of a server. owned reports whether the view owns its
-// entries; it does after a result of true.
-func (l *lister) update(v *view, key master.Key, owned bool) bool {
-	old := l.byKey[key]
-	e := l.entryOf(key)
-	if old == nil && e == nil || old != nil && e != nil && old.record == e.record && old.regions == e.regions {
-		return owned
-	}
-	if !owned {
-		v.entries = slices.Clone(v.entries)
-	}
-	l.replace(v, key, old, e)
-	return true
-}
-
-// entryOf returns the entry of a server, nil if it is not in the list.
-func (l *lister) entryOf(key master.Key) *entry {
-	srv, ok := l.registry.Listed(key) // not a hidden one
-	if !ok {
-		return nil
-	}
-	e, _ := newEntry(srv, l.region(key.Source))
-	return e
-}
-
-// replace puts e in the place of old. Either may be nil.
-func (l *lister) replace(v *view, key master.Key, old, e *entry) {
-	l.count(old, -1)
-	l.count(e, 1)
-	if old != nil {
-		delete(l.byKey, key)
-		if i, found := slices.BinarySearchFunc(v.entries, old.addr, compareAddr); found && v.entries[i] == old {
-			if e != nil && e.addr == old.addr {
-				l.byKey[key], v.entries[i] = e, e
-				return
-			}
-			v.entries = slices.Delete(v.entries, i, i+1)
-		}
-	}
-	if e == nil {
-		return
-	}
-	l.byKey[key] = e
-	i, found := slices.BinarySearchFunc(v.entries, e.addr, compareAddr)
-	if found {
-		v.entries[i] = e // the other one is gone; its change follows
-		return
-	}
-	v.entries = slices.Insert(v.entries, i, e)
-}
-
-// readAll makes a view from the whole registry. The serial is read first, so
-// that changes made meanwhile are read again.
-func (l *lister) readAll(now time.Duration) *view {
-	v := &view{made: now, seen: l.registry.LastSerial()}
-	clear(l.byKey)
-	l.private = 0
-	for _, srv := range l.registry.All() {
-		if e, ok := newEntry(srv.Server, l.region(srv.Key.Source)); ok {
-			l.byKey[srv.Key] = e
-			l.count(e, 1)
-			v.entries = append(v.entries, e)
-		}
-	}
-	slices.SortFunc(v.entries, func(a, b *entry) int { return a.addr.Compare(b.addr) })
-	return v
-}

@@ -63,8 +63,8 @@ func TestViewFollowsTheList(t *testing.T) {
 		if !slices.Equal(got, all) {
 			t.Fatalf("round %d: got %v, want %v", round, got, all)
 		}
-		if len(v.lister.byKey) != len(all) {
-			t.Fatalf("round %d: %d servers are remembered, want %d", round, len(v.lister.byKey), len(all))
+		if n := v.lister.rows.Len(); n != len(all) {
+			t.Fatalf("round %d: %d servers are remembered, want %d", round, n, len(all))
 		}
 	}
 }

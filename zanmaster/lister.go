@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -19,7 +20,7 @@ type lists struct {
 	packets [][]byte // coded
 	servers int
 	blocks  []zandronum.Block
-	given   *given // the list for askers that get other addresses; nil: none
+	given   *advertise.Forms[*lists] // the list for askers that get other addresses; nil: none
 
 	old     sync.Once
 	oldData []byte
@@ -36,6 +37,33 @@ func (l *lists) oldForm() (data []byte, left int) {
 	return l.oldData, left
 }
 
+// givenTo returns the list with the addresses that an asker is given. left is the
+// number of servers that had no room in it, for the first caller.
+func (l *lists) givenTo(a advertise.Asker) (list *lists, left int) {
+	if l.given == nil || a == (advertise.Asker{}) {
+		return l, 0
+	}
+	list = l.given.For(a, func() (list *lists) {
+		list, left = newLists(l.serial, l.entriesFor(a))
+		return list
+	})
+	return list, left
+}
+
+// entriesFor returns the entries of the list for an asker. Servers with one
+// address and port are merged.
+func (l *lists) entriesFor(a advertise.Asker) []entry {
+	entries := make([]entry, 0, l.servers)
+	for _, b := range l.blocks {
+		for _, port := range b.Ports {
+			at := a.Given(netip.AddrPortFrom(b.Addr, port))
+			entries = append(entries, entry{at.String(), at})
+		}
+	}
+	slices.SortFunc(entries, compareEntries)
+	return slices.CompactFunc(entries, sameEntry)
+}
+
 // entry is a server in the order of the list: by its address as text.
 type entry struct {
 	text string
@@ -43,6 +71,8 @@ type entry struct {
 }
 
 func compareEntries(a, b entry) int { return strings.Compare(a.text, b.text) }
+
+func sameEntry(a, b entry) bool { return a.addr == b.addr }
 
 // manyChanges is the number of changes from which on the whole list is read
 // again.
@@ -53,23 +83,25 @@ type lister struct {
 	registry *master.Registry
 	now      atomic.Pointer[lists]
 
-	mu      sync.Mutex // guards the fields below
-	read    bool       // entries are those of serial seen
-	seen    uint64     // serial up to which changes are applied
-	entries []entry    // sorted
-	byKey   map[master.Key]entry
-	buf     []master.Change
-	hide    bool // servers that do not enforce the ban list
+	mu   sync.Mutex // guards the fields below
+	rows uplink.Rows[entry, *lists]
+	hide bool // servers that do not enforce the ban list
 }
 
-func newLister(r *master.Registry) lister {
-	return lister{registry: r, byKey: make(map[master.Key]entry)}
+func newLister(r *master.Registry) *lister {
+	l := &lister{registry: r}
+	l.rows = uplink.NewRows[entry, *lists](r, uplink.RowForm[entry]{
+		Game: zandronum.Game, Many: manyChanges, Row: l.entryOf,
+		Addr: func(e entry) netip.AddrPort { return e.addr }, Compare: compareEntries, Same: sameEntry,
+	})
+	return l
 }
 
 func (l *lister) takeOver(c *Config) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hide, l.read = c.NotEnforcing == hide, false
+	l.hide = c.NotEnforcing == hide
+	l.rows.Reset()
 	l.now.Store(nil)
 }
 
@@ -83,74 +115,19 @@ func (l *lister) current() (list *lists, left int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	serial = l.registry.Serial(zandronum.Game)
-	changed := l.follow()
-	if list = l.now.Load(); list != nil && !changed {
-		if list.serial != serial { // something that is not in the list changed
-			list = &lists{serial: serial, packets: list.packets, servers: list.servers, blocks: list.blocks, given: list.given}
-			l.now.Store(list)
-		}
-		return list, 0
+	l.rows.Follow()
+	switch g := l.rows.All(); {
+	case g.Made == nil:
+		g.Made, left = newLists(serial, g.Rows)
+		list = g.Made
+	case g.Made.serial == serial:
+		return g.Made, 0
+	default: // something that is not in the list changed
+		list = &lists{serial: serial, packets: g.Made.packets, servers: g.Made.servers, blocks: g.Made.blocks, given: g.Made.given}
+		g.Made = list
 	}
-	list, left = newLists(serial, l.entries)
 	l.now.Store(list)
 	return list, left
-}
-
-// follow applies the changes and reports whether the list has changed.
-func (l *lister) follow() (changed bool) {
-	if l.read {
-		var ok bool
-		var seen uint64
-		if l.buf, seen, ok = l.registry.Changes(zandronum.Game, l.seen, l.buf[:0]); ok && len(l.buf) < manyChanges {
-			l.seen = seen
-			for i := range l.buf {
-				changed = l.take(l.buf[i].Key) || changed
-			}
-			return changed
-		}
-	}
-	l.readAll()
-	return true
-}
-
-// readAll reads the whole list. The serial is read first, so that changes made
-// meanwhile are read again.
-func (l *lister) readAll() {
-	l.seen = l.registry.LastSerial()
-	l.entries, l.read = l.entries[:0], true
-	clear(l.byKey)
-	for srv := range l.registry.List(zandronum.Game) {
-		if e, ok := l.entryOf(srv); ok {
-			l.byKey[srv.Key] = e
-			l.entries = append(l.entries, e)
-		}
-	}
-	slices.SortFunc(l.entries, compareEntries)
-}
-
-// take looks at a server that changed and reports whether that concerns the list.
-func (l *lister) take(key master.Key) bool {
-	old, had := l.byKey[key]
-	var e entry
-	srv, has := l.registry.Listed(key)
-	if has {
-		e, has = l.entryOf(srv)
-	}
-	if has == had && (!has || e.addr == old.addr) {
-		return false
-	}
-	if had {
-		delete(l.byKey, key)
-		if i, found := slices.BinarySearchFunc(l.entries, old, compareEntries); found {
-			l.entries = slices.Delete(l.entries, i, i+1)
-		}
-	}
-	if has {
-		l.byKey[key] = e
-		i, _ := slices.BinarySearchFunc(l.entries, e, compareEntries)
-		l.entries = slices.Insert(l.entries, i, e)
-	}
-	return true
 }
 
 // entryOf returns the entry of a server; ok is false if launchers do not see it.
@@ -177,7 +154,7 @@ func newLists(serial uint64, entries []entry) (list *lists, left int) {
 	ports := make([]uint16, 0, len(entries)) // shared by all blocks
 	for _, e := range entries {
 		if list.given == nil && master.IsPrivate(e.addr.Addr()) {
-			list.given = &given{lists: make(map[advertise.Asker]*lists)}
+			list.given = &advertise.Forms[*lists]{}
 		}
 		ports = append(ports, e.addr.Port())
 		if n := len(list.blocks); n > 0 && list.blocks[n-1].Addr == e.addr.Addr() {

@@ -402,20 +402,6 @@ func TestLaunchersGetReachableAddress(t *testing.T) {
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666", "203.0.113.80:10667", "203.0.113.80:10668", "203.0.113.80:10669")
 }
 
-func TestFormsOfAListForAskersAreBounded(t *testing.T) {
-	r := master.NewRegistry(master.Limits{})
-	table := advertise.New(r)
-	list, _ := newLists(1, []entry{{"127.0.0.1:1", netip.MustParseAddrPort("127.0.0.1:1")}})
-	for i := range 2 * mostGiven {
-		network := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 5}), 24)
-		table.SetNetworks([]hostnet.Address{{Prefix: network}})
-		list.givenTo(table.Asker(network.Addr()))
-		if n := len(list.given.lists); n == 0 || n > mostGiven {
-			t.Fatalf("%d forms are kept, want at most %d", n, mostGiven)
-		}
-	}
-}
-
 func TestAllowLists(t *testing.T) {
 	z := newZan(t, func(o *Options) {
 		o.AllowServers = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}

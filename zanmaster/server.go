@@ -66,7 +66,7 @@ type Server struct {
 	foreign *foreign.Notes
 	answers [zandronum.AnswerList][]byte // coded
 	gate    *gate
-	lister  lister
+	lister  *lister
 	buffers sync.Pool     // of *[maxMessage]byte, for decoded messages
 	wake    chan struct{} // holds one: the ticker has something to do at once
 

@@ -62,8 +62,6 @@ type ListForm struct {
 	Append func(packets [][]byte, servers []netip.AddrPort, ext bool) [][]byte
 }
 
-func compareEntries(a, b Entry) int { return a.Addr.Compare(b.Addr) }
-
 // passes reports whether a server is one of those that were requested.
 func (o Picks) passes(e *Entry) bool {
 	switch {
@@ -76,12 +74,8 @@ func (o Picks) passes(e *Entry) bool {
 	}
 }
 
-// group holds the servers of a game and protocol, and their lists.
-type group struct {
-	entries []Entry // by address
-	private int     // of them with a private address
-	answers map[answerKey][][]byte
-}
+// answers are the lists of a group.
+type answers map[answerKey][][]byte
 
 // answerKey distinguishes the lists of a group.
 type answerKey struct {
@@ -92,24 +86,24 @@ type answerKey struct {
 
 // Lister follows the list of servers and keeps the lists for browsers encoded.
 type Lister struct {
-	registry *master.Registry
-	form     ListForm
-	none     map[bool][][]byte // lists without servers, by ext
+	form ListForm
+	none map[bool][][]byte // lists without servers, by ext
 
-	mu         sync.Mutex // guards the fields below
-	read       bool       // the groups are those of serial seen
-	seen       uint64
-	groups     map[ListKey]*group
-	byKey      map[master.Key]Entry
-	byProtocol map[int][]string // names of groups, the oldest first
-	buf        []master.Change
+	mu   sync.Mutex // guards rows
+	rows Rows[Entry, answers]
 }
 
 // NewLister returns a Lister of a list of servers.
 func NewLister(r *master.Registry, form ListForm) *Lister {
 	return &Lister{
-		registry: r, form: form, byKey: make(map[master.Key]Entry), groups: make(map[ListKey]*group), byProtocol: make(map[int][]string),
-		none: map[bool][][]byte{false: form.Append(nil, nil, false), true: form.Append(nil, nil, true)},
+		form: form, none: map[bool][][]byte{false: form.Append(nil, nil, false), true: form.Append(nil, nil, true)},
+		rows: NewRows[Entry, answers](r, RowForm[Entry]{
+			Many: ManyChanges, Row: form.Entry,
+			Group:   func(e Entry) ListKey { return e.Key },
+			Addr:    func(e Entry) netip.AddrPort { return e.Addr },
+			Compare: func(a, b Entry) int { return a.Addr.Compare(b.Addr) },
+			Same:    func(a, b Entry) bool { return a == b },
+		}),
 	}
 }
 
@@ -117,8 +111,8 @@ func NewLister(r *master.Registry, form ListForm) *Lister {
 func (l *Lister) Cached() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, g := range l.groups {
-		n += len(g.answers)
+	for _, g := range l.rows.groups {
+		n += len(g.Made)
 	}
 	return n
 }
@@ -127,23 +121,23 @@ func (l *Lister) Cached() (n int) {
 func (l *Lister) Answer(q Wanted, asker advertise.Asker) [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.follow()
+	l.rows.Follow()
 	g := l.find(q)
 	if g == nil {
 		return l.none[q.Ext]
 	}
-	if g.private == 0 {
+	if g.Private == 0 {
 		asker = advertise.Asker{}
 	}
 	k := answerKey{q.Ext, q.Picks, asker}
-	if packets, ok := g.answers[k]; ok {
+	if packets, ok := g.Made[k]; ok {
 		return packets
 	}
-	if g.answers == nil || len(g.answers) >= MaxAnswers {
-		g.answers = make(map[answerKey][][]byte)
+	if g.Made == nil || len(g.Made) >= MaxAnswers {
+		g.Made = make(answers)
 	}
-	packets := g.encode(k, l.form.Append)
-	g.answers[k] = packets
+	packets := l.form.Append(nil, k.pick(g.Rows), k.ext)
+	g.Made[k] = packets
 	return packets
 }
 
@@ -151,8 +145,8 @@ func (l *Lister) Answer(q Wanted, asker advertise.Asker) [][]byte {
 func (l *Lister) All(most int) (list []netip.AddrPort) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.follow()
-	for _, e := range l.byKey {
+	l.rows.Follow()
+	for _, e := range l.rows.byKey {
 		if len(list) >= most {
 			break
 		}
@@ -165,141 +159,35 @@ func (l *Lister) All(most int) (list []netip.AddrPort) {
 func (l *Lister) Groups() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.follow()
-	return max(len(l.groups), len(l.byProtocol), len(l.byKey))
+	l.rows.Follow()
+	return max(len(l.rows.groups), len(l.rows.byKey))
 }
 
-// find returns the servers that a request is about; nil: there are none.
-func (l *Lister) find(q Wanted) *group {
+// find returns the servers that a request is about; nil: there are none. Of those that do
+// not name their game the oldest group counts.
+func (l *Lister) find(q Wanted) (found *Group[Entry, answers]) {
 	if q.Name != "" {
-		return l.groups[ListKey{q.Name, q.Protocol}]
+		return l.rows.Group(ListKey{q.Name, q.Protocol})
 	}
-	for _, name := range l.byProtocol[q.Protocol] {
-		if g := l.groups[ListKey{name, q.Protocol}]; slices.ContainsFunc(g.entries, func(e Entry) bool { return e.Tagged }) {
-			return g
+	for k, g := range l.rows.groups {
+		if k.Protocol == q.Protocol && (found == nil || g.born < found.born) && slices.ContainsFunc(g.Rows, func(e Entry) bool { return e.Tagged }) {
+			found = g
 		}
 	}
-	return nil
+	return found
 }
 
-// encode makes a list.
-func (g *group) encode(k answerKey, lists func([][]byte, []netip.AddrPort, bool) [][]byte) [][]byte {
-	list := make([]netip.AddrPort, 0, len(g.entries))
-	for i := range g.entries {
-		if k.passes(&g.entries[i]) {
-			list = append(list, k.asker.Given(g.entries[i].Addr))
+// pick returns the servers of a list.
+func (k *answerKey) pick(rows []Entry) []netip.AddrPort {
+	list := make([]netip.AddrPort, 0, len(rows))
+	for i := range rows {
+		if k.passes(&rows[i]) {
+			list = append(list, k.asker.Given(rows[i].Addr))
 		}
 	}
 	if k.asker != (advertise.Asker{}) { // several servers may have one address to the outside
 		slices.SortFunc(list, netip.AddrPort.Compare)
 		list = slices.Compact(list)
 	}
-	return lists(nil, list, k.ext)
-}
-
-// follow applies the changes of the list of servers. l.mu is held.
-func (l *Lister) follow() {
-	if l.read {
-		var ok bool
-		var now uint64
-		if l.buf, now, ok = l.registry.Changes("", l.seen, l.buf[:0]); ok && len(l.buf) < ManyChanges {
-			l.seen = now
-			for i := range l.buf {
-				l.update(l.buf[i].Key)
-			}
-			return
-		}
-	}
-	l.readAll()
-}
-
-// readAll reads the whole list. The serial is read first, so that changes made
-// meanwhile are read again.
-func (l *Lister) readAll() {
-	l.seen, l.read = l.registry.LastSerial(), true
-	clear(l.groups)
-	clear(l.byKey)
-	clear(l.byProtocol)
-	for _, srv := range l.registry.All() {
-		if e, ok := l.form.Entry(srv.Server); ok {
-			l.byKey[srv.Key] = e
-			g := l.group(e.Key)
-			g.entries = append(g.entries, e)
-			g.count(e, 1)
-		}
-	}
-	for _, g := range l.groups {
-		slices.SortFunc(g.entries, compareEntries)
-	}
-}
-
-// group returns the group of a game and protocol, a new one if there is none.
-func (l *Lister) group(k ListKey) *group {
-	g := l.groups[k]
-	if g == nil {
-		g = &group{}
-		l.groups[k] = g
-		l.byProtocol[k.Protocol] = append(l.byProtocol[k.Protocol], k.Name)
-	}
-	return g
-}
-
-// update applies a change of a server.
-func (l *Lister) update(key master.Key) {
-	old, had := l.byKey[key]
-	var e Entry
-	srv, has := l.registry.Listed(key) // not a hidden one
-	if has {
-		e, has = l.form.Entry(srv)
-	}
-	if had == has && old == e {
-		return
-	}
-	if had {
-		delete(l.byKey, key)
-		l.remove(old)
-	}
-	if has {
-		l.byKey[key] = e
-		l.add(e)
-	}
-}
-
-func (l *Lister) add(e Entry) {
-	g := l.group(e.Key)
-	i, _ := slices.BinarySearchFunc(g.entries, e, compareEntries)
-	g.entries = slices.Insert(g.entries, i, e)
-	g.count(e, 1)
-	g.answers = nil
-}
-
-// remove removes an Entry, and its group if that was the last one.
-func (l *Lister) remove(e Entry) {
-	g := l.groups[e.Key]
-	i, found := slices.BinarySearchFunc(g.entries, e, compareEntries)
-	if !found {
-		return
-	}
-	g.entries = slices.Delete(g.entries, i, i+1)
-	g.count(e, -1)
-	g.answers = nil
-	if len(g.entries) > 0 {
-		return
-	}
-	delete(l.groups, e.Key)
-	names := l.byProtocol[e.Key.Protocol]
-	names = slices.DeleteFunc(names, func(name string) bool { return name == e.Key.Name })
-	if len(names) == 0 {
-		delete(l.byProtocol, e.Key.Protocol)
-		return
-	}
-	l.byProtocol[e.Key.Protocol] = names
-}
-
-// count counts an Entry that is added (1) or removed (-1) if its address is
-// private.
-func (g *group) count(e Entry, by int) {
-	if master.IsPrivate(e.Addr.Addr()) {
-		g.private += by
-	}
+	return list
 }
