@@ -27,6 +27,9 @@ func (r reader) Get(t engine.Table, key []byte) ([]byte, error) {
 // Load implements [engine.Reader]: there is nothing to fetch.
 func (reader) Load(...engine.Key) error { return nil }
 
+// LoadRanges implements [engine.Reader].
+func (reader) LoadRanges(...engine.Range) error { return nil }
+
 // Last implements [engine.Reader].
 func (r reader) Last(t engine.Table) (uint64, error) { return lastNumber(r.tx, t) }
 

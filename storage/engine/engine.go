@@ -45,6 +45,7 @@ type Table string
 type Key struct {
 	Table Table
 	Key   []byte // 1 byte or more, at most MaxKey
+	Then  Table  // for Load: a table to whose keys of 4 bytes the values lead that begin with them; empty: none
 }
 
 // Layout is what an engine knows of the records in it, for its own checks.
@@ -107,8 +108,13 @@ type Reader interface {
 	Get(t Table, key []byte) ([]byte, error)
 
 	// Load fetches the values of keys, so that Get need not ask for each: in an engine
-	// behind a network all of them take one round trip.
+	// behind a network all of them take one round trip. With that of a key with Then it
+	// fetches the entry to which it leads. A key without bytes stands for the next number of
+	// its table, of which Next returns one without a round trip.
 	Load(keys ...Key) error
+
+	// LoadRanges is Load for Scan, which must be given one of the ranges as it is here.
+	LoadRanges(ranges ...Range) error
 
 	// Scan yields the entries of a range in the order of their keys. A loop over it must
 	// not change the table. An error is the last item.
@@ -135,7 +141,7 @@ type Tx interface {
 	// each number that a step got that ended before this one began. Between two numbers
 	// some may be missing. In an engine that several daemons share, numbers of different
 	// daemons are in that order only for tables that it was given as strict; each such
-	// number takes a round trip.
+	// number takes a round trip unless it was loaded.
 	Next(t Table) (uint64, error)
 
 	// Raise makes later numbers of a table higher than n, whatever becomes of the step.

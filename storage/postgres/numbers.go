@@ -53,11 +53,14 @@ func (x *tx) Next(t engine.Table) (uint64, error) {
 		return 0, err
 	}
 	if x.eng.strict[t] {
-		list, err := x.take(table, 1)
-		if err != nil {
-			return 0, err
+		if len(x.ready[t]) == 0 {
+			if err := x.ask(x.askNumbers(map[engine.Table]int{t: 1})); err != nil {
+				return 0, err
+			}
 		}
-		return list[0], nil
+		first := x.ready[t][0]
+		x.ready[t] = x.ready[t][1:]
+		return first, nil
 	}
 	n := x.eng.numbersOf(t)
 	n.mu.Lock()
@@ -72,9 +75,31 @@ func (x *tx) Next(t engine.Table) (uint64, error) {
 	return first, nil
 }
 
+// takeNumbers takes numbers of a sequence.
+const takeNumbers = `SELECT nextval($1::text::regclass) FROM generate_series(1, $2::int)`
+
+// askNumbers asks for numbers of strict tables; of others a block is there as a rule.
+func (x *tx) askNumbers(counts map[engine.Table]int) (all []question) {
+	for t, count := range counts {
+		table, err := x.table(t)
+		if err != nil || !x.eng.strict[t] {
+			continue
+		}
+		all = append(all, question{func(rows pgx.Rows) error {
+			list, err := pgx.CollectRows(rows, pgx.RowTo[uint64])
+			if x.ready == nil {
+				x.ready = make(map[engine.Table][]uint64)
+			}
+			x.ready[t] = append(x.ready[t], list...)
+			return err
+		}, takeNumbers, []any{sequence(table), count}})
+	}
+	return all
+}
+
 // take fetches numbers of a table.
 func (x *tx) take(table int16, count int) ([]uint64, error) {
-	rows, err := x.conn.Query(x.ctx, `SELECT nextval($1::text::regclass) FROM generate_series(1, $2::int)`, sequence(table), count)
+	rows, err := x.conn.Query(x.ctx, takeNumbers, sequence(table), count)
 	if err != nil {
 		return nil, x.fail(err)
 	}

@@ -39,20 +39,46 @@ type row struct {
 	rev        int64
 }
 
-// Statements of scans.
+// Statements of scans. loadRanges reads several ranges; i is the index of the range.
 const (
 	scanForward  = `SELECT k, r, v FROM entries WHERE (t, k) >= ($1::smallint, $2::bytea) AND (t, k) < ($3::smallint, $4::bytea) ORDER BY t, k LIMIT $5`
 	scanBackward = `SELECT k, r, v FROM entries WHERE (t, k) >= ($1::smallint, $2::bytea) AND (t, k) < ($3::smallint, $4::bytea) ORDER BY t DESC, k DESC LIMIT $5`
+
+	loadRanges = `SELECT q.i, s.k, s.r, s.v
+FROM unnest($1::smallint[], $2::bytea[], $3::smallint[], $4::bytea[], $5::bigint[], $6::bool[]) WITH ORDINALITY AS q(t, k, t2, k2, n, b, i)
+CROSS JOIN LATERAL (
+	(SELECT k, r, v FROM entries e WHERE NOT q.b AND (e.t, e.k) >= (q.t, q.k) AND (e.t, e.k) < (q.t2, q.k2) ORDER BY e.t, e.k LIMIT q.n)
+	UNION ALL
+	(SELECT k, r, v FROM entries e WHERE q.b AND (e.t, e.k) >= (q.t, q.k) AND (e.t, e.k) < (q.t2, q.k2) ORDER BY e.t DESC, e.k DESC LIMIT q.n)) s`
 )
 
 // A scanner reads the stored entries of a range, page by page.
 type scanner struct {
-	x    *tx
-	got  span // that was read so far
-	rest span
-	r    *engine.Range
-	page []row
-	done bool // no page follows
+	x     *tx
+	r     engine.Range
+	all   span // without entries
+	got   span // that was read so far
+	rest  span
+	page  []row
+	asked bool // not all that was read was loaded
+	done  bool // no page follows
+}
+
+func (x *tx) newScanner(r engine.Range) (*scanner, error) {
+	t, err := x.table(r.Table)
+	all := span{table: t, from: append([]byte{}, r.From...), to: bytes.Clone(r.To)}
+	return &scanner{x: x, r: r, all: all, got: all, rest: all}, err
+}
+
+// isEmpty reports whether the range has no keys.
+func (s *scanner) isEmpty() bool { return s.r.To != nil && bytes.Compare(s.r.From, s.r.To) >= 0 }
+
+// limit returns how many entries the next page has at most.
+func (s *scanner) limit() int {
+	if s.r.Limit > 0 {
+		return min(pageRows, s.r.Limit)
+	}
+	return pageRows
 }
 
 // peek returns the next entry, nil at the end.
@@ -76,54 +102,130 @@ func (s *scanner) read() error {
 		s.x.spans = append(slices.Clip(before), s.got)
 		defer func() { s.x.spans = before }()
 	}
-	limit, sql := pageRows, scanForward
-	if s.r.Limit > 0 {
-		limit = min(limit, s.r.Limit)
-	}
+	s.asked = true
+	sql := scanForward
 	if s.r.Backward {
 		sql = scanBackward
 	}
 	after, to := s.rest.end()
-	err := s.x.query(func(rows pgx.Rows) error {
+	var page []row
+	err := s.x.ask(nil, question{func(rows pgx.Rows) error {
 		var e row
 		_, err := pgx.ForEachRow(rows, []any{&e.key, &e.rev, &e.value}, func() error {
-			s.page = append(s.page, e)
-			s.got.count++
-			s.got.sum ^= e.rev
+			page = append(page, e)
 			e = row{}
 			return nil
 		})
 		return err
-	}, sql, s.rest.table, s.rest.from, after, to, limit)
-	if n := len(s.page); err == nil && n > 0 {
-		if last := s.page[n-1].key; s.r.Backward {
+	}, sql, []any{s.rest.table, s.rest.from, after, to, s.limit()}})
+	s.turn(page)
+	return err
+}
+
+// turn takes the next page.
+func (s *scanner) turn(page []row) {
+	s.page, s.done = page, len(page) < s.limit()
+	for i := range page {
+		s.got.count++
+		s.got.sum ^= page[i].rev
+	}
+	if n := len(page); n > 0 {
+		if last := page[n-1].key; s.r.Backward {
 			s.rest.to, s.got.from = last, last
 		} else {
 			s.rest.from = append(slices.Clone(last), 0)
 			s.got.to = s.rest.from
 		}
 	}
-	s.done = len(s.page) < limit
+}
+
+// LoadRanges implements [engine.Reader]. The step relies on the first pages.
+func (x *tx) LoadRanges(ranges ...engine.Range) error {
+	var all []*scanner
+	var tables, tos []int16
+	var keys, ends [][]byte
+	var limits []int64
+	var backward []bool
+	for _, r := range ranges {
+		s, err := x.newScanner(r)
+		if err != nil {
+			return err
+		}
+		if s.isEmpty() || x.wasLoaded(&r) != nil {
+			continue
+		}
+		to, end := s.rest.end()
+		all, tables, keys, tos, ends = append(all, s), append(tables, s.rest.table), append(keys, s.rest.from), append(tos, to), append(ends, end)
+		limits, backward = append(limits, int64(s.limit())), append(backward, r.Backward)
+	}
+	if len(all) == 0 {
+		return x.err
+	}
+	pages := make([][]row, len(all))
+	err := x.ask(nil, question{func(rows pgx.Rows) error {
+		var i int64
+		var e row
+		_, err := pgx.ForEachRow(rows, []any{&i, &e.key, &e.rev, &e.value}, func() error {
+			pages[i-1] = append(pages[i-1], e)
+			e = row{}
+			return nil
+		})
+		return err
+	}, loadRanges, []any{tables, keys, tos, ends, limits, backward}})
+	for i, s := range all {
+		slices.SortFunc(pages[i], func(a, b row) int { return order(a.key, b.key, s.r.Backward) })
+		s.load(pages[i])
+	}
 	return err
+}
+
+// load keeps the first page for a scan.
+func (s *scanner) load(page []row) {
+	s.turn(page)
+	if s.done {
+		s.got.from, s.got.to = s.all.from, s.all.to
+	}
+	if !s.r.Loose {
+		seen := s.all
+		for i := range page {
+			s.x.use(&page[i], &s.r, &seen)
+		}
+		s.x.spans = append(s.x.spans, s.got)
+	}
+	s.x.loaded = append(s.x.loaded, s)
+}
+
+// wasLoaded returns a copy of the scanner of a range that was loaded, nil if it was not.
+func (x *tx) wasLoaded(r *engine.Range) *scanner {
+	for _, s := range x.loaded {
+		if s.r.Table == r.Table && s.r.Backward == r.Backward && s.r.Limit == r.Limit && s.r.Loose == r.Loose &&
+			bytes.Equal(s.r.From, r.From) && bytes.Equal(s.r.To, r.To) && (s.r.To == nil) == (r.To == nil) {
+			again := *s
+			return &again
+		}
+	}
+	return nil
 }
 
 // Scan implements [engine.Reader].
 func (x *tx) Scan(r engine.Range) iter.Seq2[engine.Entry, error] {
 	return func(yield func(engine.Entry, error) bool) {
-		t, err := x.table(r.Table)
+		stored, err := x.wasLoaded(&r), x.err
+		if stored == nil {
+			stored, err = x.newScanner(r)
+		}
+		if err == nil && stored.isEmpty() {
+			return
+		}
+		seen := stored.all
+		if err == nil {
+			err = x.scan(stored, &seen, yield)
+		}
 		if err != nil {
 			yield(engine.Entry{}, err)
 			return
 		}
-		if r.To != nil && bytes.Compare(r.From, r.To) >= 0 {
-			return
-		}
-		seen := span{table: t, from: append([]byte{}, r.From...), to: bytes.Clone(r.To)}
-		if err := x.scan(&r, &seen, yield); err != nil {
-			yield(engine.Entry{}, err)
-			return
-		}
-		if !r.Loose {
+		if !r.Loose && stored.asked {
 			x.spans = append(x.spans, seen)
 		}
 	}
@@ -131,8 +233,9 @@ func (x *tx) Scan(r engine.Range) iter.Seq2[engine.Entry, error] {
 
 // scan yields the entries of a range with the step's changes in it. It reduces seen to
 // what was used of it.
-func (x *tx) scan(r *engine.Range, seen *span, yield func(engine.Entry, error) bool) error {
-	stored, own := scanner{x: x, got: *seen, rest: *seen, r: r}, x.own(seen.table, r)
+func (x *tx) scan(stored *scanner, seen *span, yield func(engine.Entry, error) bool) error {
+	r := &stored.r
+	own := x.own(seen.table, r)
 	for n := 0; ; {
 		e, err := stored.peek()
 		if err != nil {

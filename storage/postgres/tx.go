@@ -37,8 +37,10 @@ type tx struct {
 	held   lockSet // locks that it has; nil: it reads as of one moment
 	cells  map[place]cell
 	spans  []span
-	writes map[place][]byte // nil: to delete
-	err    error            // why the run is worth nothing
+	loaded []*scanner                // ranges that were loaded
+	ready  map[engine.Table][]uint64 // numbers that were loaded
+	writes map[place][]byte          // nil: to delete
+	err    error                     // why the run is worth nothing
 }
 
 func newTx(ctx context.Context, e *Engine, conn *pgxpool.Conn, a *attempt) *tx {
@@ -46,6 +48,14 @@ func newTx(ctx context.Context, e *Engine, conn *pgxpool.Conn, a *attempt) *tx {
 		ctx: ctx, eng: e, conn: conn, at: a, begun: e.asOf != nil, bare: a.disturbed == 0,
 		cells: make(map[place]cell), writes: make(map[place][]byte),
 	}
+}
+
+// failed is fail for what may be no error.
+func (x *tx) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return x.fail(err)
 }
 
 // fail keeps the first error of the database.
@@ -92,17 +102,27 @@ func (x *tx) Get(t engine.Table, key []byte) ([]byte, error) {
 // Load implements [engine.Reader].
 func (x *tx) Load(keys ...engine.Key) error {
 	var missing []place
+	var then []int16
+	numbers := make(map[engine.Table]int)
 	for _, k := range keys {
 		n, err := x.table(k.Table)
+		var after int16
+		if err == nil && k.Then != "" {
+			after, err = x.table(k.Then)
+		}
 		if err != nil {
 			return err
 		}
+		if len(k.Key) == 0 {
+			numbers[k.Table]++
+			continue
+		}
 		p := place{n, string(k.Key)}
 		if _, changed := x.writes[p]; !changed && !x.known(p) {
-			missing = append(missing, p)
+			missing, then = append(missing, p), append(then, after)
 		}
 	}
-	return x.fetch(missing)
+	return x.ask(x.askNumbers(numbers), x.askCells(missing, then)...)
 }
 
 // known reports whether what is stored at a place was read.
@@ -113,16 +133,58 @@ func (x *tx) known(p place) bool {
 	return slices.ContainsFunc(x.spans, func(s span) bool { return s.contains(p) })
 }
 
-// readKeys reads entries; i is the index of the key.
-const readKeys = `SELECT q.i, e.r, e.v FROM unnest($1::smallint[], $2::bytea[]) WITH ORDINALITY AS q(t, k, i) JOIN entries e ON e.t = q.t AND e.k = q.k`
+// Statements that read entries; i is the index of the key. readThen has in addition those of
+// the tables $3 to which the values lead.
+const (
+	readKeys = `SELECT q.i, e.r, e.v FROM unnest($1::smallint[], $2::bytea[]) WITH ORDINALITY AS q(t, k, i) JOIN entries e ON e.t = q.t AND e.k = q.k`
+	readThen = `SELECT q.i, e.r, e.v, f.r, f.v FROM unnest($1::smallint[], $2::bytea[], $3::smallint[]) WITH ORDINALITY AS q(t, k, f, i)
+	JOIN entries e ON e.t = q.t AND e.k = q.k LEFT JOIN entries f ON f.t = q.f AND f.k = CASE WHEN q.f > 0 THEN substring(e.v FOR 4) END`
+)
+
+// A question is a statement that reads, and what uses its rows.
+type question struct {
+	use  func(pgx.Rows) error
+	sql  string
+	args []any
+}
 
 // fetch reads places.
-func (x *tx) fetch(places []place) error {
+func (x *tx) fetch(places []place) error { return x.ask(nil, x.askCells(places, nil)...) }
+
+// askCells asks for places, and for those in the tables then to which they lead; 0: none.
+func (x *tx) askCells(places []place, then []int16) []question {
 	if len(places) == 0 {
-		return x.err
+		return nil
 	}
 	tables, keys := lists(places)
-	return x.query(x.keepCells(places), readKeys, tables, keys)
+	if !slices.ContainsFunc(then, func(t int16) bool { return t > 0 }) {
+		return []question{{x.keepCells(places), readKeys, []any{tables, keys}}}
+	}
+	return []question{{x.keepThen(places, then), readThen, []any{tables, keys, then}}}
+}
+
+// keepThen returns what reads the rows of readThen.
+func (x *tx) keepThen(places []place, then []int16) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		for _, p := range places {
+			x.cells[p] = cell{relied: true}
+		}
+		var i, rev int64
+		var next *int64
+		var value, nextValue []byte
+		_, err := pgx.ForEachRow(rows, []any{&i, &rev, &value, &next, &nextValue}, func() error {
+			x.cells[places[i-1]] = cell{rev, value, true}
+			if p := (place{then[i-1], string(value[:min(4, len(value))])}); p.table > 0 && p.key != "" && !x.known(p) {
+				x.cells[p] = cell{relied: true}
+				if next != nil {
+					x.cells[p] = cell{*next, nextValue, true}
+				}
+			}
+			value, nextValue = nil, nil
+			return nil
+		})
+		return err
+	}
 }
 
 // keepCells returns what reads the rows of readKeys.
@@ -150,46 +212,51 @@ func lists(places []place) (tables []int16, keys [][]byte) {
 	return tables, keys
 }
 
-// query runs a statement that reads, in one round trip, together with what must come
-// before it.
-func (x *tx) query(use func(pgx.Rows) error, sql string, args ...any) error {
-	if x.err != nil {
+// ask runs statements that take numbers, and one that reads entries or none, in one round
+// trip, together with what must come before them.
+func (x *tx) ask(numbers []question, reads ...question) error {
+	all := append(numbers, reads...)
+	if x.err != nil || len(all) == 0 {
 		return x.err
 	}
-	if x.begun || x.bare {
-		x.bare = false
-		rows, err := x.conn.Query(x.ctx, sql, args...)
-		if err == nil {
-			err = use(rows)
-		}
-		if err != nil {
-			return x.fail(err)
-		}
-		return nil
-	}
-	x.begun = true
 	var b pgx.Batch
-	b.Queue(x.begin())
-	compares := len(x.cells)+len(x.spans) > 0
+	begins := len(reads) > 0 && !x.begun && !x.bare
+	compares := begins && len(x.cells)+len(x.spans) > 0
+	if begins {
+		b.Queue(x.begin())
+	}
 	if compares {
 		b.Queue(compareReads, x.reads()...)
 	}
-	b.Queue(sql, args...)
+	x.begun, x.bare = x.begun || begins, x.bare && len(reads) == 0
+	if b.Len() == 0 && len(all) == 1 {
+		rows, err := x.conn.Query(x.ctx, all[0].sql, all[0].args...)
+		if err == nil {
+			err = all[0].use(rows)
+		}
+		return x.failed(err)
+	}
+	for _, q := range all {
+		b.Queue(q.sql, q.args...)
+	}
 	results := x.conn.SendBatch(x.ctx, &b)
-	_, err := results.Exec()
+	var err error
+	if begins {
+		_, err = results.Exec()
+	}
 	if err == nil && compares {
 		err = same(results)
 	}
-	if err == nil {
+	for _, q := range all {
 		var rows pgx.Rows
-		if rows, err = results.Query(); err == nil {
-			err = use(rows)
+		if err == nil {
+			rows, err = results.Query()
+		}
+		if err == nil {
+			err = q.use(rows)
 		}
 	}
-	if err = closeBatch(results, err); err != nil {
-		return x.fail(err)
-	}
-	return nil
+	return x.failed(closeBatch(results, err))
 }
 
 // begin is the statement that begins a transaction that sees one moment. That of a change

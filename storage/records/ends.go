@@ -23,11 +23,14 @@ func (s Shared) EndSessions(ctx context.Context, e storage.AccountEnd) (fence ui
 	return fence, err
 }
 
+// endRange is the range of the ends of sessions above a fence.
+func endRange(fence uint64) engine.Range {
+	return engine.Range{Table: tableEnds, From: append(numberKey(fence), 0), Limit: storage.MaxAccountEnds, Loose: true}
+}
+
 // endsAfter returns the ends of sessions above a fence.
 func endsAfter(tx engine.Reader, fence uint64) (ends []storage.AccountEnd, err error) {
-	r := beyond(tableEnds, fence)
-	r.Limit, r.Loose = storage.MaxAccountEnds, true
-	for e, err := range scanEntries(tx, r, 9) {
+	for e, err := range scanEntries(tx, endRange(fence), 9) {
 		if err != nil {
 			return nil, err
 		}

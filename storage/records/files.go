@@ -90,7 +90,7 @@ func (s *Store) CreateFile(ctx context.Context, f storage.File, owner, all stora
 	all.Files = min(all.Files, storage.MaxFiles)
 	var next storage.File
 	err = s.change(ctx, func(c *change) (err error) {
-		if err := c.loadUsage(f.Owner, profiles.key(f.Owner)); err != nil {
+		if err := c.loadUsage(f.Owner, append(files.number(0), profiles.key(f.Owner))...); err != nil {
 			return err
 		}
 		if _, err := profiles.get(c, f.Owner); err != nil {

@@ -108,6 +108,9 @@ func (k *kind[R]) get(ctx context.Context, s *Store, key []byte) (R, error) {
 // remove removes the record under a key, or returns ErrNotFound.
 func (k *kind[R]) remove(ctx context.Context, s *Store, key []byte) error {
 	return s.change(ctx, func(c *change) error {
+		if err := k.load(c, [][]byte{key}); err != nil {
+			return err
+		}
 		found, err := c.remove(k.table, key)
 		if err != nil {
 			return err

@@ -44,6 +44,15 @@ func (n numbered[R, ID]) newID(c *change) (ID, error) {
 	}
 }
 
+// number stands for the number of the id for a new record, to load it, unless the wanted one
+// is not 0.
+func (n numbered[R, ID]) number(wanted ID) (keys []engine.Key) {
+	if wanted == 0 {
+		keys = []engine.Key{{Table: n.ids}}
+	}
+	return keys
+}
+
 // takeID returns the id for a new record: the wanted one, or a new one if that is 0.
 func (n numbered[R, ID]) takeID(c *change, wanted ID) (ID, error) {
 	if wanted == 0 {
@@ -97,6 +106,11 @@ func (n numbered[R, ID]) fetch(ctx context.Context, s *Store, id ID) (record R, 
 func (n numbered[R, ID]) fetchBy(ctx context.Context, s *Store, index engine.Table, key []byte) (record R, err error) {
 	err = s.view(ctx, func(tx engine.Reader) error {
 		record = *new(R)
+		if possible(key) {
+			if err := tx.Load(engine.Key{Table: index, Key: key, Then: n.table}); err != nil {
+				return err
+			}
+		}
 		id, err := lookup[ID](tx, index, key)
 		if err != nil {
 			return err

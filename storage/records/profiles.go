@@ -98,7 +98,8 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 	*about = uint32(p.User)
 	err = s.change(ctx, func(c *change) error {
 		next = p
-		if err := c.Load(append(unique(profileEntries(p)), users.key(p.User), profiles.key(p.ID))...); err != nil {
+		keys := append(unique(profileEntries(p)), append(profiles.number(p.ID), users.key(p.User), profiles.key(p.ID))...)
+		if err := c.Load(keys...); err != nil {
 			return err
 		}
 		if _, err := users.get(c, p.User); err != nil {

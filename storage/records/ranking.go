@@ -96,11 +96,16 @@ func (r ranking) upTo(key []byte) engine.Range {
 	return engine.Range{Table: tableRankChunks, From: r.prefix, To: append(bytes.Clone(key), 0)}
 }
 
+// nearest is the range of the chunk to which a place belongs, and the one before it.
+func (r ranking) nearest(key []byte) engine.Range {
+	at := r.upTo(key)
+	at.Backward, at.Limit = true, 2
+	return at
+}
+
 // chunkOf returns the chunk to which a place belongs, and the one before it.
 func (r ranking) chunkOf(key []byte) (at, before chunk, err error) {
-	nearest := r.upTo(key)
-	nearest.Backward, nearest.Limit = true, 2
-	for part, err := range r.chunks(nearest) {
+	for part, err := range r.chunks(r.nearest(key)) {
 		switch {
 		case err != nil:
 			return at, before, err

@@ -169,14 +169,19 @@ func keysOf(tx engine.Reader, r engine.Range) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// keysIn names keys of a table, to load them.
+// keysIn names keys of a table that may be in it, to load them.
 func keysIn(t engine.Table, keys [][]byte) []engine.Key {
-	all := make([]engine.Key, len(keys))
-	for i, key := range keys {
-		all[i] = engine.Key{Table: t, Key: key}
+	all := make([]engine.Key, 0, len(keys))
+	for _, key := range keys {
+		if possible(key) {
+			all = append(all, engine.Key{Table: t, Key: key})
+		}
 	}
 	return all
 }
+
+// possible reports whether a table can have a key, which may come from a client.
+func possible(key []byte) bool { return len(key) > 0 && len(key) <= engine.MaxKey }
 
 // first returns the first entry of a range; its key is nil if there is none.
 func first(tx engine.Reader, r engine.Range) (engine.Entry, error) {
@@ -187,11 +192,16 @@ func first(tx engine.Reader, r engine.Range) (engine.Entry, error) {
 	return engine.Entry{}, nil
 }
 
-// count returns how many keys begin with prefix, up to most.
-func count(tx engine.Reader, t engine.Table, prefix []byte, most int) (n int, err error) {
+// prefixUpTo is the range of the first keys with a prefix, up to most; 0: all.
+func prefixUpTo(t engine.Table, prefix []byte, most int) engine.Range {
 	r := engine.Prefix(t, prefix)
 	r.Limit = most
-	for _, err := range tx.Scan(r) {
+	return r
+}
+
+// count returns how many keys begin with prefix, up to most.
+func count(tx engine.Reader, t engine.Table, prefix []byte, most int) (n int, err error) {
+	for _, err := range tx.Scan(prefixUpTo(t, prefix, most)) {
 		if err != nil {
 			return 0, err
 		}
@@ -209,7 +219,7 @@ func has(tx engine.Reader, t engine.Table, key []byte) (bool, error) {
 // getValue is Get for a key that may come from a client: nothing is stored under one that
 // no table can have.
 func getValue(tx engine.Reader, t engine.Table, key []byte) ([]byte, error) {
-	if len(key) == 0 || len(key) > engine.MaxKey {
+	if !possible(key) {
 		return nil, nil
 	}
 	return tx.Get(t, key)

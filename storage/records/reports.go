@@ -98,7 +98,7 @@ func (s *Store) PutReport(ctx context.Context, r storage.Report, credits []stora
 	var result storage.ReportResult
 	err = s.change(ctx, func(c *change) error {
 		result = storage.ReportResult{}
-		next, old, err := c.mergeReport(r)
+		next, old, err := c.mergeReport(r, scoreKeys(credits))
 		if err != nil {
 			return err
 		}
@@ -125,12 +125,12 @@ func (s *Store) PutReport(ctx context.Context, r storage.Report, credits []stora
 }
 
 // mergeReport returns the report to be stored, nil if there is nothing to store,
-// and the earlier one of the same game. It writes nothing.
-func (c *change) mergeReport(r storage.Report) (next *storage.Report, old storage.Report, err error) {
+// and the earlier one of the same game. It writes nothing. more is loaded too.
+func (c *change) mergeReport(r storage.Report, more []engine.Key) (next *storage.Report, old storage.Report, err error) {
 	r.ID = 0
 	run := reportRunKey(&r)
 	keys := append(totalReports.keys(uint32(r.Conn)), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
-	if err := c.Load(keys...); err != nil {
+	if err := c.Load(append(keys, more...)...); err != nil {
 		return nil, old, err
 	}
 	id, err := getEntry(c, tableReportRuns, run, 8)

@@ -130,6 +130,9 @@ func (s Shared) EndRun(ctx context.Context, run uint64) error {
 func (s Shared) Beat(ctx context.Context, node string, run, after uint64) (p storage.Pulse, err error) {
 	err = s.step(ctx, func(c *change) (err error) {
 		p = storage.Pulse{}
+		if err := c.LoadRanges(whole(tableRuns), beatRange(), displacedRange(run), endRange(after)); err != nil {
+			return err
+		}
 		all, err := allRuns(c)
 		if err == nil {
 			err = stateOf(all, node, run)
@@ -171,12 +174,12 @@ func stateOf(all []nodeRun, node string, run uint64) error {
 	return storage.ErrNotFound
 }
 
+func beatRange() engine.Range { return engine.Range{Table: tableBeats, Loose: true} }
+
 // allBeats returns the numbers of beats by runs.
 func allBeats(tx engine.Reader) (map[uint64]uint64, error) {
 	beats := make(map[uint64]uint64)
-	r := whole(tableBeats)
-	r.Loose = true
-	for e, err := range scanEntries(tx, r, 8) {
+	for e, err := range scanEntries(tx, beatRange(), 8) {
 		if err != nil {
 			return nil, err
 		}

@@ -67,9 +67,41 @@ func getScore(tx engine.Reader, id storage.ScoreID) (storage.Score, error) {
 	return storage.Score{ScoreID: id, Value: r.Value, Updated: r.Updated}, err
 }
 
-// scoreKeys returns what putScore reads of a score first.
-func scoreKeys(id storage.ScoreID) []engine.Key {
-	return []engine.Key{{Table: tableScores, Key: scoreKey(id)}, {Table: tableProfiles, Key: idKey(id.Profile)}}
+// scoreKeys returns what putScore reads of the scores of credits first.
+func scoreKeys(credits []storage.Credit) (keys []engine.Key) {
+	for i := range credits {
+		keys = append(keys, engine.Key{Table: tableScores, Key: scoreKey(credits[i].ScoreID)}, profiles.key(credits[i].Profile))
+	}
+	return keys
+}
+
+// loadCredits loads what credit reads.
+func (c *change) loadCredits(credits []storage.Credit) error {
+	if err := c.Load(scoreKeys(credits)...); err != nil || !c.shared {
+		return err
+	}
+	var ranges []engine.Range
+	var places []engine.Key
+	for i := range credits {
+		cr := &credits[i]
+		old, err := getScore(c, cr.ScoreID)
+		first := isMissing(err)
+		if err != nil && !first {
+			return err
+		}
+		board := rankingOf(c, cr.Game, cr.Board)
+		was := board.key(placeOf(old.Value, cr.Profile))
+		ranges = append(ranges, board.nearest(board.key(placeOf(cr.How.Apply(old.Value, cr.Value, first), cr.Profile))))
+		if first {
+			ranges = append(ranges, prefixUpTo(tableScores, idKey(cr.Profile), storage.MaxScores))
+		} else {
+			ranges, places = append(ranges, board.nearest(was)), append(places, engine.Key{Table: tableRanks, Key: was})
+		}
+	}
+	if err := c.LoadRanges(ranges...); err != nil {
+		return err
+	}
+	return c.Load(places...)
 }
 
 // putScore stores a score of a profile, which must exist.
@@ -128,11 +160,7 @@ func (c *change) dropScore(key []byte) error {
 // credit applies the credits of a report and returns how many there were. Those
 // for profiles that cannot have a score are skipped.
 func (c *change) credit(credits []storage.Credit, at time.Time) (n int, err error) {
-	var keys []engine.Key
-	for _, cr := range credits {
-		keys = append(keys, scoreKeys(cr.ScoreID)...)
-	}
-	if err := c.Load(keys...); err != nil {
+	if err := c.loadCredits(credits); err != nil {
 		return 0, err
 	}
 	for _, cr := range credits {
@@ -159,7 +187,7 @@ func (s *Store) PutScore(ctx context.Context, score storage.Score) error {
 		return err
 	}
 	return s.change(ctx, func(c *change) error {
-		if err := c.Load(scoreKeys(score.ScoreID)...); err != nil {
+		if err := c.loadCredits([]storage.Credit{{ScoreID: score.ScoreID, How: storage.ScoreLast, Value: score.Value}}); err != nil {
 			return err
 		}
 		return c.putScore(score)

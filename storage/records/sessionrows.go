@@ -111,11 +111,15 @@ func placesOf(tx engine.Reader, run uint64, most int) (all []place, err error) {
 	return all, nil
 }
 
-// displacedOf returns the ids of the sessions of a run that were displaced.
-func displacedOf(tx engine.Reader, run uint64) (ids []uint64, err error) {
+func displacedRange(run uint64) engine.Range {
 	r := engine.Prefix(tableDisplaced, numberKey(run))
 	r.Loose = true
-	for e, err := range scanEntries(tx, r, 0) {
+	return r
+}
+
+// displacedOf returns the ids of the sessions of a run that were displaced.
+func displacedOf(tx engine.Reader, run uint64) (ids []uint64, err error) {
+	for e, err := range scanEntries(tx, displacedRange(run), 0) {
 		if err != nil {
 			return nil, err
 		}

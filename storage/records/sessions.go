@@ -17,7 +17,7 @@ func (s Shared) EnterSession(ctx context.Context, e storage.LiveSession) (fence 
 	at := placeKey(e.Run, e.ID)
 	err = s.step(ctx, func(c *change) error {
 		err := c.Load(engine.Key{Table: tableRuns, Key: numberKey(e.Run)}, engine.Key{Table: tableSessionsOf, Key: at},
-			engine.Key{Table: tableSessions, Key: idKey(e.User)})
+			engine.Key{Table: tableSessions, Key: idKey(e.User)}, engine.Key{Table: tableFences})
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (s Shared) LeaveSessions(ctx context.Context, run uint64, ids []uint64) err
 	}
 	keys := make([]engine.Key, len(ids))
 	for i, id := range ids {
-		keys[i] = engine.Key{Table: tableSessionsOf, Key: placeKey(run, id)}
+		keys[i] = engine.Key{Table: tableSessionsOf, Key: placeKey(run, id), Then: tableSessions}
 	}
 	return s.step(ctx, func(c *change) error {
 		if err := c.Load(keys...); err != nil {

@@ -49,11 +49,6 @@ const mostAtOnce = 500
 // numberKey is the key of a number.
 func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// beyond is the range of the keys of numbers above n.
-func beyond(t engine.Table, n uint64) engine.Range {
-	return engine.Range{Table: t, From: append(numberKey(n), 0)}
-}
-
 // scanEntries yields the entries of a range with their contents as values, which have at
 // least size bytes.
 func scanEntries(tx engine.Reader, r engine.Range, size int) iter.Seq2[engine.Entry, error] {

@@ -131,17 +131,28 @@ func (s *Store) view(ctx context.Context, read func(engine.Reader) error) error 
 // A change is a step that changes records.
 type change struct {
 	engine.Tx
+	shared  bool // a read that was not loaded costs a round trip
+	number  bool // that of the audit entry is to be loaded
 	wrote   bool
 	touched []pair   // pairs whose relation changed
 	held    []string // changed tables that daemons hold in memory, see heldAs
+}
+
+// Load is described in [engine.Reader]. The first one loads the number of the audit entry too.
+func (c *change) Load(keys ...engine.Key) error {
+	if c.number {
+		keys, c.number = append(keys, engine.Key{Table: tableAudit}), false
+	}
+	return c.Tx.Load(keys...)
 }
 
 // change runs fn as a step, with the audit entry of ctx if it changed something. fn may run
 // more than once; it must reset its results.
 func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 	var touched []pair
+	_, audited := storage.AuditOf(ctx)
 	err := s.eng.Update(ctx, func(tx engine.Tx) error {
-		c := &change{Tx: tx}
+		c := &change{Tx: tx, shared: s.opt.Shared, number: s.opt.Shared && audited}
 		err := fn(c)
 		touched = c.touched
 		if err == nil && s.opt.Shared {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync/atomic"
 	"testing"
 
 	"github.com/respawnd/respawnd/storage/engine"
@@ -113,7 +112,9 @@ func (x *strictTx) Get(t engine.Table, key []byte) ([]byte, error) {
 // Load implements [engine.Reader].
 func (x *strictTx) Load(keys ...engine.Key) error {
 	for _, k := range keys {
-		x.check(k.Key)
+		if k.Key != nil {
+			x.check(k.Key)
+		}
 	}
 	return nil
 }
@@ -171,84 +172,3 @@ func (x *strictTx) Raise(t engine.Table, n uint64) error {
 	}
 	return x.tx.Raise(t, n)
 }
-
-// trips is an engine that counts what would be round trips to a database.
-type trips struct {
-	memory.Engine
-
-	n atomic.Int64
-}
-
-// View implements [engine.Engine].
-func (e *trips) View(ctx context.Context, read func(engine.Reader) error) error {
-	return e.Engine.View(ctx, func(tx engine.Reader) error { return read(&tripsTx{Reader: tx, e: e}) })
-}
-
-// Update implements [engine.Engine].
-func (e *trips) Update(ctx context.Context, change func(engine.Tx) error) error {
-	return e.Engine.Update(ctx, func(tx engine.Tx) error { return change(&tripsTx{Reader: tx, tx: tx, e: e}) })
-}
-
-// tripsTx is a step whose trips are counted.
-type tripsTx struct {
-	engine.Reader
-
-	tx    engine.Tx
-	e     *trips
-	known map[string]bool // keys that were read or written
-}
-
-// learn makes a key known and reports whether it was not.
-func (x *tripsTx) learn(t engine.Table, key []byte) bool {
-	if x.known == nil {
-		x.known = make(map[string]bool)
-	}
-	name := string(t) + "\x00" + string(key)
-	unknown := !x.known[name]
-	x.known[name] = true
-	return unknown
-}
-
-// Get implements [engine.Reader].
-func (x *tripsTx) Get(t engine.Table, key []byte) ([]byte, error) {
-	if x.learn(t, key) {
-		x.e.n.Add(1)
-	}
-	return x.Reader.Get(t, key)
-}
-
-// Load implements [engine.Reader].
-func (x *tripsTx) Load(keys ...engine.Key) error {
-	unknown := false
-	for _, k := range keys {
-		unknown = x.learn(k.Table, k.Key) || unknown
-	}
-	if unknown {
-		x.e.n.Add(1)
-	}
-	return nil
-}
-
-// Scan implements [engine.Reader].
-func (x *tripsTx) Scan(r engine.Range) iter.Seq2[engine.Entry, error] {
-	x.e.n.Add(1)
-	return x.Reader.Scan(r)
-}
-
-// Put implements [engine.Tx].
-func (x *tripsTx) Put(t engine.Table, key, value []byte) error {
-	x.learn(t, key)
-	return x.tx.Put(t, key, value)
-}
-
-// Delete implements [engine.Tx].
-func (x *tripsTx) Delete(t engine.Table, key []byte) error {
-	x.learn(t, key)
-	return x.tx.Delete(t, key)
-}
-
-// Next implements [engine.Tx].
-func (x *tripsTx) Next(t engine.Table) (uint64, error) { return x.tx.Next(t) }
-
-// Raise implements [engine.Tx].
-func (x *tripsTx) Raise(t engine.Table, n uint64) error { return x.tx.Raise(t, n) }

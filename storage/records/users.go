@@ -104,8 +104,10 @@ func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User
 // loadNew loads what createUser reads.
 func (c *change) loadNew(u storage.User, all []storage.Profile) error {
 	keys := append(unique(userEntries(u)), countUsers.part(userPart(u)), users.key(u.ID))
+	keys = append(keys, users.number(u.ID)...)
 	for _, p := range all {
 		keys = append(append(keys, unique(profileEntries(p))...), profiles.key(p.ID))
+		keys = append(keys, profiles.number(p.ID)...)
 	}
 	return c.Load(keys...)
 }

@@ -97,6 +97,17 @@ func testValues(t *testing.T, e engine.Engine) {
 			expect(r, One, "\x00", []byte{}), expect(r, One, "\xFF\x00\xFF", []byte{0, 1, 0xFF}), expect(r, One, "XXX", nil))
 	})
 	Update(t, e, func(tx engine.Tx) error {
+		return errors.Join(put(tx, "leads", "goal", "leads on", "goal and more", "astray", "none", "short", "ab"), tx.Put(Two, []byte("goal"), []byte("1")))
+	})
+	View(t, e, func(r engine.Reader) error {
+		var keys []engine.Key
+		for _, k := range []string{"leads", "leads on", "astray", "short", "missing"} {
+			keys = append(keys, engine.Key{Table: One, Key: []byte(k), Then: Two})
+		}
+		return errors.Join(r.Load(append(keys, engine.Key{Table: One, Key: []byte("key")})...), expect(r, One, "leads on", []byte("goal and more")),
+			expect(r, Two, "goal", []byte("1")), expect(r, Two, "none", nil), expect(r, Two, "ab", nil), expect(r, One, "key", []byte("value")))
+	})
+	Update(t, e, func(tx engine.Tx) error {
 		return errors.Join(tx.Delete(One, []byte("key")), tx.Delete(One, []byte("never there")), tx.Put(Two, []byte("key"), []byte("new")))
 	})
 	View(t, e, func(r engine.Reader) error {
@@ -146,7 +157,10 @@ func testNumbers(t *testing.T, e engine.Engine) {
 		for range 40 {
 			var n, m, last uint64
 			Update(t, e, func(tx engine.Tx) (err error) {
-				if n, err = tx.Next(table); err == nil {
+				if err = tx.Load(engine.Key{Table: table}, engine.Key{Table: Two, Key: []byte("a")}); err == nil {
+					n, err = tx.Next(table)
+				}
+				if err == nil {
 					m, err = tx.Next(table)
 				}
 				return err

@@ -208,7 +208,13 @@ func (a *action) do(r engine.Reader, tx engine.Tx, out *result) error {
 func (a *action) doScan(r engine.Reader, out *result) error {
 	table, from := place(a.key)
 	_, to := place(a.to)
-	for e, err := range r.Scan(engine.Range{Table: table, From: from, To: to, Limit: a.limit, Backward: a.backward}) {
+	at := engine.Range{Table: table, From: from, To: to, Limit: a.limit, Backward: a.backward}
+	if a.value%2 == 0 { // with one more, which a later action may read
+		if err := r.LoadRanges(at, engine.Range{Table: table}); err != nil {
+			return err
+		}
+	}
+	for e, err := range r.Scan(at) {
 		if err != nil {
 			return err
 		}

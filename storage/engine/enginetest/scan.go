@@ -25,7 +25,7 @@ func testScan(t *testing.T, e engine.Engine) {
 				if err := changeOne(tx, rnd, now); err != nil {
 					return err
 				}
-				if err := compareScan(tx, rnd, now); err != nil {
+				if err := compareScan(tx, rnd, now, func() error { return changeOne(tx, rnd, now) }); err != nil {
 					return err
 				}
 			}
@@ -34,7 +34,7 @@ func testScan(t *testing.T, e engine.Engine) {
 		stored = now
 		View(t, e, func(r engine.Reader) error {
 			for range 3 {
-				if err := compareScan(r, rnd, stored); err != nil {
+				if err := compareScan(r, rnd, stored, func() error { return nil }); err != nil {
 					return err
 				}
 			}
@@ -64,8 +64,9 @@ func randomKey(rnd *rand.Rand) []byte {
 	return key
 }
 
-// compareScan compares a scan of a random range, which it may end early.
-func compareScan(r engine.Reader, rnd *rand.Rand, now map[string]string) error {
+// compareScan compares a scan of a random range, which it may end early. It may load the
+// range and call between before.
+func compareScan(r engine.Reader, rnd *rand.Rand, now map[string]string, between func() error) error {
 	at := engine.Range{Table: One, Backward: rnd.IntN(2) == 0, Limit: rnd.IntN(5), Loose: rnd.IntN(4) == 0}
 	switch rnd.IntN(4) {
 	case 0:
@@ -78,6 +79,14 @@ func compareScan(r engine.Reader, rnd *rand.Rand, now map[string]string) error {
 	if rnd.IntN(3) == 0 {
 		p := engine.Prefix(One, randomKey(rnd))
 		at.From, at.To = p.From, p.To
+	}
+	if rnd.IntN(3) == 0 {
+		if err := r.LoadRanges(at, engine.Prefix(One, randomKey(rnd))); err != nil {
+			return err
+		}
+		if err := between(); err != nil {
+			return err
+		}
 	}
 	most := rnd.IntN(20)
 	var got []string

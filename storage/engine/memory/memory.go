@@ -86,6 +86,9 @@ func (x *tx) Get(name engine.Table, key []byte) ([]byte, error) {
 // Load implements [engine.Reader]: there is nothing to fetch.
 func (x *tx) Load(...engine.Key) error { return nil }
 
+// LoadRanges implements [engine.Reader].
+func (x *tx) LoadRanges(...engine.Range) error { return nil }
+
 // Scan implements [engine.Reader].
 func (x *tx) Scan(r engine.Range) iter.Seq2[engine.Entry, error] {
 	return func(yield func(engine.Entry, error) bool) {
