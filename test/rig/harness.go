@@ -406,7 +406,7 @@ func Cli(t testing.TB, env []string, args ...string) string {
 }
 
 // progressLine is one of those that "storage copy" prints while it takes long.
-var progressLine = regexp.MustCompile(`^[A-Za-z ]+: \d+\n$`)
+var progressLine = regexp.MustCompile(`^[A-Za-z_ ]+: \d+\n$`)
 
 // WithoutNotes returns standard error without progress lines and without the notes
 // about new folders and services of later versions, which testEnv causes.
