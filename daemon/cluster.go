@@ -2,8 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -16,6 +19,7 @@ import (
 type node struct {
 	bus  *natsbus.Bus
 	list *replica.Replica
+	log  zerolog.Logger
 }
 
 // joinCluster connects to the other nodes, if there are any. They do not see this one
@@ -57,11 +61,12 @@ func (d *Daemon) shareList(s *settings, sources map[master.Origin]*master.Source
 	if d.cluster == nil {
 		return
 	}
+	d.node.log = d.log.With().Str("service", "cluster").Logger()
 	o := replica.Options{
 		Bus: d.cluster, Registry: d.registry, Sources: sources, Banned: d.bannedServer,
 		RestoreFor: func() time.Duration { return s.Master.RestoreFor },
 		Settled:    func(h *master.Server) { d.servers.Note(s.noting(h.Origin), h.Key.Source, h.Game, verdicts.TooManyHere) },
-		Log:        d.log.With().Str("service", "cluster").Logger(), Registerer: d.metrics,
+		Log:        d.node.log, Registerer: d.metrics,
 	}
 	if !s.Cluster.Local() {
 		o.Shown = func(a netip.AddrPort) netip.AddrPort { return d.addresses.Outside().Given(a) }
@@ -98,6 +103,19 @@ func (d *Daemon) clusterNodes() (out []operator.ClusterNode) {
 func (n *node) run(ctx context.Context) {
 	if n.list != nil {
 		n.list.Run(ctx)
+	}
+}
+
+// await waits until the lists of the other nodes are complete here, at most for a time: this node
+// then answers with all servers of live nodes.
+func (n *node) await(ctx context.Context, most time.Duration) {
+	if n.list == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	if missing := n.list.Await(ctx); len(missing) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		n.log.Warn().Strs("nodes", missing).Stringer("cluster.join_wait", most).Msg("this node serves without the lists of others, which have not come in time")
 	}
 }
 

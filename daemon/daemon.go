@@ -182,7 +182,7 @@ func (d *Daemon) load(ctx context.Context, s *settings) error {
 	if err := d.listings.hide(ctx); err != nil {
 		return err
 	}
-	return d.saved.Restore(ctx, s.Master.RestoreFor)
+	return d.saved.Restore(ctx, s.Master.RestoreFor, s.Master.SaveEvery)
 }
 
 // makeOperator makes the operator's commands.
@@ -260,8 +260,16 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
+	whole := make(chan struct{}) // closed when the list has the servers of the other nodes
 	for _, s := range d.running {
 		g.Go(func() error {
+			if s.Stage != service.StagePages { // these say that the daemon is not ready
+				select {
+				case <-whole:
+				case <-ctx.Done():
+					return nil
+				}
+			}
 			if err := s.run.Serve(ctx); err != nil {
 				return fmt.Errorf("%s: %w", s.Key, err)
 			}
@@ -286,7 +294,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 		g.Go(func() error { part(ctx); return nil })
 	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
-	d.announce() // before anything can change the configuration
+	d.node.await(ctx, d.settings.Load().Cluster.JoinWait)
+	close(whole)
+	if ctx.Err() == nil {
+		d.announce() // before anything can change the configuration
+	}
 	g.Go(func() error { d.reloadOn(ctx); return nil })
 	err := g.Wait()
 	d.serving.Store(false)
@@ -344,7 +356,7 @@ func (d *Daemon) report(state, status string) {
 // Metrics returns the metrics of the daemon and of its services.
 func (d *Daemon) Metrics() *prometheus.Registry { return d.metrics }
 
-var errNotServing = errors.New("not serving")
+var errNotServing = errors.New("not serving; in a cluster the lists of the other nodes come first")
 
 // ready is service.Env.Ready.
 func (d *Daemon) ready() error {

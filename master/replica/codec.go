@@ -11,29 +11,29 @@ import (
 )
 
 // version is the first byte of each message.
-const version = 1
+const version = 2
 
-// Kinds of messages, the second byte.
-const (
-	kindBatch = iota // changes, published
-	kindAsk          // a wish for the complete list
-	kindBegin        // the complete list follows
-	kindPart         // servers of it
-	kindEnd
-	kinds
-)
-
-// message is a message between nodes about their lists.
+// message is the head of a batch of changes, of a request for a part of the complete list, or of
+// that part.
 //
 //	offset size
 //	     0    1  version
-//	     1    1  kind
-//	     2    8  number of the batch, from 1; or of the complete list, chosen by the node that asks
+//	     1    1  1: a batch; 2: the first part is requested; 3: the next one is; 4: a part; 5: the last part
+//	     2    8  number of the batch, from 1; in a request one that the node chose; in a part that of the last batch before it
 //	    10    -  items of a batch or a part, each with its length in 4 bytes before it
 type message struct {
 	kind   byte
 	number uint64
 }
+
+// Kinds of messages.
+const (
+	kindBatch = iota + 1
+	kindFirst
+	kindNext
+	kindPart
+	kindLast
+)
 
 const headSize = 10
 
@@ -46,11 +46,12 @@ func (m message) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(append(b, version, m.kind), m.number)
 }
 
-func parseMessage(b []byte) (m message, items []byte, err error) {
-	if len(b) > 0 && b[0] != version {
+// parseMessage parses a message of one of two kinds.
+func parseMessage(b []byte, one, other byte) (m message, items []byte, err error) {
+	switch {
+	case len(b) > 0 && b[0] != version:
 		return m, nil, errVersion
-	}
-	if len(b) < headSize || b[1] >= kinds {
+	case len(b) < headSize || b[1] != one && b[1] != other:
 		return m, nil, errMalformed
 	}
 	return message{b[1], binary.BigEndian.Uint64(b[2:])}, b[headSize:], nil

@@ -116,8 +116,47 @@ func TestLargestItem(t *testing.T) {
 func TestMessageOfAnotherVersion(t *testing.T) {
 	b := message{kindBatch, 1}.append(nil)
 	b[0]++
-	if _, _, err := parseMessage(b); !errors.Is(err, errVersion) {
+	if _, _, err := parseMessage(b, kindBatch, kindBatch); !errors.Is(err, errVersion) {
 		t.Errorf("error %v, want %v", err, errVersion)
+	}
+}
+
+// newReceiver returns a Replica that follows node b and reads its complete list.
+func newReceiver(n *clustertest.Net) (*Replica, *peer) {
+	registry := master.NewRegistry(master.Limits{})
+	registry.SetNode("a")
+	p := &peer{round: 1, wanted: make(chan struct{}, 1), touched: make(map[netip.AddrPort]struct{})}
+	return &Replica{
+		opt: Options{Bus: n.Bus("a"), Registry: registry, RestoreFor: func() time.Duration { return 0 }, Log: zerolog.Nop()}, metrics: newMetrics(nil),
+		peers: map[string]*peer{"b": p}, completed: make(chan struct{}),
+		decoder: decoder{registry: registry, sources: map[master.Origin]*master.Source{master.FromQR2: registry.NewSource(textDecoder{registry})}},
+	}, p
+}
+
+// A part of the list that was made before a batch, and comes after it, is older.
+func TestPartAfterABatch(t *testing.T) {
+	d, source := newDecoder()
+	batch, part := message{kindBatch, 5}.append(nil), message{kindLast, 4}.append(nil)
+	for i := range 3 {
+		s := sample(d)
+		s.Origin, s.Key.Source, s.Public = master.FromQR2, address(i), address(i)
+		source.Into(&s, source.Text([]byte("map=old")))
+		part = appendServer(part, &s, 1, time.Now(), true)
+		switch i {
+		case 0:
+			source.Into(&s, source.Text([]byte("map=new")))
+			batch = appendServer(batch, &s, 1, time.Now(), true)
+		case 1:
+			batch = appendRemoved(batch, s.Key.Source)
+		}
+	}
+	r, p := newReceiver(clustertest.New(t, "a", "b"))
+	r.receive("b", batch)
+	if last, err := r.receivePart("b", p, part); !last || err != nil {
+		t.Fatal(last, err)
+	}
+	if got, want := (&testNode{Registry: r.opt.Registry}).list(), "0bnew 2bold"; got != want || !p.complete {
+		t.Errorf("the list is %q, complete %v, want %q", got, p.complete, want)
 	}
 }
 
@@ -131,15 +170,10 @@ func FuzzReceive(f *testing.F) {
 	f.Add(appendRemoved(message{kindBatch, 1}.append(nil), s.Key.Source))
 	n := clustertest.New(f, "a", "b")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		registry := master.NewRegistry(master.Limits{})
-		r := &Replica{
-			opt: Options{Bus: n.Bus("a"), Registry: registry, RestoreFor: func() time.Duration { return 0 }, Log: zerolog.Nop()}, metrics: newMetrics(nil),
-			peers:   map[string]*peer{"b": {wanted: true, number: 1, receiving: true, last: time.Now()}},
-			decoder: decoder{registry: registry, sources: map[master.Origin]*master.Source{master.FromQR2: registry.NewSource(textDecoder{registry})}},
-		}
-		registry.SetNode("a")
+		r, p := newReceiver(n)
 		r.receive("b", b)
-		for _, s := range registry.All() {
+		_, _ = r.receivePart("b", p, b)
+		for _, s := range r.opt.Registry.All() {
 			one, _, _ := nextItem(appendServer(nil, s.Server, 1, time.Now(), true))
 			it, err := r.decoder.item(one, "b", time.Now())
 			if err != nil {

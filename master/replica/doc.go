@@ -2,7 +2,7 @@
 //
 // A node owns the servers that report to it, and publishes changes in batches;
 // the others list these servers with Server.Node set. A node that joined, or missed a
-// batch, asks for the complete list. The package does not decide which servers may be listed:
+// batch, reads the complete list part by part while batches come in. The package does not decide which servers may be listed:
 // the owner did, with limits that count the servers of all nodes. If two nodes own one
 // server, because it reports to another node now or because both did not know better,
 // master.Registry.PutRemote decides in the same way on all nodes.

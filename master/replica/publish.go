@@ -1,19 +1,11 @@
 package replica
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/master"
 )
-
-// job is a complete list that is being sent.
-type job struct {
-	number  uint64
-	sources []netip.AddrPort
-	items   uint64 // sent
-}
 
 // publish publishes the changes since the last call.
 func (r *Replica) publish() {
@@ -71,12 +63,12 @@ func (w *batchWriter) server(source netip.AddrPort, now time.Time) {
 		return
 	case known && (!ok || s.Key.Source != old.source):
 		delete(r.published, source)
-		w.room()
+		w.begin()
 		w.b = appendRemoved(w.b, old.source)
 	}
 	if ok {
 		r.published[source] = publication{s.Serial, s.Key.Source}
-		w.room()
+		w.begin()
 		w.b = appendServer(w.b, s, claim, now, r.opt.Sources[s.Origin] != nil)
 	}
 	r.metrics.servers.WithLabelValues("out").Inc()
@@ -85,11 +77,10 @@ func (w *batchWriter) server(source netip.AddrPort, now time.Time) {
 	}
 }
 
-// room begins a batch if there is none.
-func (w *batchWriter) room() {
+// begin begins a batch if there is none.
+func (w *batchWriter) begin() {
 	if len(w.b) == 0 {
-		w.r.number++
-		w.b = message{kindBatch, w.r.number}.append(w.b)
+		w.b = message{kindBatch, w.r.batches.Add(1)}.append(w.b)
 	}
 }
 
@@ -102,44 +93,4 @@ func (w *batchWriter) flush() {
 	w.r.metrics.batches.Inc()
 	_ = w.r.opt.Bus.Publish(subject, w.b)
 	w.b = w.b[:0]
-}
-
-// begin begins to send the complete list to a node. An earlier one to it is given up.
-func (r *Replica) begin(a ask) {
-	if r.opt.Bus.Incarnation(a.node) == 0 {
-		return
-	}
-	r.metrics.sent.Inc()
-	r.jobs[a.node] = &job{number: a.number, sources: r.opt.Registry.OwnSources(nil)}
-	_ = r.opt.Bus.Send(a.node, subject, message{kindBegin, a.number}.append(nil)) // without it the node asks again
-}
-
-// sendParts sends the next parts of all complete lists.
-func (r *Replica) sendParts() {
-	for node, j := range r.jobs {
-		for range partsAtOnce {
-			if !r.sendPart(node, j) {
-				delete(r.jobs, node)
-				break
-			}
-		}
-	}
-}
-
-// sendPart sends a part of a complete list, or its end; false: nothing is left.
-func (r *Replica) sendPart(node string, j *job) bool {
-	if len(j.sources) == 0 {
-		end := message{kindEnd, j.number}.append(nil)
-		_ = r.opt.Bus.Send(node, subject, binary.BigEndian.AppendUint64(end, j.items))
-		return false
-	}
-	b, now := message{kindPart, j.number}.append(make([]byte, 0, partSize+4096)), time.Now()
-	for len(b) < partSize && len(j.sources) > 0 {
-		if s, claim, ok := r.record(j.sources[0]); ok {
-			b = appendServer(b, s, claim, now, r.opt.Sources[s.Origin] != nil)
-			j.items++
-		}
-		j.sources = j.sources[1:]
-	}
-	return r.opt.Bus.Send(node, subject, b) == nil
 }

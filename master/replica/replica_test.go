@@ -345,6 +345,61 @@ func TestLostBatch(t *testing.T) {
 	})
 }
 
+// What happens while a node reads the complete list is neither lost nor undone by a part that was
+// made before.
+func TestChangesWhileTheListIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, master.Limits{}, "a", "b")
+		n.SetDelay(15 * time.Millisecond)
+		for i := range 250 {
+			must(t, n.host("a", i, "map=x"+strings.Repeat("y", 4000)))
+		}
+		n.Start("c")
+		c := n.run("c")
+		for i := range 250 { // every server once, in the time of some parts
+			if i%2 == 0 {
+				must(t, n.host("a", i, "map=new"))
+			} else {
+				n.nodes["a"].Remove(master.Key{Source: address(i), Instance: 7})
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
+		if s := c.replica.States()["a"]; s.Servers != 125 || !s.Complete {
+			t.Errorf("state of a's list on c: %+v, want 125 servers", s)
+		}
+		for s := range c.List("gmtest") {
+			if name, _ := s.Field("map"); name != "new" {
+				t.Errorf("server %v is older than its last change", s.Public)
+			}
+		}
+	})
+}
+
+// Await ends when every live node's list is here, or with the names of those that are missing.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, master.Limits{}, "a", "b")
+		time.Sleep(time.Second)
+		must(t, n.host("a", 1, "map=one"))
+		n.Start("c")
+		c := n.run("c")
+		if missing := c.replica.Await(t.Context()); missing != nil || c.Len() != 1 {
+			t.Errorf("Await() = %v with %d servers, want none missing and 1 server", missing, c.Len())
+		}
+		n.Start("d") // lives, and has no list
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if missing := c.replica.Await(ctx); !slices.Equal(missing, []string{"d"}) || ctx.Err() == nil {
+			t.Errorf("Await() = %v, want d after the time", missing)
+		}
+		n.Kill("d")
+		if missing := c.replica.Await(t.Context()); missing != nil {
+			t.Errorf("Await() = %v after the node left, want none", missing)
+		}
+	})
+}
+
 func TestHiddenAndBanned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNet(t, master.Limits{}, "a", "b")

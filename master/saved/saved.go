@@ -143,14 +143,15 @@ func (l *List) listed(list []master.Record) iter.Seq[storage.ListedServer] {
 // LostServers is logged if the saved list was damaged.
 const LostServers = "part of the saved server list is damaged and was dropped; those servers are listed again when they report"
 
-// Restore lists the saved servers that were alive within a window before now.
-// They stay listed for the same time without a report. Nothing is restored if
-// the window is 0.
-func (l *List) Restore(ctx context.Context, window time.Duration) error {
+// Restore lists the saved servers that were alive within a window before now, or may have been:
+// a daemon that was killed has not saved what it heard in the time between two saves. They
+// stay listed for the window without a report. Nothing is restored if that is 0.
+func (l *List) Restore(ctx context.Context, window, saveEvery time.Duration) error {
 	if window <= 0 {
 		return nil
 	}
 	now := time.Now()
+	alive := now.Add(-window - saveEvery)
 	restored, damaged := 0, 0
 	var damage error // the first one
 	for rec, err := range l.Store.LoadServers(ctx) {
@@ -162,7 +163,7 @@ func (l *List) Restore(ctx context.Context, window time.Duration) error {
 			damage = cmp.Or(damage, err)
 			continue
 		}
-		if now.Sub(rec.Seen) <= window && !now.Before(rec.Seen.Add(-window)) && l.restore(rec, window) {
+		if !rec.Seen.Before(alive) && !now.Before(rec.Seen.Add(-window)) && l.restore(rec, window) {
 			restored++
 		}
 	}

@@ -149,12 +149,42 @@ func TestSaveWritesOnlyChanges(t *testing.T) {
 	must(t, d.store.Close())
 
 	d = newList(t, path)
-	must(t, d.Restore(t.Context(), 90*time.Second))
+	must(t, d.Restore(t.Context(), 90*time.Second, time.Minute))
 	if n := written(d); n != 0 {
 		t.Errorf("%d restored records written again, want 0", n)
 	}
 	if got := d.names(); !slices.Equal(got, want) {
 		t.Errorf("restored are\n%q, want\n%q", got, want)
+	}
+}
+
+// A killed daemon has saved a server as it was at the last save, up to save_every ago.
+func TestRestoreAfterAKill(t *testing.T) {
+	const window, saveEvery = 90 * time.Second, time.Minute
+	for _, c := range []struct {
+		name string
+		down time.Duration // from the last report that was saved
+		want int
+	}{
+		{"at the edge", window + saveEvery, 1},
+		{"too long ago", window + saveEvery + time.Nanosecond, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "respawnd.db")
+				d := newList(t, path)
+				d.host(t, 1, 1)
+				must(t, d.save(t.Context()))
+				must(t, d.store.Close())
+				time.Sleep(c.down)
+				d = newList(t, path)
+				must(t, d.Restore(t.Context(), window, saveEvery))
+				if n := d.Registry.Len(); n != c.want {
+					t.Errorf("%d servers restored, want %d", n, c.want)
+				}
+				must(t, d.store.Close())
+			})
+		})
 	}
 }
 

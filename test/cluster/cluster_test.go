@@ -47,6 +47,19 @@ func TestClusterConfigurationMistakes(t *testing.T) {
 	rig.Refused(t, commands.ExitFailure, env, []string{"check"}, "cluster.name: a cluster needs a store", "storage.engine", "cluster.peers", "cluster.tls")
 }
 
+// A node that starts is ready when it has the lists of the others, and not before.
+func TestClusterNodeIsReadyWithTheWholeList(t *testing.T) {
+	t.Parallel()
+	c := rig.StartCluster(t, 2)
+	one, two := rig.Register(t, &c.Nodes[0].Running, "hostname", "One"), rig.Register(t, &c.Nodes[0].Running, "hostname", "Two")
+	c.List("two hosts", one, two)
+	for range 3 {
+		c.Nodes[1].Stop()
+		c.Start(1)
+		rig.WantListed(t, &c.Nodes[1].Running, one, two)
+	}
+}
+
 // The servers of a node that was killed stay in the lists of the others, and in its own
 // when it is back.
 func TestClusterNodeIsKilled(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 )
 
 // Config is section cluster of the configuration. The comment of each field explains
@@ -26,6 +27,9 @@ type Config struct {
 	// tls://USER:PASSWORD@nats.example.org:4222; several with commas between them. It is
 	// never logged.
 	NATSURL string `key:"nats_url" as:"line" secret:"true"`
+	// How long a machine that starts waits for the lists of the others, {range}. Until then
+	// it answers no game, and /readyz answers 503.
+	JoinWait time.Duration `key:"join_wait" default:"10s" range:"0s to 5m"`
 	// Certificates of the machines. They are needed unless all addresses above are on
 	// this machine, or insecure is true.
 	TLS TLSConfig `key:"tls"`
