@@ -5,22 +5,23 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 )
 
 // available answers the check that games make at their start. The answer is
 // never longer than the question.
-func (s *Server) available(w netserve.PacketWriter, p netserve.Packet) drop {
+func (s *Server) available(w netserve.PacketWriter, p netserve.Packet) uplink.Drop {
 	name, ok := parseAvailable(p.Data)
 	if !ok {
-		return dropMalformed
+		return uplink.Malformed
 	}
 	if !s.allow(p.From.Addr(), time.Now()) {
-		return dropLimited
+		return uplink.Limited
 	}
 	s.metrics.received.available.Inc()
 	var buf [replyHeader]byte
 	s.send(w, p, appendAvailable(buf[:0], s.disabled(name)))
-	return notDropped
+	return uplink.NotDropped
 }
 
 func (s *Server) disabled(name []byte) uint32 {

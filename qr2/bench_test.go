@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
 
@@ -71,7 +72,7 @@ func newFleet(t testing.TB, n int, addr func(i int) netip.AddrPort, via netip.Ad
 		Registry: master.NewRegistry(master.Limits{}),
 		Games:    catalogue(t),
 		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Metrics:  netserve.NewMetrics(nil, "qr2", dropNames[1:]...),
+		Metrics:  netserve.NewMetrics(nil, "qr2", dropNames()...),
 	})}
 	for i := range n {
 		h := host{instance: uint32(i), game: "gmtest", addr: addr(i)}
@@ -160,7 +161,7 @@ func BenchmarkRegistration(b *testing.B) {
 	var answer []byte
 	send := func(i int, data []byte) {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 6500)
-		if dropped := in.handle(&w, netserve.Packet{Data: data, From: from, To: masterAddr}); dropped != notDropped {
+		if dropped := in.handle(&w, netserve.Packet{Data: data, From: from, To: masterAddr}); dropped != uplink.NotDropped {
 			b.Fatal(dropped)
 		}
 	}

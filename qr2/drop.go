@@ -1,38 +1,12 @@
 package qr2
 
-// drop is why a packet was dropped.
-type drop uint8
+import "github.com/respawnd/respawnd/internal/uplink"
 
-const (
-	notDropped drop = iota
-	dropEmpty
-	dropOversized
-	dropShort
-	dropForeign
-	dropCDKey
-	dropOurs
-	dropUnknownKind
-	dropUnlisted
-	dropMalformed
-	dropLimited
-	dropBanned
-	dropUnknownGame
-	dropNoSecret
-	dropWrong
-	dropUnexpected
-	dropPending
-	dropFull
-	dropNoBudget
-)
-
-// dropNames are the reasons as the metrics show them.
-var dropNames = [...]string{
-	dropEmpty: "empty", dropOversized: "oversized", dropShort: "short", dropForeign: "foreign",
-	dropCDKey: "cdkey", dropOurs: "master_packet", dropUnknownKind: "unknown_kind", dropUnlisted: "unlisted",
-	dropMalformed: "malformed", dropLimited: "limited", dropBanned: "banned", dropUnknownGame: "unknown_game",
-	dropNoSecret: "no_secret", dropWrong: "wrong_response", dropUnexpected: "unexpected", dropPending: "too_many_pending",
-	dropFull: "list_full", dropNoBudget: "no_budget",
+// dropNames returns the reasons for which packets are dropped, as the metrics show them.
+func dropNames() []string {
+	return uplink.NamesOf(
+		uplink.Empty, uplink.Oversized, uplink.Short, uplink.Foreign, uplink.CDKey, uplink.Ours, uplink.UnknownKind,
+		uplink.Unlisted, uplink.Malformed, uplink.Limited, uplink.Banned, uplink.UnknownGame, uplink.NoSecret, uplink.Wrong,
+		uplink.Unexpected, uplink.Crowded, uplink.Full, uplink.NoBudget,
+	)
 }
-
-// String returns the reason as the metrics show it, "" for notDropped.
-func (d drop) String() string { return dropNames[d] }

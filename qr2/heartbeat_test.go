@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -252,7 +253,7 @@ func TestUnknownLocalAddress(t *testing.T) {
 			}
 			return append(b, 0)
 		}
-		if dropped := h.send(h.answer(h.challenged(beat()))); dropped != notDropped {
+		if dropped := h.send(h.answer(h.challenged(beat()))); dropped != uplink.NotDropped {
 			t.Fatalf("%v: dropped: %s", tt, dropped)
 		}
 		listed := func() string {
@@ -406,7 +407,7 @@ func TestStateComesAndGoesWithoutANewRecord(t *testing.T) {
 	for _, pairs := range [][]string{
 		{"statechanged", "1", "hostname", "x"}, {"hostname", "x"}, {"hostname", "x", "statechanged", "1"}, {"statechanged", "1", "statechanged", "2", "hostname", "x"},
 	} {
-		if dropped := h.send(h.heartbeat(pairs...)); dropped != notDropped {
+		if dropped := h.send(h.heartbeat(pairs...)); dropped != uplink.NotDropped {
 			t.Fatalf("heartbeat with %q: dropped: %s", pairs, dropped)
 		}
 		if got, _ := in.list.Get(h.key()); got != before {

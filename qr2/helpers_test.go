@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
 
@@ -192,7 +193,7 @@ func (h *host) heartbeat(pairs ...string) []byte {
 }
 
 // send hands a packet of the host to the service and returns why it was dropped.
-func (h *host) send(data []byte) drop {
+func (h *host) send(data []byte) uplink.Drop {
 	return h.in.handle(h.in.w, netserve.Packet{Data: data, From: h.addr, To: masterAddr})
 }
 
@@ -206,7 +207,7 @@ func (h *host) answer(challenge []byte) []byte {
 func (h *host) challenged(heartbeat []byte) []byte {
 	h.in.t.Helper()
 	h.in.w.Take()
-	if dropped := h.send(heartbeat); dropped != notDropped {
+	if dropped := h.send(heartbeat); dropped != uplink.NotDropped {
 		h.in.t.Fatalf("heartbeat of %v: dropped: %s", h.addr, dropped)
 	}
 	for _, p := range h.in.w.Take() {
@@ -222,7 +223,7 @@ func (h *host) challenged(heartbeat []byte) []byte {
 func (h *host) register(pairs ...string) *master.Server {
 	h.in.t.Helper()
 	c := h.challenged(h.heartbeat(pairs...))
-	if dropped := h.send(h.answer(c)); dropped != notDropped {
+	if dropped := h.send(h.answer(c)); dropped != uplink.NotDropped {
 		h.in.t.Fatalf("response of %v: dropped: %s", h.addr, dropped)
 	}
 	h.want(sent{h.reply(KindRegistered), masterAddr, h.addr})

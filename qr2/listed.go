@@ -4,19 +4,20 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
 // keepalive records a sign of life. One from an unknown host is not answered;
 // its next heartbeat comes within a minute.
-func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) uplink.Drop {
 	if !s.list.Touch(key, master.FromQR2, s.recently()) {
 		return s.restoredKeepalive(w, p, key)
 	}
 	s.metrics.received.keepalive.Inc()
 	s.reply(w, p, KindKeepalive, key.Instance)
-	return notDropped
+	return uplink.NotDropped
 }
 
 // own returns the record of a host that is listed by this protocol. The sources
@@ -31,7 +32,7 @@ func (s *Server) own(key master.Key) (*master.Server, bool) {
 }
 
 // heartbeat refreshes a listed server or starts the verification of a new one.
-func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key master.Key) uplink.Drop {
 	s.metrics.received.heartbeat.Inc()
 	old, listed := s.own(key)
 	if listed && !old.Restored {
@@ -44,32 +45,32 @@ func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key maste
 
 // refresh takes a heartbeat of a listed server. done is false if it has to be
 // verified again.
-func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master.Server) (done bool, dropped drop) {
+func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master.Server) (done bool, dropped uplink.Drop) {
 	now := s.recently()
 	f, err := peek(p.Data)
 	if err != nil {
 		s.list.Touch(old.Key, master.FromQR2, now)
 		s.note(old.Key.Source, old.Game, verdicts.Malformed)
-		return true, dropMalformed
+		return true, uplink.Malformed
 	}
 	if string(f.game) != old.Game {
 		if g, ok := s.opt.Games.LookupBytes(f.game); !ok || g.Name != old.Game {
-			return false, notDropped
+			return false, uplink.NotDropped
 		}
 	}
 	switch f.state {
 	case stateLeaving:
 		s.leave(old.Key, old.Game)
-		return true, notDropped
+		return true, uplink.NotDropped
 	case stateStarting:
 		// It has received nothing from us yet, or has lost its state: it is challenged
 		// again, but it stays listed meanwhile.
 		s.update(&f, p, old, now)
-		return false, notDropped
+		return false, uplink.NotDropped
 	case statePeriodic, stateChanged:
 	}
 	s.update(&f, p, old, now)
-	return true, notDropped
+	return true, uplink.NotDropped
 }
 
 // update replaces the record if the report has changed.
@@ -97,7 +98,7 @@ func (s *Server) leave(key master.Key, game string) {
 		s.note(key.Source, game, verdicts.Left)
 	}
 	s.mu.Lock()
-	s.pending.remove(key)
+	s.pending.Remove(key)
 	s.messages.forget(key)
 	s.mu.Unlock()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -131,20 +132,20 @@ func (s *Server) sendMessage(w netserve.PacketWriter, id messageID, m *message) 
 
 // receipt takes a message off its way. Its address and instance key must be the
 // host's.
-func (s *Server) receipt(p netserve.Packet, key master.Key) drop {
+func (s *Server) receipt(p netserve.Packet, key master.Key) uplink.Drop {
 	if len(p.Data) < header+4 {
-		return dropShort
+		return uplink.Short
 	}
 	id := messageID{key, binary.BigEndian.Uint32(p.Data[header:])}
 	s.mu.Lock()
 	known := s.messages.remove(id)
 	s.mu.Unlock()
 	if !known {
-		return dropUnexpected
+		return uplink.Unexpected
 	}
 	s.list.Touch(key, master.FromQR2, time.Now())
 	s.metrics.messages.delivered.Inc()
-	return notDropped
+	return uplink.NotDropped
 }
 
 // repeatMessages repeats unconfirmed messages and gives up old ones.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -49,11 +50,11 @@ func TestMessageIsRepeatedUntilItsReceipt(t *testing.T) {
 		data[0] = 0 // it is the caller's again
 		in.pass(time.Second)
 		h.want(sent{m, masterAddr, h.addr})
-		if dropped := h.send(h.receipt(m)); dropped != notDropped {
+		if dropped := h.send(h.receipt(m)); dropped != uplink.NotDropped {
 			t.Errorf("receipt: dropped: %s", dropped)
 		}
-		if got := h.send(h.receipt(m)); got != dropUnexpected {
-			t.Errorf("receipt of the copy: got %q, want %q", got, dropUnexpected)
+		if got := h.send(h.receipt(m)); got != uplink.Unexpected {
+			t.Errorf("receipt of the copy: got %q, want %q", got, uplink.Unexpected)
 		}
 		in.pass(20 * time.Second)
 		h.want()
@@ -139,7 +140,7 @@ func TestMessagesOnTheirWayAreBounded(t *testing.T) {
 	other := in.host("192.0.2.2:6500")
 	other.register()
 	other.message(t, nil)
-	if dropped := h.send(h.receipt(first)); dropped != notDropped {
+	if dropped := h.send(h.receipt(first)); dropped != uplink.NotDropped {
 		t.Fatalf("receipt: dropped: %s", dropped)
 	}
 	h.message(t, nil)
@@ -163,11 +164,11 @@ func TestReceiptMustComeFromTheHost(t *testing.T) {
 	h.register()
 	m := h.message(t, nil)
 	for name, other := range map[string]*host{"port": in.host("192.0.2.1:6501"), "instance": h.restarted(5)} {
-		if got := other.send(other.receipt(m)); got != dropUnexpected {
-			t.Errorf("receipt from another %s: got %q, want %q", name, got, dropUnexpected)
+		if got := other.send(other.receipt(m)); got != uplink.Unexpected {
+			t.Errorf("receipt from another %s: got %q, want %q", name, got, uplink.Unexpected)
 		}
 	}
-	if dropped := h.send(h.receipt(m)); dropped != notDropped {
+	if dropped := h.send(h.receipt(m)); dropped != uplink.NotDropped {
 		t.Errorf("receipt of the host: dropped: %s", dropped)
 	}
 }

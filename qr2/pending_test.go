@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/unproved"
+	"github.com/respawnd/respawnd/internal/uplink"
 )
 
 func TestChallengeTellsTheHostItsAddress(t *testing.T) {
@@ -48,7 +49,7 @@ func TestRepeatedHeartbeatChallenge(t *testing.T) {
 	if !bytes.Equal(first, again) {
 		t.Errorf("second challenge: got %q, want %q", again, first)
 	}
-	if dropped := h.send(h.answer(first)); dropped != notDropped || h.rule("hostname") != "second" {
+	if dropped := h.send(h.answer(first)); dropped != uplink.NotDropped || h.rule("hostname") != "second" {
 		t.Errorf("response: dropped %q, hostname %q, want the latest", dropped, h.rule("hostname"))
 	}
 }
@@ -58,14 +59,14 @@ func TestHostsThatAreRejected(t *testing.T) {
 	tests := map[string]struct {
 		game    string
 		banned  bool
-		dropped drop
+		dropped uplink.Drop
 		wanted  string
 		text    string
 	}{
-		"unknown game": {"unknown", false, dropUnknownGame, "unknown game", textUnknownGame},
-		"endless name": {long, false, dropUnknownGame, "unknown game", textUnknownGame},
-		"no secret":    {"nosecret", false, dropNoSecret, "game without secret key", textNoKey},
-		"banned":       {"gmtest", true, dropBanned, "banned", textBanned},
+		"unknown game": {"unknown", false, uplink.UnknownGame, "unknown game", textUnknownGame},
+		"endless name": {long, false, uplink.UnknownGame, "unknown game", textUnknownGame},
+		"no secret":    {"nosecret", false, uplink.NoSecret, "game without secret key", textNoKey},
+		"banned":       {"gmtest", true, uplink.Banned, "banned", textBanned},
 	}
 	for name, tt := range tests {
 		for _, refuse := range []bool{false, true} {
@@ -84,7 +85,7 @@ func TestHostsThatAreRejected(t *testing.T) {
 				} else {
 					h.want()
 				}
-				if in.pending.hosts.Len() != 0 || in.list.Len() != 0 {
+				if in.pending.Len() != 0 || in.list.Len() != 0 {
 					t.Error("it is pending or listed")
 				}
 				if got := in.verdict(h.addr); got != tt.wanted {
@@ -113,8 +114,8 @@ func TestBanHoldsAlsoDuringAVerification(t *testing.T) {
 			})
 			h := in.host("192.0.2.1:6500")
 			c := h.challenged(h.heartbeat())
-			if got := h.send(h.answer(c)); got != dropBanned || h.listed() {
-				t.Errorf("response: got %q, listed %v; want %q", got, h.listed(), dropBanned)
+			if got := h.send(h.answer(c)); got != uplink.Banned || h.listed() {
+				t.Errorf("response: got %q, listed %v; want %q", got, h.listed(), uplink.Banned)
 			}
 			h.want(sent{append(h.reply(KindRefusal, 1), textBanned+"\x00"...), masterAddr, h.addr})
 			if got := in.verdict(h.addr); got != "banned" {
@@ -131,15 +132,15 @@ func TestThreeWrongResponsesEndAVerification(t *testing.T) {
 	right := h.answer(c)
 	h.secret = "wrong1"
 	for i := range maxWrong {
-		if got := h.send(h.answer(c)); got != dropWrong {
-			t.Errorf("wrong response %d: got %q, want %q", i+1, got, dropWrong)
+		if got := h.send(h.answer(c)); got != uplink.Wrong {
+			t.Errorf("wrong response %d: got %q, want %q", i+1, got, uplink.Wrong)
 		}
 		h.want()
 	}
 	if got := in.verdict(h.addr); got != "wrong response" {
 		t.Errorf("verdict: got %q", got)
 	}
-	if got := h.send(right); got != dropUnexpected || h.listed() {
+	if got := h.send(right); got != uplink.Unexpected || h.listed() {
 		t.Errorf("right response after three wrong ones: got %q, listed %v", got, h.listed())
 	}
 	h.secret = secret
@@ -153,7 +154,7 @@ func TestHostMayBeWrongTwice(t *testing.T) {
 	for _, wrong := range []string{"", "\x00", "AAAAAAAAAAAAAAAAAAAAAAAAAAAA\x00"}[:maxWrong-1] {
 		_ = h.send(h.packet(KindChallenge, wrong))
 	}
-	if dropped := h.send(h.answer(c)); dropped != notDropped || !h.listed() {
+	if dropped := h.send(h.answer(c)); dropped != uplink.NotDropped || !h.listed() {
 		t.Errorf("right response after two wrong ones: dropped %q, listed %v", dropped, h.listed())
 	}
 }
@@ -188,13 +189,13 @@ func TestResponseCountsOnce(t *testing.T) {
 	c := h.challenged(h.heartbeat())
 	answer := h.answer(c)
 	for range 3 { // the word of the registration may be lost
-		if dropped := h.send(answer); dropped != notDropped {
+		if dropped := h.send(answer); dropped != uplink.NotDropped {
 			t.Fatalf("response: dropped: %s", dropped)
 		}
 		h.want(sent{h.reply(KindRegistered), masterAddr, h.addr})
 	}
 	in.list.Remove(h.key())
-	if got := h.send(answer); got != dropUnexpected || h.listed() {
+	if got := h.send(answer); got != uplink.Unexpected || h.listed() {
 		t.Errorf("replayed response of a server that is gone: got %q, listed %v", got, h.listed())
 	}
 	h.want()
@@ -205,11 +206,11 @@ func TestResponseOfAnotherHost(t *testing.T) {
 	h := in.host("192.0.2.1:6500")
 	c := h.challenged(h.heartbeat())
 	for name, other := range map[string]*host{"port": in.host("192.0.2.1:6501"), "address": in.host("192.0.2.2:6500"), "instance": h.restarted(5)} {
-		if got := other.send(other.answer(c)); got != dropUnexpected || other.listed() || h.listed() {
-			t.Errorf("right response from another %s: got %q, want %q", name, got, dropUnexpected)
+		if got := other.send(other.answer(c)); got != uplink.Unexpected || other.listed() || h.listed() {
+			t.Errorf("right response from another %s: got %q, want %q", name, got, uplink.Unexpected)
 		}
 	}
-	if dropped := h.send(h.answer(c)); dropped != notDropped {
+	if dropped := h.send(h.answer(c)); dropped != uplink.NotDropped {
 		t.Errorf("response of the host itself: dropped: %s", dropped)
 	}
 }
@@ -236,11 +237,11 @@ func TestChallengeIsRepeatedAFewTimes(t *testing.T) {
 		if got := in.verdict(h.addr); got != "no answer" {
 			t.Errorf("verdict: got %q", got)
 		}
-		if in.pending.hosts.Len()+len(in.pending.bySource) != 0 {
+		if in.pending.Len() != 0 {
 			t.Error("it is still pending")
 		}
-		if got := h.send(h.answer(first)); got != dropUnexpected {
-			t.Errorf("late response: got %q, want %q", got, dropUnexpected)
+		if got := h.send(h.answer(first)); got != uplink.Unexpected {
+			t.Errorf("late response: got %q, want %q", got, uplink.Unexpected)
 		}
 	})
 }
@@ -257,10 +258,10 @@ func TestChallengeRepetitionBudget(t *testing.T) {
 		in.pass(5 * time.Second)
 		h.want()
 		// A second one does not pay for two challenges, a third does.
-		if got := h.send(short); got != dropNoBudget {
-			t.Errorf("second short heartbeat: got %q, want %q", got, dropNoBudget)
+		if got := h.send(short); got != uplink.NoBudget {
+			t.Errorf("second short heartbeat: got %q, want %q", got, uplink.NoBudget)
 		}
-		if dropped := h.send(short); dropped != notDropped {
+		if dropped := h.send(short); dropped != uplink.NotDropped {
 			t.Errorf("third short heartbeat: dropped: %s", dropped)
 		}
 	})
@@ -303,7 +304,7 @@ func TestFullTableForgetsTheOldest(t *testing.T) {
 			t.Errorf("host %d: dropped %q, listed %v", i, dropped, h.listed())
 		}
 	}
-	if in.pending.hosts.Len()+len(in.pending.bySource) != 0 {
+	if in.pending.Len() != 0 {
 		t.Error("something is left of the verifications")
 	}
 }
@@ -311,17 +312,17 @@ func TestFullTableForgetsTheOldest(t *testing.T) {
 func TestHostThatMakesRoomIsCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	in := newIntake(t, func(o *Options) {
-		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "qr2", dropNames[1:]...)
+		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "qr2", dropNames()...)
 	})
 	for port := range uint16(5) {
 		h := in.host("192.0.2.1:1")
 		h.addr = netip.AddrPortFrom(h.addr.Addr(), 1000+port)
 		h.challenged(h.heartbeat())
 	}
-	if got := metrictest.Dropped(t, reg, dropPending.String()); got != 3 {
+	if got := metrictest.Dropped(t, reg, uplink.Crowded.String()); got != 3 {
 		t.Errorf("counted %v hosts that made room, want 3", got)
 	}
-	if n := in.pending.hosts.Len(); n != 2 {
+	if n := in.pending.Len(); n != 2 {
 		t.Errorf("%d hosts are being verified, want 2", n)
 	}
 }
@@ -334,8 +335,8 @@ func TestForgottenHostGetsTheSameChallenge(t *testing.T) {
 		h, other := in.host("192.0.2.1:6500"), in.host("192.0.2.2:6500")
 		first := h.challenged(h.heartbeat())
 		other.challenged(other.heartbeat())
-		if got := h.send(h.answer(first)); got != dropUnexpected {
-			t.Fatalf("response of a forgotten host: got %q, want %q", got, dropUnexpected)
+		if got := h.send(h.answer(first)); got != uplink.Unexpected {
+			t.Fatalf("response of a forgotten host: got %q, want %q", got, uplink.Unexpected)
 		}
 		if again := h.challenged(h.heartbeat()); !bytes.Equal(again, first) {
 			t.Errorf("challenge after it was forgotten: got %q, want %q", again, first)
@@ -346,7 +347,7 @@ func TestForgottenHostGetsTheSameChallenge(t *testing.T) {
 		if next := h.challenged(h.heartbeat()); bytes.Equal(next, first) {
 			t.Errorf("challenge a minute later: got %q again", next)
 		}
-		if dropped := h.send(h.answer(first)); dropped != notDropped || !h.listed() {
+		if dropped := h.send(h.answer(first)); dropped != uplink.NotDropped || !h.listed() {
 			t.Errorf("response to the last challenge: dropped %q, listed %t", dropped, h.listed())
 		}
 		// Once it has been used none of them is good.
@@ -354,8 +355,8 @@ func TestForgottenHostGetsTheSameChallenge(t *testing.T) {
 		if again := h.challenged(h.heartbeat()); bytes.Equal(again, first) {
 			t.Errorf("challenge after the registration: got %q again", again)
 		}
-		if got := h.send(h.answer(first)); got != dropWrong || h.listed() {
-			t.Errorf("replayed response: got %q, listed %t, want %q", got, h.listed(), dropWrong)
+		if got := h.send(h.answer(first)); got != uplink.Wrong || h.listed() {
+			t.Errorf("replayed response: got %q, listed %t, want %q", got, h.listed(), uplink.Wrong)
 		}
 	})
 }
@@ -363,12 +364,12 @@ func TestForgottenHostGetsTheSameChallenge(t *testing.T) {
 func TestVerdictsOfAFullList(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits  func(*Options)
-		dropped drop
+		dropped uplink.Drop
 		wanted  string
 		text    string
 	}{
-		"list full":    {listOf(1, 0), dropFull, "list full", textFull},
-		"address full": {listOf(0, 1), dropFull, "too many servers here", textTooMany},
+		"list full":    {listOf(1, 0), uplink.Full, "list full", textFull},
+		"address full": {listOf(0, 1), uplink.Full, "too many servers here", textTooMany},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newIntake(t, func(o *Options) { tt.limits(o); o.AddError = true })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -227,7 +228,7 @@ type probeHandler struct {
 // dropped.
 func (h probeHandler) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 	if !h.s.probeReply(p, h.at) {
-		h.s.opt.Metrics.Drop(dropUnexpected.String())
+		h.s.opt.Metrics.Drop(uplink.Unexpected.String())
 	}
 }
 

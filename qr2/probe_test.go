@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
@@ -63,7 +64,7 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 		if h.tell(h, reply(KindQuery, number(q), "")) {
 			t.Error("a second answer is taken")
 		}
-		if err := in.handle(in.w, netserve.Packet{Data: h.heartbeat("hostname", "new"), From: h.addr, To: masterAddr}); err != notDropped || !h.reachable() {
+		if err := in.handle(in.w, netserve.Packet{Data: h.heartbeat("hostname", "new"), From: h.addr, To: masterAddr}); err != uplink.NotDropped || !h.reachable() {
 			t.Error("a heartbeat took the finding back")
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -50,17 +51,17 @@ func newTextIntake(s *Server) *textIntake {
 
 // handle takes a packet that begins with a backslash and returns why it was
 // dropped.
-func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
+func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped uplink.Drop) {
 	fields := gamespy.ScanFields(p.Data)
 	if !fields.Next() {
-		return dropMalformed
+		return uplink.Malformed
 	}
 	switch {
 	case ascii.EqualFold(fields.Key(), "heartbeat"):
 		return t.heartbeat(w, p)
 	case ascii.EqualFold(fields.Key(), "echo"):
 		if t.echoed(w, p, fields.Value()) {
-			return notDropped
+			return uplink.NotDropped
 		}
 		return t.echo(w, p)
 	default:
@@ -70,12 +71,12 @@ func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped
 
 // echo sends a packet back to its sender, byte for byte, so that it is of no use
 // for reaching others.
-func (t *textIntake) echo(w netserve.PacketWriter, p netserve.Packet) drop {
+func (t *textIntake) echo(w netserve.PacketWriter, p netserve.Packet) uplink.Drop {
 	if !t.echoes.Allow(p.From.Addr(), time.Now()) || !t.s.allow(p.From.Addr(), time.Now()) {
-		return dropLimited
+		return uplink.Limited
 	}
 	t.s.send(w, p, p.Data)
-	return notDropped
+	return uplink.NotDropped
 }
 
 // textHeartbeat is a parsed heartbeat. The slices are parts of the packet.
@@ -148,33 +149,33 @@ func furtherFields(packet []byte) (extra []query.Field) {
 // heartbeat has a host queried: at once if it is new or was not asked recently,
 // else soon. The heartbeat itself proves nothing and does not keep the host listed, for
 // its source address may be forged; the answer does both.
-func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop {
+func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) uplink.Drop {
 	t.metrics.heartbeats.Inc()
 	h, err := readTextHeartbeat(p.Data)
 	if err != nil {
 		if t.s.allow(p.From.Addr(), time.Now()) {
 			t.noteText(p.From, "", verdicts.Malformed)
 		}
-		return dropMalformed
+		return uplink.Malformed
 	}
 	key := master.Key{Source: p.From}
 	if h.port != 0 {
 		key.Source = netip.AddrPortFrom(p.From.Addr(), h.port)
 	}
 	if !query.Askable(key.Source) {
-		return dropForeign
+		return uplink.Foreign
 	}
 	if srv, ok := t.s.list.At(key.Source); ok && !srv.Restored {
 		switch {
 		case srv.Origin == master.FromQR2, srv.Origin == master.FromEpic:
-			return dropUnexpected // it also uses another protocol, which reports more
+			return uplink.Unexpected // it also uses another protocol, which reports more
 		case srv.Origin == master.FromQR1 && srv.Key == key:
 			// Another game on this address is believed once the listed one is
 			// silent: this packet may be forged.
 			out, known := t.table.again(key.Source, p, h.leaving || !t.sameGame(h.game, srv.Game), time.Now())
 			if known {
 				t.sendQueries(w, out)
-				return notDropped
+				return uplink.NotDropped
 			}
 		}
 	}
@@ -191,40 +192,40 @@ func (t *textIntake) sameGame(said []byte, game string) bool {
 }
 
 // introduce starts the verification of a host, or continues with it.
-func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) drop {
+func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) uplink.Drop {
 	if own := t.s.opt.Own; own != nil && (own(key.Source) || own(p.From)) {
-		return dropForeign
+		return uplink.Foreign
 	}
 	// No allowance is taken: a heartbeat that names a game is as long as the query
 	// at least, so it cannot be used to flood others, and real hosts at its address would lack its
 	// share.
 	if t.s.opt.Banned.Has(p.From.Addr()) {
 		t.noteText(key.Source, string(h.game), verdicts.Banned)
-		return dropBanned
+		return uplink.Banned
 	}
 	g, ok := t.s.opt.Games.LookupBytes(h.game)
 	if !ok {
 		t.noteText(key.Source, string(h.game), verdicts.UnknownGame)
-		return dropUnknownGame
+		return uplink.UnknownGame
 	}
 	if !g.Usable() && !g.Policy.NoSecure.Or(false) {
 		t.noteText(key.Source, g.Name, verdicts.NoSecret)
-		return dropNoSecret
+		return uplink.NoSecret
 	}
 
 	out, fresh, gone := t.table.introduce(key, p, g, t.s.live.Load().MaxPending, time.Now())
 	for range gone {
-		t.s.opt.Metrics.Drop(dropPending.String())
+		t.s.opt.Metrics.Drop(uplink.Crowded.String())
 	}
 	if fresh {
 		t.noteText(key.Source, g.Name, verdicts.Heard)
 	}
 	if len(out) == 0 {
-		return dropNoBudget
+		return uplink.NoBudget
 	}
 	t.sendQueries(w, out)
 	t.noteText(key.Source, g.Name, verdicts.ChallengeSent)
-	return notDropped
+	return uplink.NotDropped
 }
 
 func (t *textIntake) noteText(a netip.AddrPort, game string, v verdicts.Verdict) {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -41,8 +42,8 @@ func TestForgedNewsOfAListedHostIsIgnored(t *testing.T) {
 			`\hostname\Forged\final\\queryid\9.1`,
 			`\hostname\Forged\validate\AAAAAAAA\final\\queryid\10.1`,
 		} {
-			if got := h.say(h.addr, []byte(forged)); got != dropWrong {
-				t.Errorf("forged answer: dropped %q, want %q", got, dropWrong)
+			if got := h.say(h.addr, []byte(forged)); got != uplink.Wrong {
+				t.Errorf("forged answer: dropped %q, want %q", got, uplink.Wrong)
 			}
 		}
 		if got := h.rule("hostname"); got == "Forged" {
@@ -97,7 +98,7 @@ func TestForgedHeartbeatOfAnotherGame(t *testing.T) {
 		h := in.textServer("192.0.2.1:26900")
 		h.register()
 		for range 10 {
-			if got := h.say(h.source, AppendTextHeartbeat(nil, 26900, "other")); got != notDropped {
+			if got := h.say(h.source, AppendTextHeartbeat(nil, 26900, "other")); got != uplink.NotDropped {
 				t.Errorf("dropped: %s", got)
 			}
 			h.pass(3 * time.Second)
@@ -196,7 +197,7 @@ func TestNewerProtocolKeepsItsRecord(t *testing.T) {
 	in := newIntake(t, nil)
 	in.host("192.0.2.1:6500").register("hostname", "New")
 	h := in.textServer("192.0.2.1:6500")
-	if got := h.beat(""); got != dropUnexpected {
+	if got := h.beat(""); got != uplink.Unexpected {
 		t.Errorf("text heartbeat of a listed QR2 server: dropped %q", got)
 	}
 	// It registers while a verification is under way.
@@ -242,15 +243,15 @@ func TestReplacingAnotherServer(t *testing.T) {
 			}
 			h.beat("")
 			q := in.w.Take()[0].data
-			if got := h.say(heartbeatPort, h.reply(q)); got != dropFull {
-				t.Errorf("proof from another port: dropped %q, want %q", got, dropFull)
+			if got := h.say(heartbeatPort, h.reply(q)); got != uplink.Full {
+				t.Errorf("proof from another port: dropped %q, want %q", got, uplink.Full)
 			}
 			if srv, ok := in.list.At(h.addr); !ok || srv.Origin != old.Origin || srv.Game != old.Game {
 				t.Errorf("a neighbour took the place of %v: %+v", old.Origin, srv)
 			}
 			h.beat("")
 			q = in.w.Take()[0].data
-			if got := h.say(h.addr, h.reply(q)); got != notDropped {
+			if got := h.say(h.addr, h.reply(q)); got != uplink.NotDropped {
 				t.Errorf("proof from the port itself: dropped %q", got)
 			}
 			if srv, _ := in.list.At(h.addr); srv.Origin != master.FromQR1 || srv.Restored {

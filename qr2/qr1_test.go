@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/unproved"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -50,12 +51,12 @@ func (h *textServer) heartbeat(more string) []byte {
 }
 
 // say hands a packet to the service as if it came from an address.
-func (h *textServer) say(from netip.AddrPort, packet []byte) drop {
+func (h *textServer) say(from netip.AddrPort, packet []byte) uplink.Drop {
 	return h.in.handle(h.in.w, netserve.Packet{Data: packet, From: from, To: masterAddr})
 }
 
 // beat sends a heartbeat.
-func (h *textServer) beat(more string) drop { return h.say(h.source, h.heartbeat(more)) }
+func (h *textServer) beat(more string) uplink.Drop { return h.say(h.source, h.heartbeat(more)) }
 
 // reply returns the answer to a query of ours.
 func (h *textServer) reply(q []byte) []byte {
@@ -95,7 +96,7 @@ func (h *textServer) serve(at netip.AddrPort) (queries int) {
 // register goes through a whole registration.
 func (h *textServer) register() *master.Server {
 	h.in.t.Helper()
-	if dropped := h.beat(""); dropped != notDropped {
+	if dropped := h.beat(""); dropped != uplink.NotDropped {
 		h.in.t.Fatalf("heartbeat of %v: dropped: %s", h.addr, dropped)
 	}
 	h.serve(h.addr)
@@ -134,7 +135,7 @@ func TestTextRegistration(t *testing.T) {
 		o.Locate = func(netip.Addr) (string, string) { return "DE", "2" }
 	})
 	h := in.textServer("192.0.2.1:26900")
-	if dropped := h.beat(""); dropped != notDropped {
+	if dropped := h.beat(""); dropped != uplink.NotDropped {
 		t.Fatalf("heartbeat: dropped: %s", dropped)
 	}
 	if h.listed() {
@@ -147,7 +148,7 @@ func TestTextRegistration(t *testing.T) {
 	if n := len(out[0].data); n != textQuerySize {
 		t.Errorf("the query has %d bytes, want %d", n, textQuerySize)
 	}
-	if dropped := h.say(h.addr, h.reply(out[0].data)); dropped != notDropped {
+	if dropped := h.say(h.addr, h.reply(out[0].data)); dropped != uplink.NotDropped {
 		t.Fatalf("answer: dropped: %s", dropped)
 	}
 	srv, ok := in.list.Get(h.key())
@@ -192,7 +193,7 @@ func TestEverySpellingOfAHeartbeatIsTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := newIntake(t, nil)
 			h := in.textServer("192.0.2.1:26900")
-			if dropped := h.say(h.addr, []byte(packet)); dropped != notDropped {
+			if dropped := h.say(h.addr, []byte(packet)); dropped != uplink.NotDropped {
 				t.Fatalf("dropped: %s", dropped)
 			}
 			h.serve(h.addr)
@@ -206,18 +207,18 @@ func TestEverySpellingOfAHeartbeatIsTaken(t *testing.T) {
 func TestTextHeartbeatsThatAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		packet  string
-		dropped drop
+		dropped uplink.Drop
 		verdict string
 		change  func(*Options)
 	}{
-		"no game":      {`\heartbeat\26900`, dropMalformed, "malformed heartbeat", nil},
-		"empty game":   {`\heartbeat\26900\gamename\`, dropMalformed, "malformed heartbeat", nil},
-		"unknown game": {`\heartbeat\26900\gamename\unknown`, dropUnknownGame, "unknown game", nil},
-		"no secret":    {`\heartbeat\26900\gamename\nosecret`, dropNoSecret, "game without secret key", nil},
-		"banned": {`\heartbeat\26900\gamename\gmtest`, dropBanned, "banned", func(o *Options) {
+		"no game":      {`\heartbeat\26900`, uplink.Malformed, "malformed heartbeat", nil},
+		"empty game":   {`\heartbeat\26900\gamename\`, uplink.Malformed, "malformed heartbeat", nil},
+		"unknown game": {`\heartbeat\26900\gamename\unknown`, uplink.UnknownGame, "unknown game", nil},
+		"no secret":    {`\heartbeat\26900\gamename\nosecret`, uplink.NoSecret, "game without secret key", nil},
+		"banned": {`\heartbeat\26900\gamename\gmtest`, uplink.Banned, "banned", func(o *Options) {
 			o.Banned = func(netip.Addr) bool { return true }
 		}},
-		"too many fields": {`\heartbeat\26900\gamename\gmtest` + strings.Repeat(`\a\`, master.MaxNames+1), dropMalformed, "malformed heartbeat", nil},
+		"too many fields": {`\heartbeat\26900\gamename\gmtest` + strings.Repeat(`\a\`, master.MaxNames+1), uplink.Malformed, "malformed heartbeat", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newIntake(t, tc.change)
@@ -287,7 +288,7 @@ func TestHostWithAnotherQueryPort(t *testing.T) {
 			if diff := cmp.Diff([]string{"192.0.2.1:26900", "192.0.2.1:5000"}, to); diff != "" {
 				t.Fatalf("asked at (-want +got):\n%s", diff)
 			}
-			if dropped := h.say(netip.MustParseAddrPort(at), h.reply(out[0].data)); dropped != notDropped {
+			if dropped := h.say(netip.MustParseAddrPort(at), h.reply(out[0].data)); dropped != uplink.NotDropped {
 				t.Fatalf("answer: dropped: %s", dropped)
 			}
 			if srv, ok := in.list.Get(h.key()); !ok || srv.Public != h.addr {
@@ -361,7 +362,7 @@ func TestEchoInAPacketOfItsOwnProves(t *testing.T) {
 	h.beat("")
 	q := in.w.Take()[0].data
 	token := q[bytes.LastIndexByte(q, '\\')+1:]
-	if dropped := h.say(h.addr, append([]byte(`\echo\`), token...)); dropped != notDropped || !h.listed() {
+	if dropped := h.say(h.addr, append([]byte(`\echo\`), token...)); dropped != uplink.NotDropped || !h.listed() {
 		t.Fatalf("echo: dropped %q, listed %v", dropped, h.listed())
 	}
 	h.noEcho = true
@@ -392,7 +393,7 @@ func TestAnswerFromAnotherAddressIsIgnored(t *testing.T) {
 	h.beat("")
 	right := h.reply(in.w.Take()[0].data)
 	for _, from := range []string{"192.0.2.2:26900", "192.0.2.1:26901"} {
-		if got := h.say(netip.MustParseAddrPort(from), right); got != dropUnexpected || h.listed() {
+		if got := h.say(netip.MustParseAddrPort(from), right); got != uplink.Unexpected || h.listed() {
 			t.Errorf("answer from %s: dropped %q, listed %v", from, got, h.listed())
 		}
 	}
@@ -404,7 +405,7 @@ func TestHostThatNeverAnswersIsForgotten(t *testing.T) {
 		h := in.textServer("192.0.2.1:26900")
 		h.beat("")
 		in.pass(textPendingLife + time.Second)
-		if n := len(in.text.table.hosts) + len(in.text.table.byAddr) + len(in.text.table.queue) + len(in.text.table.waits); n != 0 {
+		if n := len(in.text.table.hosts) + in.text.table.pending.Len() + len(in.text.table.queue) + len(in.text.table.waits); n != 0 {
 			t.Errorf("%d things remembered of it", n)
 		}
 		if got := in.verdict(h.addr); got != "no answer" {
@@ -458,8 +459,8 @@ func TestOwnAddressIsNotAsked(t *testing.T) {
 	h := in.textServer(own.String())
 	for _, source := range []string{"192.0.2.1:27900", "192.0.2.1:4000"} {
 		h.source = netip.MustParseAddrPort(source)
-		if got := h.beat(""); got != dropForeign || len(in.w.Take()) != 0 {
-			t.Errorf("heartbeat from %s: dropped %q, want %q and nothing asked", source, got, dropForeign)
+		if got := h.beat(""); got != uplink.Foreign || len(in.w.Take()) != 0 {
+			t.Errorf("heartbeat from %s: dropped %q, want %q and nothing asked", source, got, uplink.Foreign)
 		}
 	}
 }
@@ -470,7 +471,7 @@ func TestQueriesToTheMasterAreNotAnswered(t *testing.T) {
 	for _, packet := range []string{`\status\`, `\basic\\info\`, `\secure\ABCDEF`, `\status\\secure\ABCDEF`, `\status\\echo\hello`, `\rules\\echo\hello`, `\`, `\\`} {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
-		if got := h.say(h.addr, []byte(packet)); got == notDropped {
+		if got := h.say(h.addr, []byte(packet)); got == uplink.NotDropped {
 			t.Errorf("%s: not counted as dropped", packet)
 		}
 		// Nor does it take them for the answer of a host that it asked.
@@ -491,9 +492,9 @@ func TestTextHostsAreBounded(t *testing.T) {
 		h.beat("")
 	}
 	tb := &in.text.table
-	if len(tb.hosts) != 10 || tb.pending.Len() != 10 || len(tb.byAddr) != 10 || len(tb.queue) != 10 || len(tb.waits) != 10 {
-		t.Errorf("%d hosts, %d pending, %d budgets, %d queued, %d asked; want 10 of each",
-			len(tb.hosts), tb.pending.Len(), len(tb.byAddr), len(tb.queue), len(tb.waits))
+	if len(tb.hosts) != 10 || tb.pending.Len() != 10 || len(tb.queue) != 10 || len(tb.waits) != 10 {
+		t.Errorf("%d hosts, %d pending, %d queued, %d asked; want 10 of each",
+			len(tb.hosts), tb.pending.Len(), len(tb.queue), len(tb.waits))
 	}
 }
 
@@ -511,7 +512,7 @@ func TestForgedTextHeartbeats(t *testing.T) {
 	}
 	forge(0, 2000)
 	h := in.textServer("192.0.2.1:26900")
-	if dropped := h.beat(""); dropped != notDropped {
+	if dropped := h.beat(""); dropped != uplink.NotDropped {
 		t.Fatalf("heartbeat behind 2,000 forged ones: dropped: %s", dropped)
 	}
 	forge(2000, 2000+unproved.AddrShare-1) // while its answer is on the way
@@ -584,7 +585,7 @@ func TestEndlessPacketsOfAnAnswerAreBounded(t *testing.T) {
 		t.Errorf("%d bytes held, %d counted", host.answer.Size(), tb.held)
 	}
 	tb.held = maxHeld
-	if got := h.say(h.addr, []byte(`\a\b\queryid\2.1`)); got != dropNoBudget {
+	if got := h.say(h.addr, []byte(`\a\b\queryid\2.1`)); got != uplink.NoBudget {
 		t.Errorf("with all memory in use: dropped %q", got)
 	}
 }
@@ -698,16 +699,16 @@ func TestTokensDiffer(t *testing.T) {
 func TestAnswerWithoutItsFirstBackslashIsRead(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
-	if dropped := h.beat(""); dropped != notDropped {
+	if dropped := h.beat(""); dropped != uplink.NotDropped {
 		t.Fatalf("heartbeat: dropped: %s", dropped)
 	}
-	if dropped := h.say(h.addr, h.reply(in.w.Take()[0].data)[1:]); dropped != notDropped {
+	if dropped := h.say(h.addr, h.reply(in.w.Take()[0].data)[1:]); dropped != uplink.NotDropped {
 		t.Fatalf("answer: dropped: %s", dropped)
 	}
 	if got := h.rule("gamename"); got != "gmtest" {
 		t.Errorf("gamename = %q, want gmtest", got)
 	}
-	if dropped := h.say(netip.MustParseAddrPort("192.0.2.2:26900"), []byte(`gamename\gmtest\final\`)); dropped != dropUnexpected {
-		t.Errorf("text of a stranger: dropped %q, want %q", dropped, dropUnexpected)
+	if dropped := h.say(netip.MustParseAddrPort("192.0.2.2:26900"), []byte(`gamename\gmtest\final\`)); dropped != uplink.Unexpected {
+		t.Errorf("text of a stranger: dropped %q, want %q", dropped, uplink.Unexpected)
 	}
 }

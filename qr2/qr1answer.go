@@ -9,13 +9,14 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
 // answer takes a packet of an answer. Packets of addresses that
 // were not asked are dropped.
-func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) drop {
+func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) uplink.Drop {
 	now := time.Now()
 	a, st, whole, dropped := t.table.take(p)
 	switch {
@@ -61,34 +62,34 @@ func (t *textIntake) provedOther(a *asked, st *query.Status) bool {
 
 // proof judges the answer of a host that is being verified. A wrong one changes
 // nothing: it may be forged.
-func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) drop {
+func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) uplink.Drop {
 	right, given := a.proved(&a.game, st)
 	switch {
 	case right || t.provedOther(&a, st):
 		return t.admit(w, a, st, st.Empty(), now)
 	case given:
 		t.noteText(a.host.key.Source, a.game.Name, verdicts.WrongResponse)
-		return dropWrong
+		return uplink.Wrong
 	case !a.game.Policy.NoSecure.Or(false):
 		return t.askApart(w, a, st, now)
 	case t.s.opt.Trusted.Has(a.from.Addr()):
 		// The operator vouches for this network, and the game has no proof to give.
 		return t.admit(w, a, st, true, now)
 	default:
-		return dropWrong
+		return uplink.Wrong
 	}
 }
 
 // askApart queries a host for its proof only: its answer had the status without
 // the proof.
-func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) drop {
+func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) uplink.Drop {
 	named, _ := st.Get("gamename")
 	out := t.table.askAlone(a.host, named, now)
 	t.sendQueries(w, out)
 	if len(out) == 0 {
-		return dropWrong
+		return uplink.Wrong
 	}
-	return notDropped
+	return uplink.NotDropped
 }
 
 // echoed takes the answer to an echo of ours that came in a packet of its own.
@@ -102,11 +103,11 @@ func (t *textIntake) echoed(w netserve.PacketWriter, p netserve.Packet, text []b
 
 // admit lists a host that has proved itself. apart: its proof came without its
 // status, which is queried at once.
-func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, apart bool, now time.Time) drop {
+func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, apart bool, now time.Time) uplink.Drop {
 	h := a.host
 	r, ok := t.table.proved(a)
 	if !ok {
-		return dropUnexpected
+		return uplink.Unexpected
 	}
 	if t.s.opt.Banned.Has(h.key.Source.Addr()) {
 		return t.rejected(a, errBanned)
@@ -123,7 +124,7 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 	t.noteText(h.key.Source, a.game.Name, verdicts.Listed)
 
 	t.sendQueries(w, t.table.list(a, apart, st.Empty(), now))
-	return notDropped
+	return uplink.NotDropped
 }
 
 // errSpeaksQR2 is why a verified host is not listed a second time.
@@ -182,18 +183,18 @@ func (a *asked) mayReplace(old *master.Server) error {
 }
 
 // rejected forgets a host that proved itself and cannot be listed.
-func (t *textIntake) rejected(a asked, err error) drop {
+func (t *textIntake) rejected(a asked, err error) uplink.Drop {
 	h := a.host
-	verdict, reason := verdicts.Malformed, dropMalformed
+	verdict, reason := verdicts.Malformed, uplink.Malformed
 	switch {
 	case errors.Is(err, errSpeaksQR2):
-		verdict, reason = verdicts.Listed, dropUnexpected
+		verdict, reason = verdicts.Listed, uplink.Unexpected
 	case errors.Is(err, errBanned):
-		verdict, reason = verdicts.Banned, dropBanned
+		verdict, reason = verdicts.Banned, uplink.Banned
 	case errors.Is(err, master.ErrFull):
-		verdict, reason = verdicts.ListFull, dropFull
+		verdict, reason = verdicts.ListFull, uplink.Full
 	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
-		verdict, reason = verdicts.TooManyHere, dropFull
+		verdict, reason = verdicts.TooManyHere, uplink.Full
 	}
 	t.table.forget(h)
 	t.noteText(h.key.Source, a.game.Name, verdict)
@@ -202,23 +203,23 @@ func (t *textIntake) rejected(a asked, err error) drop {
 
 // news takes the answer of a listed host. It needs the proof again, unless the
 // host never gives both in one answer.
-func (t *textIntake) news(a asked, st *query.Status, now time.Time) drop {
+func (t *textIntake) news(a asked, st *query.Status, now time.Time) uplink.Drop {
 	if !a.apart {
 		if right, _ := a.proved(&a.game, st); !right {
 			t.metrics.foreign.Inc()
-			return dropWrong
+			return uplink.Wrong
 		}
 	}
 	if st.Empty() {
-		return dropMalformed
+		return uplink.Malformed
 	}
 	r, current := t.table.answered(a, now)
 	if !current {
-		return dropUnexpected
+		return uplink.Unexpected
 	}
 	t.metrics.answered.Inc()
 	t.renew(a.host, st, r, now)
-	return notDropped
+	return uplink.NotDropped
 }
 
 // renew replaces the record of a listed host if its answer has changed.

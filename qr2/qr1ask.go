@@ -76,7 +76,7 @@ func (t *textIntake) restored() (hosts []*textHost) {
 		if !ok || (!g.Usable() && !g.Policy.NoSecure.Or(false)) {
 			continue
 		}
-		hosts = append(hosts, &textHost{key: srv.Key, source: srv.Key.Source, via: srv.Via, game: g, saved: true, textBudget: &textBudget{hosts: 1}})
+		hosts = append(hosts, &textHost{key: srv.Key, source: srv.Key.Source, via: srv.Via, game: g, saved: true})
 	}
 	return hosts
 }

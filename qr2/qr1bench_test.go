@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
 
@@ -25,7 +26,7 @@ func newTextFleet(tb testing.TB, n int) (*Server, []netserve.Packet) {
 		Registry: master.NewRegistry(master.Limits{}),
 		Games:    catalogue(tb),
 		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Metrics:  netserve.NewMetrics(nil, "qr2", dropNames[1:]...),
+		Metrics:  netserve.NewMetrics(nil, "qr2", dropNames()...),
 	})
 	st, err := query.ParseText([]byte(sampleStatus))
 	if err != nil {
@@ -76,7 +77,7 @@ func BenchmarkTextPoll(b *testing.B) {
 		in.text.table.mu.Lock()
 		out := in.text.table.startRound(host, time.Now(), nil)
 		in.text.table.mu.Unlock()
-		if dropped := h.say(h.addr, h.reply(out[0].data)); dropped != notDropped {
+		if dropped := h.say(h.addr, h.reply(out[0].data)); dropped != uplink.NotDropped {
 			b.Fatal(dropped)
 		}
 	}

@@ -127,7 +127,7 @@ func FuzzTextPackets(f *testing.F) {
 		}
 		in.list.RemoveFunc(func(*master.Server) bool { return true })
 		in.text.tick(l, l, start.Add(time.Hour))
-		if n := len(in.text.table.byAddr) + len(in.text.table.waits) + in.text.table.held; n != 0 && len(in.text.table.hosts) == 0 {
+		if n := in.text.table.pending.Len() + len(in.text.table.waits) + in.text.table.held; n != 0 && len(in.text.table.hosts) == 0 {
 			t.Errorf("%d entries are left without a host", n)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -50,7 +51,7 @@ func (t *textTable) introduce(k master.Key, p netserve.Packet, g games.Game, lim
 	}
 	t.setSource(h, p.From)
 	h.via, h.expires = p.To, now.Add(textPendingLife)
-	h.in += len(p.Data)
+	t.heard(h, len(p.Data))
 	h.tries, h.saved = 0, false
 	return t.verify(h, now, nil), fresh, gone
 }
@@ -117,7 +118,7 @@ func (t *textTable) verify(h *textHost, now time.Time, out []textQuery) []textQu
 		if i == 1 && to == h.key.Source {
 			break
 		}
-		if h.saved || h.spend(len(data)) {
+		if h.saved || t.spend(h, len(data)) {
 			if t.wait(to, h) {
 				out = append(out, textQuery{h.via, to, data})
 			}
@@ -252,19 +253,17 @@ type asked struct {
 
 // take adds a packet to the answer of the host that was asked at its source. If
 // whole, st is the answer; else dropped is why the packet was, if it was.
-func (t *textTable) take(p netserve.Packet) (a asked, st query.Status, whole bool, dropped drop) {
+func (t *textTable) take(p netserve.Packet) (a asked, st query.Status, whole bool, dropped uplink.Drop) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.waits[p.From]
 	if h == nil {
-		return a, st, false, dropUnexpected
+		return a, st, false, uplink.Unexpected
 	}
-	if !h.listed {
-		h.in += len(p.Data)
-	}
+	t.heard(h, len(p.Data))
 	var question [textQuerySize + tokenLength]byte
 	if bytes.Equal(p.Data, h.appendQuery(question[:0])) {
-		return a, st, false, dropForeign // an echo of it
+		return a, st, false, uplink.Foreign // an echo of it
 	}
 	if whole, dropped = t.add(h, p.Data); !whole {
 		return a, st, false, dropped
@@ -272,24 +271,24 @@ func (t *textTable) take(p netserve.Packet) (a asked, st query.Status, whole boo
 	st, err := h.answer.Status()
 	t.dropAnswer(h)
 	if err != nil {
-		return a, st, false, dropMalformed
+		return a, st, false, uplink.Malformed
 	}
-	return asked{host: h, from: p.From, game: h.game, named: h.named, token: h.token, listed: h.listed, apart: h.apart}, st, true, notDropped
+	return asked{host: h, from: p.From, game: h.game, named: h.named, token: h.token, listed: h.listed, apart: h.apart}, st, true, uplink.NotDropped
 }
 
 // add adds a packet to the answer of a host and keeps the account of all. The table
 // is locked.
-func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped drop) {
+func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped uplink.Drop) {
 	if t.held+len(packet) > maxHeld {
-		return false, dropNoBudget
+		return false, uplink.NoBudget
 	}
 	whole, err := h.answer.Add(packet)
 	t.held += h.answer.Size() - h.held
 	h.held = h.answer.Size()
 	if err != nil {
-		return false, dropMalformed
+		return false, uplink.Malformed
 	}
-	return whole, notDropped
+	return whole, uplink.NotDropped
 }
 
 // takeEcho takes an echo in a packet of its own. ok is false if it is not the
@@ -302,9 +301,7 @@ func (t *textTable) takeEcho(p netserve.Packet, text []byte) (a asked, ok bool) 
 		subtle.ConstantTimeCompare(text, []byte(h.token)) != 1 {
 		return a, false
 	}
-	if !h.listed {
-		h.in += len(p.Data)
-	}
+	t.heard(h, len(p.Data))
 	return asked{host: h, from: p.From, game: h.game, token: h.token, listed: h.listed}, true
 }
 

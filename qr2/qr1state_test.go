@@ -29,7 +29,7 @@ func TestTextTable(t *testing.T) {
 			queries += len(tb.step(now, listed, false, false).queries)
 		}
 		a := tb.step(now, listed, false, false)
-		if queries > maxAsks-1 || len(a.gone) != 1 || a.gone[0] != h || len(tb.hosts)+len(tb.waits)+len(tb.byAddr) != 0 {
+		if queries > maxAsks-1 || len(a.gone) != 1 || a.gone[0] != h || len(tb.hosts)+len(tb.waits)+tb.pending.Len() != 0 {
 			t.Errorf("%d further queries, %d gone, %d hosts kept; want the host gone", queries, len(a.gone), len(tb.hosts))
 		}
 	})

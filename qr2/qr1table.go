@@ -37,28 +37,9 @@ type textHost struct {
 
 	reach textReach
 
-	*textBudget
-	due   time.Time // when something has to be done
-	place int       // in textTable.queue
-}
-
-// textBudget counts the bytes sent and received by an unproved address. It
-// belongs to the address and not to a port: the query port is stated in a
-// packet, and a forger could name many.
-type textBudget struct {
-	hosts   int // pending ones
-	in, out int // bytes
-}
-
-// spend reports whether n more bytes may be sent to the unproved address, and
-// counts them. One query more than it paid for is allowed: a host is asked at
-// two addresses, and its heartbeat may be shorter than both queries.
-func (b *textBudget) spend(n int) bool {
-	if b.out+n > b.in+textQuerySize {
-		return false
-	}
-	b.out += n
-	return true
+	own   unproved.Budget // of a host of the saved list, which is not among the pending ones
+	due   time.Time       // when something has to be done
+	place int             // in textTable.queue
 }
 
 // textTable holds the hosts of the text protocol.
@@ -67,7 +48,6 @@ type textTable struct {
 	hosts   map[netip.AddrPort]*textHost               // by key.Source
 	pending *unproved.Table[netip.AddrPort, *textHost] // those of hosts that are not listed
 	waits   map[netip.AddrPort]*textHost               // by address that was asked
-	byAddr  map[netip.Addr]*textBudget                 // of pending hosts
 	queue   textQueue                                  // all of hosts, by due
 	held    int                                        // bytes of answers that are not whole yet
 }
@@ -80,7 +60,6 @@ func newTextTable() textTable {
 		hosts:   make(map[netip.AddrPort]*textHost),
 		pending: unproved.NewTable[netip.AddrPort, *textHost](),
 		waits:   make(map[netip.AddrPort]*textHost),
-		byAddr:  make(map[netip.Addr]*textBudget),
 	}
 }
 
@@ -91,24 +70,11 @@ func (t *textTable) pend(k master.Key, limit int) (h *textHost, fresh bool, gone
 	if h := t.hosts[k.Source]; h != nil && !h.listed {
 		return h, false, 0 // pending, or of the saved list
 	}
-	for {
-		other, full := t.pending.Full(k.Source, limit)
-		if !full {
-			break
-		}
-		t.remove(t.hosts[other])
-		gone++
-	}
+	gone = t.pending.MakeRoom(k.Source, limit, t.remove)
 	if old := t.hosts[k.Source]; old != nil {
 		t.remove(old)
 	}
-	b := t.byAddr[k.Source.Addr()]
-	if b == nil {
-		b = &textBudget{}
-		t.byAddr[k.Source.Addr()] = b
-	}
-	b.hosts++
-	h = &textHost{key: k, source: k.Source, textBudget: b}
+	h = &textHost{key: k, source: k.Source}
 	t.hosts[k.Source] = h
 	t.pending.Add(k.Source, k.Source, h)
 	heap.Push(&t.queue, h)
@@ -123,14 +89,37 @@ func (t *textTable) isPending(h *textHost) bool {
 
 // settle takes a host out of the pending ones: it is listed.
 func (t *textTable) settle(h *textHost) {
-	if !t.isPending(h) {
-		return
+	if t.isPending(h) {
+		t.pending.Remove(h.key.Source)
 	}
-	t.pending.Remove(h.key.Source)
-	if h.hosts--; h.hosts == 0 {
-		delete(t.byAddr, h.key.Source.Addr())
+}
+
+// budget returns that of an unproved host. It belongs to the address and not to a port:
+// the query port is stated in a packet, and a forger could name many.
+func (t *textTable) budget(h *textHost) *unproved.Budget {
+	if t.isPending(h) {
+		return t.pending.AddrBudget(h.key.Source.Addr())
 	}
-	h.textBudget = nil
+	return &h.own
+}
+
+// heard counts the bytes that came from a host.
+func (t *textTable) heard(h *textHost, n int) {
+	if !h.listed {
+		t.budget(h).In += n
+	}
+}
+
+// spend reports whether n more bytes may be sent to the address of an unproved host, and
+// counts them. One query more than it paid for is allowed: a host is asked at two
+// addresses, and its heartbeat may be shorter than both queries.
+func (t *textTable) spend(h *textHost, n int) bool {
+	b := t.budget(h)
+	if b.Out+n > b.In+textQuerySize {
+		return false
+	}
+	b.Out += n
+	return true
 }
 
 func (t *textTable) remove(h *textHost) {

@@ -7,6 +7,7 @@ import (
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -16,34 +17,34 @@ import (
 
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(w, p); reason != notDropped {
+	if reason := s.handle(w, p); reason != uplink.NotDropped {
 		s.opt.Metrics.Drop(reason.String())
 		s.explain(p, reason)
 	}
 }
 
 // handle returns why the packet was dropped.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped uplink.Drop) {
 	b := p.Data
 	switch {
 	case len(b) == 0:
-		return dropEmpty
+		return uplink.Empty
 	case len(b) > MaxPacket:
-		return dropOversized
+		return uplink.Oversized
 	case !p.From.Addr().Is4() || p.From.Port() == 0:
-		return dropForeign
+		return uplink.Foreign
 	case b[0] == '\\':
 		return s.text.handle(w, p)
 	case b[0] == ';':
-		return dropCDKey
+		return uplink.CDKey
 	case b[0] == 0xFE:
-		return dropOurs
+		return uplink.Ours
 	case query.IsText(b): // an answer without its first backslash
 		return s.text.answer(w, p)
 	case b[0] > byte(KindRegistered):
-		return dropForeign
+		return uplink.Foreign
 	case len(b) < header:
-		return dropShort
+		return uplink.Short
 	}
 	key := master.Key{Source: p.From, Instance: binary.BigEndian.Uint32(b[1:])}
 	switch Kind(b[0]) {
@@ -58,9 +59,9 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 	case KindAvailable:
 		return s.available(w, p)
 	case KindQuery, KindEcho, KindRefusal, KindEchoReply, KindMessage, KindRegistered:
-		return dropUnexpected
+		return uplink.Unexpected
 	default:
-		return dropUnknownKind
+		return uplink.UnknownKind
 	}
 }
 
@@ -68,12 +69,12 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 // yet; otherwise the operator would look for a network problem. The verdict on
 // a listed server stays, since the packet may be forged; but reports that are too
 // long are why it is going to expire.
-func (s *Server) explain(p netserve.Packet, reason drop) {
+func (s *Server) explain(p netserve.Packet, reason uplink.Drop) {
 	switch reason {
-	case dropOversized:
+	case uplink.Oversized:
 		s.foreign.Note(p.From, verdicts.TooLong)
 		return
-	case dropForeign, dropShort, dropUnknownKind, dropCDKey, dropOurs, dropMalformed, dropUnexpected, dropUnlisted:
+	case uplink.Foreign, uplink.Short, uplink.UnknownKind, uplink.CDKey, uplink.Ours, uplink.Malformed, uplink.Unexpected, uplink.Unlisted:
 	default:
 		return
 	}
@@ -82,12 +83,12 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 	}
 	switch {
 	case s.foreign.Foreign(p.From, p.Data, foreign.QR2, foreign.QR1):
-	case reason == dropUnlisted && Kind(p.Data[0]) == KindKeepalive:
+	case reason == uplink.Unlisted && Kind(p.Data[0]) == KindKeepalive:
 		s.foreign.Note(p.From, verdicts.KeepaliveAlone)
-	case reason == dropUnlisted && Kind(p.Data[0]) == KindHeartbeat:
+	case reason == uplink.Unlisted && Kind(p.Data[0]) == KindHeartbeat:
 		s.foreign.Note(p.From, verdicts.Left)
-	case reason == dropForeign, reason == dropShort, reason == dropUnknownKind, reason == dropOurs,
-		reason == dropMalformed && Kind(p.Data[0]) == KindAvailable:
+	case reason == uplink.Foreign, reason == uplink.Short, reason == uplink.UnknownKind, reason == uplink.Ours,
+		reason == uplink.Malformed && Kind(p.Data[0]) == KindAvailable:
 		s.foreign.Note(p.From, verdicts.NotUnderstood)
 	}
 }

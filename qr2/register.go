@@ -6,6 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -26,7 +27,7 @@ func refusalSize(text string) int { return replyHeader + 1 + len(text) + 1 }
 
 // introduce takes a heartbeat of a host that has to prove itself. listed: it is
 // listed, or was when the list was saved.
-func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, listed bool) drop {
+func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, listed bool) uplink.Drop {
 	f, err := peek(p.Data)
 	if f.state == stateLeaving && err == nil {
 		return s.farewell(key)
@@ -35,84 +36,83 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key maste
 	// so it costs the address nothing that a real host there would lack.
 	if !listed && len(p.Data) < challengeSize && !s.allow(key.Source.Addr(), time.Now()) {
 		s.note(key.Source, string(f.game), verdicts.Limited)
-		return dropLimited
+		return uplink.Limited
 	}
 	if err != nil {
 		s.note(key.Source, "", verdicts.Malformed)
-		return dropMalformed
+		return uplink.Malformed
 	}
 	if s.opt.Banned.Has(key.Source.Addr()) {
 		s.note(key.Source, string(f.game), verdicts.Banned)
-		return s.reject(w, p, key.Instance, textBanned, dropBanned)
+		return s.reject(w, p, key.Instance, textBanned, uplink.Banned)
 	}
 	g, ok := s.opt.Games.LookupBytes(f.game)
 	if !ok {
 		s.note(key.Source, string(f.game), verdicts.UnknownGame)
-		return s.reject(w, p, key.Instance, textUnknownGame, dropUnknownGame)
+		return s.reject(w, p, key.Instance, textUnknownGame, uplink.UnknownGame)
 	}
 	if !g.Usable() {
 		s.note(key.Source, g.Name, verdicts.NoSecret)
-		return s.reject(w, p, key.Instance, textNoKey, dropNoSecret)
+		return s.reject(w, p, key.Instance, textNoKey, uplink.NoSecret)
 	}
 	return s.challenge(w, p, key, g, f.reported(key.Source.Addr(), p.Data[header:]))
 }
 
 // farewell takes the last heartbeat of a host that is restored or pending.
-func (s *Server) farewell(key master.Key) drop {
+func (s *Server) farewell(key master.Key) uplink.Drop {
 	if srv, ok := s.own(key); ok {
 		s.leave(key, srv.Game)
-		return notDropped
+		return uplink.NotDropped
 	}
 	s.mu.Lock()
-	known := s.pending.get(key) != nil
-	s.pending.remove(key)
+	known := s.pending.Remove(key)
 	s.mu.Unlock()
 	if !known {
-		return dropUnlisted
+		return uplink.Unlisted
 	}
-	return notDropped
+	return uplink.NotDropped
 }
 
 // restoredKeepalive handles a keepalive of a host that is not listed, or only
 // restored from the saved list. The latter is challenged at once: it knew its
 // instance key, and its next heartbeat may be a minute away.
-func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) uplink.Drop {
 	srv, ok := s.own(key)
 	if !ok || !srv.Restored {
-		return dropUnlisted
+		return uplink.Unlisted
 	}
 	g, ok := s.opt.Games.Lookup(srv.Game)
 	if !ok || !g.Usable() {
-		return dropUnknownGame
+		return uplink.UnknownGame
 	}
 	return s.challenge(w, p, key, g, reported{})
 }
 
 // challenge starts or continues with a verification. said is the content of a
 // heartbeat, empty for other packets.
-func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, said reported) drop {
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, said reported) uplink.Drop {
 	s.mu.Lock()
 	h := s.pending.hear(key, p.To, len(p.Data), g, said, s.live.Load().MaxPending, time.Now())
 	s.mu.Unlock()
 
 	for range h.gone {
-		s.opt.Metrics.Drop(dropPending.String())
+		s.opt.Metrics.Drop(uplink.Crowded.String())
 	}
 	if h.fresh {
 		s.note(key.Source, g.Name, verdicts.Heard)
 	}
 	if !h.send {
-		return dropNoBudget
+		return uplink.NoBudget
 	}
 	var buf [challengeSize]byte
 	s.send(w, p, appendChallenge(buf[:0], key.Instance, h.challenge))
 	s.metrics.challenges.Inc()
 	s.note(key.Source, g.Name, verdicts.ChallengeSent)
-	return notDropped
+	return uplink.NotDropped
 }
 
-// verified lists a host that has answered its challenge.
-func (s *Server) verified(v *pending, now time.Time) error {
+// enter lists a host that has answered its challenge.
+func (s *Server) enter(v *verified, now time.Time) error {
 	srv, err := s.record(v, now)
 	if err != nil {
 		return err
@@ -123,96 +123,97 @@ func (s *Server) verified(v *pending, now time.Time) error {
 // record makes the record of a host from the report that it was challenged for.
 // A server that is listed already keeps its record: if it is restored and was
 // challenged on a keepalive there is no other, else its reports were taken.
-func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
-	old, listed := s.own(v.key)
-	if listed && old.Game == v.game.Name && (len(v.said.text) == 0 || !old.Restored) {
+func (s *Server) record(v *verified, now time.Time) (master.Server, error) {
+	old, listed := s.own(v.Key)
+	if listed && old.Game == v.Of.game.Name && (len(v.Of.said.text) == 0 || !old.Restored) {
 		// The record is as new as the packet, or newer.
 		srv := *old
-		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.via, 0
+		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.Of.via, 0
 		return srv, nil
 	}
-	if len(v.said.text) == 0 {
+	if len(v.Of.said.text) == 0 {
 		return master.Server{}, master.ErrNotListed
 	}
 	srv := master.Server{
-		Key:    v.key,
-		Game:   v.game.Name,
+		Key:    v.Key,
+		Game:   v.Of.game.Name,
 		Origin: master.FromQR2,
-		Public: v.key.Source,
-		Via:    v.via,
-		NATNeg: v.said.natNeg,
-		Local:  v.said.local,
+		Public: v.Key.Source,
+		Via:    v.Of.via,
+		NATNeg: v.Of.said.natNeg,
+		Local:  v.Of.said.local,
 		Seen:   now,
 	}
 	if listed {
 		srv.Rules = old.Rules // its names will probably come again
 	}
 	if s.opt.Locate != nil {
-		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
+		srv.Country, srv.Region = s.opt.Locate(v.Key.Source.Addr())
 	}
-	s.source.Into(&srv, s.source.Text(v.said.text))
+	s.source.Into(&srv, s.source.Text(v.Of.said.text))
 	return srv, nil
 }
 
 // response checks the answer to a challenge.
-func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master.Key) uplink.Drop {
 	now := time.Now()
 	s.mu.Lock()
-	v, right := s.pending.answer(key, p.Data[header:], len(p.Data), now)
-	tell := v != nil && !right && s.live.Load().AddError && v.spend(refusalSize(textWrong))
+	v, budget, dropped := s.pending.answer(key, p.Data[header:], len(p.Data), now)
+	tell := dropped == uplink.Wrong && s.live.Load().AddError && budget.Spend(refusalSize(textWrong), challengeSize)
 	s.mu.Unlock()
 
-	if v == nil {
+	switch dropped {
+	case uplink.Unexpected:
 		return s.repeatedResponse(w, p, key)
-	}
-	if !right {
-		s.note(key.Source, v.game.Name, verdicts.WrongResponse)
+	case uplink.Wrong:
+		s.note(key.Source, v.Of.game.Name, verdicts.WrongResponse)
 		if tell {
 			s.refuse(w, p, key.Instance, textWrong)
 		}
-		return dropWrong
+		return dropped
+	default:
+		return s.welcome(w, p, v, now)
 	}
-	return s.welcome(w, p, v, now)
 }
 
 // repeatedResponse sends a listed server another confirmation: the first one
 // may have been lost.
-func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, key master.Key) uplink.Drop {
 	if srv, ok := s.own(key); !ok || srv.Restored || len(p.Data) < replyHeader {
-		return dropUnexpected
+		return uplink.Unexpected
 	}
 	s.reply(w, p, KindRegistered, key.Instance)
-	return notDropped
+	return uplink.NotDropped
 }
 
 // welcome lists a verified host and sends it the confirmation, or the reason
 // for a refusal.
-func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *pending, now time.Time) drop {
-	if s.opt.Banned.Has(v.key.Source.Addr()) {
+func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *verified, now time.Time) uplink.Drop {
+	if s.opt.Banned.Has(v.Key.Source.Addr()) {
 		return s.unwelcome(w, p, v, errBanned)
 	}
-	old, known := s.list.At(v.key.Source)
-	if err := s.verified(v, now); err != nil {
+	old, known := s.list.At(v.Key.Source)
+	if err := s.enter(v, now); err != nil {
 		return s.unwelcome(w, p, v, err)
 	}
-	if s.opt.Banned.Has(v.key.Source.Addr()) { // since the first look
-		s.list.Remove(v.key)
+	if s.opt.Banned.Has(v.Key.Source.Addr()) { // since the first look
+		s.list.Remove(v.Key)
 		return s.unwelcome(w, p, v, errBanned)
 	}
 	s.metrics.registered.Inc()
-	s.reply(w, p, KindRegistered, v.key.Instance)
-	restarted := known && old.Key != v.key
+	s.reply(w, p, KindRegistered, v.Key.Instance)
+	restarted := known && old.Key != v.Key
 	if restarted {
-		s.note(v.key.Source, v.game.Name, verdicts.Restarted)
+		s.note(v.Key.Source, v.Of.game.Name, verdicts.Restarted)
 	}
-	s.note(v.key.Source, v.game.Name, verdicts.Listed)
+	s.note(v.Key.Source, v.Of.game.Name, verdicts.Listed)
 	s.mu.Lock()
 	if restarted {
 		s.messages.forget(old.Key)
 	}
-	s.probes.add(v.key, v.via, v.game.QueryChallenge())
+	s.probes.add(v.Key, v.Of.via, v.Of.game.QueryChallenge())
 	s.mu.Unlock()
-	return notDropped
+	return uplink.NotDropped
 }
 
 // errBanned is why a verified host on a banned address is not listed.
@@ -220,25 +221,25 @@ var errBanned = errors.New("banned")
 
 // unwelcome sends a verified host the reason why it is not listed. Its address
 // is proved, so the answer may be longer than the request.
-func (s *Server) unwelcome(w netserve.PacketWriter, p netserve.Packet, v *pending, err error) drop {
-	verdict, text, reason := verdicts.Malformed, textMalformed, dropMalformed
+func (s *Server) unwelcome(w netserve.PacketWriter, p netserve.Packet, v *verified, err error) uplink.Drop {
+	verdict, text, reason := verdicts.Malformed, textMalformed, uplink.Malformed
 	switch {
 	case errors.Is(err, master.ErrNotListed):
-		return dropUnlisted // a restored server that expired; its next heartbeat is welcome
+		return uplink.Unlisted // a restored server that expired; its next heartbeat is welcome
 	case errors.Is(err, errBanned):
-		verdict, text, reason = verdicts.Banned, textBanned, dropBanned
+		verdict, text, reason = verdicts.Banned, textBanned, uplink.Banned
 	case errors.Is(err, master.ErrFull):
-		verdict, text, reason = verdicts.ListFull, textFull, dropFull
+		verdict, text, reason = verdicts.ListFull, textFull, uplink.Full
 	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
-		verdict, text, reason = verdicts.TooManyHere, textTooMany, dropFull
+		verdict, text, reason = verdicts.TooManyHere, textTooMany, uplink.Full
 	}
-	s.note(v.key.Source, v.game.Name, verdict)
-	s.refuse(w, p, v.key.Instance, text)
+	s.note(v.Key.Source, v.Of.game.Name, verdict)
+	s.refuse(w, p, v.Key.Instance, text)
 	return reason
 }
 
 // reject refuses an unproved host, in no more bytes than it sent.
-func (s *Server) reject(w netserve.PacketWriter, p netserve.Packet, instance uint32, text string, reason drop) drop {
+func (s *Server) reject(w netserve.PacketWriter, p netserve.Packet, instance uint32, text string, reason uplink.Drop) uplink.Drop {
 	if refusalSize(text) <= len(p.Data) {
 		s.refuse(w, p, instance, text)
 	}
@@ -262,7 +263,7 @@ func (s *Server) repeatChallenges(w netserve.PacketWriter, now time.Time) {
 	s.mu.Unlock()
 
 	for _, v := range gone {
-		s.note(v.key.Source, v.game.Name, verdicts.NoAnswer)
+		s.note(v.Key.Source, v.Of.game.Name, verdicts.NoAnswer)
 	}
 	var buf [challengeSize]byte
 	for _, a := range due {

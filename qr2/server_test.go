@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -23,30 +24,30 @@ func TestPacketsThatAreDropped(t *testing.T) {
 	tests := map[string]struct {
 		data []byte
 		from string
-		want drop
+		want uplink.Drop
 	}{
-		"nothing":                {nil, "192.0.2.1:1", dropEmpty},
-		"too long":               {make([]byte, MaxPacket+1), "192.0.2.1:1", dropOversized},
-		"text without game":      {[]byte(`\heartbeat\6500\`), "192.0.2.1:1", dropMalformed},
-		"text without fields":    {[]byte(`\\\`), "192.0.2.1:1", dropMalformed},
-		"unasked text":           {[]byte(`\hostname\x\final\\queryid\1.1`), "192.0.2.1:1", dropUnexpected},
-		"CD key text":            {[]byte(";auth"), "192.0.2.1:1", dropCDKey},
-		"a packet of ours":       {h.reply(KindKeepalive), "192.0.2.1:1", dropOurs},
-		"Quake":                  {[]byte("\xff\xff\xff\xffinfo"), "192.0.2.1:1", dropForeign},
-		"unknown kind":           {[]byte{11, 1, 2, 3, 4}, "192.0.2.1:1", dropForeign},
-		"half a header":          {[]byte{8, 1, 2, 3}, "192.0.2.1:1", dropShort},
-		"IPv6":                   {h.heartbeat(), "[2001:db8::1]:1", dropForeign},
-		"port 0":                 {h.heartbeat(), "192.0.2.1:0", dropForeign},
-		"unknown keepalive":      {h.packet(KindKeepalive), "192.0.2.1:1", dropUnlisted},
-		"unknown response":       {h.packet(KindChallenge, "abc\x00"), "192.0.2.1:1", dropUnexpected},
-		"unknown receipt":        {h.packet(KindReceipt, "\x00\x00\x00\x01"), "192.0.2.1:1", dropUnexpected},
-		"short receipt":          {h.packet(KindReceipt, "\x00\x00\x00"), "192.0.2.1:1", dropShort},
-		"query reply":            {h.packet(KindQuery), "192.0.2.1:1", dropUnexpected},
-		"echo":                   {h.packet(KindEcho), "192.0.2.1:1", dropUnexpected},
-		"heartbeat without game": {h.packet(KindHeartbeat, "\x00"), "192.0.2.1:1", dropMalformed},
-		"check without game":     {[]byte{9, 0, 0, 0, 0, 0}, "192.0.2.1:1", dropMalformed},
-		"check without end":      {[]byte("\x09\x00\x00\x00\x00gmtest"), "192.0.2.1:1", dropMalformed},
-		"farewell of a stranger": {h.heartbeat("statechanged", "2"), "192.0.2.1:1", dropUnlisted},
+		"nothing":                {nil, "192.0.2.1:1", uplink.Empty},
+		"too long":               {make([]byte, MaxPacket+1), "192.0.2.1:1", uplink.Oversized},
+		"text without game":      {[]byte(`\heartbeat\6500\`), "192.0.2.1:1", uplink.Malformed},
+		"text without fields":    {[]byte(`\\\`), "192.0.2.1:1", uplink.Malformed},
+		"unasked text":           {[]byte(`\hostname\x\final\\queryid\1.1`), "192.0.2.1:1", uplink.Unexpected},
+		"CD key text":            {[]byte(";auth"), "192.0.2.1:1", uplink.CDKey},
+		"a packet of ours":       {h.reply(KindKeepalive), "192.0.2.1:1", uplink.Ours},
+		"Quake":                  {[]byte("\xff\xff\xff\xffinfo"), "192.0.2.1:1", uplink.Foreign},
+		"unknown kind":           {[]byte{11, 1, 2, 3, 4}, "192.0.2.1:1", uplink.Foreign},
+		"half a header":          {[]byte{8, 1, 2, 3}, "192.0.2.1:1", uplink.Short},
+		"IPv6":                   {h.heartbeat(), "[2001:db8::1]:1", uplink.Foreign},
+		"port 0":                 {h.heartbeat(), "192.0.2.1:0", uplink.Foreign},
+		"unknown keepalive":      {h.packet(KindKeepalive), "192.0.2.1:1", uplink.Unlisted},
+		"unknown response":       {h.packet(KindChallenge, "abc\x00"), "192.0.2.1:1", uplink.Unexpected},
+		"unknown receipt":        {h.packet(KindReceipt, "\x00\x00\x00\x01"), "192.0.2.1:1", uplink.Unexpected},
+		"short receipt":          {h.packet(KindReceipt, "\x00\x00\x00"), "192.0.2.1:1", uplink.Short},
+		"query reply":            {h.packet(KindQuery), "192.0.2.1:1", uplink.Unexpected},
+		"echo":                   {h.packet(KindEcho), "192.0.2.1:1", uplink.Unexpected},
+		"heartbeat without game": {h.packet(KindHeartbeat, "\x00"), "192.0.2.1:1", uplink.Malformed},
+		"check without game":     {[]byte{9, 0, 0, 0, 0, 0}, "192.0.2.1:1", uplink.Malformed},
+		"check without end":      {[]byte("\x09\x00\x00\x00\x00gmtest"), "192.0.2.1:1", uplink.Malformed},
+		"farewell of a stranger": {h.heartbeat("statechanged", "2"), "192.0.2.1:1", uplink.Unlisted},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,8 +60,8 @@ func TestPacketsThatAreDropped(t *testing.T) {
 			}
 		})
 	}
-	if in.list.Len() != 0 || in.pending.hosts.Len() != 0 {
-		t.Errorf("dropped packets left %d servers and %d pending", in.list.Len(), in.pending.hosts.Len())
+	if in.list.Len() != 0 || in.pending.Len() != 0 {
+		t.Errorf("dropped packets left %d servers and %d pending", in.list.Len(), in.pending.Len())
 	}
 }
 
@@ -68,14 +69,14 @@ func TestPacketsAreCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	in := newIntake(t, func(o *Options) {
 		o.Registerer = reg
-		o.Metrics = netserve.NewMetrics(reg, "qr2", dropNames[1:]...)
+		o.Metrics = netserve.NewMetrics(reg, "qr2", dropNames()...)
 	})
 	h := in.host("192.0.2.1:6500")
 	h.register()
 	in.ServePacket(in.w, netserve.Packet{Data: h.packet(KindKeepalive), From: h.addr})
 	in.ServePacket(in.w, netserve.Packet{Data: nil, From: h.addr})
 	for _, c := range [][]string{
-		{"respawnd_dropped_total", dropEmpty.String()},
+		{"respawnd_dropped_total", uplink.Empty.String()},
 		{"respawnd_qr2_received_total", "heartbeat"},
 		{"respawnd_qr2_received_total", "keepalive"},
 		{"respawnd_qr2_challenges_total"},
@@ -93,7 +94,7 @@ func TestFirstHeartbeatFields(t *testing.T) {
 	})
 	h := in.host("192.0.2.1:6500")
 	b := table(table(h.heartbeat("statechanged", "3", "hostname", "Test", "country", "XX"), 1, []string{"player_"}, "Joe"), 1, []string{"team_t"}, "Red")
-	if dropped := h.send(h.answer(h.challenged(b))); dropped != notDropped {
+	if dropped := h.send(h.answer(h.challenged(b))); dropped != uplink.NotDropped {
 		t.Fatalf("response: dropped: %s", dropped)
 	}
 	srv, ok := in.list.Get(h.key())
@@ -120,7 +121,7 @@ func TestKeepaliveOfAListedServerIsAnswered(t *testing.T) {
 		h := in.host("192.0.2.1:6500")
 		h.register()
 		time.Sleep(20 * time.Second)
-		if dropped := h.send(h.packet(KindKeepalive)); dropped != notDropped {
+		if dropped := h.send(h.packet(KindKeepalive)); dropped != uplink.NotDropped {
 			t.Errorf("keepalive: dropped: %s", dropped)
 		}
 		h.want(sent{h.reply(KindKeepalive), masterAddr, h.addr})
@@ -230,7 +231,7 @@ func TestHeartbeatsOfListedServer(t *testing.T) {
 		first := h.register("hostname", "a")
 		for _, state := range []string{"", "1"} {
 			time.Sleep(10 * time.Second)
-			if dropped := h.send(h.heartbeat("hostname", "b"+state, "statechanged", state)); dropped != notDropped {
+			if dropped := h.send(h.heartbeat("hostname", "b"+state, "statechanged", state)); dropped != uplink.NotDropped {
 				t.Fatalf("heartbeat with state %q: dropped: %s", state, dropped)
 			}
 			h.want()
@@ -251,7 +252,7 @@ func TestHeartbeatWithoutNews(t *testing.T) {
 		h := in.host("192.0.2.1:6500")
 		before := h.register("hostname", "a")
 		time.Sleep(time.Minute)
-		if dropped := h.send(h.heartbeat("hostname", "a")); dropped != notDropped {
+		if dropped := h.send(h.heartbeat("hostname", "a")); dropped != uplink.NotDropped {
 			t.Fatalf("heartbeat: dropped: %s", dropped)
 		}
 		if got, _ := in.list.Get(h.key()); got != before {
@@ -267,7 +268,7 @@ func TestEveryNewsMakesANewRecord(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")
 	b := h.packet(KindHeartbeat, "gamename\x00gmtest\x00localip0\x0010.0.0.1\x00localport\x001\x00natneg\x000\x00a\x00b\x00\x00")
-	if dropped := h.send(h.answer(h.challenged(b))); dropped != notDropped {
+	if dropped := h.send(h.answer(h.challenged(b))); dropped != uplink.NotDropped {
 		t.Fatalf("response: dropped: %s", dropped)
 	}
 	for what, change := range map[string][2]string{
@@ -278,7 +279,7 @@ func TestEveryNewsMakesANewRecord(t *testing.T) {
 		"name":          {"a\x00b", "z\x00b"},
 	} {
 		before, _ := in.list.Get(h.key())
-		if dropped := h.send(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)); dropped != notDropped {
+		if dropped := h.send(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)); dropped != uplink.NotDropped {
 			t.Fatalf("change of %s: dropped: %s", what, dropped)
 		}
 		if got, _ := in.list.Get(h.key()); got == before {
@@ -298,8 +299,8 @@ func TestMalformedHeartbeatKeepsTheRecord(t *testing.T) {
 		h := in.host("192.0.2.1:6500")
 		h.register("hostname", "a")
 		time.Sleep(time.Second)
-		if got := h.send(h.packet(KindHeartbeat, "hostname\x00b\x00\x00")); got != dropMalformed {
-			t.Errorf("heartbeat without game: got %q, want %q", got, dropMalformed)
+		if got := h.send(h.packet(KindHeartbeat, "hostname\x00b\x00\x00")); got != uplink.Malformed {
+			t.Errorf("heartbeat without game: got %q, want %q", got, uplink.Malformed)
 		}
 		if h.rule("hostname") != "a" || !in.list.All()[0].LastSeen.Equal(time.Now()) {
 			t.Error("the record changed or the server is not alive")
@@ -314,11 +315,11 @@ func TestFarewellTakesTheServerOffTheList(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")
 	h.register()
-	if dropped := h.send(h.heartbeat("statechanged", "2")); dropped != notDropped {
+	if dropped := h.send(h.heartbeat("statechanged", "2")); dropped != uplink.NotDropped {
 		t.Fatalf("farewell: dropped: %s", dropped)
 	}
 	h.want()
-	if h.listed() || in.pending.hosts.Len() != 0 {
+	if h.listed() || in.pending.Len() != 0 {
 		t.Error("still listed or challenged")
 	}
 	if got := in.verdict(h.addr); got != "left" {
@@ -330,10 +331,10 @@ func TestFarewellEndsAVerification(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")
 	c := h.challenged(h.heartbeat())
-	if dropped := h.send(h.heartbeat("statechanged", "2")); dropped != notDropped {
+	if dropped := h.send(h.heartbeat("statechanged", "2")); dropped != uplink.NotDropped {
 		t.Fatalf("farewell: dropped: %s", dropped)
 	}
-	if got := h.send(h.answer(c)); got != dropUnexpected || h.listed() {
+	if got := h.send(h.answer(c)); got != uplink.Unexpected || h.listed() {
 		t.Errorf("response behind the farewell: got %q, listed %v", got, h.listed())
 	}
 }
@@ -349,10 +350,10 @@ func TestRestartingServerIsChallenged(t *testing.T) {
 	}
 	// Values that come before the answer are newer than those of the challenged
 	// heartbeat.
-	if dropped := h.send(h.heartbeat("hostname", "c")); dropped != notDropped {
+	if dropped := h.send(h.heartbeat("hostname", "c")); dropped != uplink.NotDropped {
 		t.Fatalf("heartbeat: dropped: %s", dropped)
 	}
-	if dropped := h.send(h.answer(c)); dropped != notDropped {
+	if dropped := h.send(h.answer(c)); dropped != uplink.NotDropped {
 		t.Fatalf("response: dropped: %s", dropped)
 	}
 	h.want(sent{h.reply(KindRegistered), masterAddr, h.addr})
@@ -370,7 +371,7 @@ func TestNewInstanceReplacesAfterProof(t *testing.T) {
 	if !h.listed() || next.listed() {
 		t.Fatal("replaced before the proof")
 	}
-	if dropped := next.send(next.answer(c)); dropped != notDropped {
+	if dropped := next.send(next.answer(c)); dropped != uplink.NotDropped {
 		t.Fatalf("response: dropped: %s", dropped)
 	}
 	if h.listed() || next.rule("hostname") != "new" || in.list.Len() != 1 {
@@ -394,7 +395,7 @@ func TestChangeOfGameNeedsAProof(t *testing.T) {
 	if srv, _ := in.list.Get(h.key()); srv == nil || srv.Game != "gmtest" {
 		t.Fatal("the game changed before the proof")
 	}
-	if dropped := h.send(h.answer(c)); dropped != notDropped {
+	if dropped := h.send(h.answer(c)); dropped != uplink.NotDropped {
 		t.Fatalf("response: dropped: %s", dropped)
 	}
 	if got := in.list.Counts(); got["other"] != 1 || got["gmtest"] != 0 {
@@ -418,7 +419,7 @@ func TestGameIsKnownInAnyCase(t *testing.T) {
 // taken sends a packet that must be taken without an answer.
 func (h *host) taken(t *testing.T, data []byte) {
 	t.Helper()
-	if dropped := h.send(data); dropped != notDropped {
+	if dropped := h.send(data); dropped != uplink.NotDropped {
 		t.Errorf("packet of %v: dropped: %s", h.addr, dropped)
 	}
 	h.want()
@@ -443,25 +444,25 @@ func testRateOfStrangers(t *testing.T) {
 	h.register("n", "0") // takes none: its heartbeat is longer than the challenge
 	short := h.packet(KindHeartbeat, "gamename\x00gmtest\x00")
 	for _, port := range []string{"6501", "6503"} {
-		if got := in.host("192.0.2.1:" + port).send(short); got != notDropped {
+		if got := in.host("192.0.2.1:" + port).send(short); got != uplink.NotDropped {
 			t.Fatalf("short heartbeat of port %s: dropped: %s", port, got)
 		}
 	}
-	if got := in.host("192.0.2.1:6502").send(short); got != dropLimited {
-		t.Fatalf("third short heartbeat: got %q, want %q", got, dropLimited)
+	if got := in.host("192.0.2.1:6502").send(short); got != uplink.Limited {
+		t.Fatalf("third short heartbeat: got %q, want %q", got, uplink.Limited)
 	}
-	if got := in.host("192.0.2.1:6502").send([]byte("\x09\x00\x00\x00\x00gmtest\x00")); got != dropLimited {
-		t.Errorf("availability check of a limited address: got %q, want %q", got, dropLimited)
+	if got := in.host("192.0.2.1:6502").send([]byte("\x09\x00\x00\x00\x00gmtest\x00")); got != uplink.Limited {
+		t.Errorf("availability check of a limited address: got %q, want %q", got, uplink.Limited)
 	}
 	if got := in.verdict(netip.MustParseAddrPort("192.0.2.1:6502")); got != "limited" {
 		t.Errorf("verdict: got %q, want limited", got)
 	}
 	in.w.Take()
 	for i := range 100 {
-		if dropped := h.send(h.heartbeat("n", string(rune('a'+i%26)))); dropped != notDropped {
+		if dropped := h.send(h.heartbeat("n", string(rune('a'+i%26)))); dropped != uplink.NotDropped {
 			t.Fatalf("heartbeat %d of the listed server: dropped: %s", i, dropped)
 		}
-		if dropped := h.send(h.packet(KindKeepalive)); dropped != notDropped {
+		if dropped := h.send(h.packet(KindKeepalive)); dropped != uplink.NotDropped {
 			t.Fatalf("keepalive %d of the listed server: dropped: %s", i, dropped)
 		}
 	}
@@ -496,7 +497,7 @@ func TestAvailability(t *testing.T) {
 			in := newIntake(t, func(o *Options) { o.StrictAvailability, o.Maintenance = tt.strict, tt.maintenance })
 			h := in.host("192.0.2.1:6500")
 			// The four bytes behind the kind are not always zero.
-			if dropped := h.send([]byte("\x09\x01\x02\x03\xff" + tt.game + "\x00")); dropped != notDropped {
+			if dropped := h.send([]byte("\x09\x01\x02\x03\xff" + tt.game + "\x00")); dropped != uplink.NotDropped {
 				t.Fatalf("dropped: %s", dropped)
 			}
 			h.want(sent{[]byte{0xFE, 0xFD, 9, 0, 0, 0, tt.want}, masterAddr, h.addr})
@@ -530,7 +531,7 @@ func TestRestoredServer(t *testing.T) {
 		if got := h.rule("hostname"); got != hostname {
 			t.Errorf("hostname: got %q, want %q", got, hostname)
 		}
-		if dropped := h.send(h.packet(KindKeepalive)); dropped != notDropped {
+		if dropped := h.send(h.packet(KindKeepalive)); dropped != uplink.NotDropped {
 			t.Errorf("next keepalive: dropped: %s", dropped)
 		}
 	}
@@ -550,7 +551,7 @@ func TestRestoredServer(t *testing.T) {
 				if srv, _ := h.in.list.Get(h.key()); !srv.Restored || h.rule("hostname") != "saved" {
 					t.Error("changed before its proof")
 				}
-				if dropped := h.send(h.answer(c)); dropped != notDropped {
+				if dropped := h.send(h.answer(c)); dropped != uplink.NotDropped {
 					t.Fatalf("response: dropped: %s", dropped)
 				}
 				check(t, h, tt.hostname)
@@ -570,8 +571,8 @@ func TestRestoredServer(t *testing.T) {
 			if got := h.in.verdict(h.addr); got != "expired" {
 				t.Errorf("verdict: got %q, want expired", got)
 			}
-			if got := h.send(h.packet(KindKeepalive)); got != dropUnlisted {
-				t.Errorf("keepalive: got %q, want %q", got, dropUnlisted)
+			if got := h.send(h.packet(KindKeepalive)); got != uplink.Unlisted {
+				t.Errorf("keepalive: got %q, want %q", got, uplink.Unlisted)
 			}
 		})
 	})
@@ -580,14 +581,14 @@ func TestRestoredServer(t *testing.T) {
 		h.in.reload(func(c *Config) { c.AddError = true })
 		c := h.challenged(h.packet(KindKeepalive))
 		h.in.list.Remove(h.key())
-		if got := h.send(h.answer(c)); got != dropUnlisted || h.listed() {
-			t.Errorf("response: got %q, listed %v; want %q and not listed", got, h.listed(), dropUnlisted)
+		if got := h.send(h.answer(c)); got != uplink.Unlisted || h.listed() {
+			t.Errorf("response: got %q, listed %v; want %q and not listed", got, h.listed(), uplink.Unlisted)
 		}
 		h.want() // no refusal: its next heartbeat is welcome
 	})
 	t.Run("leaves at its own wish", func(t *testing.T) {
 		h := restore(t)
-		if dropped := h.send(h.heartbeat("statechanged", "2")); dropped != notDropped || h.listed() {
+		if dropped := h.send(h.heartbeat("statechanged", "2")); dropped != uplink.NotDropped || h.listed() {
 			t.Errorf("farewell: dropped %q, listed %v", dropped, h.listed())
 		}
 	})
@@ -596,8 +597,8 @@ func TestRestoredServer(t *testing.T) {
 		if err := h.in.games.Replace(nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := h.send(h.packet(KindKeepalive)); got != dropUnknownGame {
-			t.Errorf("keepalive: got %q, want %q", got, dropUnknownGame)
+		if got := h.send(h.packet(KindKeepalive)); got != uplink.UnknownGame {
+			t.Errorf("keepalive: got %q, want %q", got, uplink.UnknownGame)
 		}
 	})
 }
@@ -624,12 +625,12 @@ func TestResponseCheckUsesTheWholeSecret(t *testing.T) {
 	h := in.host("192.0.2.1:6500")
 	h.game, h.secret = "other", longSecret[:6]
 	c := h.challenged(h.heartbeat())
-	if got := h.send(h.answer(c)); got != dropWrong {
-		t.Errorf("answer with a cut secret: got %q, want %q", got, dropWrong)
+	if got := h.send(h.answer(c)); got != uplink.Wrong {
+		t.Errorf("answer with a cut secret: got %q, want %q", got, uplink.Wrong)
 	}
 	text := string(c[replyHeader : len(c)-1])
 	long := h.packet(KindChallenge, gamespy.Response(longSecret, text)+"more\x00")
-	if dropped := h.send(long); dropped != notDropped {
+	if dropped := h.send(long); dropped != uplink.NotDropped {
 		t.Errorf("right answer with more behind it: dropped: %s", dropped)
 	}
 }

@@ -36,7 +36,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		env.Log.Info().Int("wanted", c.ReadBuffer).Int("granted", got).
 			Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
 	}
-	metrics := env.Metrics(dropNames[1:]...)
+	metrics := env.Metrics(dropNames()...)
 	s := New(Options{
 		Config: *c, Registry: env.List, Games: env.Games, Verdicts: env.Servers, Banned: env.BannedFrom(storage.ScopeLists),
 		Trusted: env.Trusted, Own: env.Own, Locate: env.Locate,

@@ -88,8 +88,9 @@ func BenchmarkHeartbeat(b *testing.B) {
 			for b.Loop() {
 				v.ServePacket(nettest.Discard{}, q)
 				s := v.Server
+				taken, _ := s.taken(a)
 				hb := Heartbeat{
-					Challenge: s.tokens.token(a, v.hosts.bySource[a].taken, slotOf(s.since(time.Now()))), Region: AnyRegion,
+					Challenge: s.tokens.token(a, taken, slotOf(s.since(time.Now()))), Region: AnyRegion,
 					GameDir: []byte("cstrike"), Map: []byte("de_dust2"), Version: []byte("1.0.0.34"), Product: []byte("cstrike"),
 				}
 				p, _ := hb.AppendTo(nil)

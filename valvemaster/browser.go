@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 )
 
 // The cost of requests is the comparison of conditions with servers.
@@ -27,14 +28,14 @@ type request struct {
 }
 
 // listRequest answers a browser with a page.
-func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped drop) {
+func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped uplink.Drop) {
 	r, err := ParseListRequest(body)
 	a := p.From.Addr()
 	switch {
 	case err != nil:
-		return dropMalformed
+		return uplink.Malformed
 	case s.opt.Banned.Has(a):
-		return dropBanned
+		return uplink.Banned
 	}
 	live, at := s.live.Load(), s.since(now)
 	trusted := s.opt.Trusted.Has(a)
@@ -42,22 +43,22 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 	switch {
 	case trusted:
 	case !step.proved && !live.unproved.Allow(a, now):
-		return dropLimited
+		return uplink.Limited
 	case !live.allowPage(a, now):
-		return dropNoBudget
+		return uplink.NoBudget
 	}
 	q := s.requests.Get().(*request)
 	defer s.requests.Put(q)
 	if err := q.filter.parse(r.Filter); err != nil {
-		return dropFilter
+		return uplink.FilterTooBig
 	}
 	s.metrics.unknownKeys.Add(float64(q.filter.unknown))
 	if !step.proved && !s.work.left(at) {
-		return dropBusy
+		return uplink.Busy
 	}
 	if q.filter.keyed {
 		s.keyed(w, p, q, r, step.proved, now)
-		return notDropped
+		return uplink.NotDropped
 	}
 	page, looked := s.page(q, a, r, step, at)
 	work := looked * q.filter.work()
@@ -76,7 +77,7 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 	} else {
 		s.metrics.pages.small.Inc()
 	}
-	return notDropped
+	return uplink.NotDropped
 }
 
 const (

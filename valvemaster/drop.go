@@ -1,34 +1,12 @@
 package valvemaster
 
-// drop is why a packet was dropped.
-type drop uint8
+import "github.com/respawnd/respawnd/internal/uplink"
 
-const (
-	notDropped drop = iota
-	dropEmpty
-	dropOversized
-	dropForeign
-	dropUnknown
-	dropMalformed
-	dropBanned
-	dropLimited
-	dropWrong
-	dropTooMany
-	dropFull
-	dropRefused
-	dropGoodbye
-	dropFilter
-	dropNoBudget
-	dropBusy
-)
-
-// dropNames are the reasons as the metrics show them.
-var dropNames = [...]string{
-	dropEmpty: "empty", dropOversized: "oversized", dropForeign: "foreign", dropUnknown: "unknown_kind",
-	dropMalformed: "malformed", dropBanned: "banned", dropLimited: "limited", dropWrong: "wrong_response",
-	dropTooMany: "too_many_here", dropFull: "list_full", dropRefused: "never_asked", dropGoodbye: "goodbye",
-	dropFilter: "filter_too_big", dropNoBudget: "no_budget", dropBusy: "busy",
+// dropNames returns the reasons for which packets are dropped, as the metrics show them.
+func dropNames() []string {
+	return uplink.NamesOf(
+		uplink.Empty, uplink.Oversized, uplink.Foreign, uplink.UnknownKind, uplink.Malformed, uplink.Banned, uplink.Limited,
+		uplink.Wrong, uplink.TooMany, uplink.Full, uplink.NeverAsked, uplink.Goodbye, uplink.FilterTooBig, uplink.NoBudget,
+		uplink.Busy,
+	)
 }
-
-// String returns the reason as the metrics show it, "" for notDropped.
-func (d drop) String() string { return dropNames[d] }

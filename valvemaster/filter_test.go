@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -287,7 +288,7 @@ func TestRegions(t *testing.T) {
 	// One reports a region that its address does not give.
 	said := netip.MustParseAddrPort("10.0.0.9:1")
 	v.asker.answers[said] = map[string]string{"gamename": "tf", "country": "DE", "region": "65536"}
-	if dropped := v.send(said, beat(t, Heartbeat{Challenge: v.challengeFor(said), Region: RegionAsia})); dropped != notDropped {
+	if dropped := v.send(said, beat(t, Heartbeat{Challenge: v.challengeFor(said), Region: RegionAsia})); dropped != uplink.NotDropped {
 		t.Fatal(dropped)
 	}
 	for region, want := range map[byte][]string{

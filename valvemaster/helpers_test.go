@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
 
@@ -123,7 +124,7 @@ func newValve(t testing.TB, change func(*Options)) *valve {
 }
 
 // send hands a packet to the master and returns why it was dropped.
-func (v *valve) send(from netip.AddrPort, data []byte) drop {
+func (v *valve) send(from netip.AddrPort, data []byte) uplink.Drop {
 	return v.handle(v.w, netserve.Packet{Data: data, From: from, To: masterAddr})
 }
 
@@ -131,7 +132,7 @@ func (v *valve) send(from netip.AddrPort, data []byte) drop {
 func (v *valve) one(from netip.AddrPort, data []byte) []byte {
 	v.t.Helper()
 	v.w.Take()
-	if dropped := v.send(from, data); dropped != notDropped {
+	if dropped := v.send(from, data); dropped != uplink.NotDropped {
 		v.t.Fatalf("packet %q from %v: dropped: %s", data, from, dropped)
 	}
 	got := v.w.Take()
@@ -167,7 +168,7 @@ func (v *valve) register(addr string, rules map[string]string) netip.AddrPort {
 	if rules != nil {
 		v.asker.answers[a] = rules
 	}
-	if dropped := v.send(a, beat(v.t, Heartbeat{Challenge: v.challengeFor(a), Region: AnyRegion})); dropped != notDropped {
+	if dropped := v.send(a, beat(v.t, Heartbeat{Challenge: v.challengeFor(a), Region: AnyRegion})); dropped != uplink.NotDropped {
 		v.t.Fatalf("heartbeat of %v: dropped: %s", a, dropped)
 	}
 	return a

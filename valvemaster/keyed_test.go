@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/uplink"
 )
 
 // askKeyed requests the list as Xash3D does and returns the packets of the answer.
@@ -16,7 +18,7 @@ func (v *valve) askKeyed(from, filter string) (pages []KeyedList) {
 	v.t.Helper()
 	v.w.Take()
 	a := netip.MustParseAddrPort(from)
-	if dropped := v.send(a, ListRequest{Region: AnyRegion, Seed: Start, Filter: []byte(filter)}.AppendTo(nil)); dropped != notDropped {
+	if dropped := v.send(a, ListRequest{Region: AnyRegion, Seed: Start, Filter: []byte(filter)}.AppendTo(nil)); dropped != uplink.NotDropped {
 		v.t.Fatalf("filter %q from %v: dropped: %s", filter, a, dropped)
 	}
 	for _, s := range v.w.Take() {

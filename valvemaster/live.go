@@ -13,8 +13,6 @@ const (
 	// keyedPerAddr is the number of keyed pages that one address gets in ten
 	// seconds.
 	keyedPerAddr = 2
-	// maxHosts bounds the servers that are watched.
-	maxHosts = 1 << 17
 	// budgetWindow is the time that the budgets of pages refer to.
 	budgetWindow = 10 * time.Second
 )

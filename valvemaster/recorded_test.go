@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -46,7 +47,7 @@ func TestRecordedRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if q.Dropped {
-				if dropped := v.send(from, b); dropped == notDropped || len(v.w.Take()) != 0 {
+				if dropped := v.send(from, b); dropped == uplink.NotDropped || len(v.w.Take()) != 0 {
 					t.Errorf("%q: answered", b)
 				}
 				return

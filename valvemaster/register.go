@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -14,20 +15,20 @@ import (
 const answerTimeout = 15 * time.Second
 
 // challenge answers a server that wants to send a heartbeat.
-func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped drop) {
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped uplink.Drop) {
 	r, err := ParseChallengeRequest(body)
 	a := p.From.Addr()
 	switch {
 	case err != nil:
-		return dropMalformed
+		return uplink.Malformed
 	case s.opt.Banned.Has(a):
 		s.note(p.From, verdicts.Banned)
-		return dropBanned
+		return uplink.Banned
 	}
 	taken, known := s.taken(p.From)
 	if live := s.live.Load(); !s.opt.Trusted.Has(a) && !live.unproved.Allow(a, now) {
 		s.noteStranger(p.From, verdicts.Limited)
-		return dropLimited
+		return uplink.Limited
 	}
 	c := Challenge{s.tokens.token(p.From, taken, slotOf(s.since(now))), r.Nonce, r.HasNonce}
 	var buf [maxChallenge]byte
@@ -36,7 +37,7 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []by
 	if !known {
 		s.note(p.From, verdicts.ChallengeSent)
 	}
-	return notDropped
+	return uplink.NotDropped
 }
 
 // taken returns the number of accepted heartbeats of a source, and whether it
@@ -44,31 +45,31 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []by
 func (s *Server) taken(a netip.AddrPort) (n uint32, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.hosts.bySource[a]; h != nil {
+	if h, ok := s.hosts.Get(a); ok {
 		return h.taken, true
 	}
 	return 0, false
 }
 
 // heartbeat accepts a heartbeat and watches its server.
-func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropped drop) {
+func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropped uplink.Drop) {
 	if s.opt.Banned.Has(p.From.Addr()) {
 		s.note(p.From, verdicts.Banned)
-		return dropBanned
+		return uplink.Banned
 	}
 	h, err := ParseHeartbeat(body)
 	if err != nil {
 		s.noteStranger(p.From, verdicts.Malformed)
-		return dropMalformed
+		return uplink.Malformed
 	}
 	first, dropped := s.take(p.From, h, now)
 	switch dropped {
-	case notDropped:
+	case uplink.NotDropped:
 		if first {
 			s.metrics.registered.Inc()
 			s.note(p.From, verdicts.Asked)
 		}
-	case dropLimited, dropWrong:
+	case uplink.Limited, uplink.Wrong:
 		s.noteStranger(p.From, verdictOn(dropped))
 	default:
 		s.note(p.From, verdictOn(dropped))
@@ -77,97 +78,89 @@ func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropp
 }
 
 // take checks the challenge of a heartbeat, and notes its server.
-func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool, dropped drop) {
+func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool, dropped uplink.Drop) {
 	live, at := s.live.Load(), s.since(now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.hosts.bySource[a]
+	h, known := s.hosts.Get(a)
 	var taken uint32
-	if h != nil {
+	if known {
 		taken = h.taken
 	}
-	if dropped = s.prove(a, taken, hb.Challenge, live, now); dropped != notDropped {
+	if dropped = s.prove(a, taken, hb.Challenge, live, now); dropped != uplink.NotDropped {
 		return false, dropped
 	}
-	if first = h == nil; first {
+	if !known {
 		limit := live.MaxPerAddr
 		if s.opt.Trusted.Has(a.Addr()) {
 			limit = 0
 		}
-		if dropped = s.hosts.room(a.Addr(), limit); dropped != notDropped {
+		if dropped = s.hosts.Room(a.Addr(), limit); dropped != uplink.NotDropped {
 			return false, dropped
 		}
-		h = &host{addr: a, first: at, region: AnyRegion}
 	}
 	if !s.opt.Targets.Watch(a) {
-		return false, dropRefused
+		return false, uplink.NeverAsked
 	}
-	if first {
-		s.hosts.add(h)
+	if !known {
+		h = &host{first: at, region: AnyRegion}
+		s.hosts.Put(a, h)
 	}
 	if h.region != hb.Region {
 		s.lister.move(a)
 	}
 	h.seen, h.region = at, hb.Region
 	h.taken++
-	return first, notDropped
+	return !known, uplink.NotDropped
 }
 
 // prove returns why a challenge is not accepted. Guesses are
 // rationed like everything that proves nothing.
-func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, live *live, now time.Time) (dropped drop) {
+func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, live *live, now time.Time) (dropped uplink.Drop) {
 	switch {
 	case s.tokens.valid(a, taken, challenge, s.since(now)):
-		return notDropped
+		return uplink.NotDropped
 	case !s.opt.Trusted.Has(a.Addr()) && !live.unproved.Allow(a.Addr(), now):
-		return dropLimited
+		return uplink.Limited
 	default:
-		return dropWrong
+		return uplink.Wrong
 	}
 }
 
 // goodbye removes a server whose goodbye has a proof. See "Servers" in doc.go.
-func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped drop) {
+func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped uplink.Drop) {
 	g, err := ParseGoodbye(body)
 	switch {
 	case err != nil:
-		return dropMalformed
+		return uplink.Malformed
 	case !g.HasChallenge:
-		return dropGoodbye
+		return uplink.Goodbye
 	}
-	if dropped = s.leave(p.From, g.Challenge, now); dropped == notDropped {
+	if dropped = s.leave(p.From, g.Challenge, now); dropped == uplink.NotDropped {
 		s.note(p.From, verdicts.Left)
 	}
 	return dropped
 }
 
-func (s *Server) leave(a netip.AddrPort, challenge uint32, now time.Time) (dropped drop) {
+func (s *Server) leave(a netip.AddrPort, challenge uint32, now time.Time) (dropped uplink.Drop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.hosts.bySource[a]
-	if h == nil {
-		return dropGoodbye
+	h, known := s.hosts.Get(a)
+	if !known {
+		return uplink.Goodbye
 	}
-	if dropped = s.prove(a, h.taken, challenge, s.live.Load(), now); dropped == notDropped {
-		s.forget(h)
+	if dropped = s.prove(a, h.taken, challenge, s.live.Load(), now); dropped == uplink.NotDropped {
+		s.forget(a, h)
 	}
 	return dropped
 }
 
 // verdictOn returns the verdict for a reason.
-func verdictOn(dropped drop) verdicts.Verdict {
-	switch dropped {
-	case dropFull:
-		return verdicts.ListFull
-	case dropTooMany:
-		return verdicts.TooManyHere
-	case dropRefused:
-		return verdicts.NeverAsked
-	case dropLimited:
-		return verdicts.Limited
-	default:
-		return verdicts.StaleChallenge
+func verdictOn(dropped uplink.Drop) verdicts.Verdict {
+	if v, ok := dropped.Verdict(); ok && dropped != uplink.Wrong {
+		return v
 	}
+	return verdicts.StaleChallenge
 }
 
 // adopt watches the servers that were listed before the start and proved their
@@ -180,8 +173,8 @@ func (s *Server) adopt(now time.Time) {
 			continue
 		}
 		s.mu.Lock()
-		if s.hosts.bySource[a] == nil && s.hosts.room(a.Addr(), 0) == notDropped && s.opt.Targets.Watch(a) {
-			s.hosts.add(&host{addr: a, first: at, seen: at, region: AnyRegion})
+		if _, known := s.hosts.Get(a); !known && s.hosts.Room(a.Addr(), 0) == uplink.NotDropped && s.opt.Targets.Watch(a) {
+			s.hosts.Put(a, &host{first: at, seen: at, region: AnyRegion})
 		}
 		s.mu.Unlock()
 	}
@@ -195,14 +188,14 @@ func (s *Server) look(at time.Duration) {
 	defer func() { s.opt.Verdicts.NoteAll(serviceName, "", said) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for a, h := range s.hosts.bySource {
+	for a, h := range s.hosts.All() {
 		switch {
 		case s.opt.Banned.Has(a.Addr()):
-			s.forget(h)
+			s.forget(a, h)
 			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Banned})
 			continue
 		case at-h.seen >= timeout:
-			s.forget(h)
+			s.forget(a, h)
 			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Expired})
 			continue
 		}
@@ -218,12 +211,12 @@ func (s *Server) look(at time.Duration) {
 	}
 }
 
-func (s *Server) forget(h *host) {
-	s.hosts.remove(h)
+func (s *Server) forget(a netip.AddrPort, h *host) {
+	s.hosts.Remove(a)
 	if h.region != AnyRegion {
-		s.lister.move(h.addr)
+		s.lister.move(a)
 	}
-	s.opt.Targets.Unwatch(h.addr)
+	s.opt.Targets.Unwatch(a)
 }
 
 // listed reports whether a server is in the list because it answers A2S.
@@ -244,7 +237,7 @@ type Waiting struct {
 func (s *Server) Waiting() (list []Waiting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for a, h := range s.hosts.bySource {
+	for a, h := range s.hosts.All() {
 		if !s.listed(a) {
 			list = append(list, Waiting{a, s.opt.Targets.Answers(a), s.start.Add(h.first), s.start.Add(h.seen)})
 		}
@@ -256,7 +249,7 @@ func (s *Server) Waiting() (list []Waiting) {
 func (s *Server) regionOf(a netip.AddrPort) byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.hosts.bySource[a]; h != nil {
+	if h, ok := s.hosts.Get(a); ok {
 		return h.region
 	}
 	return AnyRegion
@@ -265,7 +258,7 @@ func (s *Server) regionOf(a netip.AddrPort) byte {
 func (s *Server) countHosts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.hosts.bySource)
+	return s.hosts.Len()
 }
 
 // note notes a verdict. The game is known only from A2S.

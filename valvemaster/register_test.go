@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -23,7 +24,7 @@ func TestServerIsListedAfterItsAnswer(t *testing.T) {
 		if len(v.asker.watched) != 0 || v.verdict(a) != "challenge sent" {
 			t.Errorf("after the challenge: watched %v, verdict %q", v.asker.watched, v.verdict(a))
 		}
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != notDropped {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != uplink.NotDropped {
 			t.Fatalf("heartbeat: dropped: %s", dropped)
 		}
 		if got := v.verdict(a); !strings.HasPrefix(got, "heartbeat taken") {
@@ -99,8 +100,8 @@ func TestHeartbeatNeedsItsOwnChallenge(t *testing.T) {
 			"another port": {b, c}, "another address": {netip.MustParseAddrPort("192.0.2.2:27015"), c}, "a guess": {a, c + 1},
 		}
 		for name, w := range wrong {
-			if dropped := v.send(w.from, beat(t, Heartbeat{Challenge: w.c})); dropped != dropWrong {
-				t.Errorf("heartbeat with %s: dropped %q, want %q", name, dropped, dropWrong)
+			if dropped := v.send(w.from, beat(t, Heartbeat{Challenge: w.c})); dropped != uplink.Wrong {
+				t.Errorf("heartbeat with %s: dropped %q, want %q", name, dropped, uplink.Wrong)
 			}
 		}
 		if got := v.verdict(a); got != "challenge out of date" {
@@ -111,10 +112,10 @@ func TestHeartbeatNeedsItsOwnChallenge(t *testing.T) {
 			t.Errorf("explanation %+v, want nothing about keys, which this protocol has not", x)
 		}
 		time.Sleep(slotLength) // it is good for another slot
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != notDropped {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != uplink.NotDropped {
 			t.Errorf("heartbeat after %v: dropped %q", slotLength, dropped)
 		}
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != dropWrong {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != uplink.Wrong {
 			t.Errorf("the challenge was good twice: %q", dropped)
 		}
 		if got := v.verdict(a); !strings.HasPrefix(got, "heartbeat taken") {
@@ -122,8 +123,8 @@ func TestHeartbeatNeedsItsOwnChallenge(t *testing.T) {
 		}
 		c = v.challengeFor(a)
 		time.Sleep(2 * slotLength)
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != dropWrong {
-			t.Errorf("heartbeat after %v: dropped %q, want %q", 2*slotLength, dropped, dropWrong)
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != uplink.Wrong {
+			t.Errorf("heartbeat after %v: dropped %q, want %q", 2*slotLength, dropped, uplink.Wrong)
 		}
 	})
 }
@@ -142,7 +143,7 @@ func TestServerWithoutHeartbeatsLeaves(t *testing.T) {
 		}
 		time.Sleep(v.opt.Timeout)
 		v.tick(time.Now())
-		if _, ok := v.asker.watched[a]; ok || v.verdict(a) != "expired" || v.countHosts() != 0 || len(v.hosts.perAddr) != 0 {
+		if _, ok := v.asker.watched[a]; ok || v.verdict(a) != "expired" || v.countHosts() != 0 || v.hosts.Addresses() != 0 {
 			t.Errorf("after the timeout: watched %v, verdict %q, %d hosts", v.asker.watched, v.verdict(a), v.countHosts())
 		}
 	})
@@ -154,13 +155,13 @@ func TestForgedGoodbye(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from string
 		g    Goodbye
-		want drop
+		want uplink.Drop
 	}{
-		"without a challenge":       {a.String(), Goodbye{}, dropGoodbye},
-		"with a guess":              {a.String(), Goodbye{1, true}, dropWrong},
-		"of another server":         {"192.0.2.2:27015", Goodbye{v.challengeFor(a), true}, dropGoodbye},
-		"with another server's":     {a.String(), Goodbye{v.challengeFor(netip.MustParseAddrPort("192.0.2.2:27015")), true}, dropWrong},
-		"with the last heartbeat's": {a.String(), Goodbye{v.tokens.token(a, 0, 0), true}, dropWrong},
+		"without a challenge":       {a.String(), Goodbye{}, uplink.Goodbye},
+		"with a guess":              {a.String(), Goodbye{1, true}, uplink.Wrong},
+		"of another server":         {"192.0.2.2:27015", Goodbye{v.challengeFor(a), true}, uplink.Goodbye},
+		"with another server's":     {a.String(), Goodbye{v.challengeFor(netip.MustParseAddrPort("192.0.2.2:27015")), true}, uplink.Wrong},
+		"with the last heartbeat's": {a.String(), Goodbye{v.tokens.token(a, 0, 0), true}, uplink.Wrong},
 	} {
 		if got := v.send(netip.MustParseAddrPort(tc.from), tc.g.AppendTo(nil)); got != tc.want {
 			t.Errorf("good-bye %s: dropped %q, want %q", name, got, tc.want)
@@ -175,7 +176,7 @@ func TestForgedGoodbye(t *testing.T) {
 func TestGoodbyeWithChallenge(t *testing.T) {
 	v := newValve(t, nil)
 	a := v.register("192.0.2.1:27015", someRules)
-	if dropped := v.send(a, Goodbye{v.challengeFor(a), true}.AppendTo(nil)); dropped != notDropped {
+	if dropped := v.send(a, Goodbye{v.challengeFor(a), true}.AppendTo(nil)); dropped != uplink.NotDropped {
 		t.Errorf("good-bye: dropped %q", dropped)
 	}
 	if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 0 || v.countHosts() != 0 || v.verdict(a) != "left" {
@@ -192,9 +193,9 @@ func TestServersPerAddress(t *testing.T) {
 	for port := range uint16(4) {
 		for _, host := range []netip.Addr{netip.MustParseAddr("192.0.2.1"), trusted} {
 			a := netip.AddrPortFrom(host, 27015+port)
-			want := notDropped
+			want := uplink.NotDropped
 			if port >= 2 && host != trusted {
-				want = dropTooMany
+				want = uplink.TooMany
 			}
 			if got := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a)})); got != want {
 				t.Errorf("heartbeat of %v: dropped %q, want %q", a, got, want)
@@ -210,8 +211,8 @@ func TestServerThatIsNeverAsked(t *testing.T) {
 	v := newValve(t, nil)
 	a := netip.MustParseAddrPort("192.0.2.1:27015")
 	v.asker.refuse[a] = true
-	if got := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a)})); got != dropRefused {
-		t.Errorf("heartbeat: dropped %q, want %q", got, dropRefused)
+	if got := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a)})); got != uplink.NeverAsked {
+		t.Errorf("heartbeat: dropped %q, want %q", got, uplink.NeverAsked)
 	}
 	if v.countHosts() != 0 || !strings.HasPrefix(v.verdict(a), "not asked") {
 		t.Errorf("%d hosts, verdict %q", v.countHosts(), v.verdict(a))
@@ -235,8 +236,8 @@ func TestBanned(t *testing.T) {
 		"heartbeat":         beat(t, Heartbeat{Challenge: c}),
 		"list request":      ListRequest{AnyRegion, Start, nil}.AppendTo(nil),
 	} {
-		if got := v.send(a, p); got != dropBanned {
-			t.Errorf("%s: dropped %q, want %q", name, got, dropBanned)
+		if got := v.send(a, p); got != uplink.Banned {
+			t.Errorf("%s: dropped %q, want %q", name, got, uplink.Banned)
 		}
 	}
 	v.tick(time.Now())
@@ -271,8 +272,8 @@ func TestUnprovedPacketsAreRationed(t *testing.T) {
 			beat(t, Heartbeat{Challenge: 1}),
 		}
 		for i := range 9 {
-			want := map[bool]drop{true: dropLimited}[i >= 5]
-			if got := v.send(a, packets[i%3]); got != want && (want != notDropped || got != dropWrong) {
+			want := map[bool]uplink.Drop{true: uplink.Limited}[i >= 5]
+			if got := v.send(a, packets[i%3]); got != want && (want != uplink.NotDropped || got != uplink.Wrong) {
 				t.Errorf("packet %d: dropped %q, want %q", i, got, want)
 			}
 		}
@@ -307,19 +308,19 @@ func TestBadPackets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from netip.AddrPort
 		data string
-		want drop
+		want uplink.Drop
 	}{
-		"nothing":                {a, "", dropEmpty},
-		"a prefix alone":         {a, "\xff\xff\xff\xff", dropEmpty},
-		"an unknown kind":        {a, "M\n", dropUnknown},
-		"an answer":              {a, "\xff\xff\xff\xfff\n", dropUnknown},
-		"a filter of 64 KiB":     {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", 65_000) + "\x00", dropOversized},
-		"a packet at its bound":  {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", maxPacket-17), notDropped},
-		"a seed without an end":  {a, "1\xff0.0.0.0:0", dropMalformed},
-		"a heartbeat of nothing": {a, "0\n", dropMalformed},
-		"a nesting bomb":         {a, "1\xff0.0.0.0:0\x00" + strings.Repeat(`\nor\1`, maxDepth+1) + "\x00", dropFilter},
-		"from port 0":            {netip.MustParseAddrPort("192.0.2.1:0"), "q", dropForeign},
-		"over IPv6":              {netip.MustParseAddrPort("[2001:db8::1]:1"), "q", dropForeign},
+		"nothing":                {a, "", uplink.Empty},
+		"a prefix alone":         {a, "\xff\xff\xff\xff", uplink.Empty},
+		"an unknown kind":        {a, "M\n", uplink.UnknownKind},
+		"an answer":              {a, "\xff\xff\xff\xfff\n", uplink.UnknownKind},
+		"a filter of 64 KiB":     {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", 65_000) + "\x00", uplink.Oversized},
+		"a packet at its bound":  {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", maxPacket-17), uplink.NotDropped},
+		"a seed without an end":  {a, "1\xff0.0.0.0:0", uplink.Malformed},
+		"a heartbeat of nothing": {a, "0\n", uplink.Malformed},
+		"a nesting bomb":         {a, "1\xff0.0.0.0:0\x00" + strings.Repeat(`\nor\1`, maxDepth+1) + "\x00", uplink.FilterTooBig},
+		"from port 0":            {netip.MustParseAddrPort("192.0.2.1:0"), "q", uplink.Foreign},
+		"over IPv6":              {netip.MustParseAddrPort("[2001:db8::1]:1"), "q", uplink.Foreign},
 	} {
 		if got := v.send(tc.from, []byte(tc.data)); got != tc.want {
 			t.Errorf("%s: dropped %q, want %q", name, got, tc.want)

@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -70,7 +71,7 @@ type Server struct {
 	requests sync.Pool // of *request
 
 	mu    sync.Mutex // guards hosts
-	hosts hostTable
+	hosts uplink.Hosts[*host]
 }
 
 // New returns a Server. Nothing runs until Serve is called.
@@ -83,7 +84,7 @@ func New(opt Options) *Server {
 		walks:   newWalks(maxWalks),
 		work:    newAllowance(workPerSecond),
 		foreign: foreign.NewNotes(opt.Verdicts, serviceName),
-		hosts:   newHostTable(),
+		hosts:   uplink.NewHosts[*host](),
 	}
 	s.requests.New = func() any { return new(request) }
 	s.lister = newLister(opt.Registry, s.regionOf)
@@ -129,7 +130,7 @@ const maxPacket = 1500
 
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(w, p); reason != notDropped {
+	if reason := s.handle(w, p); reason != uplink.NotDropped {
 		s.opt.Metrics.Drop(reason.String())
 		s.explain(p, reason)
 	}
@@ -139,12 +140,12 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 // yet; otherwise the operator would look for a network problem. The verdict on
 // a listed server stays, since the packet may be forged, unless its reports are too
 // long.
-func (s *Server) explain(p netserve.Packet, reason drop) {
+func (s *Server) explain(p netserve.Packet, reason uplink.Drop) {
 	switch reason {
-	case dropOversized:
+	case uplink.Oversized:
 		s.foreign.Note(p.From, verdicts.TooLong)
 		return
-	case dropUnknown, dropMalformed:
+	case uplink.UnknownKind, uplink.Malformed:
 	default:
 		return
 	}
@@ -153,7 +154,7 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 	}
 	switch {
 	case s.foreign.Foreign(p.From, p.Data, foreign.Valve):
-	case reason == dropUnknown || !isHeartbeat(p.Data): // those have a verdict
+	case reason == uplink.UnknownKind || !isHeartbeat(p.Data): // those have a verdict
 		s.foreign.Note(p.From, verdicts.NotUnderstood)
 	}
 }
@@ -164,18 +165,18 @@ func isHeartbeat(packet []byte) bool {
 }
 
 // handle returns why the packet was dropped.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped uplink.Drop) {
 	switch {
 	case len(p.Data) == 0:
-		return dropEmpty
+		return uplink.Empty
 	case len(p.Data) > maxPacket:
-		return dropOversized
+		return uplink.Oversized
 	case !p.From.Addr().Is4() || p.From.Port() == 0:
-		return dropForeign
+		return uplink.Foreign
 	}
 	kind, body, ok := ParseKind(p.Data)
 	if !ok {
-		return dropEmpty
+		return uplink.Empty
 	}
 	now := time.Now()
 	switch kind {
@@ -192,7 +193,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 		s.metrics.received.list.Inc()
 		return s.listRequest(w, p, body, now)
 	default:
-		return dropUnknown
+		return uplink.UnknownKind
 	}
 }
 

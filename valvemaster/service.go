@@ -24,7 +24,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(dropNames[1:]...)
+	metrics := env.Metrics(dropNames()...)
 	s := New(Options{
 		Config: *c, Registry: env.List, Addresses: env.Addresses, Targets: targets{env.Asker},
 		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Verdicts: env.Servers,

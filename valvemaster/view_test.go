@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -85,7 +86,7 @@ func TestRegionOfALaterHeartbeatCounts(t *testing.T) {
 		t.Fatal("a server that says nothing is not where its address is")
 	}
 	for _, region := range []byte{RegionAsia, RegionAfrica, AnyRegion} {
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a), Region: region})); dropped != notDropped {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a), Region: region})); dropped != uplink.NotDropped {
 			t.Fatalf("heartbeat: dropped: %s", dropped)
 		}
 		if got, want := shown(RegionEurope), region == AnyRegion; got != want || (!want && !shown(region)) {
@@ -103,7 +104,7 @@ func TestManyServersMayMoveAtOnce(t *testing.T) {
 			v.fresh()
 		}
 		delete(v.asker.answers, a)
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a), Region: RegionAsia})); dropped != notDropped {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a), Region: RegionAsia})); dropped != uplink.NotDropped {
 			t.Fatalf("heartbeat of %v: dropped: %s", a, dropped)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/racetest"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -233,11 +234,11 @@ func TestBudgets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*Options)
 		more   string // another address, with the result for it in want
-		want   drop
+		want   uplink.Drop
 	}{
-		"of an address":          {func(o *Options) { o.PagesPerAddr = 3 }, "203.0.113.2:1", notDropped},
-		"of a network":           {func(o *Options) { o.PagesPerNet = 3 }, "203.0.113.2:1", dropNoBudget},
-		"of a network, not ours": {func(o *Options) { o.PagesPerNet = 3 }, "203.0.114.1:1", notDropped},
+		"of an address":          {func(o *Options) { o.PagesPerAddr = 3 }, "203.0.113.2:1", uplink.NotDropped},
+		"of a network":           {func(o *Options) { o.PagesPerNet = 3 }, "203.0.113.2:1", uplink.NoBudget},
+		"of a network, not ours": {func(o *Options) { o.PagesPerNet = 3 }, "203.0.114.1:1", uplink.NotDropped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -246,7 +247,7 @@ func TestBudgets(t *testing.T) {
 				request := ListRequest{Region: AnyRegion, Seed: Start}.AppendTo(nil)
 				a := netip.MustParseAddrPort("203.0.113.1:1")
 				for i := range 4 {
-					want := map[bool]drop{true: dropNoBudget}[i == 3]
+					want := map[bool]uplink.Drop{true: uplink.NoBudget}[i == 3]
 					if got := v.send(a, request); got != want {
 						t.Errorf("page %d: dropped %q, want %q", i, got, want)
 					}
@@ -256,7 +257,7 @@ func TestBudgets(t *testing.T) {
 				}
 				time.Sleep(budgetWindow)
 				for i := range 3 {
-					if got := v.send(a, request); got != notDropped {
+					if got := v.send(a, request); got != uplink.NotDropped {
 						t.Errorf("page %d after %v: dropped %q", i, budgetWindow, got)
 					}
 				}
@@ -265,7 +266,7 @@ func TestBudgets(t *testing.T) {
 	}
 	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = 0, 0 })
 	for range 3000 {
-		if got := v.send(netip.MustParseAddrPort("203.0.113.1:1"), ListRequest{Region: AnyRegion, Seed: Start}.AppendTo(nil)); got != notDropped {
+		if got := v.send(netip.MustParseAddrPort("203.0.113.1:1"), ListRequest{Region: AnyRegion, Seed: Start}.AppendTo(nil)); got != uplink.NotDropped {
 			t.Fatalf("page without budgets: dropped %q", got)
 		}
 	}
@@ -279,12 +280,12 @@ func TestForgedAddressesCannotBuyAllOurTime(t *testing.T) {
 		v.work = newAllowance(10_000)
 		populate(t, v.list, 1000)
 		request := ListRequest{AnyRegion, Start, []byte(`\name_match\*unknown*\map\*`)}.AppendTo(nil)
-		send := func(i int) drop {
+		send := func(i int) uplink.Drop {
 			return v.send(netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, 0, byte(i >> 8), byte(i)}), 1), request)
 		}
 		served := 0
 		for i := range 100 {
-			if send(i) == notDropped {
+			if send(i) == uplink.NotDropped {
 				served++
 			}
 		}
@@ -292,7 +293,7 @@ func TestForgedAddressesCannotBuyAllOurTime(t *testing.T) {
 			t.Errorf("%d of 100 requests were served at once, want 2", served)
 		}
 		time.Sleep(time.Second)
-		if got := send(1000); got != notDropped {
+		if got := send(1000); got != uplink.NotDropped {
 			t.Errorf("a second later: dropped %q", got)
 		}
 	})
@@ -393,7 +394,7 @@ func TestCostlyFilterTakesMoreOfTheBudget(t *testing.T) {
 		a := netip.MustParseAddrPort("203.0.113.1:1")
 		served := 0
 		for range 10 {
-			if v.send(a, ListRequest{AnyRegion, Start, []byte(strings.Repeat(`\nor\1\map\x`, 15) + `\map\nowhere`)}.AppendTo(nil)) == notDropped {
+			if v.send(a, ListRequest{AnyRegion, Start, []byte(strings.Repeat(`\nor\1\map\x`, 15) + `\map\nowhere`)}.AppendTo(nil)) == uplink.NotDropped {
 				served++
 			}
 		}

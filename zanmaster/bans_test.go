@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/racetest"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -203,8 +204,8 @@ func TestBannedBlockedAndExempt(t *testing.T) {
 			t.Errorf("list for %s: answer %d, want %d", from, got, want)
 		}
 	}
-	for addr, want := range map[string]drop{
-		"127.0.50.1:10666": dropBanned, "127.0.52.1:10666": dropBlocked, "127.0.52.2:10666": notDropped, "127.0.51.9:10666": notDropped,
+	for addr, want := range map[string]uplink.Drop{
+		"127.0.50.1:10666": uplink.Banned, "127.0.52.1:10666": uplink.Blocked, "127.0.52.2:10666": uplink.NotDropped, "127.0.51.9:10666": uplink.NotDropped,
 	} {
 		g := z.server(addr)
 		if got := g.announce(); got != want {
@@ -214,10 +215,10 @@ func TestBannedBlockedAndExempt(t *testing.T) {
 		if len(answers) != 1 {
 			t.Fatalf("%d answers to %s, want one", len(answers), addr)
 		}
-		if banned := answers[0].message[0] == byte(zandronum.AnswerBanned); banned != (want != notDropped) {
+		if banned := answers[0].message[0] == byte(zandronum.AnswerBanned); banned != (want != uplink.NotDropped) {
 			t.Errorf("challenge of %s: answer %x", addr, answers[0].message)
 		}
-		word := map[drop]string{dropBanned: "banned", dropBlocked: "blocked from hosting", notDropped: z.verdict(g.addr)}[want]
+		word := map[uplink.Drop]string{uplink.Banned: "banned", uplink.Blocked: "blocked from hosting", uplink.NotDropped: z.verdict(g.addr)}[want]
 		if got := z.verdict(g.addr); got != word {
 			t.Errorf("verdict on %s: got %q, want %q", addr, got, word)
 		}
@@ -344,8 +345,8 @@ func TestBansOfTheStoreAreInForceAtOnce(t *testing.T) {
 		add(b)
 		add(ban("10.0.0.0/23", storage.ScopeAll))
 		z.wantList("203.0.113.2:1", "198.51.100.1:10666")
-		if dropped := g.announce(); dropped != dropBanned {
-			t.Errorf("heartbeat of a banned server: dropped %q, want %q", dropped, dropBanned)
+		if dropped := g.announce(); dropped != uplink.Banned {
+			t.Errorf("heartbeat of a banned server: dropped %q, want %q", dropped, uplink.Banned)
 		}
 		z.w.Take()
 		z.pass(5 * time.Second)
@@ -456,14 +457,14 @@ func TestReceipts(t *testing.T) {
 		dir := t.TempDir()
 		z := newZan(t, func(o *Options) { o.Files = dir; o.BanFilesPoll = 0 })
 		g := z.server("192.0.2.1:10666")
-		if got := g.acknowledge(); got != dropUnexpected {
-			t.Errorf("receipt of a stranger: dropped %q, want %q", got, dropUnexpected)
+		if got := g.acknowledge(); got != uplink.Unexpected {
+			t.Errorf("receipt of a stranger: dropped %q, want %q", got, uplink.Unexpected)
 		}
 		g.register()
 		forged := z.server("192.0.2.1:10666")
 		forged.verification = another
-		if got := forged.acknowledge(); got != dropUnexpected || z.Hosts()[0].BanList {
-			t.Errorf("receipt with another string: dropped %q, want %q", got, dropUnexpected)
+		if got := forged.acknowledge(); got != uplink.Unexpected || z.Hosts()[0].BanList {
+			t.Errorf("receipt with another string: dropped %q, want %q", got, uplink.Unexpected)
 		}
 		// The list changes while the receipt for the first one is on its way:
 		// it must not count for the second one.
@@ -480,8 +481,8 @@ func TestReceipts(t *testing.T) {
 		if !z.Hosts()[0].BanList {
 			t.Error("the receipt for the new list does not count")
 		}
-		if got := g.acknowledge(); got != dropUnexpected {
-			t.Errorf("receipt for nothing: dropped %q, want %q", got, dropUnexpected)
+		if got := g.acknowledge(); got != uplink.Unexpected {
+			t.Errorf("receipt for nothing: dropped %q, want %q", got, uplink.Unexpected)
 		}
 		z.w.Take()
 		z.pass(time.Minute)

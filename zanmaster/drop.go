@@ -1,40 +1,12 @@
 package zanmaster
 
-// drop is why a packet was dropped.
-type drop uint8
+import "github.com/respawnd/respawnd/internal/uplink"
 
-const (
-	notDropped drop = iota
-	dropEmpty
-	dropOversized
-	dropForeign
-	dropUnknown
-	dropMalformed
-	dropBanned
-	dropBlocked
-	dropNotAllowed
-	dropOutdated
-	dropLimited
-	dropTooMany
-	dropPending
-	dropFull
-	dropNoBudget
-	dropWrong
-	dropUnexpected
-	dropTooSoon
-	dropSilenced
-	dropOldList
-	dropVersion
-)
-
-// dropNames are the reasons as the metrics show them.
-var dropNames = [...]string{
-	dropEmpty: "empty", dropOversized: "oversized", dropForeign: "foreign", dropUnknown: "unknown_kind",
-	dropMalformed: "malformed", dropBanned: "banned", dropBlocked: "blocked", dropNotAllowed: "not_allowed",
-	dropOutdated: "outdated", dropLimited: "limited", dropTooMany: "too_many_here", dropPending: "too_many_pending",
-	dropFull: "list_full", dropNoBudget: "no_budget", dropWrong: "wrong_response", dropUnexpected: "unexpected",
-	dropTooSoon: "too_soon", dropSilenced: "silenced", dropOldList: "old_list_off", dropVersion: "wrong_version",
+// dropNames returns the reasons for which packets are dropped, as the metrics show them.
+func dropNames() []string {
+	return uplink.NamesOf(
+		uplink.Empty, uplink.Oversized, uplink.Foreign, uplink.UnknownKind, uplink.Malformed, uplink.Banned, uplink.Blocked,
+		uplink.NotAllowed, uplink.Outdated, uplink.Limited, uplink.TooMany, uplink.Crowded, uplink.Full, uplink.NoBudget,
+		uplink.Wrong, uplink.Unexpected, uplink.TooSoon, uplink.Silenced, uplink.OldListOff, uplink.WrongVersion,
+	)
 }
-
-// String returns the reason as the metrics show it, "" for notDropped.
-func (d drop) String() string { return dropNames[d] }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
 
@@ -106,7 +107,7 @@ func (z *zan) verdict(a netip.AddrPort) string {
 }
 
 // send hands a message to the master and returns why it was dropped.
-func (z *zan) send(from netip.AddrPort, message []byte) drop {
+func (z *zan) send(from netip.AddrPort, message []byte) uplink.Drop {
 	return z.handle(z.w, netserve.Packet{Data: zandronum.Encode(nil, message), From: from, To: masterAddr})
 }
 
@@ -130,13 +131,13 @@ func (g *server) announcement() []byte {
 	})
 }
 
-func (g *server) announce() drop { return g.z.send(g.addr, g.announcement()) }
+func (g *server) announce() uplink.Drop { return g.z.send(g.addr, g.announcement()) }
 
 // challenged announces the server and returns the number that it is sent.
 func (g *server) challenged() uint32 {
 	g.z.t.Helper()
 	g.z.w.Take()
-	if dropped := g.announce(); dropped != notDropped {
+	if dropped := g.announce(); dropped != uplink.NotDropped {
 		g.z.t.Fatalf("challenge of %v: dropped: %s", g.addr, dropped)
 	}
 	for _, p := range g.z.w.Take() {
@@ -151,7 +152,7 @@ func (g *server) challenged() uint32 {
 	return 0
 }
 
-func (g *server) verify(number uint32) drop {
+func (g *server) verify(number uint32) uplink.Drop {
 	return g.z.send(g.addr, zandronum.AppendVerification(nil, zandronum.Verification{Verification: []byte(g.verification), Number: number}))
 }
 
@@ -159,13 +160,13 @@ func (g *server) verify(number uint32) drop {
 func (g *server) register() []sent {
 	g.z.t.Helper()
 	number := g.challenged()
-	if dropped := g.verify(number); dropped != notDropped {
+	if dropped := g.verify(number); dropped != uplink.NotDropped {
 		g.z.t.Fatalf("verification of %v: dropped: %s", g.addr, dropped)
 	}
 	return g.z.w.Take()
 }
 
-func (g *server) acknowledge() drop {
+func (g *server) acknowledge() uplink.Drop {
 	return g.z.send(g.addr, zandronum.AppendReceipt(nil, []byte(g.verification)))
 }
 

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -135,32 +136,32 @@ func (g *gate) spend(a netip.Addr, free, proved bool, now time.Time, at time.Dur
 
 // admits decides about a request and answers it if it is refused. wrong means
 // that its version is.
-func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, now time.Time) (dropped drop) {
+func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, now time.Time) (dropped uplink.Drop) {
 	live := s.live.Load()
 	a, at := p.From.Addr(), s.since(now)
 	free := s.opt.Trusted.Has(a)
 	if !free {
 		switch s.gate.knock(p.From, at) {
 		case keepSilent:
-			return dropSilenced
+			return uplink.Silenced
 		case tooSoon:
-			return s.refuse(w, p, zandronum.AnswerTooSoon, dropTooSoon)
+			return s.refuse(w, p, zandronum.AnswerTooSoon, uplink.TooSoon)
 		case admit:
 		}
 	}
 	switch {
 	case !covers(live.AllowLaunchers, a):
-		return s.refuse(w, p, zandronum.AnswerBanned, dropNotAllowed)
+		return s.refuse(w, p, zandronum.AnswerBanned, uplink.NotAllowed)
 	case wrong:
-		return s.refuse(w, p, zandronum.AnswerWrongVersion, dropVersion)
+		return s.refuse(w, p, zandronum.AnswerWrongVersion, uplink.WrongVersion)
 	case !s.gate.spend(a, free, s.list.HasAt(a), now, at):
-		return s.refuse(w, p, zandronum.AnswerTooSoon, dropNoBudget)
+		return s.refuse(w, p, zandronum.AnswerTooSoon, uplink.NoBudget)
 	default:
-		return notDropped
+		return uplink.NotDropped
 	}
 }
 
-func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, a zandronum.Answer, reason drop) drop {
+func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, a zandronum.Answer, reason uplink.Drop) uplink.Drop {
 	switch a {
 	case zandronum.AnswerTooSoon:
 		s.metrics.answers.tooSoon.Inc()
@@ -175,23 +176,23 @@ func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, a zandronum.
 }
 
 // launcher answers a request for the list.
-func (s *Server) launcher(w netserve.PacketWriter, p netserve.Packet, version uint16, now time.Time) drop {
-	if dropped := s.admits(w, p, version != zandronum.ListVersion, now); dropped != notDropped {
+func (s *Server) launcher(w netserve.PacketWriter, p netserve.Packet, version uint16, now time.Time) uplink.Drop {
+	if dropped := s.admits(w, p, version != zandronum.ListVersion, now); dropped != uplink.NotDropped {
 		return dropped
 	}
 	s.metrics.answers.list.Inc()
 	for _, b := range s.listsFor(p.From.Addr()).packets {
 		s.out.Send(w, b, p.To, p.From)
 	}
-	return notDropped
+	return uplink.NotDropped
 }
 
 // oldLauncher answers a request for the old form of the list.
-func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now time.Time) drop {
+func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now time.Time) uplink.Drop {
 	if !s.live.Load().OldList {
-		return dropOldList
+		return uplink.OldListOff
 	}
-	if dropped := s.admits(w, p, false, now); dropped != notDropped {
+	if dropped := s.admits(w, p, false, now); dropped != uplink.NotDropped {
 		return dropped
 	}
 	s.metrics.answers.oldList.Inc()
@@ -199,7 +200,7 @@ func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now tim
 	list, left := l.oldForm()
 	s.capped(&s.tellOld, l, left, 1)
 	s.out.Send(w, list, p.To, p.From)
-	return notDropped
+	return uplink.NotDropped
 }
 
 // lists returns the present list.

@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/racetest"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -87,11 +88,11 @@ func TestGarbageOfAListedServer(t *testing.T) {
 	g := z.server("192.0.2.1:10666")
 	g.register()
 	for _, b := range [][]byte{{1, 2, 3, 4}, {0}, {0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, make([]byte, 900)} {
-		if got := z.send(g.addr, b); got != dropUnknown {
-			t.Errorf("garbage %x: dropped %q, want %q", b, got, dropUnknown)
+		if got := z.send(g.addr, b); got != uplink.UnknownKind {
+			t.Errorf("garbage %x: dropped %q, want %q", b, got, uplink.UnknownKind)
 		}
 	}
-	if dropped := g.announce(); dropped != notDropped {
+	if dropped := g.announce(); dropped != uplink.NotDropped {
 		t.Errorf("heartbeat after garbage: dropped: %s", dropped)
 	}
 	z.wantList("192.0.2.1:5000", "192.0.2.1:10666") // a launcher on the same machine
@@ -114,8 +115,8 @@ func TestNothingIsNoGarbage(t *testing.T) {
 	z := newZan(t, nil)
 	from := netip.MustParseAddrPort("203.0.113.1:1")
 	for name, b := range map[string][]byte{"no bytes": {}, "undecodable": {0x55}, "clear text": {0xC7, 0, 0, 0}, "larger than a packet": make([]byte, maxPacket+1)} {
-		if got := z.handle(z.w, netserve.Packet{Data: b, From: from, To: masterAddr}); got != dropEmpty && got != dropOversized {
-			t.Errorf("%s: dropped %q, want %q or %q", name, got, dropEmpty, dropOversized)
+		if got := z.handle(z.w, netserve.Packet{Data: b, From: from, To: masterAddr}); got != uplink.Empty && got != uplink.Oversized {
+			t.Errorf("%s: dropped %q, want %q or %q", name, got, uplink.Empty, uplink.Oversized)
 		}
 	}
 	z.wantList("203.0.113.1:1")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
@@ -19,27 +20,27 @@ const (
 
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(w, p); reason != notDropped {
+	if reason := s.handle(w, p); reason != uplink.NotDropped {
 		s.opt.Metrics.Drop(reason.String())
 		s.explain(p, reason)
 	}
 }
 
 // handle returns why the packet was dropped.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped uplink.Drop) {
 	switch {
 	case len(p.Data) == 0:
-		return dropEmpty
+		return uplink.Empty
 	case len(p.Data) > maxPacket:
-		return dropOversized
+		return uplink.Oversized
 	case !p.From.Addr().Is4() || p.From.Port() == 0:
-		return dropForeign
+		return uplink.Foreign
 	}
 	buf := s.buffers.Get().(*[maxMessage]byte)
 	defer s.buffers.Put(buf)
 	message := zandronum.Decode(buf[:0], p.Data, maxMessage)
 	if len(message) == 0 {
-		return dropEmpty
+		return uplink.Empty
 	}
 	now := time.Now()
 	kind, body := zandronum.ParseKind(message)
@@ -61,14 +62,14 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 		return s.oldLauncher(w, p, now)
 	default:
 		s.gate.garbage(p.From, s.since(now))
-		return dropUnknown
+		return uplink.UnknownKind
 	}
 }
 
 // refuseBanned answers a banned address, whatever it sent, unless that was an answer:
 // two masters that ban each other, or an echo, would never stop. For the same
 // reason it is done at the rate of strangers.
-func (s *Server) refuseBanned(w netserve.PacketWriter, p netserve.Packet, kind zandronum.Kind, now time.Time) drop {
+func (s *Server) refuseBanned(w netserve.PacketWriter, p netserve.Packet, kind zandronum.Kind, now time.Time) uplink.Drop {
 	if kind == zandronum.KindChallenge {
 		s.note(p.From, verdicts.Banned)
 	}
@@ -77,7 +78,7 @@ func (s *Server) refuseBanned(w netserve.PacketWriter, p netserve.Packet, kind z
 		s.answer(w, p, zandronum.AnswerBanned)
 		s.metrics.answers.banned.Inc()
 	}
-	return dropBanned
+	return uplink.Banned
 }
 
 // since is the time on the clock of the gate.
@@ -96,12 +97,12 @@ func (s *Server) answer(w netserve.PacketWriter, p netserve.Packet, a zandronum.
 // a listed server stays, since the packet may be forged, unless its reports are too
 // long. A packet that decodes to nothing may be a launcher's, so it gets a verdict
 // only if it is recognised.
-func (s *Server) explain(p netserve.Packet, reason drop) {
+func (s *Server) explain(p netserve.Packet, reason uplink.Drop) {
 	switch reason {
-	case dropOversized:
+	case uplink.Oversized:
 		s.foreign.Note(p.From, verdicts.TooLong)
 		return
-	case dropEmpty, dropUnknown, dropMalformed:
+	case uplink.Empty, uplink.UnknownKind, uplink.Malformed:
 	default:
 		return
 	}
@@ -110,9 +111,9 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 	}
 	switch {
 	case s.foreign.Foreign(p.From, p.Data, foreign.Zandronum):
-	case reason == dropUnknown:
+	case reason == uplink.UnknownKind:
 		s.foreign.Note(p.From, verdicts.NotUnderstood)
-	case reason == dropMalformed:
+	case reason == uplink.Malformed:
 		s.foreign.Note(p.From, verdicts.Malformed)
 	}
 }

@@ -24,13 +24,13 @@ func TestListChangesDuringPush(t *testing.T) {
 	for range 5000 {
 		next := *z.access.Load()
 		z.mu.Lock()
-		z.hosts.known[g.addr].push.has = next.version // it has acknowledged
+		h, _ := z.hosts.known.Get(g.addr)
+		h.push.has = next.version // it has acknowledged
 		z.mu.Unlock()
 		next.version++
 		z.access.Store(&next)
 		z.enforce()
 		z.mu.Lock()
-		h := z.hosts.known[g.addr]
 		lost := h.push.has != next.version && z.hosts.behind[g.addr] == nil
 		z.mu.Unlock()
 		if lost {

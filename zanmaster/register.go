@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
@@ -14,14 +15,14 @@ import (
 
 // challenge takes the message with which a server announces itself, which is
 // its heartbeat too.
-func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) drop {
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) uplink.Drop {
 	if s.heartbeat(p, c, now) {
 		s.metrics.received.heartbeat.Inc()
-		return notDropped
+		return uplink.NotDropped
 	}
 	s.metrics.received.challenge.Inc()
-	if refused := s.refusal(p.From.Addr(), now); refused != notDropped {
-		s.note(p.From, verdictOn(refused))
+	if refused := s.refusal(p.From.Addr(), now); refused != uplink.NotDropped {
+		s.noteDrop(p.From, refused)
 		s.gate.refused(p.From.Addr(), s.since(now))
 		s.answer(w, p, zandronum.AnswerBanned)
 		s.metrics.answers.banned.Inc()
@@ -30,35 +31,23 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandron
 	if c.Outdated() {
 		s.note(p.From, verdicts.Outdated)
 		s.gate.refused(p.From.Addr(), s.since(now))
-		return dropOutdated
+		return uplink.Outdated
 	}
 	if len(c.Verification) > maxVerification {
-		return dropMalformed
+		return uplink.Malformed
 	}
 	return s.introduce(w, p, c, now)
 }
 
 // refusal returns why an address that is not banned may not be listed.
-func (s *Server) refusal(a netip.Addr, now time.Time) drop {
+func (s *Server) refusal(a netip.Addr, now time.Time) uplink.Drop {
 	switch {
 	case s.blocked(a, now):
-		return dropBlocked
+		return uplink.Blocked
 	case !covers(s.live.Load().AllowServers, a):
-		return dropNotAllowed
+		return uplink.NotAllowed
 	default:
-		return notDropped
-	}
-}
-
-// verdictOn returns the verdict for a reason of refusal.
-func verdictOn(reason drop) verdicts.Verdict {
-	switch reason {
-	case dropBlocked:
-		return verdicts.Blocked
-	case dropNotAllowed:
-		return verdicts.NotAllowed
-	default:
-		return verdicts.Banned
+		return uplink.NotDropped
 	}
 }
 
@@ -69,8 +58,8 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 	defer func() { s.noteAll(n) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.hosts.known[p.From]
-	if h == nil || !c.Complete || !sameVerification(h.verification, c.Verification) {
+	h, known := s.hosts.known.Get(p.From)
+	if !known || !c.Complete || !sameVerification(h.verification, c.Verification) {
 		return false
 	}
 	if h.listed && !s.list.Touch(h.key(), master.FromZandronum, now) {
@@ -87,7 +76,7 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 
 // introduce starts the verification of a server, or continues with it. One that
 // is listed already stays so meanwhile.
-func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) drop {
+func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) uplink.Drop {
 	live, a := s.live.Load(), p.From.Addr()
 	most := bounds{servers: s.serversPerAddr(a, now), pending: live.MaxPending}
 	if !s.free(a, now) {
@@ -98,20 +87,16 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandron
 	request, gone, dropped := s.hosts.introduce(coded[:0], p, c, most, now)
 	s.mu.Unlock()
 	for range gone {
-		s.opt.Metrics.Drop(dropPending.String())
+		s.opt.Metrics.Drop(uplink.Crowded.String())
 	}
-	switch dropped {
-	case notDropped:
-		s.out.Send(w, request, p.To, p.From)
-		s.metrics.requests.Inc()
-		s.note(p.From, verdicts.ChallengeSent)
-	case dropTooMany:
-		s.note(p.From, verdicts.TooManyHere)
-	case dropLimited:
-		s.note(p.From, verdicts.Limited)
-	default: // the others have no verdict
+	if dropped != uplink.NotDropped {
+		s.noteDrop(p.From, dropped)
+		return dropped
 	}
-	return dropped
+	s.out.Send(w, request, p.To, p.From)
+	s.metrics.requests.Inc()
+	s.note(p.From, verdicts.ChallengeSent)
+	return uplink.NotDropped
 }
 
 // serversPerAddr returns the maximum number of servers of an address; 0: no
@@ -129,14 +114,14 @@ func (s *Server) free(a netip.Addr, now time.Time) bool {
 }
 
 // verification takes a server's answer and lists it.
-func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) drop {
+func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) uplink.Drop {
 	s.metrics.received.verification.Inc()
 	got, ok := zandronum.ParseVerification(body)
 	if !ok {
-		return dropMalformed
+		return uplink.Malformed
 	}
 	h, first, dropped := s.verify(p, got, now)
-	if dropped != notDropped {
+	if dropped != uplink.NotDropped {
 		return dropped
 	}
 	s.metrics.registered.Inc()
@@ -150,34 +135,34 @@ func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body [
 	if !h.push.whole {
 		s.wakeUp()
 	}
-	return notDropped
+	return uplink.NotDropped
 }
 
 // verify checks an answer, makes the server a known one, and returns a copy of
 // it with the first part of its ban list.
-func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.Time) (h host, first banPacket, dropped drop) {
+func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.Time) (h host, first banPacket, dropped uplink.Drop) {
 	var said notes
 	defer func() { s.noteAll(said) }()
 	limit := s.serversPerAddr(p.From.Addr(), now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, dropped := s.hosts.answer(p.From, p.To, got, limit, now, &said)
-	if dropped != notDropped {
+	if dropped != uplink.NotDropped {
 		return h, first, dropped
 	}
-	if dropped := s.place(n, &said); dropped != notDropped {
+	if dropped := s.place(n, &said); dropped != uplink.NotDropped {
 		return h, first, dropped
 	}
 	s.hosts.addHost(n)
 	first, _ = n.push.next(n, s.access.Load(), now)
-	return *n, first, notDropped
+	return *n, first, uplink.NotDropped
 }
 
 func (h *host) key() master.Key { return master.Key{Source: h.addr} }
 
 // place lists or removes a known server according to the configuration, and
 // returns the reason if it could not be listed. Server.mu is held.
-func (s *Server) place(h *host, n *notes) (dropped drop) {
+func (s *Server) place(h *host, n *notes) (dropped uplink.Drop) {
 	live := s.live.Load()
 	if !live.shows(h.enforces) {
 		if h.listed {
@@ -185,7 +170,7 @@ func (s *Server) place(h *host, n *notes) (dropped drop) {
 			h.listed = false
 			n.add(h.addr, verdicts.Hidden)
 		}
-		return notDropped
+		return uplink.NotDropped
 	}
 	srv, err := s.record(h, live)
 	if err == nil {
@@ -194,17 +179,17 @@ func (s *Server) place(h *host, n *notes) (dropped drop) {
 	h.listed = err == nil
 	switch {
 	case err == nil:
-		return notDropped
+		return uplink.NotDropped
 	case errors.Is(err, master.ErrFull):
 		n.add(h.addr, verdicts.ListFull)
-		return dropFull
+		return uplink.Full
 	case errors.Is(err, master.ErrTooManyHere):
 		n.add(h.addr, verdicts.TooManyHere)
-		return dropTooMany
+		return uplink.TooMany
 	default:
 		s.opt.Log.Debug().Stringer("peer", h.addr).Err(err).Msg("server not listed")
 		n.add(h.addr, verdicts.Limited)
-		return dropFull
+		return uplink.Full
 	}
 }
 
@@ -275,41 +260,41 @@ func (s *Server) Replaced(srv *master.Server) { s.note(srv.Key.Source, verdicts.
 // enforce applies bans and configuration to the known servers.
 func (s *Server) enforce() {
 	now := time.Now()
-	reason := func(a netip.Addr) drop {
+	reason := func(a netip.Addr) uplink.Drop {
 		switch {
 		case !a.Is4():
-			return notDropped
+			return uplink.NotDropped
 		case s.banned(a, now):
-			return dropBanned
+			return uplink.Banned
 		default:
 			return s.refusal(a, now)
 		}
 	}
 	var n notes
 	for _, srv := range s.list.RemoveFunc(func(srv *master.Server) bool {
-		return srv.Origin == master.FromZandronum && reason(srv.Key.Source.Addr()) != notDropped
+		return srv.Origin == master.FromZandronum && reason(srv.Key.Source.Addr()) != uplink.NotDropped
 	}) {
-		n.add(srv.Key.Source, verdictOn(reason(srv.Key.Source.Addr())))
+		n.drop(srv.Key.Source, reason(srv.Key.Source.Addr()))
 	}
 	live, version := s.live.Load(), s.access.Load().version
 	s.mu.Lock()
-	for a, h := range s.hosts.known {
+	for a, h := range s.hosts.known.All() {
 		refused := reason(a.Addr())
 		switch {
-		case refused != notDropped:
+		case refused != uplink.NotDropped:
 			s.hosts.removeHost(a)
 			if !h.listed {
-				n.add(a, verdictOn(refused))
+				n.drop(a, refused)
 			}
 		case s.misplaced(h, live):
 			s.place(h, &n)
 		}
-		if s.hosts.known[a] != nil && h.push.has != version {
+		if refused == uplink.NotDropped && h.push.has != version {
 			s.hosts.behind[a] = h
 		}
 	}
 	for c := range s.hosts.pending.All() {
-		if reason(c.addr.Addr()) != notDropped {
+		if reason(c.addr.Addr()) != uplink.NotDropped {
 			s.hosts.pending.Remove(c)
 		}
 	}
@@ -333,13 +318,13 @@ func (s *Server) misplaced(h *host, live *live) bool {
 }
 
 // receipt notes that a ban list has come.
-func (s *Server) receipt(from netip.AddrPort, verification []byte) drop {
+func (s *Server) receipt(from netip.AddrPort, verification []byte) uplink.Drop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.hosts.known[from]
-	if h == nil || !sameVerification(h.verification, verification) || !h.push.received() {
-		return dropUnexpected
+	h, known := s.hosts.known.Get(from)
+	if !known || !sameVerification(h.verification, verification) || !h.push.received() {
+		return uplink.Unexpected
 	}
 	s.metrics.bans.received.Inc()
-	return notDropped
+	return uplink.NotDropped
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -32,7 +33,7 @@ func TestServerIsListedOnceItVerified(t *testing.T) {
 	if g.listed() || z.verdict(g.addr) != "challenge sent" {
 		t.Errorf("after the challenge: listed %t, verdict %q", g.listed(), z.verdict(g.addr))
 	}
-	if dropped := g.verify(number); dropped != notDropped {
+	if dropped := g.verify(number); dropped != uplink.NotDropped {
 		t.Fatalf("verification: dropped: %s", dropped)
 	}
 	packets := z.w.Take()
@@ -44,7 +45,7 @@ func TestServerIsListedOnceItVerified(t *testing.T) {
 	if !ok || srv.Game != zandronum.Game || srv.Origin != master.FromZandronum || srv.Public != g.addr || srv.Via != masterAddr {
 		t.Errorf("record: got %+v", srv)
 	}
-	if dropped := g.announce(); dropped != notDropped || len(z.w.Take()) != 0 {
+	if dropped := g.announce(); dropped != uplink.NotDropped || len(z.w.Take()) != 0 {
 		t.Errorf("heartbeat: dropped %q, or answered", dropped)
 	}
 	if z.verdict(g.addr) != "listed" {
@@ -59,7 +60,7 @@ func TestLostVerificationRequestIsRepeated(t *testing.T) {
 	if second := g.challenged(); second != first {
 		t.Errorf("second request: number %d, want %d as in the first", second, first)
 	}
-	if dropped := g.verify(first); dropped != notDropped {
+	if dropped := g.verify(first); dropped != uplink.NotDropped {
 		t.Errorf("verification: dropped: %s", dropped)
 	}
 }
@@ -67,14 +68,14 @@ func TestLostVerificationRequestIsRepeated(t *testing.T) {
 func TestVerificationMustBeRight(t *testing.T) {
 	tests := map[string]struct {
 		change func(g *server, number *uint32)
-		want   drop
+		want   uplink.Drop
 	}{
-		"number":       {func(_ *server, n *uint32) { *n++ }, dropWrong},
-		"string":       {func(g *server, _ *uint32) { g.verification = "nope" }, dropUnexpected},
-		"empty string": {func(g *server, _ *uint32) { g.verification = "" }, dropUnexpected},
-		"port":         {func(g *server, _ *uint32) { g.addr = netip.AddrPortFrom(g.addr.Addr(), 10667) }, dropUnexpected},
-		"address":      {func(g *server, _ *uint32) { g.addr = netip.MustParseAddrPort("192.0.2.2:10666") }, dropUnexpected},
-		"case only":    {func(g *server, _ *uint32) { g.verification = "0123456789abcdef0123456789ABCDEF" }, notDropped},
+		"number":       {func(_ *server, n *uint32) { *n++ }, uplink.Wrong},
+		"string":       {func(g *server, _ *uint32) { g.verification = "nope" }, uplink.Unexpected},
+		"empty string": {func(g *server, _ *uint32) { g.verification = "" }, uplink.Unexpected},
+		"port":         {func(g *server, _ *uint32) { g.addr = netip.AddrPortFrom(g.addr.Addr(), 10667) }, uplink.Unexpected},
+		"address":      {func(g *server, _ *uint32) { g.addr = netip.MustParseAddrPort("192.0.2.2:10666") }, uplink.Unexpected},
+		"case only":    {func(g *server, _ *uint32) { g.verification = "0123456789abcdef0123456789ABCDEF" }, uplink.NotDropped},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestVerificationMustBeRight(t *testing.T) {
 			if got := g.verify(number); got != tc.want {
 				t.Errorf("verification with another %s: dropped %q, want %q", name, got, tc.want)
 			}
-			if want := tc.want == notDropped; (z.opt.Registry.Len() == 1) != want {
+			if want := tc.want == uplink.NotDropped; (z.opt.Registry.Len() == 1) != want {
 				t.Errorf("verification with another %s: %d servers listed", name, z.opt.Registry.Len())
 			}
 		})
@@ -97,8 +98,8 @@ func TestVerificationIsUsedOnce(t *testing.T) {
 	g := z.server("192.0.2.1:10666")
 	number := g.challenged()
 	g.verify(number)
-	if got := g.verify(number); got != dropUnexpected {
-		t.Errorf("second verification: dropped %q, want %q", got, dropUnexpected)
+	if got := g.verify(number); got != uplink.Unexpected {
+		t.Errorf("second verification: dropped %q, want %q", got, uplink.Unexpected)
 	}
 }
 
@@ -107,12 +108,12 @@ func TestGuessingEndsAVerification(t *testing.T) {
 	g := z.server("192.0.2.1:10666")
 	number := g.challenged()
 	for i := range uint32(maxWrong) {
-		if got := g.verify(number + 1 + i); got != dropWrong {
-			t.Fatalf("guess %d: dropped %q, want %q", i, got, dropWrong)
+		if got := g.verify(number + 1 + i); got != uplink.Wrong {
+			t.Fatalf("guess %d: dropped %q, want %q", i, got, uplink.Wrong)
 		}
 	}
-	if got := g.verify(number); got != dropUnexpected {
-		t.Errorf("right number after %d guesses: dropped %q, want %q", maxWrong, got, dropUnexpected)
+	if got := g.verify(number); got != uplink.Unexpected {
+		t.Errorf("right number after %d guesses: dropped %q, want %q", maxWrong, got, uplink.Unexpected)
 	}
 	if again := g.challenged(); again == number {
 		t.Errorf("number after guesses: got %d again", again)
@@ -141,16 +142,16 @@ func TestRestartedServerStaysListed(t *testing.T) {
 	next.verification = another
 	number := next.challenged()
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
-	if dropped := old.announce(); dropped != notDropped {
+	if dropped := old.announce(); dropped != uplink.NotDropped {
 		t.Errorf("heartbeat of the old process: dropped: %s", dropped)
 	}
-	if dropped := next.verify(number); dropped != notDropped {
+	if dropped := next.verify(number); dropped != uplink.NotDropped {
 		t.Fatalf("verification of the new process: dropped: %s", dropped)
 	}
 	if parts := banLists(t, z.w.Take(), next.addr); len(parts) != 1 || string(parts[0].Verification) != another {
 		t.Errorf("ban list for the new process: got %+v", parts)
 	}
-	if dropped := next.announce(); dropped != notDropped || len(z.w.Take()) != 0 {
+	if dropped := next.announce(); dropped != uplink.NotDropped || len(z.w.Take()) != 0 {
 		t.Errorf("heartbeat of the new process: dropped %q, or answered", dropped)
 	}
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
@@ -165,7 +166,7 @@ func TestForgedRestartChangesNothing(t *testing.T) {
 	for range 20 {
 		forged.announce()
 	}
-	if dropped := g.announce(); dropped != notDropped {
+	if dropped := g.announce(); dropped != uplink.NotDropped {
 		t.Errorf("heartbeat after forged ones: dropped: %s", dropped)
 	}
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
@@ -179,7 +180,7 @@ func TestSilentServerLeaves(t *testing.T) {
 		b.register()
 		// a heartbeat is lost every now and then
 		z.pass(60 * time.Second)
-		if dropped := a.announce(); dropped != notDropped || !b.listed() {
+		if dropped := a.announce(); dropped != uplink.NotDropped || !b.listed() {
 			t.Errorf("after 60 s: heartbeat dropped %q, silent server listed %t", dropped, b.listed())
 		}
 		z.pass(12 * time.Second)
@@ -199,8 +200,8 @@ func TestUnansweredVerificationIsForgotten(t *testing.T) {
 		g := z.server("192.0.2.1:10666")
 		number := g.challenged()
 		z.pass(62 * time.Second)
-		if got := g.verify(number); got != dropUnexpected {
-			t.Errorf("verification after 62 s: dropped %q, want %q", got, dropUnexpected)
+		if got := g.verify(number); got != uplink.Unexpected {
+			t.Errorf("verification after 62 s: dropped %q, want %q", got, uplink.Unexpected)
 		}
 		if z.verdict(g.addr) != "no answer" {
 			t.Errorf("verdict: got %q", z.verdict(g.addr))
@@ -219,11 +220,11 @@ func TestServersPerAddress(t *testing.T) {
 		challenged, numbers = append(challenged, g), append(numbers, g.challenged())
 	}
 	for i, g := range challenged {
-		want := notDropped
+		want := uplink.NotDropped
 		if i >= 10 {
-			want = dropTooMany
+			want = uplink.TooMany
 		}
-		if got := g.verify(numbers[i]); got != want || g.listed() != (want == notDropped) {
+		if got := g.verify(numbers[i]); got != want || g.listed() != (want == uplink.NotDropped) {
 			t.Errorf("verification %d of one address: dropped %q, listed %t, want %q", i+1, got, g.listed(), want)
 		}
 	}
@@ -235,7 +236,7 @@ func TestServersPerAddress(t *testing.T) {
 		z.server(fmt.Sprintf("192.0.2.1:%d", 10666+i)).register()
 	}
 	g := z.server("192.0.2.1:10700")
-	if got := g.announce(); got != dropTooMany || z.verdict(g.addr) != "too many servers here" {
+	if got := g.announce(); got != uplink.TooMany || z.verdict(g.addr) != "too many servers here" {
 		t.Errorf("server 11: dropped %q, verdict %q", got, z.verdict(g.addr))
 	}
 	restarted := z.server("192.0.2.1:10666")
@@ -256,8 +257,8 @@ func TestPolicyOfServersPerAddress(t *testing.T) {
 	}
 	z.server("192.0.2.1:1").register()
 	z.server("192.0.2.1:2").register()
-	if got := z.server("192.0.2.1:3").announce(); got != dropTooMany {
-		t.Errorf("third server: dropped %q, want %q", got, dropTooMany)
+	if got := z.server("192.0.2.1:3").announce(); got != uplink.TooMany {
+		t.Errorf("third server: dropped %q, want %q", got, uplink.TooMany)
 	}
 }
 
@@ -265,18 +266,18 @@ func TestOldRevisions(t *testing.T) {
 	text := hex.EncodeToString([]byte(hexString)) + "00"
 	tests := map[string]struct {
 		challenge string
-		dropped   drop
+		dropped   uplink.Drop
 		banList   string // how the answer to the verification begins
 	}{
-		"last in one message": {"745d5600" + text + "01" + "5a0b0000", notDropped, "cd" + text + "00000000"},
-		"first in parts":      {"745d5600" + text + "01" + "5b0b0000", notDropped, "cf" + text + "0003"},
-		"short revision":      {"745d5600" + text + "01" + "f00a", notDropped, "cd" + text + "00000000"},
-		"no revision":         {"745d5600" + text + "01", notDropped, "cd" + text + "00000000"},
-		"no string":           {"745d5600" + "00" + "01" + "f00a0000", notDropped, "cd0000000000000000"},
-		"98d":                 {"745d5600" + text + "01" + "cd0b0000", dropOutdated, ""},
-		"no enforce byte":     {"745d5600" + text, dropOutdated, ""},
-		"the long alone":      {"745d5600", dropOutdated, ""},
-		"string too long":     {"745d5600" + text[:2] + text[:64] + text + "01" + "f00a0000", dropMalformed, ""},
+		"last in one message": {"745d5600" + text + "01" + "5a0b0000", uplink.NotDropped, "cd" + text + "00000000"},
+		"first in parts":      {"745d5600" + text + "01" + "5b0b0000", uplink.NotDropped, "cf" + text + "0003"},
+		"short revision":      {"745d5600" + text + "01" + "f00a", uplink.NotDropped, "cd" + text + "00000000"},
+		"no revision":         {"745d5600" + text + "01", uplink.NotDropped, "cd" + text + "00000000"},
+		"no string":           {"745d5600" + "00" + "01" + "f00a0000", uplink.NotDropped, "cd0000000000000000"},
+		"98d":                 {"745d5600" + text + "01" + "cd0b0000", uplink.Outdated, ""},
+		"no enforce byte":     {"745d5600" + text, uplink.Outdated, ""},
+		"the long alone":      {"745d5600", uplink.Outdated, ""},
+		"string too long":     {"745d5600" + text[:2] + text[:64] + text + "01" + "f00a0000", uplink.Malformed, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -290,12 +291,12 @@ func TestOldRevisions(t *testing.T) {
 				t.Fatalf("challenge: dropped %q, want %q", got, tc.dropped)
 			}
 			packets := z.w.Take()
-			if tc.dropped != notDropped {
+			if tc.dropped != uplink.NotDropped {
 				if len(packets) != 0 {
 					t.Errorf("challenge was answered: %+v", packets)
 				}
 				answer, _ := z.ask("192.0.2.1:5")
-				if want := map[drop]zandronum.Answer{dropOutdated: zandronum.AnswerTooSoon, dropMalformed: zandronum.AnswerList}[tc.dropped]; answer != want {
+				if want := map[uplink.Drop]zandronum.Answer{uplink.Outdated: zandronum.AnswerTooSoon, uplink.Malformed: zandronum.AnswerList}[tc.dropped]; answer != want {
 					t.Errorf("list request from there: answer %d, want %d", answer, want)
 				}
 				return
@@ -409,8 +410,8 @@ func TestAllowLists(t *testing.T) {
 	})
 	z.server("192.0.2.1:10666").register()
 	stranger := z.server("198.51.100.8:10666")
-	if got := stranger.announce(); got != dropNotAllowed {
-		t.Errorf("challenge of a server that is not allowed: dropped %q, want %q", got, dropNotAllowed)
+	if got := stranger.announce(); got != uplink.NotAllowed {
+		t.Errorf("challenge of a server that is not allowed: dropped %q, want %q", got, uplink.NotAllowed)
 	}
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
 	if answer, _ := z.ask("198.51.100.9:1"); answer != zandronum.AnswerBanned {
@@ -456,7 +457,7 @@ func TestFullRegistryRefuses(t *testing.T) {
 	z := newZan(t, func(o *Options) { o.Registry = master.NewRegistry(master.Limits{Servers: 1}) })
 	z.server("192.0.2.1:10666").register()
 	g := z.server("192.0.2.2:10666")
-	if got := g.verify(g.challenged()); got != dropFull || z.verdict(g.addr) != "list full" {
+	if got := g.verify(g.challenged()); got != uplink.Full || z.verdict(g.addr) != "list full" {
 		t.Errorf("second server in a list of one: dropped %q, verdict %q", got, z.verdict(g.addr))
 	}
 }
@@ -488,7 +489,7 @@ func TestFloodOfChallenges(t *testing.T) {
 	if n := z.hosts.pending.Len(); n != z.opt.MaxPending {
 		t.Errorf("%d servers are being verified, want %d", n, z.opt.MaxPending)
 	}
-	if n := len(z.hosts.perAddr); n != 1 {
+	if n := z.hosts.known.Addresses(); n != 1 {
 		t.Errorf("%d addresses are counted, want that of the known server alone", n)
 	}
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
@@ -497,14 +498,14 @@ func TestFloodOfChallenges(t *testing.T) {
 func TestVerificationThatMakesRoomIsCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	z := newZan(t, func(o *Options) {
-		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "zanmaster", dropNames[1:]...)
+		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "zanmaster", dropNames()...)
 	})
 	for i := range 5 {
-		if dropped := z.server(fmt.Sprintf("192.0.2.%d:10666", 1+i)).announce(); dropped != notDropped {
+		if dropped := z.server(fmt.Sprintf("192.0.2.%d:10666", 1+i)).announce(); dropped != uplink.NotDropped {
 			t.Fatalf("challenge %d: dropped: %s", i, dropped)
 		}
 	}
-	if got := metrictest.Dropped(t, reg, dropPending.String()); got != 3 {
+	if got := metrictest.Dropped(t, reg, uplink.Crowded.String()); got != 3 {
 		t.Errorf("%v verifications were counted that made room, want 3", got)
 	}
 }
@@ -520,7 +521,7 @@ func TestUnprovedBound(t *testing.T) {
 	size, longer, limited := len(zandronum.Encode(nil, short)), 0, 0
 	for i := range 20 {
 		z.server(fmt.Sprintf("192.0.2.1:%d", 1000+i)).challenged()
-		if z.send(netip.MustParseAddrPort(fmt.Sprintf("192.0.2.1:%d", 2000+i)), short) == dropLimited {
+		if z.send(netip.MustParseAddrPort(fmt.Sprintf("192.0.2.1:%d", 2000+i)), short) == uplink.Limited {
 			limited++
 		}
 		for _, p := range z.w.Take() { // some numbers are coded in few bits
@@ -542,8 +543,8 @@ func TestForgottenServerGetsTheSameNumber(t *testing.T) {
 		g, other := z.server("192.0.2.1:10666"), z.server("192.0.2.2:10666")
 		first := g.challenged()
 		other.challenged()
-		if got := g.verify(first); got != dropUnexpected {
-			t.Fatalf("verification of a forgotten server: dropped %q, want %q", got, dropUnexpected)
+		if got := g.verify(first); got != uplink.Unexpected {
+			t.Fatalf("verification of a forgotten server: dropped %q, want %q", got, uplink.Unexpected)
 		}
 		if again := g.challenged(); again != first {
 			t.Errorf("number after it was forgotten: got %d, want %d", again, first)
@@ -553,15 +554,15 @@ func TestForgottenServerGetsTheSameNumber(t *testing.T) {
 		if next := g.challenged(); next == first {
 			t.Errorf("number a minute later: got %d again", next)
 		}
-		if dropped := g.verify(first); dropped != notDropped || !g.listed() {
+		if dropped := g.verify(first); dropped != uplink.NotDropped || !g.listed() {
 			t.Errorf("verification with the last number: dropped %q, listed %t", dropped, g.listed())
 		}
 		z.opt.Registry.Remove(master.Key{Source: g.addr})
 		if again := g.challenged(); again == first {
 			t.Errorf("number after the registration: got %d again", again)
 		}
-		if got := g.verify(first); got != dropWrong || g.listed() {
-			t.Errorf("replayed verification: dropped %q, listed %t, want %q", got, g.listed(), dropWrong)
+		if got := g.verify(first); got != uplink.Wrong || g.listed() {
+			t.Errorf("replayed verification: dropped %q, listed %t, want %q", got, g.listed(), uplink.Wrong)
 		}
 	})
 }

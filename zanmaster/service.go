@@ -67,7 +67,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(dropNames[1:]...)
+	metrics := env.Metrics(dropNames()...)
 	s := New(Options{
 		Config: *c, Registry: env.List, Addresses: env.Addresses, Bans: env.Bans, Verdicts: env.Servers, Locate: env.Locate,
 		Files: c.folder(env.DataDir), Trusted: env.Trusted,

@@ -21,8 +21,8 @@ type Host struct {
 func (s *Server) Hosts() []Host {
 	version := s.access.Load().version
 	s.mu.Lock()
-	list := make([]Host, 0, len(s.hosts.known))
-	for _, h := range s.hosts.known {
+	list := make([]Host, 0, s.hosts.known.Len())
+	for _, h := range s.hosts.known.All() {
 		list = append(list, Host{h.addr, h.revision, h.enforces, h.listed, h.first, h.seen, h.push.has == version})
 	}
 	s.mu.Unlock()

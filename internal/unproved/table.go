@@ -53,6 +53,7 @@ type crowd struct {
 	entries list.List     // of *entry, oldest first
 	crowded list.List     // of an address: of *crowd, its ports with more than their share
 	place   *list.Element // among the crowded, nil if it is not
+	budget  Budget
 }
 
 // count keeps the crowd in crowded while it has more than its share.
@@ -167,4 +168,50 @@ func (t *Table[K, V]) Remove(k K) bool {
 		delete(t.addrs, e.source.Addr())
 	}
 	return true
+}
+
+// MakeRoom removes entries until one of a source may be added to a table of at most limit,
+// and returns their number. remove removes an entry; nil: Remove does.
+func (t *Table[K, V]) MakeRoom(source netip.AddrPort, limit int, remove func(V)) (gone int) {
+	for {
+		k, full := t.Full(source, limit)
+		if !full {
+			return gone
+		}
+		if v, ok := t.Get(k); ok && remove != nil {
+			remove(v)
+		} else {
+			t.Remove(k)
+		}
+		gone++
+	}
+}
+
+// Budget counts the bytes that came from and went to those who have proved nothing.
+type Budget struct{ In, Out int }
+
+// Spend reports whether n more bytes may be sent, and counts them: no more than came. The
+// first bytes may be more, up to first.
+func (b *Budget) Spend(n, first int) bool {
+	if b.Out+n > b.In && (b.Out > 0 || n > first) {
+		return false
+	}
+	b.Out += n
+	return true
+}
+
+// PortBudget returns the budget that the entries of a source share, nil if it has none.
+func (t *Table[K, V]) PortBudget(source netip.AddrPort) *Budget {
+	if c := t.ports[source]; c != nil {
+		return &c.budget
+	}
+	return nil
+}
+
+// AddrBudget returns the budget that the entries of an address share, nil if it has none.
+func (t *Table[K, V]) AddrBudget(a netip.Addr) *Budget {
+	if c := t.addrs[a]; c != nil {
+		return &c.budget
+	}
+	return nil
 }

@@ -28,6 +28,23 @@ const (
 	NoBudget
 	Unproved
 	Busy
+	Empty // this and those below are of masters without a Keeper
+	Short
+	CDKey
+	Ours
+	Unlisted
+	NoSecret
+	Blocked
+	NotAllowed
+	Outdated
+	Crowded
+	NeverAsked
+	Goodbye
+	FilterTooBig
+	TooSoon
+	Silenced
+	OldListOff
+	WrongVersion
 )
 
 // dropNames are the reasons as the metrics show them.
@@ -37,10 +54,22 @@ var dropNames = [...]string{
 	PendingFull: "pending_full", Unexpected: "unexpected", Wrong: "wrong_response",
 	Elsewhere: "listed_elsewhere", TooMany: "too_many_here", Full: "list_full", NoBudget: "no_budget",
 	Unproved: "unproved", Busy: "busy",
+	Empty: "empty", Short: "short", CDKey: "cdkey", Ours: "master_packet", Unlisted: "unlisted", NoSecret: "no_secret",
+	Blocked: "blocked", NotAllowed: "not_allowed", Outdated: "outdated", Crowded: "too_many_pending",
+	NeverAsked: "never_asked", Goodbye: "goodbye", FilterTooBig: "filter_too_big", TooSoon: "too_soon", Silenced: "silenced",
+	OldListOff: "old_list_off", WrongVersion: "wrong_version",
 }
 
-// DropNames returns all reasons as the metrics show them.
-func DropNames() []string { return dropNames[1:] }
+// DropNames returns the reasons of masters with a Keeper as the metrics show them.
+func DropNames() []string { return dropNames[1:Empty] }
+
+// NamesOf returns the reasons of another master as the metrics show them.
+func NamesOf(list ...Drop) (names []string) {
+	for _, d := range list {
+		names = append(names, d.String())
+	}
+	return names
+}
 
 // String returns the reason as the metrics show it, "" for NotDropped.
 func (d Drop) String() string { return dropNames[d] }
@@ -65,6 +94,14 @@ func (d Drop) Verdict() (v verdicts.Verdict, ok bool) {
 		return verdicts.TooManyHere, true
 	case Full:
 		return verdicts.ListFull, true
+	case Blocked:
+		return verdicts.Blocked, true
+	case NotAllowed:
+		return verdicts.NotAllowed, true
+	case Outdated:
+		return verdicts.Outdated, true
+	case NeverAsked:
+		return verdicts.NeverAsked, true
 	default:
 		return 0, false
 	}

@@ -90,13 +90,13 @@ func (k *Keeper) Expire(w netserve.PacketWriter, now time.Time) {
 	gone, again := k.hosts.expire(now)
 	k.mu.Unlock()
 	for _, q := range again {
-		k.ask(k.way(w, q.port), q.addr, q.via, q.challenge, q.about)
+		k.ask(k.way(w, q.Of.port), q.Source, q.Of.via, newChallenge(q.Number), q.about)
 	}
-	for _, a := range gone {
-		srv, ok := k.opt.Registry.Get(k.KeyOf(a))
+	for _, v := range gone {
+		srv, ok := k.opt.Registry.Get(k.KeyOf(v.Source))
 		switch {
 		case !ok:
-			k.note(a, "", verdicts.NoAnswer)
+			k.note(v.Source, "", verdicts.NoAnswer)
 		case srv.Restored: // it has until the end of master.restore_for
 		case k.opt.Registry.Remove(srv.Key):
 			k.left(srv, verdicts.Expired)
@@ -126,7 +126,7 @@ func (k *Keeper) Check() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for a := range k.hosts.known {
+	for a := range k.hosts.known.All() {
 		if srv, ok := k.opt.Registry.At(a); !ok || srv.Origin != k.opt.Origin {
 			k.hosts.remove(a)
 		}

@@ -3,13 +3,9 @@ package uplink
 import (
 	"net/netip"
 	"time"
-
-	"github.com/respawnd/respawnd/internal/unproved"
 )
 
 const (
-	// maxHosts bounds the servers that are listed, hidden ones included.
-	maxHosts = 1 << 17
 	// PendingLife is the time from a heartbeat until its server is no longer
 	// waited for.
 	PendingLife = 5 * time.Second
@@ -42,117 +38,52 @@ func newChallenge(n uint64) (c Challenge) {
 	return c
 }
 
-// pending is a server that has not answered its challenge yet.
+// pending is what is kept of a server that has not answered its challenge yet.
 type pending struct {
-	about     string
-	via       netip.Addr // our address that it talks to
-	port      uint16     // further one of the protocol that it talks to; 0: the first
-	challenge Challenge
-	expires   time.Time
-	wrong     int
-
+	via   netip.Addr    // our address that it talks to
+	port  uint16        // further one of the protocol that it talks to; 0: the first
 	again time.Time     // a listed server is asked once more; zero: others are not
 	pause time.Duration // until then
 }
 
-// host is a server that is listed.
-type host struct {
-	net  netip.Prefix // counted for its address
-	game string       // of the list, if it is not in the catalogue
-}
+// waiting is a server that is waited for.
+type waiting = Asked[netip.AddrPort, pending]
 
-// hostTable holds both kinds. Server.mu guards it.
+// hostTable holds the listed servers, by the game of the list if that is not in the
+// catalogue, and those that are waited for. Keeper.mu guards it.
 type hostTable struct {
-	known      map[netip.AddrPort]host
-	perAddr    map[netip.Prefix]int
-	games      map[string]int // servers of games that are not in the catalogue
-	pending    *unproved.Table[netip.AddrPort, *pending]
-	challenges *unproved.Challenges
+	known   Hosts[string]
+	games   map[string]int // servers of games that are not in the catalogue
+	pending Waiting[netip.AddrPort, pending]
 }
 
 func newHostTable() hostTable {
-	return hostTable{
-		known: make(map[netip.AddrPort]host), perAddr: make(map[netip.Prefix]int), games: make(map[string]int),
-		pending: unproved.NewTable[netip.AddrPort, *pending](), challenges: unproved.NewChallenges(),
-	}
-}
-
-// countedAs returns the network that counts as one address: of IPv6 a network of /64.
-func countedAs(a netip.Addr) netip.Prefix {
-	bits := 32
-	if !a.Is4() {
-		bits = 64
-	}
-	p, _ := a.Prefix(bits) // of a valid address, there is no error
-	return p
+	return hostTable{NewHosts[string](), make(map[string]int), NewWaiting[netip.AddrPort, pending](Terms{Wrong: maxWrong})}
 }
 
 // hear begins to wait for the answer of a server, or continues, and returns its
-// challenge: the same one until it is answered, for about a minute. At most limit
-// servers are waited for; gone is the number of others that made way.
+// challenge. A repeated heartbeat does not prolong it.
 func (t *hostTable) hear(a netip.AddrPort, port uint16, via netip.Addr, about string, limit int, now time.Time) (c Challenge, gone int) {
-	v, waiting := t.pending.Get(a)
-	if !waiting {
-		for {
-			crowded, full := t.pending.Full(a, limit)
-			if !full {
-				break
-			}
-			t.pending.Remove(crowded)
-			gone++
-		}
-		v = &pending{}
-		t.pending.Add(a, a, v)
-	}
-	if !waiting || v.about != about {
-		v.challenge, v.about = newChallenge(t.challenges.Current(a, []byte(about), now)), about
-	}
-	if !waiting { // a repeated heartbeat does not prolong it
-		v.expires = now.Add(PendingLife)
-		if _, listed := t.known[a]; listed {
-			v.expires, v.again, v.pause = now.Add(ListedLife), now.Add(askAgain), askAgain
+	v, fresh, gone := t.pending.Hear(a, a, about, limit, now)
+	if fresh {
+		v.Expires = now.Add(PendingLife)
+		if _, listed := t.known.Get(a); listed {
+			v.Expires, v.Of.again, v.Of.pause = now.Add(ListedLife), now.Add(askAgain), askAgain
 		}
 	}
-	v.port, v.via = port, via
-	return v.challenge, gone
-}
-
-// answer ends the waiting for a server that brings its challenge back, and returns its known state.
-func (t *hostTable) answer(a netip.AddrPort, proves func(Challenge) bool, now time.Time) (v pending, dropped Drop) {
-	p, waiting := t.pending.Get(a)
-	switch {
-	case !waiting || !now.Before(p.expires):
-		return pending{}, Unexpected
-	case proves(p.challenge):
-		t.pending.Remove(a)
-		t.challenges.Use(a, []byte(p.about))
-		return *p, NotDropped
-	}
-	if p.wrong++; p.wrong >= maxWrong {
-		t.pending.Remove(a)
-		t.challenges.Use(a, []byte(p.about))
-	}
-	return pending{}, Wrong
-}
-
-// question is a challenge to send.
-type question struct {
-	addr netip.AddrPort
-	pending
+	v.Of.port, v.Of.via = port, via
+	return newChallenge(v.Number), gone
 }
 
 // expire removes the servers that did not answer and returns them, and the
-// questions to listed ones that are due again.
-func (t *hostTable) expire(now time.Time) (gone []netip.AddrPort, again []question) {
-	for a, v := range t.pending.All() {
-		switch {
-		case !now.Before(v.expires):
-			t.pending.Remove(a)
-			gone = append(gone, a)
-		case !v.again.IsZero() && !now.Before(v.again):
-			v.pause *= 2
-			v.again = now.Add(v.pause)
-			again = append(again, question{a, *v})
+// listed ones to which the question is due again.
+func (t *hostTable) expire(now time.Time) (gone []*waiting, again []waiting) {
+	gone = t.pending.Expire(now)
+	for _, v := range t.pending.All() {
+		if o := &v.Of; !o.again.IsZero() && !now.Before(o.again) {
+			o.pause *= 2
+			o.again = now.Add(o.pause)
+			again = append(again, *v)
 		}
 	}
 	return gone, again
@@ -161,24 +92,19 @@ func (t *hostTable) expire(now time.Time) (gone []netip.AddrPort, again []questi
 // room returns why a server of a game cannot be added. The game is empty if it is
 // in the catalogue; limit bounds the servers of an address, 0: no bound.
 func (t *hostTable) room(a netip.Addr, limit int, game string, maxGames int) Drop {
-	switch {
-	case len(t.known) >= maxHosts:
-		return Full
-	case limit > 0 && t.perAddr[countedAs(a)] >= limit:
-		return TooMany
-	case game != "" && t.games[game] == 0 && len(t.games) >= maxGames:
-		return UnknownGame
-	default:
-		return NotDropped
+	if dropped := t.known.Room(a, limit); dropped != NotDropped {
+		return dropped
 	}
+	if game != "" && t.games[game] == 0 && len(t.games) >= maxGames {
+		return UnknownGame
+	}
+	return NotDropped
 }
 
 // add adds a listed server. One that is known already may change its game.
 func (t *hostTable) add(a netip.AddrPort, game string) {
 	t.remove(a)
-	h := host{countedAs(a.Addr()), game}
-	t.known[a] = h
-	t.perAddr[h.net]++
+	t.known.Put(a, game)
 	if game != "" {
 		t.games[game]++
 	}
@@ -186,20 +112,7 @@ func (t *hostTable) add(a netip.AddrPort, game string) {
 
 // remove forgets a server that left the list.
 func (t *hostTable) remove(a netip.AddrPort) {
-	h, known := t.known[a]
-	if !known {
-		return
-	}
-	delete(t.known, a)
-	count(t.perAddr, h.net)
-	if h.game != "" {
-		count(t.games, h.game)
-	}
-}
-
-// count counts one down.
-func count[K comparable](m map[K]int, k K) {
-	if m[k]--; m[k] <= 0 {
-		delete(m, k)
+	if game, _ := t.known.Get(a); t.known.Remove(a) && game != "" {
+		count(t.games, game)
 	}
 }

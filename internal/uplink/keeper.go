@@ -89,7 +89,7 @@ func NewKeeper(opt Options) *Keeper {
 func (k *Keeper) Hosts() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return len(k.hosts.known)
+	return k.hosts.known.Len()
 }
 
 // UnknownGames returns the number of games of listed servers that are not in the
@@ -197,7 +197,7 @@ func (k *Keeper) Dropped(p netserve.Packet, reason Drop) {
 func (k *Keeper) Challenge(w netserve.PacketWriter, port uint16, a netip.AddrPort, via netip.Addr, about string, now time.Time) {
 	k.mu.Lock()
 	c, gone := k.hosts.hear(a, port, via, about, k.limits.Load().MaxPending, now)
-	_, known := k.hosts.known[a]
+	_, known := k.hosts.known.Get(a)
 	k.mu.Unlock()
 	for range gone {
 		k.opt.Metrics.Drop(PendingFull.String())
@@ -230,12 +230,15 @@ type Answered struct {
 // challenge.
 func (k *Keeper) Answer(a netip.AddrPort, proves func(Challenge) bool, now time.Time) (Answered, Drop) {
 	k.mu.Lock()
-	v, dropped := k.hosts.answer(a, proves, now)
+	v, dropped := k.hosts.pending.Answer(a, func(number uint64) bool { return proves(newChallenge(number)) }, now)
 	k.mu.Unlock()
-	if dropped == NotDropped && k.opt.Banned.Has(a.Addr()) { // since its heartbeat
+	if dropped != NotDropped {
+		return Answered{}, dropped
+	}
+	if k.opt.Banned.Has(a.Addr()) { // since its heartbeat
 		dropped = Banned
 	}
-	return Answered{a, v.about, v.via}, dropped
+	return Answered{a, v.about, v.Of.via}, dropped
 }
 
 // Banned reports whether an address is neither served nor listed.
@@ -245,7 +248,7 @@ func (k *Keeper) Banned(a netip.Addr) bool { return k.opt.Banned.Has(a) }
 func (k *Keeper) Known(a netip.AddrPort) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, ok := k.hosts.known[a]
+	_, ok := k.hosts.known.Get(a)
 	return ok
 }
 

@@ -84,10 +84,10 @@ func (k *Keeper) replaceable(old *master.Server) bool {
 
 // room returns why there is no room for a server. Keeper.mu is held.
 func (k *Keeper) room(a netip.AddrPort, what *Listing, l *limits) Drop {
-	h, known := k.hosts.known[a]
+	game, known := k.hosts.known.Get(a)
 	limit := l.MaxPerAddr
 	switch {
-	case known && h.game == what.unknownGame():
+	case known && game == what.unknownGame():
 		return NotDropped
 	case known || k.opt.Trusted.Has(a.Addr()):
 		limit = 0
