@@ -72,7 +72,7 @@ func logsIn(t *testing.T, l *operator.Local, email, password string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.CheckPassword(t.Context(), accounts.Credentials{Email: email, Password: password})
+	_, err = s.SignIn.CheckPassword(t.Context(), accounts.Credentials{Email: email, Password: password})
 	return err
 }
 
@@ -179,7 +179,7 @@ func TestSetPassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ticket := s.IssueTicket(p.ID)
+		ticket := s.Grants.IssueTicket(p.ID)
 		if err := op.SetPassword(t.Context(), p.User, "new one"); err != nil {
 			t.Fatalf("SetPassword: %v", err)
 		}
@@ -189,7 +189,7 @@ func TestSetPassword(t *testing.T) {
 		if err := logsIn(t, l, "bob@example.com", "hunter2!"); !errors.Is(err, accounts.ErrBadPassword) {
 			t.Errorf("the old password: %v, want ErrBadPassword", err)
 		}
-		if _, err := s.CheckTicket(ticket); err == nil {
+		if _, err := s.Grants.CheckTicket(ticket); err == nil {
 			t.Error("a ticket from before is still good")
 		}
 		if !errors.Is(ended[p.User], presence.ErrDisplaced) {

@@ -120,7 +120,7 @@ func TestAccountsThroughTheForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.UseReset(t.Context(), rest[:min(len(rest), 48)], "other-one", netip.Addr{}); err != nil {
+	if err := s.Passwords.UseReset(t.Context(), rest[:min(len(rest), 48)], "other-one", netip.Addr{}); err != nil {
 		t.Errorf("the link on the page: %v", err)
 	}
 

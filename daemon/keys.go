@@ -19,7 +19,7 @@ func (d *Daemon) compareKeys(ctx context.Context, s *settings) error {
 	if !ok {
 		return nil
 	}
-	errs := []error{known.CheckKey(ctx, accounts.KeyName, d.accounts.KeyFingerprint())}
+	errs := []error{known.CheckKey(ctx, accounts.KeyName, d.accounts.Keys.Fingerprint())}
 	if errs[0] != nil {
 		errs[0] = fmt.Errorf("accounts.key_file: %s: %w", s.Accounts.KeyPath(s.DataDir), errs[0])
 	}

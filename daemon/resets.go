@@ -20,7 +20,7 @@ func (d *Daemon) sweepResets(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			n, err := d.accounts.SweepResets(ctx)
+			n, err := d.accounts.Passwords.SweepResets(ctx)
 			if err != nil && ctx.Err() == nil {
 				d.log.Error().Err(err).Msg("expired reset links stay in the store; they are refused")
 			}

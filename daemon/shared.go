@@ -115,7 +115,7 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	h.accounts, err = OpenAccounts(ctx, s.config, h.store, s.registerer(noun.Accounts, h.metrics), log)
 	errs = append(errs, err)
 	if err == nil {
-		errs = append(errs, h.keys.Load(ctx, h.accounts))
+		errs = append(errs, h.keys.Load(ctx, h.accounts.Keys))
 	}
 	errs = append(errs, h.makeHub(ctx, s, log.With().Str("service", "presence").Logger()))
 	return errors.Join(errs...)

@@ -39,7 +39,7 @@ func (d *Daemon) followTables(revisions map[string]int64) {
 	d.tables.Add(storage.TableGames, d.catalogue.Reload)
 	d.tables.Add(storage.TableListings, d.takeListings)
 	d.tables.Add(storage.TableNews, d.news.Load)
-	d.tables.Add(storage.TableKeys, func(ctx context.Context) error { return d.keys.Load(ctx, d.accounts) })
+	d.tables.Add(storage.TableKeys, func(ctx context.Context) error { return d.keys.Load(ctx, d.accounts.Keys) })
 	d.tables.Assume(revisions)
 }
 

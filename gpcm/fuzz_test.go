@@ -88,7 +88,7 @@ func FuzzSession(f *testing.F) {
 		if n := <-got; n > limit {
 			t.Errorf("%d bytes of answers to %d bytes", n, len(input))
 		}
-		_ = fix.accounts.DeleteUser(t.Context(), who.User)
+		_ = fix.accounts.Users.Delete(t.Context(), who.User)
 		witness.t = t
 		witness.send(`\getprofile\\sesskey\$K\profileid\2147483647` + fenceID)
 		for m := witness.recv(); !strings.HasSuffix(m, fenceID); m = witness.recv() {

@@ -151,7 +151,7 @@ func (f *fixture) serve(ln net.Listener) {
 // register creates an account whose unique nick is its nick.
 func (f *fixture) register(nick string) storage.Profile {
 	f.t.Helper()
-	p, err := f.accounts.Register(context.Background(), accounts.Registration{
+	p, err := f.accounts.Users.Register(context.Background(), accounts.Registration{
 		Namespace: testNamespace, Email: strings.ToLower(nick) + "@example.com", Nick: nick, UniqueNick: nick,
 		Password: testPassword, From: netip.MustParseAddr("127.0.0.1"),
 	})

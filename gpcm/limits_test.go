@@ -230,7 +230,7 @@ func TestTicketIsRenewed(t *testing.T) {
 				t.Fatal("no new ticket")
 			}
 		}
-		id, err := f.accounts.CheckTicket(field(m, "lt"))
+		id, err := f.accounts.Grants.CheckTicket(field(m, "lt"))
 		if err != nil || id != ann.ID || time.Since(began) < defaults().TicketRenewal {
 			t.Errorf("after %v: %q, profile %d, %v", time.Since(began), m, id, err)
 		}

@@ -75,7 +75,7 @@ func (x *session) checkLogin(ctx context.Context, r *request) error {
 	if n.bad {
 		return refuse(codeParse)
 	}
-	l, err := x.server.opt.Accounts.CheckProof(ctx, proof)
+	l, err := x.server.opt.Accounts.SignIn.CheckProof(ctx, proof)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	case err != nil:
 		fault.Log(x.server.opt.Log, err).Err(err).Uint32("profile", uint32(x.profile)).Msg("cannot notify buddies of a login")
 	}
-	err = x.server.opt.Accounts.Recheck(ctx, l)
+	err = x.server.opt.Accounts.SignIn.Recheck(ctx, l)
 	var requests []presence.BuddyRequest
 	var watched []storage.ProfileID
 	if err == nil {
@@ -205,7 +205,7 @@ func (x *session) welcome(r *request, l *accounts.Login, buddies, blocks []stora
 	case x.namespace > 0:
 		b = appendPair(b, "uniquenick", unregistered)
 	}
-	b = appendPair(b, "lt", x.server.opt.Accounts.IssueTicket(x.profile))
+	b = appendPair(b, "lt", x.server.opt.Accounts.Grants.IssueTicket(x.profile))
 	return appendReplyEnd(b, r)
 }
 
@@ -324,7 +324,7 @@ func (x *session) newUser(ctx context.Context, r *request) error {
 	if n.bad || !ok {
 		return refuse(codeParse)
 	}
-	p, err := x.server.opt.Accounts.Register(ctx, registration)
+	p, err := x.server.opt.Accounts.Users.Register(ctx, registration)
 	x.noteNewUser(r, err)
 	if err != nil {
 		return err

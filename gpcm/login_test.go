@@ -53,7 +53,7 @@ func TestRecordedLogins(t *testing.T) {
 			if user := field(l.Request, "user"); user != "" {
 				nick, r.Email, _ = accounts.SplitUser(user)
 			}
-			who, err := f.accounts.Register(t.Context(), r)
+			who, err := f.accounts.Users.Register(t.Context(), r)
 			p := f.connect()
 			if strings.Contains(r.UniqueNick, "UTF") { // bytes that no unique nick may have
 				if err == nil {
@@ -100,7 +100,7 @@ func TestLoginForms(t *testing.T) {
 	}
 	f := start(t, nil)
 	register := func(partner int, email, nick, unique string) storage.Profile {
-		p, err := f.accounts.Register(t.Context(), accounts.Registration{
+		p, err := f.accounts.Users.Register(t.Context(), accounts.Registration{
 			Partner: partner, Namespace: 1, Email: email, Nick: nick, UniqueNick: unique, Password: testPassword,
 		})
 		if err != nil {
@@ -110,8 +110,8 @@ func TestLoginForms(t *testing.T) {
 	}
 	ann := register(0, "ann@example.com", "A@n", "AnnU")
 	register(10, "ben@example.com", "Ben", "BenU")
-	token := f.accounts.IssueToken(ann.ID, 0, false)
-	ticket, other, ours := f.accounts.IssueTicket(ann.ID), f.accounts.IssueTicket(ann.ID), f.accounts.IssueTicket(ann.ID)
+	token := f.accounts.Grants.IssueToken(ann.ID, 0, false)
+	ticket, other, ours := f.accounts.Grants.IssueTicket(ann.ID), f.accounts.Grants.IssueTicket(ann.ID), f.accounts.Grants.IssueTicket(ann.ID)
 	tests := map[string]form{
 		"unique nick":                {who: `\uniquenick\AnnU`, secret: testPassword, user: "AnnU"},
 		"unique nick in other case":  {who: `\uniquenick\ANNu`, secret: testPassword, user: "ANNu"},
@@ -152,15 +152,15 @@ func TestLoginErrors(t *testing.T) {
 	f := start(t, nil)
 	f.register("Ann")
 	gone := f.register("Gone")
-	extra, err := f.accounts.NewProfile(t.Context(), gone.User, "Extra")
+	extra, err := f.accounts.Profiles.New(t.Context(), gone.User, "Extra")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.accounts.DeleteProfile(t.Context(), extra.ID); err != nil {
+	if err := f.accounts.Profiles.Delete(t.Context(), extra.ID); err != nil {
 		t.Fatal(err)
 	}
 	banned := f.register("Banned")
-	if err := f.accounts.Ban(t.Context(), banned.User, time.Time{}, "", ""); err != nil {
+	if err := f.accounts.Users.Ban(t.Context(), banned.User, time.Time{}, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	right := func(user string) func(*peer) string {
@@ -407,7 +407,7 @@ func TestSecondLogin(t *testing.T) {
 				o.Games = catalog(t, games.Game{Name: "gmtest", Policy: games.Policy{SecondLogin: test.policy}})
 			})
 			ann := f.register("Ann")
-			other, err := f.accounts.Register(t.Context(), accounts.Registration{
+			other, err := f.accounts.Users.Register(t.Context(), accounts.Registration{
 				Namespace: 1, Email: "ann@example.com", Nick: "Other", UniqueNick: "Other", Password: testPassword,
 			})
 			if err != nil {
@@ -525,7 +525,7 @@ func TestLoginAnswer(t *testing.T) {
 		p := f.connect()
 		p.login("Ann", testPassword, "")
 		ticket := field(p.want(`\lc\2\`), "lt")
-		if id, err := f.accounts.CheckTicket(ticket); len(ticket) != 24 || err != nil || id != ann.ID {
+		if id, err := f.accounts.Grants.CheckTicket(ticket); len(ticket) != 24 || err != nil || id != ann.ID {
 			t.Errorf("CheckTicket(%q) = %d, %v", ticket, id, err)
 		}
 	})
@@ -622,16 +622,16 @@ func TestLogin_recheck(t *testing.T) {
 		code   code // 0: signed in
 	}{
 		{"banned", func(f *fixture, p storage.Profile) error {
-			return f.accounts.Ban(f.t.Context(), p.User, time.Time{}, "", "test")
+			return f.accounts.Users.Ban(f.t.Context(), p.User, time.Time{}, "", "test")
 		}, codeLogin},
 		{"password", func(f *fixture, p storage.Profile) error {
-			return f.accounts.ChangePassword(f.t.Context(), p.User, "another")
+			return f.accounts.Passwords.Change(f.t.Context(), p.User, "another")
 		}, codeLoginPassword},
 		{"deleted", func(f *fixture, p storage.Profile) error {
-			return f.accounts.DeleteUser(f.t.Context(), p.User)
+			return f.accounts.Users.Delete(f.t.Context(), p.User)
 		}, codeLoginDeleted},
 		{"another account", func(f *fixture, _ storage.Profile) error {
-			return f.accounts.ChangePassword(f.t.Context(), f.register("Ben").User, "another")
+			return f.accounts.Passwords.Change(f.t.Context(), f.register("Ben").User, "another")
 		}, 0},
 	} {
 		t.Run(v.name, func(t *testing.T) {

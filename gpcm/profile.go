@@ -191,7 +191,7 @@ func (x *session) setFields(ctx context.Context, r *request, bad code) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	_, err := x.server.opt.Accounts.UpdateProfile(ctx, x.profile, func(p *storage.Profile) error {
+	_, err := x.server.opt.Accounts.Profiles.Update(ctx, x.profile, func(p *storage.Profile) error {
 		for key, value := range fields {
 			setField(p, key, value)
 		}
@@ -203,7 +203,7 @@ func (x *session) setFields(ctx context.Context, r *request, bad code) error {
 // updateProfile is the command updatepro.
 func (x *session) updateProfile(ctx context.Context, r *request) error {
 	if nick := r.text("uniquenick"); nick != "" {
-		if _, err := x.server.opt.Accounts.RegisterNick(ctx, x.profile, x.namespace, nick); err != nil {
+		if _, err := x.server.opt.Accounts.Profiles.RegisterNick(ctx, x.profile, x.namespace, nick); err != nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (x *session) updateProfile(ctx context.Context, r *request) error {
 // not stored.
 func (x *session) updateUser(ctx context.Context, r *request) error {
 	if email, ok := r.Get("email"); ok {
-		if err := x.server.opt.Accounts.ChangeEmail(ctx, x.user, storage.Fold(email)); err != nil {
+		if err := x.server.opt.Accounts.Passwords.ChangeEmail(ctx, x.user, storage.Fold(email)); err != nil {
 			return err
 		}
 	}
@@ -222,7 +222,7 @@ func (x *session) updateUser(ctx context.Context, r *request) error {
 		if !ok {
 			return refuse(codeUpdateUI)
 		}
-		if err := x.server.opt.Accounts.ChangePassword(ctx, x.user, plain); err != nil {
+		if err := x.server.opt.Accounts.Passwords.Change(ctx, x.user, plain); err != nil {
 			return err
 		}
 	}
@@ -237,9 +237,9 @@ func (x *session) newProfile(ctx context.Context, r *request) error {
 	var p storage.Profile
 	var err error
 	if replace := r.text("replace"); replace != "" && replace != "0" {
-		p, err = x.server.opt.Accounts.ReplaceProfile(ctx, x.user, r.text("oldnick"), r.text("nick"))
+		p, err = x.server.opt.Accounts.Profiles.Replace(ctx, x.user, r.text("oldnick"), r.text("nick"))
 	} else {
-		p, err = x.server.opt.Accounts.NewProfile(ctx, x.user, r.text("nick"))
+		p, err = x.server.opt.Accounts.Profiles.New(ctx, x.user, r.text("nick"))
 	}
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (x *session) delProfile(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := x.server.opt.Accounts.DeleteProfile(ctx, x.profile); err != nil {
+	if err := x.server.opt.Accounts.Profiles.Delete(ctx, x.profile); err != nil {
 		return err
 	}
 	x.server.relationsChanged()
@@ -270,7 +270,7 @@ func (x *session) delProfile(ctx context.Context, r *request) error {
 
 // registerNick is the command of that name.
 func (x *session) registerNick(ctx context.Context, r *request) error {
-	_, err := x.server.opt.Accounts.RegisterNick(ctx, x.profile, x.namespace, r.text("uniquenick"))
+	_, err := x.server.opt.Accounts.Profiles.RegisterNick(ctx, x.profile, x.namespace, r.text("uniquenick"))
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (x *session) registerCDKey(ctx context.Context, r *request) error {
 	if game == "" {
 		game = r.text("gameid")
 	}
-	if err := x.server.opt.Accounts.RegisterCDKey(ctx, x.profile, game, key); err != nil {
+	if err := x.server.opt.Accounts.Profiles.RegisterCDKey(ctx, x.profile, game, key); err != nil {
 		return err
 	}
 	x.out.push(item{line: appendReplyEnd(appendPair(nil, "rc", ""), r)})

@@ -65,7 +65,7 @@ func replay(t *testing.T, script []string) string {
 		p := peers[name]
 		switch verb {
 		case "bob": // through another service
-			if _, err := f.accounts.Register(t.Context(), accounts.Registration{
+			if _, err := f.accounts.Users.Register(t.Context(), accounts.Registration{
 				Namespace: 1, Email: "bob@example.com", Nick: "Bob", UniqueNick: "BobU", Password: "hunter2",
 				From: netip.MustParseAddr("127.0.0.1"),
 			}); err != nil {

@@ -94,7 +94,7 @@ func (x *session) send(ctx context.Context, items []item, last []byte) error {
 	if len(items) > 0 && p.now.Sub(x.renewed) >= x.server.opt.TicketRenewal {
 		x.renewed = p.now
 		x.server.metrics.renewed.Inc()
-		p.event(presence.Ticket{Value: x.server.opt.Accounts.IssueTicket(x.profile)})
+		p.event(presence.Ticket{Value: x.server.opt.Accounts.Grants.IssueTicket(x.profile)})
 	}
 	for i, next := range items {
 		if err := p.put(ctx, next); err != nil {

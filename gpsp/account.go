@@ -39,7 +39,7 @@ func (s *Server) credentials(ctx context.Context, r *request) (storage.UserID, e
 	if !ok {
 		return 0, accounts.ErrBadPassword
 	}
-	user, err := s.opt.Accounts.CheckPassword(ctx, accounts.Credentials{
+	user, err := s.opt.Accounts.SignIn.CheckPassword(ctx, accounts.Credentials{
 		Partner: partner, Email: r.get("email"), Password: password, From: r.from,
 	})
 	s.noteRefusal(r, err)
@@ -98,7 +98,7 @@ func (s *Server) newUser(ctx context.Context, r *request, w *reply) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.opt.Accounts.Register(ctx, reg)
+	p, err := s.opt.Accounts.Users.Register(ctx, reg)
 	s.noteAccount(r, err)
 	if taken, ok := errors.AsType[*accounts.NickTakenError](err); ok {
 		w.number("nur", int64(codeNewUserNick))
@@ -139,7 +139,7 @@ func registrationOf(r *request) (accounts.Registration, error) {
 // registerCDKey registers a key that came with a registration. The account is
 // there already, and the client has no word for a key that was not accepted.
 func (s *Server) registerCDKey(ctx context.Context, id storage.ProfileID, game, key string) {
-	err := s.opt.Accounts.RegisterCDKey(ctx, id, game, key)
+	err := s.opt.Accounts.Profiles.RegisterCDKey(ctx, id, game, key)
 	if err == nil {
 		return
 	}

@@ -215,11 +215,11 @@ func (f *fixture) account(t testing.TB, email, password string, p storage.Profil
 	if change != nil {
 		change(&a)
 	}
-	a, err := f.accounts.Import(t.Context(), a)
+	a, err := f.accounts.Transfer.Import(t.Context(), a)
 	if err != nil {
 		t.Fatalf("import of %s: %v", email, err)
 	}
-	if err := f.accounts.ImportBuddies(t.Context(), a); err != nil {
+	if err := f.accounts.Transfer.ImportBuddies(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -68,7 +68,7 @@ func (s *Server) suggest(ctx context.Context, r *request, w *reply) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.opt.Accounts.Suggest(ctx, namespace, r.get("preferrednick"), MaxSuggestions)
+	list, err := s.opt.Accounts.Profiles.Suggest(ctx, namespace, r.get("preferrednick"), MaxSuggestions)
 	if err != nil {
 		return err
 	}

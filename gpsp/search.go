@@ -59,7 +59,7 @@ func criteriaOf(r *request) (c criteria, err error) {
 func (s *Server) candidates(ctx context.Context, c *criteria) iter.Seq2[storage.Profile, error] {
 	switch {
 	case c.uniqueNick != "":
-		return one(s.opt.Accounts.ProfileByUniqueNick(ctx, c.namespace, c.uniqueNick))
+		return one(s.opt.Accounts.Profiles.ByUniqueNick(ctx, c.namespace, c.uniqueNick))
 	case c.email != "":
 		return s.profilesByEmail(ctx, c)
 	case c.nick != "":
@@ -193,7 +193,7 @@ func (s *Server) searchUnique(ctx context.Context, r *request, w *reply) error {
 	}
 	for _, namespace := range namespaces(list) {
 		f := found{}
-		p, err := s.opt.Accounts.ProfileByUniqueNick(ctx, namespace, r.get("uniquenick"))
+		p, err := s.opt.Accounts.Profiles.ByUniqueNick(ctx, namespace, r.get("uniquenick"))
 		if err == nil {
 			f.Profile = p
 			f.user, err = s.opt.Store.GetUser(ctx, p.User)

@@ -1,6 +1,6 @@
 // Package gstats is the statistics service: games keep data of players here and
 // report the games that were played. It stores nothing itself: a Book has the data,
-// and Accounts the players.
+// and SignIn the players.
 //
 // # Messages
 //

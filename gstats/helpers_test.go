@@ -240,7 +240,7 @@ func (a *fakePlayers) SamePassword(_ *accounts.Login, u *storage.User) bool {
 	return !a.changed[u.ID]
 }
 
-func (a *fakePlayers) ProfileByCDKeyHash(_ context.Context, game, nick, hash string) (storage.Profile, error) {
+func (a *fakePlayers) byCDKey(_ context.Context, game, nick, hash string) (storage.Profile, error) {
 	if game != "gmtest" || nick != "Nick1" || hash != "d3b07384d113edec49eaa6238ad5ff00" {
 		return storage.Profile{}, accounts.ErrBadProfile
 	}
@@ -321,7 +321,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		hub: presence.New(noWatchers{}, presence.Options{}), drops: prometheus.NewRegistry(),
 	}
 	opt := Options{
-		Config: defaults(), Book: f.book, Accounts: f.players, Players: f.players, Games: catalog, Attach: f.hub.Attach,
+		Config: defaults(), Book: f.book, SignIn: f.players, ByCDKey: f.players.byCDKey, Players: f.players, Games: catalog, Attach: f.hub.Attach,
 		Present: func(context.Context, storage.ProfileID, netip.Addr) bool { return false },
 		Log:     zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...), Registerer: f.drops,
 	}

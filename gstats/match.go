@@ -165,7 +165,7 @@ func (x *session) proofs(ctx context.Context, pairs []stats.Pair, challenge stri
 			return false
 		}
 		checked++
-		_, err := x.server.opt.Accounts.CheckStatsProof(ctx, accounts.StatsProof{
+		_, err := x.server.opt.SignIn.CheckStatsProof(ctx, accounts.StatsProof{
 			Profile: id, Challenge: challenge, Response: response, From: x.peer.Addr(),
 		})
 		return err == nil

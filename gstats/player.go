@@ -99,7 +99,7 @@ func (x *session) check(ctx context.Context, r *request, now time.Time) (account
 	if len(x.players) >= maxPlayers && !x.owner(proof.Profile) && !x.makeRoom() {
 		return accounts.Login{}, errTooManyPlayers
 	}
-	l, err := x.server.opt.Accounts.CheckStatsProof(ctx, proof)
+	l, err := x.server.opt.SignIn.CheckStatsProof(ctx, proof)
 	if proof.Profile != 0 && x.server.unproven(err) {
 		return x.unproven(ctx, proof.Profile, err)
 	}
@@ -146,7 +146,7 @@ func (x *session) admit(ctx context.Context, l *accounts.Login, now time.Time) e
 		err = accounts.ErrBanned
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDeleted):
 		err = accounts.ErrProfileDeleted
-	case err == nil && !x.server.opt.Accounts.SamePassword(l, &u):
+	case err == nil && !x.server.opt.SignIn.SamePassword(l, &u):
 		err = accounts.ErrBadPassword
 	}
 	if err != nil {
@@ -177,7 +177,7 @@ func (x *session) refusal(ctx context.Context, err error) string {
 
 // findPlayer is the request getpid.
 func (x *session) findPlayer(ctx context.Context, r *request) {
-	p, err := x.server.opt.Accounts.ProfileByCDKeyHash(ctx, x.game, string(r.nick), string(r.keyHash))
+	p, err := x.server.opt.ByCDKey(ctx, x.game, string(r.nick), string(r.keyHash))
 	text := "not found"
 	if err != nil {
 		if _, refused := errors.AsType[accounts.Refusal](err); !refused {

@@ -45,11 +45,9 @@ type Book interface {
 	Sweep(ctx context.Context, now time.Time) (int, error)
 }
 
-// Accounts checks players.
-type Accounts interface {
+// SignIn checks players.
+type SignIn interface {
 	CheckStatsProof(ctx context.Context, p accounts.StatsProof) (accounts.Login, error)
-	// ProfileByCDKeyHash returns the profile with a nick and a registered CD key.
-	ProfileByCDKeyHash(ctx context.Context, game, nick, hash string) (storage.Profile, error)
 	// SamePassword reports whether the account has the password of a login.
 	SamePassword(l *accounts.Login, u *storage.User) bool
 }
@@ -65,10 +63,12 @@ type Players interface {
 type Options struct {
 	Config // its live keys are replaced by Reload
 
-	Book     Book
-	Accounts Accounts
-	Players  Players
-	Games    *games.Catalog
+	Book    Book
+	SignIn  SignIn
+	Players Players
+	Games   *games.Catalog
+	// ByCDKey returns the profile with a nick and a registered CD key.
+	ByCDKey func(ctx context.Context, game, nick, hash string) (storage.Profile, error)
 	// Attach makes an authenticated player known, so that a ban, a deletion or a new
 	// password ends the authentication. It returns a function that undoes that.
 	Attach func(presence.Attached) (detach func())

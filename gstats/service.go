@@ -17,7 +17,7 @@ func (c *Config) Describe() service.Descriptor {
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	s := New(Options{
-		Config: *c, Book: env.Stats, Accounts: env.Accounts, Players: env.Store, Games: env.Games,
+		Config: *c, Book: env.Stats, SignIn: env.Accounts.SignIn, ByCDKey: env.Accounts.Profiles.ByCDKeyHash, Players: env.Store, Games: env.Games,
 		Attach: env.Hub.Attach, Present: env.Hub.SignedInFrom,
 		Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,

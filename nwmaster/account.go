@@ -103,7 +103,7 @@ func (s *Server) check(ctx context.Context, k check) nwn.Result {
 	game, _ := s.opt.Uplink.Games.Lookup(s.gameOf(k.second))
 	namespace := cmp.Or(game.Namespace, 1)
 	if !strict { // an unknown name is not a wrong password, which would count
-		_, err := s.opt.Accounts.ProfileByUniqueNick(ctx, namespace, k.name)
+		_, err := s.opt.Profile(ctx, namespace, k.name)
 		if errors.Is(err, storage.ErrNotFound) || errors.Is(err, accounts.ErrBadUniqueNick) {
 			s.results.unknown.Inc()
 			return nwn.Good
@@ -111,7 +111,7 @@ func (s *Server) check(ctx context.Context, k check) nwn.Result {
 	}
 	err := errUnproved
 	if k.salt != "" { // without one the answer would be the same each time
-		_, err = s.opt.Accounts.CheckProof(ctx, accounts.Proof{
+		_, err = s.opt.CheckProof(ctx, accounts.Proof{
 			UniqueNick: k.name, Salt: k.salt, Response: k.hash, Namespace: namespace, Partner: game.Partner, From: k.from.Addr(),
 		})
 	}

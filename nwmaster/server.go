@@ -29,14 +29,10 @@ type Options struct {
 	Packets netserve.PacketOptions
 	// Asking is the port of the socket that servers are asked from.
 	Asking uint16
-	// Accounts are those of players; they may wait for the store.
-	Accounts Accounts
-}
-
-// Accounts check players, see package accounts.
-type Accounts interface {
-	ProfileByUniqueNick(ctx context.Context, namespace int, nick string) (storage.Profile, error)
-	CheckProof(ctx context.Context, p accounts.Proof) (accounts.Login, error)
+	// Profile returns the profile with a unique nick, and CheckProof checks players, see
+	// package accounts. They may wait for the store.
+	Profile    func(ctx context.Context, namespace int, nick string) (storage.Profile, error)
+	CheckProof func(ctx context.Context, p accounts.Proof) (accounts.Login, error)
 }
 
 // Server is the master. It implements netserve.PacketHandler.

@@ -47,14 +47,14 @@ func (w *wire) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {
 // people are accounts: names and passwords.
 type people map[string]string
 
-func (p people) ProfileByUniqueNick(_ context.Context, _ int, nick string) (storage.Profile, error) {
+func (p people) profile(_ context.Context, _ int, nick string) (storage.Profile, error) {
 	if _, ok := p[nick]; !ok {
 		return storage.Profile{}, storage.ErrNotFound
 	}
 	return storage.Profile{}, nil
 }
 
-func (p people) CheckProof(_ context.Context, q accounts.Proof) (accounts.Login, error) {
+func (p people) checkProof(_ context.Context, q accounts.Proof) (accounts.Login, error) {
 	password, ok := p[q.UniqueNick]
 	switch {
 	case q.UniqueNick == "Broken":
@@ -87,8 +87,9 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	known := people{"Tester": "pw", "Banned": "pw", "Broken": ""}
 	opt := Options{
-		Accounts: people{"Tester": "pw", "Banned": "pw", "Broken": ""}, Asking: 40000,
+		Profile: known.profile, CheckProof: known.checkProof, Asking: 40000,
 		Players: func(a netip.Addr) bool { return a == cheat.Addr() },
 		Uplink: uplink.Options{
 			Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue,

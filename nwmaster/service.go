@@ -60,7 +60,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	metrics := env.Metrics(uplink.DropNames()...)
 	s := New(Options{
 		Config: *c, Players: env.BannedFrom(storage.ScopePresence), Asking: asking.LocalAddr().Port(),
-		Accounts: env.Accounts,
+		Profile: env.Accounts.Profiles.ByUniqueNick, CheckProof: env.Accounts.SignIn.CheckProof,
 		Uplink: uplink.Options{
 			Registry: env.List, Games: env.Games, Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate,
 			Verdicts: env.Servers, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,

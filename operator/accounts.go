@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/accounts/seal"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -166,7 +167,7 @@ func (l *Local) kick(ctx context.Context, id storage.UserID, reason error) {
 // CreateAccount implements AccountOperator.
 func (l *Local) CreateAccount(ctx context.Context, a NewAccount) (p storage.Profile, err error) {
 	err = l.withAccounts(ctx, func(s *accounts.Service) error {
-		p, err = s.Register(noted(ctx, actAccountCreate, a.Nick, ""), accounts.Registration{
+		p, err = s.Users.Register(noted(ctx, actAccountCreate, a.Nick, ""), accounts.Registration{
 			Partner: a.Partner, Namespace: a.Namespace, Email: a.Email, Nick: a.Nick, UniqueNick: a.UniqueNick, Password: a.Password,
 		})
 		return err
@@ -276,7 +277,7 @@ func (l *Local) user(ctx context.Context, ref AccountRef) (u storage.User, err e
 		u, err = l.Store.UserByEmail(ctx, ref.Partner, ref.Email)
 	default:
 		err = l.withAccounts(ctx, func(s *accounts.Service) error {
-			p, err := s.ProfileByUniqueNick(ctx, ref.Namespace, ref.UniqueNick)
+			p, err := s.Profiles.ByUniqueNick(ctx, ref.Namespace, ref.UniqueNick)
 			if err == nil {
 				u, err = l.Store.GetUser(ctx, p.User)
 			}
@@ -292,13 +293,13 @@ func (l *Local) user(ctx context.Context, ref AccountRef) (u storage.User, err e
 // SetPassword implements AccountOperator.
 func (l *Local) SetPassword(ctx context.Context, id storage.UserID, password string) error {
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		if err := s.ChangePassword(l.notedAccount(ctx, actAccountPassword, id, ""), id, password); err != nil {
+		if err := s.Passwords.Change(l.notedAccount(ctx, actAccountPassword, id, ""), id, password); err != nil {
 			return err
 		}
 		l.kick(ctx, id, presence.ErrDisplaced)
 		list, err := l.Store.ProfilesOf(ctx, id)
 		for _, p := range list {
-			s.RevokeGrants(p.ID)
+			s.Grants.Revoke(p.ID)
 		}
 		return err
 	})
@@ -314,7 +315,7 @@ func (l *Local) IssueReset(ctx context.Context, id storage.UserID) (out ResetLin
 		return ResetLink{}, errNoResetPage
 	}
 	err = l.withAccounts(ctx, func(s *accounts.Service) error {
-		r, err := s.IssueReset(l.notedAccount(ctx, actAccountReset, id, ""), id)
+		r, err := s.Passwords.IssueReset(l.notedAccount(ctx, actAccountReset, id, ""), id)
 		// A fragment: browsers send it to no server, so that no log holds it.
 		out = ResetLink{Link: page + "#" + r.Code, Expires: r.Expires.UTC()}
 		return err
@@ -332,7 +333,7 @@ func (l *Local) BanAccount(ctx context.Context, id storage.UserID, b storage.Acc
 	}
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
 		ctx := l.notedAccount(ctx, actAccountBan, id, banDetail(b.Expires, b.Reason))
-		err := s.Ban(ctx, id, b.Expires, b.Reason, b.By)
+		err := s.Users.Ban(ctx, id, b.Expires, b.Reason, b.By)
 		if err == nil {
 			l.kick(ctx, id, presence.ErrBanned)
 		}
@@ -342,13 +343,15 @@ func (l *Local) BanAccount(ctx context.Context, id storage.UserID, b storage.Acc
 
 // UnbanAccount implements AccountOperator.
 func (l *Local) UnbanAccount(ctx context.Context, id storage.UserID) error {
-	return l.withAccounts(ctx, func(s *accounts.Service) error { return s.Unban(l.notedAccount(ctx, actAccountUnban, id, ""), id) })
+	return l.withAccounts(ctx, func(s *accounts.Service) error {
+		return s.Users.Unban(l.notedAccount(ctx, actAccountUnban, id, ""), id)
+	})
 }
 
 // DeleteAccount implements AccountOperator.
 func (l *Local) DeleteAccount(ctx context.Context, id storage.UserID) error {
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		err := s.DeleteUser(l.notedAccount(ctx, actAccountDelete, id, ""), id)
+		err := s.Users.Delete(l.notedAccount(ctx, actAccountDelete, id, ""), id)
 		if err == nil {
 			l.kick(ctx, id, presence.ErrDeleted)
 			l.sweepFiles(ctx)
@@ -369,13 +372,13 @@ func (l *Local) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (
 		}
 	}
 	out := json.NewEncoder(w)
-	for a, err := range s.Export(ctx, secrets) {
+	for a, err := range s.Transfer.Export(ctx, secrets) {
 		switch {
 		case err == nil:
 			if err := out.Encode(a); err != nil { //nolint:gosec // its password is empty unless secrets were requested
 				return leftOut, err
 			}
-		case errors.Is(err, storage.ErrDamaged), errors.Is(err, accounts.ErrUnsealable):
+		case errors.Is(err, storage.ErrDamaged), errors.Is(err, seal.ErrUnsealable):
 			leftOut++
 		default:
 			return leftOut, err
@@ -395,12 +398,12 @@ func (l *Local) ImportAccounts(ctx context.Context, list []accounts.Account) ([]
 	}
 	out := make([]Imported, 0, len(list))
 	for _, a := range list {
-		stored, err := s.Import(ctx, a)
+		stored, err := s.Transfer.Import(ctx, a)
 		if err != nil && !aboutOne(err) {
 			return nil, err
 		}
 		if err != nil {
-			present, lookup := s.Present(ctx, a)
+			present, lookup := s.Transfer.Present(ctx, a)
 			if lookup != nil {
 				return nil, lookup
 			}
@@ -429,7 +432,7 @@ func (l *Local) ImportBuddies(ctx context.Context, list []accounts.Account) erro
 			return err
 		}
 		for _, a := range list {
-			if err := s.ImportBuddies(ctx, a); err != nil {
+			if err := s.Transfer.ImportBuddies(ctx, a); err != nil {
 				return fmt.Errorf("buddies of %s: %w", a.Email, err)
 			}
 		}

@@ -57,7 +57,7 @@ func (l *Local) whileKeyStays(ctx context.Context, f func() error) error {
 	if err != nil {
 		return err
 	}
-	return service.WhileKeyStays(f)
+	return service.Keys.WhileFileStays(f)
 }
 
 // collect copies the files of a backup to dir and returns their paths.

@@ -77,12 +77,12 @@ func (l *Local) AddCDKeys(ctx context.Context, n NewCDKeys) (int, error) {
 	if len(n.Keys) > MaxCDKeysAdded {
 		return 0, fmt.Errorf("%w: more than %d CD keys at once", ErrBadRequest, MaxCDKeysAdded)
 	}
-	sealer, err := l.OpenAccounts(ctx)
+	service, err := l.OpenAccounts(ctx)
 	if err != nil {
 		return 0, err
 	}
 	ctx = noted(ctx, actCDKeyAdd, productText(n.Product), strconv.Itoa(len(n.Keys))+" keys")
-	added, err := l.Keys.Add(ctx, sealer, n.Product, n.By, n.Keys)
+	added, err := l.Keys.Add(ctx, service.Keys, n.Product, n.By, n.Keys)
 	if errors.Is(err, cdkeys.ErrKey) {
 		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}

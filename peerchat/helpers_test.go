@@ -168,7 +168,7 @@ func (f *fixture) register(nick string, namespace int) storage.Profile {
 	if namespace > 0 {
 		r.UniqueNick = nick
 	}
-	p, err := f.accounts.Register(context.Background(), r)
+	p, err := f.accounts.Users.Register(context.Background(), r)
 	if err != nil {
 		f.t.Fatalf("Register(%s): %v", nick, err)
 	}

@@ -35,7 +35,7 @@ func TestLogHoldsNoSecrets(t *testing.T) {
 	var secrets []string
 	secret := func(s string) string { secrets = append(secrets, s); return s }
 	ann := f.register("Ann", testNamespace)
-	token := f.accounts.IssueToken(ann.ID, 0, false)
+	token := f.accounts.Grants.IssueToken(ann.ID, 0, false)
 
 	c := f.connect()
 	c.encrypt()

@@ -90,7 +90,7 @@ type preauth struct{ token accounts.Token }
 
 func newReplay(t *testing.T, session string) *replay {
 	f := start(t, func(o *Options) { o.Motd = []string{"Welcome to GameSpy"} })
-	_, err := f.accounts.Import(t.Context(), accounts.Account{
+	_, err := f.accounts.Transfer.Import(t.Context(), accounts.Account{
 		ID: 5, Email: "me@example.com", MD5: "51149f6fea1a3179b364f1994e06e4d4",
 		Profiles: []accounts.AccountProfile{{Profile: storage.Profile{
 			ID: 100001, User: 5, Nick: "MyNick", UniqueNicks: []storage.UniqueNick{{Namespace: testNamespace, Nick: "uniqueguy", Key: "uniqueguy"}},
@@ -99,7 +99,7 @@ func newReplay(t *testing.T, session string) *replay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replay{t: t, name: session, preauth: preauth{f.accounts.IssueToken(100001, 0, true)}}
+	r := &replay{t: t, name: session, preauth: preauth{f.accounts.Grants.IssueToken(100001, 0, true)}}
 	for _, nick := range []string{"taken", "OtherGuy", "Stranger"} {
 		r.others = append(r.others, f.signOn(nick))
 	}

@@ -113,7 +113,7 @@ func (x *session) checkLogin(ctx context.Context, p accounts.Proof) error {
 	if x.profile != 0 {
 		return x.refuseLogin(accounts.ErrMalformed)
 	}
-	l, err := x.server.opt.Accounts.CheckProof(ctx, p)
+	l, err := x.server.opt.Accounts.SignIn.CheckProof(ctx, p)
 	if err != nil {
 		return x.refuseLogin(err)
 	}
@@ -124,7 +124,7 @@ func (x *session) checkLogin(ctx context.Context, p accounts.Proof) error {
 	if x.server.opt.Attach != nil {
 		x.detach = x.server.opt.Attach(x)
 	}
-	if err := x.server.opt.Accounts.Recheck(ctx, &l); err != nil {
+	if err := x.server.opt.Accounts.SignIn.Recheck(ctx, &l); err != nil {
 		if x.detach != nil {
 			x.detach()
 		}
@@ -172,7 +172,7 @@ func (x *session) registerNick(ctx context.Context, m *message) error {
 	if err != nil || x.profile == 0 {
 		return x.sendNow(appendText(appendNumeric(nil, numNickSuggestion, "*", "0", `\`), "Log in first"))
 	}
-	p, err := x.server.opt.Accounts.RegisterNick(ctx, x.profile, namespace, m.params[1])
+	p, err := x.server.opt.Accounts.Profiles.RegisterNick(ctx, x.profile, namespace, m.params[1])
 	if why, refused := errors.AsType[accounts.Refusal](err); refused {
 		return x.suggest(ctx, namespace, m.params[1], why)
 	}
@@ -186,7 +186,7 @@ func (x *session) registerNick(ctx context.Context, m *message) error {
 
 // suggest refuses a unique nick and offers others.
 func (x *session) suggest(ctx context.Context, namespace int, wish string, why accounts.Refusal) error {
-	others, err := x.server.opt.Accounts.Suggest(ctx, namespace, wish, suggestions)
+	others, err := x.server.opt.Accounts.Profiles.Suggest(ctx, namespace, wish, suggestions)
 	if err != nil {
 		others = nil
 	}

@@ -94,7 +94,7 @@ func TestLogin(t *testing.T) {
 	f := start(t, nil)
 	ann := f.register("Ann", testNamespace)
 	f.register("Bob", 0)
-	token := f.accounts.IssueToken(ann.ID, 0, false)
+	token := f.accounts.Grants.IssueToken(ann.ID, 0, false)
 	good := md5hex(testPassword)
 	for _, v := range []struct {
 		name, send, want string
@@ -236,7 +236,7 @@ func TestDisplace(t *testing.T) {
 	third.welcomed("Annie")
 	second.wantEnd("Duplicate Login")
 
-	other, err := f.accounts.Register(t.Context(), accounts.Registration{
+	other, err := f.accounts.Users.Register(t.Context(), accounts.Registration{
 		Namespace: 2, Email: "other@example.com", Nick: "Ann", UniqueNick: "Ann", Password: testPassword, From: netip.MustParseAddr("127.0.0.1"),
 	})
 	if err != nil {
@@ -285,14 +285,14 @@ func TestAccountChanges(t *testing.T) {
 		change     func(*fixture, storage.Profile) error
 	}{
 		{"banned", "The account is banned", func(f *fixture, p storage.Profile) error {
-			if err := f.accounts.Ban(f.t.Context(), p.User, time.Time{}, "", "test"); err != nil {
+			if err := f.accounts.Users.Ban(f.t.Context(), p.User, time.Time{}, "", "test"); err != nil {
 				return err
 			}
 			f.hub.KickUser(f.t.Context(), p.User, presence.ErrBanned)
 			return nil
 		}},
 		{"password", "The password was changed", func(f *fixture, p storage.Profile) error {
-			if err := f.accounts.ChangePassword(f.t.Context(), p.User, "another"); err != nil {
+			if err := f.accounts.Passwords.Change(f.t.Context(), p.User, "another"); err != nil {
 				return err
 			}
 			f.hub.KickUser(f.t.Context(), p.User, presence.ErrDisplaced)
@@ -300,7 +300,7 @@ func TestAccountChanges(t *testing.T) {
 		}},
 		{"deleted", "The profile was deleted", func(f *fixture, p storage.Profile) error {
 			f.hub.KickProfile(f.t.Context(), p.ID, presence.ErrDeleted)
-			return f.accounts.DeleteUser(f.t.Context(), p.User)
+			return f.accounts.Users.Delete(f.t.Context(), p.User)
 		}},
 		{"kicked", "Signed out by the operator", func(f *fixture, p storage.Profile) error {
 			f.hub.KickUser(f.t.Context(), p.User, presence.ErrKicked)
@@ -321,7 +321,7 @@ func TestAccountChanges(t *testing.T) {
 	t.Run("banned before the login", func(t *testing.T) {
 		f := start(t, nil)
 		ann := f.register("Ann", testNamespace)
-		if err := f.accounts.Ban(t.Context(), ann.User, time.Time{}, "", "test"); err != nil {
+		if err := f.accounts.Users.Ban(t.Context(), ann.User, time.Time{}, "", "test"); err != nil {
 			t.Fatal(err)
 		}
 		c := f.connect()
@@ -335,10 +335,10 @@ func TestAccountChanges(t *testing.T) {
 		change  func(*fixture, storage.Profile) error
 	}{
 		{"banned after the proof", accounts.ErrBanned, func(f *fixture, p storage.Profile) error {
-			return f.accounts.Ban(f.t.Context(), p.User, time.Time{}, "", "test")
+			return f.accounts.Users.Ban(f.t.Context(), p.User, time.Time{}, "", "test")
 		}},
 		{"password after the proof", accounts.ErrBadPassword, func(f *fixture, p storage.Profile) error {
-			return f.accounts.ChangePassword(f.t.Context(), p.User, "another")
+			return f.accounts.Passwords.Change(f.t.Context(), p.User, "another")
 		}},
 	} {
 		t.Run(v.name, func(t *testing.T) {

@@ -102,7 +102,7 @@ func New(opt Options) *Server {
 	s := &Server{opt: opt, commands: commandTable(), hall: h, programs: newPrograms(), metrics: newMetrics(opt.Registerer, h), started: time.Now()}
 	_, _ = rand.Read(s.maskKey[:]) // never fails
 	if opt.Cluster != nil {
-		copy(s.maskKey[:], opt.Accounts.Derive("respawnd masks of addresses in chat")) // as on the other nodes
+		copy(s.maskKey[:], opt.Accounts.Keys.MAC([]byte("respawnd masks of addresses in chat"))) // as on the other nodes
 		h.links = newLinks(s, opt.Cluster)
 	}
 	s.gate = netserve.NewGate(s.limits(&opt.Config))

@@ -133,13 +133,13 @@ func TestRecordedRequests(t *testing.T) {
 			if !strings.HasPrefix(r.Password, "(") && r.Password != "wrong" && r.Password != "" {
 				s.profile.Password = r.Password
 			}
-			p, err := s.accounts.Register(t.Context(), s.profile)
+			p, err := s.accounts.Users.Register(t.Context(), s.profile)
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch {
 			case r.Action == "LoginRemoteAuth": // the partner of the account does not matter, but tokens are ours
-				token := s.accounts.IssueToken(p.ID, 0, true)
+				token := s.accounts.Grants.IssueToken(p.ID, 0, true)
 				body := strings.NewReplacer("AUTHTOKEN", token.Value, "CHALLENGE", token.Challenge).Replace(r.Body)
 				r.Head = strings.Replace(r.Head, fmt.Sprintf("Length: %d", len(r.Body)), fmt.Sprintf("Length: %d", len(body)), 1)
 				r.Body = body

@@ -64,7 +64,7 @@ func rooms(o *Options) ([]room, error) {
 // statistics service.
 func playerPagesRoom(o *Options) room {
 	r := bfhq.New(bfhq.Options{
-		Config: o.Config.PagesConfig, Games: o.Games, Store: o.Store, Nick: o.Accounts.ProfileByUniqueNick, Limits: o.Stats.Limits,
+		Config: o.Config.PagesConfig, Games: o.Games, Store: o.Store, Nick: o.Accounts.Profiles.ByUniqueNick, Limits: o.Stats.Limits,
 		SignedIn: o.SignedIn, Service: name, Verdicts: o.Verdicts, Log: o.Log, Registerer: o.Registerer,
 	})
 	o.Stats.SetTaker(r.Take)
@@ -75,7 +75,7 @@ func playerPagesRoom(o *Options) room {
 // sign-in.
 func consoleRoom(o *Options, signIn *auth.Room) room {
 	r := nas.New(nas.Options{
-		Config: o.Config.ConsoleConfig, Accounts: o.Accounts, MayRegister: signIn.MayRegister, Service: name, Verdicts: o.Verdicts,
+		Config: o.Config.ConsoleConfig, Users: o.Accounts.Users, Grants: o.Accounts.Grants, MayRegister: signIn.MayRegister, Service: name, Verdicts: o.Verdicts,
 		Log: o.Log, Registerer: o.Registerer,
 	})
 	return room{pages: r.Pages(), find: r.Find, names: nas.Names(), reload: func(c *Config) { r.Reload(c.ConsoleConfig) }}

@@ -65,7 +65,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s, err := New(Options{
 		Config: *c, Key: key, Accounts: env.Accounts, Store: env.Store, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Files: env.Files, News: env.News, Records: env.Store, Tickets: env.Accounts, SignedIn: env.Hub.SignedInFrom,
+		Files: env.Files, News: env.News, Records: env.Store, Tickets: env.Accounts.Grants, SignedIn: env.Hub.SignedInFrom,
 		Stats: env.Stats, Cluster: env.Cluster, Served: env.Served,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})

@@ -25,7 +25,7 @@ func BenchmarkCheckProof(b *testing.B) {
 			var n atomic.Uint64
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					if _, err := s.CheckProof(b.Context(), proofs[n.Add(1)%accounts]); err != nil {
+					if _, err := s.SignIn.CheckProof(b.Context(), proofs[n.Add(1)%accounts]); err != nil {
 						b.Fatal(err)
 					}
 				}

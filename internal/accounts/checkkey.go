@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 
+	"github.com/respawnd/respawnd/internal/accounts/seal"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -20,9 +21,9 @@ type UserReader interface {
 // CheckKeyFile returns an error if the accounts of a store cannot be used with
 // a key file: the file is missing although there are accounts, is not a key
 // file, or opens none of the first accounts. The errors match ErrNoKey,
-// ErrKeyFile, ErrKeyExposed or ErrUnsealable.
+// seal.ErrKeyFile, seal.ErrKeyExposed or seal.ErrUnsealable.
 func CheckKeyFile(ctx context.Context, store UserReader, path string) error {
-	keys, err := readKeys(path)
+	keys, err := seal.Read(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return err
@@ -39,7 +40,7 @@ func CheckKeyFile(ctx context.Context, store UserReader, path string) error {
 		case len(u.Secret) == 0:
 			continue
 		}
-		if _, err := keys.open(kindDigest, &u, u.Secret); err == nil {
+		if _, err := keys.Open(u.Secret, bound(kindDigest, &u)); err == nil {
 			opened++
 		}
 		if looked++; looked == checkedUsers {
@@ -47,7 +48,7 @@ func CheckKeyFile(ctx context.Context, store UserReader, path string) error {
 		}
 	}
 	if looked > 0 && opened == 0 {
-		return ErrUnsealable
+		return seal.ErrUnsealable
 	}
 	return nil
 }

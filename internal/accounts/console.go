@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -42,8 +41,8 @@ func (c *ConsolePlayer) Email() string {
 // account at the first time; made reports that. The account has no password, so nothing else
 // signs in to it: one that has a password belongs to another player and is refused with
 // ErrBadTicket. Other refusals: ErrMalformed, ErrBadNick, ErrThrottled, ErrBanned.
-func (s *Service) Console(ctx context.Context, c ConsolePlayer) (p storage.Profile, made bool, err error) {
-	if s.failures.refuses(c.From, 0, time.Now()) {
+func (s *Users) Console(ctx context.Context, c ConsolePlayer) (p storage.Profile, made bool, err error) {
+	if s.guard.refuses(c.From, 0, time.Now()) {
 		return p, false, ErrThrottled
 	}
 	if c.ID == 0 || !validVariant(c.Variant) || c.Partner < 0 || c.Partner > storage.MaxAccountID || c.Namespace < 0 || c.Namespace > storage.MaxAccountID {
@@ -80,13 +79,13 @@ func validVariant(s string) bool {
 }
 
 // consoleProfile returns the profile of a player, storage.ErrNotFound if there is none.
-func (s *Service) consoleProfile(ctx context.Context, c *ConsolePlayer) (p storage.Profile, err error) {
+func (s *Users) consoleProfile(ctx context.Context, c *ConsolePlayer) (p storage.Profile, err error) {
 	u, err := s.store.UserByEmail(ctx, c.Partner, c.Email())
 	switch {
 	case err != nil:
 		return p, err
 	case len(u.Secret) > 0 || len(u.Password) > 0:
-		s.failures.failed(c.From, 0, time.Now())
+		s.guard.failed(c.From, 0, time.Now())
 		return p, ErrBadTicket
 	case u.Ban.In(time.Now()):
 		return p, ErrBanned
@@ -103,37 +102,17 @@ func (s *Service) consoleProfile(ctx context.Context, c *ConsolePlayer) (p stora
 
 // makeConsole makes the account of a player. It has the nick as unique nick if the rules
 // allow that and no other profile has it.
-func (s *Service) makeConsole(ctx context.Context, c *ConsolePlayer) (storage.Profile, error) {
+func (s *Users) makeConsole(ctx context.Context, c *ConsolePlayer) (storage.Profile, error) {
 	now := time.Now()
 	u := storage.User{Partner: c.Partner, Email: c.Email(), Created: now}
 	p := storage.Profile{Nick: c.Nick, PublicMask: DefaultPublicMask, Created: now}
 	if checkUniqueNick(c.Namespace, c.Nick) == nil {
-		p.UniqueNicks = []storage.UniqueNick{s.uniqueNick(c.Namespace, c.Nick)}
+		p.UniqueNicks = []storage.UniqueNick{uniqueNick(c.Namespace, c.Nick)}
 	}
-	made, out, err := s.store.CreateUser(ctx, u, p)
-	if errors.Is(refuseTaken(err), ErrUniqueNickTaken) {
+	made, err := s.create(ctx, u, p, c.Console)
+	if errors.Is(err, ErrUniqueNickTaken) {
 		p.UniqueNicks = nil
-		made, out, err = s.store.CreateUser(ctx, u, p)
+		made, err = s.create(ctx, u, p, c.Console)
 	}
-	if err != nil {
-		return storage.Profile{}, refuseTaken(err)
-	}
-	s.metrics.registered.Inc()
-	s.log.Info().Uint32("user", uint32(made.ID)).Uint32("profile", uint32(out.ID)).Int("partner", u.Partner).Str("console", c.Console).Msg("account created")
-	return out, nil
-}
-
-// Consoles of Nintendo know their tokens by the first letters, and have room for short
-// challenges.
-const (
-	consoleToken     = "NDS"
-	consoleChallenge = 8 // letters and digits
-)
-
-// IssueConsoleToken is IssueToken in the form that consoles of Nintendo expect, valid for
-// DefaultTokenLife and for any number of sign-ins. The error is that of the store.
-func (s *Service) IssueConsoleToken(profile storage.ProfileID) (Token, error) {
-	now := time.Now()
-	t := Token{Value: consoleToken + randomText(), Challenge: rand.Text()[:consoleChallenge], Profile: profile, Expires: now.Add(DefaultTokenLife)}
-	return t, s.tokens.add(t.Value, grant{profile: profile, challenge: t.Challenge, expires: t.Expires}, now)
+	return made, err
 }

@@ -16,7 +16,7 @@ func TestConsole(t *testing.T) {
 	ann := ConsolePlayer{Console: "ps3", ID: 0x1a2b, Nick: "AliceU", Partner: 19, Namespace: 1, From: home()}
 	sign := func(c ConsolePlayer, want error, wantMade bool) storage.Profile {
 		t.Helper()
-		p, made, err := s.Console(t.Context(), c)
+		p, made, err := s.Users.Console(t.Context(), c)
 		if !errors.Is(err, want) || (err != nil) != (want != nil) || made != wantMade {
 			t.Fatalf("Console(%+v) = %+v, %v, %v, want %v and %v", c, p, made, err, wantMade, want)
 		}
@@ -41,7 +41,7 @@ func TestConsole(t *testing.T) {
 
 	// No password signs in to it.
 	for _, password := range []string{"", "x"} {
-		_, err := s.CheckProof(t.Context(), Proof{User: "AliceU@ps3-0000000000001a2b@" + ConsoleDomain, Partner: 19, Digest: secretOf(password), From: home()})
+		_, err := s.SignIn.CheckProof(t.Context(), Proof{User: "AliceU@ps3-0000000000001a2b@" + ConsoleDomain, Partner: 19, Digest: secretOf(password), From: home()})
 		if !errors.Is(err, ErrBadPassword) && !errors.Is(err, ErrBadEmail) {
 			t.Errorf("CheckProof(%q) = %v, want a refusal", password, err)
 		}
@@ -63,7 +63,7 @@ func TestConsole(t *testing.T) {
 	} {
 		bad = ann
 		change.edit()
-		if _, made, err := s.Console(t.Context(), bad); !errors.Is(err, change.want) || made {
+		if _, made, err := s.Users.Console(t.Context(), bad); !errors.Is(err, change.want) || made {
 			t.Errorf("%s: %v, want %v", name, err, change.want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestConsoleOfPasswordAccount(t *testing.T) {
 	s := open(t, Options{})
 	c := ConsolePlayer{Console: "ps3", ID: 7, Nick: "Eve", From: home()}
 	register(t, s, Registration{Email: c.Email(), Nick: "Eve", Password: "rosebud", From: elsewhere()})
-	if _, made, err := s.Console(t.Context(), c); !errors.Is(err, ErrBadTicket) || made {
+	if _, made, err := s.Users.Console(t.Context(), c); !errors.Is(err, ErrBadTicket) || made {
 		t.Errorf("Console() = %v, want ErrBadTicket", err)
 	}
 }
@@ -98,12 +98,12 @@ func TestConsoleVariant(t *testing.T) {
 	ids := make(map[storage.ProfileID]bool)
 	for _, variant := range []string{"", "rmcj", "rmcj-0123abcd", strings.Repeat("a", MaxVariant)} {
 		c.Variant = variant
-		p, made, err := s.Console(t.Context(), c)
+		p, made, err := s.Users.Console(t.Context(), c)
 		if err != nil || !made || ids[p.ID] {
 			t.Errorf("Console() for variant %q = %+v, %v, %v", variant, p, made, err)
 		}
 		ids[p.ID] = true
-		if again, made, err := s.Console(t.Context(), c); again.ID != p.ID || made || err != nil {
+		if again, made, err := s.Users.Console(t.Context(), c); again.ID != p.ID || made || err != nil {
 			t.Errorf("once more: profile %d, %v, %v, want %d", again.ID, made, err, p.ID)
 		}
 	}
@@ -115,20 +115,20 @@ func TestConsoleVariant(t *testing.T) {
 func TestConsoleToken(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	token, err := s.IssueConsoleToken(p.ID)
+	token, err := s.Grants.IssueConsoleToken(p.ID)
 	if err != nil || !strings.HasPrefix(token.Value, "NDS") || len(token.Challenge) != 8 {
 		t.Fatalf("IssueConsoleToken() = %+v, %v", token, err)
 	}
 	for range 2 { // it is not used up
-		l, err := s.CheckProof(t.Context(), Proof{Token: token.Value, Digest: token.Challenge, Namespace: 1, From: home()})
+		l, err := s.SignIn.CheckProof(t.Context(), Proof{Token: token.Value, Digest: token.Challenge, Namespace: 1, From: home()})
 		if err != nil || l.Profile.ID != p.ID {
 			t.Errorf("CheckProof() = %+v, %v, want profile %d", l, err, p.ID)
 		}
 	}
-	if _, err := s.CheckProof(t.Context(), Proof{Token: token.Value, Digest: "ABCDEFGH", From: home()}); !errors.Is(err, ErrBadPassword) {
+	if _, err := s.SignIn.CheckProof(t.Context(), Proof{Token: token.Value, Digest: "ABCDEFGH", From: home()}); !errors.Is(err, ErrBadPassword) {
 		t.Errorf("with another challenge: %v", err)
 	}
-	if _, err := s.CheckStatsProof(t.Context(), StatsProof{Token: token.Value, Challenge: "x", Response: secretOf(token.Challenge + "x"), From: home()}); err != nil {
+	if _, err := s.SignIn.CheckStatsProof(t.Context(), StatsProof{Token: token.Value, Challenge: "x", Response: secretOf(token.Challenge + "x"), From: home()}); err != nil {
 		t.Errorf("CheckStatsProof() = %v", err)
 	}
 }

@@ -10,7 +10,7 @@
 //
 // The login proof of the original clients is keyed with the MD5 of the
 // password, so the server must be able to read that digest, and anyone who
-// reads it can log in. It is sealed with AES-256-GCM; see seal.go for the
+// reads it can log in. It is sealed with AES-256-GCM; see package seal for the
 // layout. The key lies in a file of its own outside the store, mode 0600, so
 // that a copy of the store alone reveals no digest. [Service.RotateKey]
 // replaces the key. With Options.KeepPasswords the password itself is sealed

@@ -18,20 +18,20 @@ import (
 func TestExportAndImport(t *testing.T) {
 	from, to := open(t, Options{}), open(t, Options{})
 	a := register(t, from, alice())
-	second, err := from.NewProfile(t.Context(), a.User, "M\xfcller")
+	second, err := from.Profiles.New(t.Context(), a.User, "M\xfcller")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bob := alice()
 	bob.Email, bob.UniqueNick, bob.Password = "b@b.c", "Bob", "other"
 	b := register(t, from, bob)
-	store := from.store.(storage.Stats)
+	store := from.store.Store.(storage.Stats)
 	block := storage.StatBlockID{Game: "gmtest", Profile: second.ID, Kind: storage.StatPrivateWrite, Index: 3}
 	_, err = store.EditStatBlock(t.Context(), block, 10, time.Now(), func([]byte) ([]byte, error) { return []byte("\xff\x00\\b"), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	sake := from.store.(storage.Sake)
+	sake := from.store.Store.(storage.Sake)
 	levels := storage.SakeTableID{Game: "gmtest", Name: "levels"}
 	fields := []storage.SakeField{
 		{Name: "title", Value: storage.SakeValue{Type: storage.SakeASCII, Text: []byte("\xff <b>")}},
@@ -46,13 +46,13 @@ func TestExportAndImport(t *testing.T) {
 	if _, err := sake.RateSakeRecord(t.Context(), levels, 2, b.ID, 200); err != nil {
 		t.Fatal(err)
 	}
-	file, err := from.store.(storage.Files).CreateFile(t.Context(), storage.File{
+	file, err := from.store.Store.(storage.Files).CreateFile(t.Context(), storage.File{
 		Game: "gmtest", Owner: second.ID, Name: "level.bin", Size: 3, Hash: strings.Repeat("a", 64), Created: time.Now(),
 	}, storage.FileUsage{Files: 9, Bytes: 9}, storage.FileUsage{Files: 9, Bytes: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := from.store.(storage.Matches).PutMatch(t.Context(), storage.Match{
+	if _, err := from.store.Store.(storage.Matches).PutMatch(t.Context(), storage.Match{
 		Game: "gmtest", Session: "01234567-89ab-cdef-0123-456789abcdef", Outcome: storage.MatchAgreed, Began: time.Now(), First: time.Now(),
 		Sides:    []storage.MatchSide{{Profile: second.ID, Nick: "M", Conns: []string{"01234567-89ab-cdef-0123-456789abcde0"}, Version: 1}},
 		Players:  []storage.MatchPlayer{{Profile: second.ID, Nick: "M", Result: "win"}},
@@ -63,7 +63,7 @@ func TestExportAndImport(t *testing.T) {
 	for _, err := range []error{
 		store.PutScore(t.Context(), storage.Score{ScoreID: storage.ScoreID{Game: "gmtest", Board: "kills", Profile: a.ID}, Value: 7.5, Updated: time.Now()}),
 		from.store.AddBuddy(t.Context(), a.ID, b.ID), from.store.AddBuddy(t.Context(), b.ID, second.ID),
-		from.store.AddBlock(t.Context(), second.ID, a.ID), from.RegisterCDKey(t.Context(), a.ID, "gmtest", "ABCD"),
+		from.store.AddBlock(t.Context(), second.ID, a.ID), from.Profiles.RegisterCDKey(t.Context(), a.ID, "gmtest", "ABCD"),
 		from.store.DeleteProfile(t.Context(), register(t, from, func() Registration {
 			r := alice()
 			r.Nick, r.UniqueNick = "Gone", ""
@@ -75,7 +75,7 @@ func TestExportAndImport(t *testing.T) {
 		}
 	}
 	var all []Account
-	for a, err := range from.Export(t.Context(), true) {
+	for a, err := range from.Transfer.Export(t.Context(), true) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,19 +90,19 @@ func TestExportAndImport(t *testing.T) {
 		all = append(all, back)
 	}
 	for _, a := range all {
-		if _, err := to.Import(t.Context(), a); err != nil {
+		if _, err := to.Transfer.Import(t.Context(), a); err != nil {
 			t.Fatalf("Import() = %v", err)
 		}
 	}
 	for range 2 {
 		for _, a := range all {
-			if err := to.ImportBuddies(t.Context(), a); err != nil {
+			if err := to.Transfer.ImportBuddies(t.Context(), a); err != nil {
 				t.Fatalf("ImportBuddies() = %v", err)
 			}
 		}
 	}
 	var again []Account
-	for a, err := range to.Export(t.Context(), true) {
+	for a, err := range to.Transfer.Export(t.Context(), true) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,11 +132,11 @@ func TestExportAndImport(t *testing.T) {
 	if next := register(t, to, func() Registration { r := alice(); r.Email, r.UniqueNick = "c@b.c", ""; return r }()); next.ID <= b.ID {
 		t.Errorf("profile %d came after the imported %d", next.ID, b.ID)
 	}
-	_, err = to.Import(t.Context(), all[0])
+	_, err = to.Transfer.Import(t.Context(), all[0])
 	if !errors.Is(err, storage.ErrTaken) && !errors.Is(err, ErrEmailTaken) {
 		t.Errorf("the second Import() = %v, want a refusal", err)
 	}
-	for a, err := range from.Export(t.Context(), false) {
+	for a, err := range from.Transfer.Export(t.Context(), false) {
 		if err != nil || a.MD5 != "" || a.Password != "" {
 			t.Errorf("Export() without secrets has one of user %d (%v)", a.ID, err)
 		}
@@ -157,16 +157,16 @@ func TestImportFromOtherServers(t *testing.T) {
 		"ids of its own":      {ID: 70, Email: "f@b.c", Password: "rosebud", Profiles: profiles("Seventy")},
 		"another partnercode": {Email: "a@b.c", Partner: 10, Password: "rosebud", Profiles: profiles("Partner")},
 	} {
-		got, err := s.Import(t.Context(), a)
+		got, err := s.Transfer.Import(t.Context(), a)
 		if err != nil || got.ID == 0 || got.Profiles[0].Profile.ID == 0 || got.Password != "" || got.MD5 != "" {
 			t.Errorf("%s: Import() = %+v, %v", name, got, err)
 			continue
 		}
 		p := prove(Proof{UniqueNick: a.Profiles[0].Profile.Nick, Namespace: 1, Partner: a.Partner}, "rosebud")
 		if a.Password == "" && a.MD5 == "" {
-			_, err := s.CheckProof(t.Context(), p)
+			_, err := s.SignIn.CheckProof(t.Context(), p)
 			wantRefusal(t, "a login without password", err, ErrBadPassword)
-			if err := s.ChangePassword(t.Context(), got.ID, "rosebud"); err != nil {
+			if err := s.Passwords.Change(t.Context(), got.ID, "rosebud"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -184,7 +184,7 @@ func TestImportFromOtherServers(t *testing.T) {
 		"same nick twice": {Account{Email: "x@b.c", Profiles: append(profiles("X1"), profiles("X1")...)}, ErrNickTaken},
 		"negative number": {Account{Email: "x@b.c", Partner: -1, Profiles: profiles("X1")}, storage.ErrInvalid},
 	} {
-		if _, err := s.Import(t.Context(), tt.a); !errors.Is(err, tt.want) {
+		if _, err := s.Transfer.Import(t.Context(), tt.a); !errors.Is(err, tt.want) {
 			t.Errorf("%s: Import() = %v, want %v", name, err, tt.want)
 		}
 		if _, err := s.store.UserByEmail(t.Context(), 0, "x@b.c"); !errors.Is(err, storage.ErrNotFound) {
@@ -247,11 +247,11 @@ func TestImportThatDiesLeavesNoHalfAccount(t *testing.T) {
 		dir := t.TempDir()
 		store := openStore(t, filepath.Join(dir, "respawnd.db"))
 		keys := Options{KeyFile: filepath.Join(dir, "account.key")}
-		_, err := openOver(t, &dying{store, left}, keys).Import(t.Context(), many)
+		_, err := openOver(t, &dying{store, left}, keys).Transfer.Import(t.Context(), many)
 		if err != nil && !errors.Is(err, errDied) {
 			t.Fatalf("Import() = %v", err)
 		}
-		if _, err := openOver(t, store, keys).Import(t.Context(), many); err != nil && !errors.Is(err, ErrEmailTaken) {
+		if _, err := openOver(t, store, keys).Transfer.Import(t.Context(), many); err != nil && !errors.Is(err, ErrEmailTaken) {
 			t.Errorf("after %d changes: the second Import() = %v", left, err)
 		}
 		u, err := store.UserByEmail(t.Context(), 0, many.Email)

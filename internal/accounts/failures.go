@@ -1,12 +1,9 @@
 package accounts
 
 import (
-	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -79,92 +76,94 @@ func (f *failures) refuses(from netip.Addr, user storage.UserID, now time.Time) 
 
 // failed counts a failure of from, and of from with user unless that is 0.
 func (f *failures) failed(from netip.Addr, user storage.UserID, now time.Time) {
-	from = source(from)
-	if !from.IsValid() {
-		return
-	}
-	f.count(failure{failedLogin, from, user}, now)
-	f.share(failure{failedLogin, from, user})
+	f.note(failure{failedLogin, source(from), user}, now)
 }
 
 // succeeded forgets the failures of from with user. Those of the address stay;
 // otherwise one known password would allow guessing many others.
 func (f *failures) succeeded(from netip.Addr, user storage.UserID) {
-	f.count(failure{succeededLogin, source(from), user}, time.Time{})
-	f.share(failure{succeededLogin, source(from), user})
+	f.note(failure{succeededLogin, source(from), user}, time.Time{})
 }
 
-// admits reports whether a password for an account may be checked.
-func (s *Service) admits(from netip.Addr, u *storage.User, now time.Time) bool {
-	if s.failures.refuses(from, u.ID, now) {
+// note counts a failure on all nodes, but for the operator, and returns what count
+// does.
+func (f *failures) note(v failure, now time.Time) bool {
+	if v.what <= succeededLogin && !v.from.IsValid() {
 		return false
 	}
-	if !from.IsValid() || !s.failures.accounts.Empty(u.ID, now) || s.AtHome(from, u) {
-		return true
+	ok := f.count(v, now)
+	if f.tell != nil && (ok || v.what != attempted) {
+		f.tell(v)
 	}
-	if s.failures.attempts.Take(u.ID, now) {
-		s.failures.share(failure{attempted, netip.Addr{}, u.ID})
-		return true
+	return ok
+}
+
+// count counts a failure of this node or of another. It returns whether a wrong password
+// was the last that is forgiven, and whether an attempt is allowed.
+func (f *failures) count(v failure, now time.Time) bool {
+	switch v.what {
+	case failedLogin:
+		f.addresses.Spend(v.from, now)
+		if v.user != 0 {
+			f.pairs.Spend(pair{v.from, v.user}, now)
+		}
+	case succeededLogin:
+		f.pairs.Fill(pair{v.from, v.user})
+	case wrongPassword:
+		return f.accounts.Spend(v.user, now)
+	case attempted:
+		return f.attempts.Take(v.user, now)
 	}
-	s.metrics.guarded.Inc()
 	return false
 }
 
-// wrong counts a wrong password.
-func (s *Service) wrong(from netip.Addr, user storage.UserID, now time.Time) {
-	if !from.IsValid() {
-		return
+// failure is the message of a node to the others about a login:
+//
+//	offset size
+//	     0    1  version, 1
+//	     1    1  kind of failure
+//	     2    4  user, big-endian; 0: unknown
+//	     6    -  address in 4 or 16 bytes, or nothing
+type failure struct {
+	what what
+	from netip.Addr // source of it
+	user storage.UserID
+}
+
+// Results of a login.
+type what uint8
+
+const (
+	failedLogin    what = iota + 1
+	succeededLogin      // with that user from that address
+	wrongPassword       // of that user, from any address
+	attempted           // by a stranger at a guarded account
+)
+
+const failureVersion = 1
+
+func (f failure) appendTo(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(append(b, failureVersion, byte(f.what)), uint32(f.user))
+	return append(b, f.from.AsSlice()...)
+}
+
+var errFailure = errors.New("malformed failure of a node")
+
+func parseFailure(b []byte) (f failure, err error) {
+	const fixed = 6
+	if len(b) < fixed || b[0] != failureVersion || what(b[1]) < failedLogin || what(b[1]) > attempted {
+		return f, errFailure
 	}
-	s.failures.failed(from, user, now)
-	s.failures.share(failure{wrongPassword, netip.Addr{}, user})
-	if s.failures.accounts.Spend(user, now) {
-		if untold, tell := s.guessing.Tell(now); tell {
-			s.log.Warn().Uint32("user", uint32(user)).Int("untold", untold).
-				Msg("the password of an account is being guessed: addresses that never signed in to it have one attempt per second")
+	f = failure{what: what(b[1]), user: storage.UserID(binary.BigEndian.Uint32(b[2:fixed]))}
+	if b = b[fixed:]; len(b) > 0 {
+		from, ok := netip.AddrFromSlice(b)
+		if !ok {
+			return failure{}, errFailure
 		}
+		f.from = source(from)
 	}
-}
-
-// right forgets the failures of an address with an account and remembers that it
-// signed in.
-func (s *Service) right(ctx context.Context, from netip.Addr, u *storage.User) {
-	if !from.IsValid() {
-		return
+	if f.user > storage.MaxAccountID || f.from.IsValid() != (f.what == failedLogin || f.what == succeededLogin) {
+		return failure{}, errFailure
 	}
-	s.failures.succeeded(from, u.ID)
-	if s.AtHome(from, u) {
-		return
-	}
-	mark := s.homeMark(from, u.ID)
-	err := s.editUser(storage.WithoutAudit(ctx), u.ID, func(u *storage.User) error {
-		if slices.Contains(u.Homes, mark) {
-			return errUnchanged
-		}
-		u.Homes = append(u.Homes, mark)
-		u.Homes = u.Homes[max(0, len(u.Homes)-storage.MaxHomes):]
-		return nil
-	})
-	if err == nil || ctx.Err() != nil {
-		return
-	}
-	if untold, tell := s.homeless.Tell(time.Now()); tell {
-		s.log.Error().Err(err).Uint32("user", uint32(u.ID)).Int("untold", untold).Msg("the address of a sign-in was not stored")
-	}
-}
-
-// AtHome reports whether an address, or its IPv6 /64, has signed in to an account
-// before. The last storage.MaxHomes count.
-func (s *Service) AtHome(from netip.Addr, u *storage.User) bool {
-	return slices.Contains(u.Homes, s.homeMark(from, u.ID))
-}
-
-// homeMark returns the mark that stands for an address in the record of an
-// account. It reveals nothing about the address without the key file.
-func (s *Service) homeMark(from netip.Addr, user storage.UserID) uint64 {
-	mac := hmac.New(sha256.New, s.keys.Load().file.Digest)
-	mac.Write([]byte("home\x00"))
-	mac.Write(binary.BigEndian.AppendUint32(nil, uint32(user)))
-	a := source(from).As16()
-	mac.Write(a[:])
-	return binary.BigEndian.Uint64(mac.Sum(nil))
+	return f, nil
 }

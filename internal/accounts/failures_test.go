@@ -22,7 +22,7 @@ func TestFailuresOfOneAddress(t *testing.T) {
 		attack := byNick("AliceU", "guess")
 		attack.From = elsewhere()
 		for i := range MaxFailures + 3 {
-			_, err := s.CheckProof(t.Context(), attack)
+			_, err := s.SignIn.CheckProof(t.Context(), attack)
 			want := ErrBadPassword
 			if i >= MaxFailures {
 				want = ErrThrottled
@@ -31,9 +31,9 @@ func TestFailuresOfOneAddress(t *testing.T) {
 		}
 		right := byNick("AliceU", "rosebud")
 		right.From = elsewhere()
-		_, err := s.CheckProof(t.Context(), right)
+		_, err := s.SignIn.CheckProof(t.Context(), right)
 		wantRefusal(t, "the right password after too many guesses", err, ErrThrottled)
-		_, err = s.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "rosebud", From: elsewhere()})
+		_, err = s.SignIn.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "rosebud", From: elsewhere()})
 		wantRefusal(t, "the password itself after too many guesses", err, ErrThrottled)
 		wantLogin(t, s, "the owner at home", byNick("AliceU", "rosebud"))
 		other := byNick("BobU", "rosebud")
@@ -41,12 +41,12 @@ func TestFailuresOfOneAddress(t *testing.T) {
 		wantLogin(t, s, "another account there", other)
 
 		time.Sleep(FailureWindow/MaxFailures - 1) // a tenth of the window expires one failure
-		_, err = s.CheckProof(t.Context(), right)
+		_, err = s.SignIn.CheckProof(t.Context(), right)
 		wantRefusal(t, "just before one failure is forgotten", err, ErrThrottled)
 		time.Sleep(time.Nanosecond)
 		wantLogin(t, s, "when one failure is forgotten", right)
 		for range MaxFailures { // a success has cleared the count
-			_, err := s.CheckProof(t.Context(), attack)
+			_, err := s.SignIn.CheckProof(t.Context(), attack)
 			wantRefusal(t, "a guess", err, ErrBadPassword)
 		}
 	})
@@ -58,12 +58,12 @@ func TestFailuresAtManyAccounts(t *testing.T) {
 	for i := range MaxAddressFailures {
 		p := byNick(fmt.Sprint("Unknown", i), "x")
 		p.From = elsewhere()
-		_, err := s.CheckProof(t.Context(), p)
+		_, err := s.SignIn.CheckProof(t.Context(), p)
 		wantRefusal(t, "an unknown account", err, ErrBadUniqueNick)
 	}
 	right := byNick("AliceU", "rosebud")
 	right.From = elsewhere()
-	_, err := s.CheckProof(t.Context(), right)
+	_, err := s.SignIn.CheckProof(t.Context(), right)
 	wantRefusal(t, "the address", err, ErrThrottled)
 	wantLogin(t, s, "another address", byNick("AliceU", "rosebud"))
 	right.From = netip.Addr{}
@@ -111,7 +111,7 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 			tried++
 			p := byNick("AliceU", "guess")
 			p.From = stranger(tried)
-			_, err := s.CheckProof(t.Context(), p)
+			_, err := s.SignIn.CheckProof(t.Context(), p)
 			if !errors.Is(err, ErrThrottled) {
 				wantRefusal(t, "a guess", err, ErrBadPassword)
 			}
@@ -134,20 +134,20 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 		}
 		guess() // takes the attempt of this second
 		right := Credentials{Email: "alice@example.com", Password: "rosebud", From: elsewhere()}
-		_, err := s.CheckPassword(t.Context(), right)
+		_, err := s.SignIn.CheckPassword(t.Context(), right)
 		wantRefusal(t, "the password itself from a new address", err, ErrThrottled)
 		wantLogin(t, s, "the owner at home", byNick("AliceU", "rosebud"))
 		other := byNick("BobU", "rosebud")
 		other.From = elsewhere()
 		wantLogin(t, s, "another account", other)
 		right.From = netip.Addr{}
-		if _, err := s.CheckPassword(t.Context(), right); err != nil {
+		if _, err := s.SignIn.CheckPassword(t.Context(), right); err != nil {
 			t.Errorf("the operator: %v", err)
 		}
 
 		time.Sleep(FailureWindow)
 		right.From = elsewhere()
-		if _, err := s.CheckPassword(t.Context(), right); err != nil {
+		if _, err := s.SignIn.CheckPassword(t.Context(), right); err != nil {
 			t.Errorf("the owner at a new address, later: %v", err)
 		}
 	})
@@ -166,12 +166,12 @@ func TestHomesSurviveARestart(t *testing.T) {
 	for i := range MaxAccountFailures + 1 {
 		guess := byNick("AliceU", "guess")
 		guess.From = stranger(i)
-		_, err := s.CheckProof(t.Context(), guess)
+		_, err := s.SignIn.CheckProof(t.Context(), guess)
 		wantRefusal(t, "a guess", err, ErrBadPassword)
 	}
 	guess := byNick("AliceU", "rosebud")
 	guess.From = elsewhere()
-	_, err := s.CheckProof(t.Context(), guess)
+	_, err := s.SignIn.CheckProof(t.Context(), guess)
 	wantRefusal(t, "a stranger with the right password", err, ErrThrottled)
 	wantLogin(t, s, "the owner at home", byNick("AliceU", "rosebud"))
 
@@ -180,18 +180,18 @@ func TestHomesSurviveARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.right(t.Context(), stranger(i), &u)
+		s.guard.right(t.Context(), stranger(i), &u)
 	}
 	u, err := store.GetUser(t.Context(), p.User)
 	if err != nil || len(u.Homes) != storage.MaxHomes {
 		t.Fatalf("%d homes, %v, want %d", len(u.Homes), err, storage.MaxHomes)
 	}
 	for i, want := range map[int]bool{0: false, storage.MaxHomes - 1: false, storage.MaxHomes: true, 2*storage.MaxHomes - 1: true} {
-		if got := s.AtHome(stranger(i), &u); got != want {
+		if got := s.SignIn.AtHome(stranger(i), &u); got != want {
 			t.Errorf("AtHome of address %d = %v, want %v", i, got, want)
 		}
 	}
-	if other := (storage.User{ID: u.ID + 1, Homes: u.Homes}); s.AtHome(stranger(storage.MaxHomes), &other) {
+	if other := (storage.User{ID: u.ID + 1, Homes: u.Homes}); s.SignIn.AtHome(stranger(storage.MaxHomes), &other) {
 		t.Error("the home of one account is one of another")
 	}
 }

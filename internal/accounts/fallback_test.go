@@ -37,25 +37,25 @@ func TestCheckProof_nickFallback(t *testing.T) {
 		"other partner code":   {sign(12, "Partner", "rosebud"), ErrBadUniqueNick},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := s.CheckProof(context.Background(), tc.proof)
+			_, err := s.SignIn.CheckProof(context.Background(), tc.proof)
 			wantRefusal(t, name, err, tc.want)
 		})
 	}
 	t.Run("switched off", func(t *testing.T) {
 		s := open(t, Options{})
 		register(t, s, account(1, "a@b.c", "AliceU"))
-		_, err := s.CheckProof(context.Background(), sign(12, "AliceU", "rosebud"))
+		_, err := s.SignIn.CheckProof(context.Background(), sign(12, "AliceU", "rosebud"))
 		wantRefusal(t, "switched off", err, ErrBadUniqueNick)
 		if want := "the game signs in with namespace 12, the nick is in namespace 1"; DetailOf(err) != want {
 			t.Errorf("detail %q, want %q", DetailOf(err), want)
 		}
 	})
 	t.Run("detail", func(t *testing.T) {
-		_, err := s.CheckProof(context.Background(), sign(1, "Twice", "rosebud"))
+		_, err := s.SignIn.CheckProof(context.Background(), sign(1, "Twice", "rosebud"))
 		if want := "the game signs in with namespace 1, the nick is in namespace 12 and 16"; DetailOf(err) != want {
 			t.Errorf("detail %q, want %q", DetailOf(err), want)
 		}
-		if _, err := s.CheckProof(context.Background(), sign(1, "Unheard", "rosebud")); DetailOf(err) != "" {
+		if _, err := s.SignIn.CheckProof(context.Background(), sign(1, "Unheard", "rosebud")); DetailOf(err) != "" {
 			t.Errorf("detail of an unknown nick: %q, want none", DetailOf(err))
 		}
 	})

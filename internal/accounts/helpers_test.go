@@ -51,7 +51,7 @@ func alice() Registration {
 
 func register(t testing.TB, s *Service, r Registration) storage.Profile {
 	t.Helper()
-	p, err := s.Register(context.Background(), r)
+	p, err := s.Users.Register(context.Background(), r)
 	if err != nil {
 		t.Fatalf("Register(%s, %s, %s) = %v", r.Email, r.Nick, r.UniqueNick, err)
 	}
@@ -85,7 +85,7 @@ func wantRefusal(t testing.TB, what string, err error, want Refusal) {
 // wantLogin checks that a proof is accepted.
 func wantLogin(t testing.TB, s *Service, what string, p Proof) Login {
 	t.Helper()
-	l, err := s.CheckProof(context.Background(), p)
+	l, err := s.SignIn.CheckProof(context.Background(), p)
 	if err != nil {
 		t.Errorf("%s: CheckProof() = %v, want a login", what, err)
 	}

@@ -15,7 +15,7 @@ func wantKept(t *testing.T, s *Service, what string, id storage.UserID, want str
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.password(&u)
+	got, err := s.secrets.password(&u)
 	if want == "" && !errors.Is(err, ErrNotKept) || want != "" && err != nil || got != want {
 		t.Errorf("%s: password() = %q, %v, want %q", what, got, err, want)
 	}
@@ -39,7 +39,7 @@ func TestKeepPasswords(t *testing.T) {
 
 	change := func(s *Service, password string) {
 		t.Helper()
-		if err := s.ChangePassword(t.Context(), p.User, password); err != nil {
+		if err := s.Passwords.Change(t.Context(), p.User, password); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestKeepPasswords(t *testing.T) {
 	wantKept(t, keeps, "changed without", p.User, "")
 
 	sign := func(s *Service, password string) error {
-		_, err := s.CheckPassword(t.Context(), Credentials{Email: alice().Email, Password: password, From: home()})
+		_, err := s.SignIn.CheckPassword(t.Context(), Credentials{Email: alice().Email, Password: password, From: home()})
 		return err
 	}
 	t.Run("sign-in", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestKeepPasswords(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(digests, "sixth")
-		keeps.keep(t.Context(), &u, "fifth")
+		keeps.SignIn.keep(t.Context(), &u, "fifth")
 		wantKept(t, keeps, "the password before", p.User, "")
 	})
 	t.Run("new key", func(t *testing.T) {

@@ -6,11 +6,13 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/accounts/seal"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -63,14 +66,14 @@ func TestKeyFileProblems(t *testing.T) {
 		"empty": "", "text": "hello", "half": string(good[:len(good)/2]), "no keys": `{"format":1,"active":1,"digest":"AAAA"}`,
 		"newer":        strings.Replace(string(good), `"format":1`, `"format":2`, 1),
 		"no active":    strings.Replace(string(good), `"active":1`, `"active":7`, 1),
-		"huge":         strings.Repeat(" ", maxKeyFile+1),
+		"huge":         strings.Repeat(" ", 64<<10+1),
 		"short digest": strings.Replace(string(good), `"digest":"`, `"digest":"AAAA","x":"`, 1),
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Open(t.Context(), store, Options{KeyFile: path})
-		if !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, seal.ErrKeyFile) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: Open() = %v, want ErrKeyFile with the path", name, err)
 		}
 	}
@@ -81,7 +84,7 @@ func TestKeyFileProblems(t *testing.T) {
 		if err := os.Chmod(path, 0o640); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(t.Context(), store, Options{KeyFile: path}); !errors.Is(err, ErrKeyExposed) {
+		if _, err := Open(t.Context(), store, Options{KeyFile: path}); !errors.Is(err, seal.ErrKeyExposed) {
 			t.Errorf("Open() of a key that others may read = %v, want ErrKeyExposed", err)
 		}
 	}
@@ -93,62 +96,9 @@ func TestAnotherKeyOpensNothing(t *testing.T) {
 	register(t, openOver(t, store, Options{KeyFile: filepath.Join(dir, "a.key")}), alice())
 	open(t, Options{KeyFile: filepath.Join(dir, "b.key")}) // of another store
 	s := openOver(t, store, Options{KeyFile: filepath.Join(dir, "b.key")})
-	if _, err := s.CheckProof(t.Context(), byNick("AliceU", "rosebud")); !errors.Is(err, ErrUnsealable) {
-		t.Errorf("CheckProof() with another key = %v, want ErrUnsealable", err)
+	if _, err := s.SignIn.CheckProof(t.Context(), byNick("AliceU", "rosebud")); !errors.Is(err, seal.ErrUnsealable) {
+		t.Errorf("CheckProof() with another key = %v, want seal.ErrUnsealable", err)
 	}
-}
-
-func TestSealIsBoundToItsAccount(t *testing.T) {
-	keys, err := firstKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := storage.User{Partner: 1, Email: "A@b.c"}
-	sealed := keys.seal(kindDigest, &u, []byte("secret"))
-	if got, err := keys.open(kindDigest, &storage.User{Partner: 1, Email: "a@B.C"}, sealed); err != nil || string(got) != "secret" {
-		t.Errorf("open() = %q, %v", got, err)
-	}
-	flipped := bytes.Clone(sealed)
-	flipped[len(flipped)-1] ^= 1
-	tests := map[string]struct {
-		kind   string
-		u      storage.User
-		sealed []byte
-	}{
-		"another e-mail":  {kindDigest, storage.User{Partner: 1, Email: "b@b.c"}, sealed},
-		"another partner": {kindDigest, storage.User{Email: "a@b.c"}, sealed},
-		"another kind":    {kindPassword, u, sealed},
-		"a changed bit":   {kindDigest, u, flipped},
-		"nothing":         {kindDigest, u, nil},
-		"a header":        {kindDigest, u, sealed[:sealHeader+nonceLen]},
-		"another version": {kindDigest, u, append([]byte{2}, sealed[1:]...)},
-		"another key":     {kindDigest, u, append([]byte{1, 0, 0, 0, 9}, sealed[5:]...)},
-	}
-	for name, tt := range tests {
-		if got, err := keys.open(tt.kind, &tt.u, tt.sealed); !errors.Is(err, ErrUnsealable) {
-			t.Errorf("%s: open() = %q, %v, want ErrUnsealable", name, got, err)
-		}
-	}
-	if again := keys.seal(kindDigest, &u, []byte("secret")); bytes.Equal(again, sealed) {
-		t.Error("the same secret was sealed the same twice")
-	}
-}
-
-func FuzzOpenSealed(f *testing.F) {
-	keys, err := firstKeys()
-	if err != nil {
-		f.Fatal(err)
-	}
-	u := storage.User{Email: "a@b.c"}
-	sealed := keys.seal(kindDigest, &u, []byte("secret"))
-	f.Add(sealed)
-	f.Add(sealed[:17])
-	f.Add([]byte{1, 0, 0, 0, 1})
-	f.Fuzz(func(t *testing.T, p []byte) {
-		if got, err := keys.open(kindDigest, &u, p); err == nil && !bytes.Equal(p, sealed) {
-			t.Errorf("open(%x) = %q", p, got)
-		}
-	})
 }
 
 // spellings returns every encoding in which a password might have been stored.
@@ -182,18 +132,18 @@ func TestNoSecretLiesAbout(t *testing.T) {
 	p := register(t, s, func() Registration { r := alice(); r.Password = passwords[0]; return r }())
 	var said []string
 	for _, err := range []error{
-		s.RegisterCDKey(t.Context(), p.ID, "gmtest", "SECRETCDKEY12345"),
-		s.ChangePassword(t.Context(), p.User, passwords[1]),
+		s.Profiles.RegisterCDKey(t.Context(), p.ID, "gmtest", "SECRETCDKEY12345"),
+		s.Passwords.Change(t.Context(), p.User, passwords[1]),
 		func() error { _, err := s.RotateKey(t.Context()); return err }(),
-		s.ChangeEmail(t.Context(), p.User, "new@example.com"),
+		s.Passwords.ChangeEmail(t.Context(), p.User, "new@example.com"),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := s.CheckProof(t.Context(), byNick("AliceU", passwords[2]))
+	_, err := s.SignIn.CheckProof(t.Context(), byNick("AliceU", passwords[2]))
 	said = append(said, fmt.Sprint(err))
-	_, err = s.Register(t.Context(), Registration{Email: "new@example.com", Nick: "x", Password: passwords[2]})
+	_, err = s.Users.Register(t.Context(), Registration{Email: "new@example.com", Nick: "x", Password: passwords[2]})
 	said = append(said, fmt.Sprint(err))
 	wantLogin(t, s, "the right password", byNick("AliceU", passwords[1]))
 
@@ -224,6 +174,23 @@ func TestNoSecretLiesAbout(t *testing.T) {
 	}
 }
 
+// keysIn returns the ids of the keys in a key file.
+func keysIn(t *testing.T, path string) (ids []uint32) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct{ Keys []struct{ ID uint32 } }
+	if err := json.Unmarshal(text, &f); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range f.Keys {
+		ids = append(ids, k.ID)
+	}
+	return ids
+}
+
 func TestRotateKey(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "account.key")
@@ -235,7 +202,7 @@ func TestRotateKey(t *testing.T) {
 		r.Email, r.UniqueNick = fmt.Sprintf("%d@b.c", i), fmt.Sprint("Name", i)
 		register(t, s, r)
 	}
-	if _, err := s.Import(t.Context(), Account{Email: "none@b.c", Profiles: []AccountProfile{{Profile: storage.Profile{Nick: "N"}}}}); err != nil {
+	if _, err := s.Transfer.Import(t.Context(), Account{Email: "none@b.c", Profiles: []AccountProfile{{Profile: storage.Profile{Nick: "N"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(path)
@@ -247,8 +214,8 @@ func TestRotateKey(t *testing.T) {
 			t.Fatalf("RotateKey() = %d, %v, want %d", got, err, n)
 		}
 		fresh := openOver(t, store, Options{KeyFile: path})
-		if keys := fresh.keys.Load().file.Keys; len(keys) != 1 || keys[0].ID != uint32(round+2) {
-			t.Errorf("round %d: the file has %d keys, the first is %d", round, len(keys), keys[0].ID)
+		if ids := keysIn(t, path); !slices.Equal(ids, []uint32{uint32(round + 2)}) {
+			t.Errorf("round %d: the file has the keys %d", round, ids)
 		}
 		for i := range n {
 			wantLogin(t, s, "in the running service", byNick(fmt.Sprint("Name", i), "rosebud"))
@@ -259,8 +226,8 @@ func TestRotateKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := openOver(t, store, Options{KeyFile: path})
-	if _, err := old.CheckProof(t.Context(), byNick("Name1", "rosebud")); !errors.Is(err, ErrUnsealable) {
-		t.Errorf("CheckProof() with the key from before = %v, want ErrUnsealable", err)
+	if _, err := old.SignIn.CheckProof(t.Context(), byNick("Name1", "rosebud")); !errors.Is(err, seal.ErrUnsealable) {
+		t.Errorf("CheckProof() with the key from before = %v, want seal.ErrUnsealable", err)
 	}
 }
 
@@ -307,8 +274,8 @@ func TestRotateKeyAfterFailure(t *testing.T) {
 			t.Errorf("the next RotateKey() = %v", err)
 		}
 		last := openOver(t, store, Options{KeyFile: path})
-		if keys := last.keys.Load().file.Keys; len(keys) != 1 {
-			t.Errorf("%d keys are in the file at the end, want 1", len(keys))
+		if ids := keysIn(t, path); len(ids) != 1 {
+			t.Errorf("the keys %d are in the file at the end, want 1", ids)
 		}
 		for i := range n {
 			wantLogin(t, last, "at the end", byNick(fmt.Sprint("Name", i), "rosebud"))
@@ -317,7 +284,8 @@ func TestRotateKeyAfterFailure(t *testing.T) {
 }
 
 func TestAccountThatDoesNotOpenKeepsItsKey(t *testing.T) {
-	s := open(t, Options{})
+	path := filepath.Join(t.TempDir(), "account.key")
+	s := open(t, Options{KeyFile: path})
 	p := register(t, s, alice())
 	bob := alice()
 	bob.Email, bob.UniqueNick = "b@b.c", "Bob"
@@ -331,17 +299,18 @@ func TestAccountThatDoesNotOpenKeepsItsKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := s.RotateKey(t.Context())
-	if n != 1 || !errors.Is(err, ErrUnsealable) || !strings.Contains(err.Error(), "user 1") {
-		t.Errorf("RotateKey() = %d, %v, want 1 and ErrUnsealable of user 1", n, err)
+	if n != 1 || !errors.Is(err, seal.ErrUnsealable) || !strings.Contains(err.Error(), "user 1") {
+		t.Errorf("RotateKey() = %d, %v, want 1 and seal.ErrUnsealable of user 1", n, err)
 	}
-	if keys := s.keys.Load().file.Keys; len(keys) != 2 {
-		t.Errorf("%d keys are left, want both", len(keys))
+	if ids := keysIn(t, path); len(ids) != 2 {
+		t.Errorf("the keys %d are left, want both", ids)
 	}
 	wantLogin(t, s, "the other account", byNick("Bob", "rosebud"))
 }
 
 func TestRotationWhileEverythingGoesOn(t *testing.T) {
-	s := open(t, Options{})
+	path := filepath.Join(t.TempDir(), "account.key")
+	s := open(t, Options{KeyFile: path})
 	const workers = 6
 	for i := range workers {
 		r := alice()
@@ -353,7 +322,7 @@ func TestRotationWhileEverythingGoesOn(t *testing.T) {
 	for i := range workers {
 		wg.Go(func() {
 			nick, password := fmt.Sprint("Name", i), "rosebud"
-			prof, err := s.ProfileByUniqueNick(t.Context(), 1, nick)
+			prof, err := s.Profiles.ByUniqueNick(t.Context(), 1, nick)
 			if err != nil {
 				t.Error(err)
 			}
@@ -365,7 +334,7 @@ func TestRotationWhileEverythingGoesOn(t *testing.T) {
 				}
 				wantLogin(t, s, "during a rotation", byNick(nick, password))
 				password = fmt.Sprint("password ", n)
-				if err := s.ChangePassword(t.Context(), prof.User, password); err != nil {
+				if err := s.Passwords.Change(t.Context(), prof.User, password); err != nil {
 					t.Errorf("ChangePassword() during a rotation = %v", err)
 				}
 				r := alice()
@@ -382,16 +351,16 @@ func TestRotationWhileEverythingGoesOn(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	// The next process knows only the file.
-	fresh := openOver(t, s.store, s.opt)
+	fresh := openOver(t, s.store, Options{KeyFile: path})
 	for u, err := range s.store.Users(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fresh.secret(&u); err != nil {
+		if _, err := fresh.secrets.digest(&u); err != nil {
 			t.Errorf("user %d: %v", u.ID, err)
 		}
 	}
-	if err := s.WhileKeyStays(func() error { return errDisk }); !errors.Is(err, errDisk) {
+	if err := s.Keys.WhileFileStays(func() error { return errDisk }); !errors.Is(err, errDisk) {
 		t.Errorf("WhileKeyStays() = %v, want what f returned", err)
 	}
 }

@@ -15,15 +15,6 @@ type metrics struct {
 	guarded    prometheus.Counter
 }
 
-// The results of a login.
-const (
-	resultOK        = "ok"
-	resultRefused   = "refused"
-	resultThrottled = "throttled"
-	resultBanned    = "banned"
-	resultError     = "error"
-)
-
 func newMetrics(r prometheus.Registerer) *metrics {
 	in := metric.With(r)
 	return &metrics{
@@ -36,16 +27,16 @@ func newMetrics(r prometheus.Registerer) *metrics {
 // login counts the result of a check.
 func (m *metrics) login(err error) {
 	refusal, refused := errors.AsType[Refusal](err)
-	result := resultError
+	result := "error"
 	switch {
 	case err == nil:
-		result = resultOK
+		result = "ok"
 	case refusal == ErrThrottled:
-		result = resultThrottled
+		result = "throttled"
 	case refusal == ErrBanned:
-		result = resultBanned
+		result = "banned"
 	case refused:
-		result = resultRefused
+		result = "refused"
 	}
 	m.logins.WithLabelValues(result).Inc()
 }

@@ -41,6 +41,11 @@ func uniqueNickKey(nick string) string {
 	return storage.Fold(nick)
 }
 
+// uniqueNick returns the record of a unique nick.
+func uniqueNick(namespace int, nick string) storage.UniqueNick {
+	return storage.UniqueNick{Namespace: namespace, Nick: nick, Key: uniqueNickKey(nick)}
+}
+
 // checkUniqueNick applies the rules of the namespace.
 func checkUniqueNick(namespace int, nick string) error {
 	if namespace <= 0 || namespace > storage.MaxAccountID {

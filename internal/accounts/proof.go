@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -48,26 +47,6 @@ type Proof struct {
 	From netip.Addr
 }
 
-// Login is a successful login.
-type Login struct {
-	User       storage.UserID
-	Email      string
-	Profile    storage.Profile
-	UniqueNick string // in the namespace of the login, "" if there is none
-	Proof      string // our answer: 32 hex digits
-	Passwords  uint32 // of the account, see storage.User
-
-	sealed  []byte // the digest of the password
-	partner int    // of the account; sealed opens with it
-	mark    uint64 // of the password; 0: not known
-	changes uint64 // of accounts before the proof was checked
-}
-
-// LoginOf returns the login of a profile of an account, without UniqueNick and Proof.
-func LoginOf(u *storage.User, p storage.Profile) Login {
-	return Login{User: u.ID, Email: u.Email, Profile: p, Passwords: u.Passwords, sealed: u.Secret, partner: u.Partner}
-}
-
 // responseLen is the length of a response and of a proof.
 const responseLen = 2 * md5.Size
 
@@ -91,7 +70,7 @@ func respond(secret, user, first, second string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// secretOf returns the secret of a password, as responses use it.
+// secretOf returns the secret of a password, as responses use it: its md5hex.
 func secretOf(password string) string {
 	sum := md5.Sum([]byte(password))
 	return hex.EncodeToString(sum[:])
@@ -101,15 +80,21 @@ func secretOf(password string) string {
 // constant time.
 func (p *Proof) proves(secret, user string) bool {
 	if p.Digest != "" {
-		return subtle.ConstantTimeCompare([]byte(strings.ToLower(p.Digest)), []byte(secret)) == 1
+		return equal(strings.ToLower(p.Digest), secret)
 	}
 	if p.Salt != "" {
-		sum := md5.Sum([]byte(secret + p.Salt))
-		return subtle.ConstantTimeCompare([]byte(strings.ToLower(p.Response)), []byte(hex.EncodeToString(sum[:]))) == 1
+		return equal(strings.ToLower(p.Response), secretOf(secret+p.Salt))
 	}
-	want := respond(secret, user, p.ClientChallenge, p.ServerChallenge)
 	got := strings.ToLower(p.Response[:min(len(p.Response), responseLen)])
-	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
+	return equal(got, respond(secret, user, p.ClientChallenge, p.ServerChallenge))
+}
+
+// equal compares two texts in constant time.
+func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// attempt is a check of the response, made with that user.
+func (p *Proof) attempt(user string) attempt {
+	return attempt{p.From, func(secret string) bool { return p.proves(secret, user) }}
 }
 
 // answer returns our proof.
@@ -128,16 +113,19 @@ func withPartner(partner int, user string) string {
 // CheckProof checks a login. Refusals: ErrMalformed, ErrThrottled, ErrBanned,
 // ErrBadEmail, ErrBadProfile, ErrProfileDeleted, ErrBadUniqueNick,
 // ErrBadPassword, ErrBadToken, ErrBadTicket, ErrExpiredTicket.
-func (s *Service) CheckProof(ctx context.Context, p Proof) (Login, error) {
-	changes := s.changes.Load()
+func (s *SignIn) CheckProof(ctx context.Context, p Proof) (Login, error) {
+	changes := s.store.changes.Load()
 	l, err := s.checkProof(ctx, &p)
 	l.changes, l.mark = changes, s.loginMark(&l)
+	if l.UniqueNick == "" {
+		l.UniqueNick = l.Profile.UniqueNickIn(p.Namespace)
+	}
 	s.metrics.login(err)
 	return l, err
 }
 
-func (s *Service) checkProof(ctx context.Context, p *Proof) (Login, error) {
-	if s.failures.refuses(p.From, 0, time.Now()) {
+func (s *SignIn) checkProof(ctx context.Context, p *Proof) (Login, error) {
+	if s.guard.refuses(p.From, 0, time.Now()) {
 		return Login{}, ErrThrottled
 	}
 	switch {
@@ -154,24 +142,21 @@ func (s *Service) checkProof(ctx context.Context, p *Proof) (Login, error) {
 }
 
 // byUniqueNick is the login with a unique nick and the password.
-func (s *Service) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
-	namespace := p.Namespace
-	prof, err := s.ProfileByUniqueNick(ctx, namespace, p.UniqueNick)
+func (s *SignIn) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
+	a, namespace := p.attempt(p.UniqueNick), p.Namespace
+	prof, err := s.profiles.ByUniqueNick(ctx, namespace, p.UniqueNick)
 	if errors.Is(err, storage.ErrNotFound) {
 		prof, namespace, err = s.elsewhere(ctx, p)
 	}
-	if refusal, refused := errors.AsType[Refusal](err); refused {
-		_ = s.unknown(p, p.UniqueNick, refusal)
-	}
 	if err != nil {
-		return Login{}, err
+		return Login{}, s.missing(a, err)
 	}
 	u, err := s.store.GetUser(ctx, prof.User)
-	if errors.Is(err, storage.ErrNotFound) || err == nil && u.Partner != p.Partner {
-		return Login{}, s.unknown(p, p.UniqueNick, ErrBadUniqueNick)
+	if err == nil && u.Partner != p.Partner {
+		err = ErrBadUniqueNick
 	}
 	if err != nil {
-		return Login{}, err
+		return Login{}, s.missing(a, refuse(err, storage.ErrNotFound, ErrBadUniqueNick))
 	}
 	l, err := s.byPassword(ctx, p, &u, prof, p.UniqueNick)
 	if err == nil && namespace != p.Namespace {
@@ -186,7 +171,7 @@ func (s *Service) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
 // one of the login, and that namespace, if exactly one has the nick and
 // Options.NickFallback allows it. The error is ErrBadUniqueNick otherwise, as a
 // NamespaceError if other namespaces have the nick.
-func (s *Service) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile, namespace int, err error) {
+func (s *SignIn) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile, namespace int, err error) {
 	if len(p.UniqueNick) > storage.MaxUniqueNick {
 		return storage.Profile{}, 0, ErrBadUniqueNick
 	}
@@ -196,7 +181,7 @@ func (s *Service) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile
 	}
 	var others []int
 	for _, other := range similar {
-		at, err := s.ProfileByUniqueNick(ctx, other, p.UniqueNick)
+		at, err := s.profiles.ByUniqueNick(ctx, other, p.UniqueNick)
 		switch {
 		case errors.Is(err, storage.ErrNotFound): // only a similar nick
 		case err != nil:
@@ -208,35 +193,31 @@ func (s *Service) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile
 	switch {
 	case len(others) == 0:
 		return storage.Profile{}, 0, ErrBadUniqueNick
-	case len(others) > 1 || !s.opt.NickFallback:
+	case len(others) > 1 || !s.fallback:
 		return storage.Profile{}, 0, &NamespaceError{p.Namespace, others}
 	}
 	return prof, others[0], nil
 }
 
 // byUser is the login with nick, e-mail and password.
-func (s *Service) byUser(ctx context.Context, p *Proof) (Login, error) {
+func (s *SignIn) byUser(ctx context.Context, p *Proof) (Login, error) {
 	nick, email, ok := SplitUser(p.User)
 	if !ok {
 		return Login{}, ErrMalformed
 	}
 	u, err := s.store.UserByEmail(ctx, p.Partner, email)
-	if errors.Is(err, storage.ErrNotFound) {
-		return Login{}, s.unknown(p, p.User, ErrBadEmail)
-	}
 	if err != nil {
-		return Login{}, err
+		return Login{}, s.missing(p.attempt(p.User), refuse(err, storage.ErrNotFound, ErrBadEmail))
 	}
 	prof, err := s.store.ProfileByNick(ctx, u.ID, nick)
 	if errors.Is(err, storage.ErrNotFound) {
-		reason := ErrBadProfile
-		if _, err := s.store.GetProfile(ctx, p.Profile); errors.Is(err, storage.ErrDeleted) {
-			reason = ErrProfileDeleted
+		err = ErrBadProfile
+		if _, gone := s.store.GetProfile(ctx, p.Profile); errors.Is(gone, storage.ErrDeleted) {
+			err = ErrProfileDeleted
 		}
-		return Login{}, s.unknown(p, p.User, reason)
 	}
 	if err != nil {
-		return Login{}, err
+		return Login{}, s.missing(p.attempt(p.User), err)
 	}
 	return s.byPassword(ctx, p, &u, prof, p.User)
 }
@@ -255,122 +236,39 @@ func SplitUser(user string) (nick, email string, ok bool) {
 	return user[:i], user[i+1:], true
 }
 
-// unknown counts a failure with an account that does not exist. It takes about
-// as long as a wrong password.
-func (s *Service) unknown(p *Proof, user string, reason Refusal) error {
-	s.failures.failed(p.From, 0, time.Now())
-	_ = p.proves(NewSignature(), user)
-	return reason
-}
-
 // byPassword checks the response with the password of u.
-func (s *Service) byPassword(ctx context.Context, p *Proof, u *storage.User, prof storage.Profile, name string) (Login, error) {
-	now := time.Now()
-	if !s.admits(p.From, u, now) {
-		return Login{}, ErrThrottled
-	}
-	secret, err := s.secret(u)
+func (s *SignIn) byPassword(ctx context.Context, p *Proof, u *storage.User, prof storage.Profile, name string) (Login, error) {
+	user := withPartner(p.Partner, name)
+	secret, err := s.check(ctx, p.attempt(user), u, s.secrets.digest)
 	if err != nil {
 		return Login{}, err
 	}
-	user := withPartner(p.Partner, name)
-	if secret == "" || !p.proves(secret, user) {
-		s.wrong(p.From, u.ID, now)
-		return Login{}, ErrBadPassword
-	}
-	if u.Ban.In(now) {
-		return Login{}, ErrBanned
-	}
-	s.right(ctx, p.From, u)
-	return newLogin(p, u, prof, p.answer(secret, user)), nil
-}
-
-func newLogin(p *Proof, u *storage.User, prof storage.Profile, proof string) Login {
 	l := LoginOf(u, prof)
-	l.UniqueNick, l.Proof = prof.UniqueNickIn(p.Namespace), proof
-	return l
-}
-
-// secret returns the md5hex of the user's password, "" if it has none.
-func (s *Service) secret(u *storage.User) (string, error) {
-	if len(u.Secret) == 0 {
-		return "", nil
-	}
-	sum, err := s.keys.Load().open(kindDigest, u, u.Secret)
-	if err != nil {
-		return "", fmt.Errorf("password of user %d: %w", u.ID, err)
-	}
-	return hex.EncodeToString(sum), nil
+	l.Proof = p.answer(secret, user)
+	return l, nil
 }
 
 // byToken is the login with an auth token. The response is made with the
 // challenge that was issued with the token, and without the partner code.
-func (s *Service) byToken(ctx context.Context, p *Proof) (Login, error) {
-	g, err := s.tokens.find(p.Token, time.Now())
-	switch {
-	case missingGrant(err):
-		s.failures.failed(p.From, 0, time.Now())
-		return Login{}, ErrBadToken
-	case err != nil:
-		return Login{}, err
-	}
-	secret := secretOf(g.challenge)
+func (s *SignIn) byToken(ctx context.Context, p *Proof) (Login, error) {
 	if p.Digest != "" {
 		p.Digest = secretOf(p.Digest)
 	}
-	if !p.proves(secret, p.Token) {
-		s.failures.failed(p.From, 0, time.Now())
-		return Login{}, ErrBadPassword
-	}
-	return s.byGrant(ctx, p, s.tokens, p.Token, g, p.answer(secret, p.Token), ErrBadToken)
+	return s.byGrant(ctx, s.grants.tokens, p.Token, p.From, func(g grant) (string, bool) {
+		secret := secretOf(g.challenge)
+		return p.answer(secret, p.Token), p.proves(secret, p.Token)
+	}, badToken)
 }
 
 // byTicket is the login with a login ticket. Clients make the response with an
 // empty password and check the proof as if nick and e-mail were empty; others
 // take the ticket for password and user on both sides.
-func (s *Service) byTicket(ctx context.Context, p *Proof) (Login, error) {
-	g, err := s.tickets.find(p.Ticket, time.Now())
-	if missingGrant(err) {
-		s.failures.failed(p.From, 0, time.Now())
-	}
-	if err != nil {
-		return Login{}, refuseTicket(err)
-	}
-	empty, itself := secretOf(""), secretOf(p.Ticket)
-	var proof string
-	switch {
-	case p.proves(empty, p.Ticket):
-		proof = p.answer(empty, withPartner(p.Partner, "@"))
-	case p.proves(itself, p.Ticket):
-		proof = p.answer(itself, p.Ticket)
-	default:
-		s.failures.failed(p.From, 0, time.Now())
-		return Login{}, ErrBadPassword
-	}
-	return s.byGrant(ctx, p, s.tickets, p.Ticket, g, proof, ErrBadTicket)
-}
-
-// byGrant logs the holder of a token or ticket in. gone is the refusal if it
-// was used up meanwhile.
-func (s *Service) byGrant(ctx context.Context, p *Proof, from grantTable, value string, g grant, proof string, gone Refusal,
-) (Login, error) {
-	prof, err := s.store.GetProfile(ctx, g.profile)
-	if err != nil {
-		return Login{}, refuseMissing(err)
-	}
-	u, err := s.store.GetUser(ctx, prof.User)
-	if err != nil {
-		return Login{}, refuseMissing(err)
-	}
-	if u.Ban.In(time.Now()) {
-		return Login{}, ErrBanned
-	}
-	switch err := from.use(value); {
-	case missingGrant(err):
-		return Login{}, gone
-	case err != nil:
-		return Login{}, err
-	}
-	s.right(ctx, p.From, &u)
-	return newLogin(p, &u, prof, proof), nil
+func (s *SignIn) byTicket(ctx context.Context, p *Proof) (Login, error) {
+	return s.byGrant(ctx, s.grants.tickets, p.Ticket, p.From, func(grant) (string, bool) {
+		if empty := secretOf(""); p.proves(empty, p.Ticket) {
+			return p.answer(empty, withPartner(p.Partner, "@")), true
+		}
+		itself := secretOf(p.Ticket)
+		return p.answer(itself, p.Ticket), p.proves(itself, p.Ticket)
+	}, func(err error) error { return err })
 }

@@ -83,16 +83,16 @@ func (r recorded) prepare(t testing.TB, s *Service) {
 		a.Password = ""
 	}
 	a.Profiles = []AccountProfile{{Profile: prof}}
-	a, err := s.Import(t.Context(), a)
+	a, err := s.Transfer.Import(t.Context(), a)
 	if err != nil {
 		t.Fatalf("Import() = %v", err)
 	}
 	id, later := a.Profiles[0].Profile.ID, time.Now().Add(time.Hour)
 	switch r.Form {
 	case "authtoken":
-		_ = s.tokens.add(p.Token, grant{id, r.Secret, later, true}, time.Now())
+		_ = s.Grants.tokens.add(p.Token, grant{id, r.Secret, later, true}, time.Now())
 	case "lt":
-		_ = s.tickets.add(p.Ticket, grant{profile: id, expires: later, once: true}, time.Now())
+		_ = s.Grants.tickets.add(p.Ticket, grant{profile: id, expires: later, once: true}, time.Now())
 	}
 }
 
@@ -130,7 +130,7 @@ func TestEveryPartOfAProofCounts(t *testing.T) {
 		} {
 			p := r.proof(t)
 			spoil(&p)
-			_, err := s.CheckProof(t.Context(), p)
+			_, err := s.SignIn.CheckProof(t.Context(), p)
 			wantRefusal(t, r.Form+" with another "+what, err, ErrBadPassword)
 		}
 		wantLogin(t, s, r.Request, r.proof(t))
@@ -140,18 +140,18 @@ func TestEveryPartOfAProofCounts(t *testing.T) {
 func TestLoginRefusals(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	if _, err := s.NewProfile(t.Context(), p.User, "Second"); err != nil {
+	if _, err := s.Profiles.New(t.Context(), p.User, "Second"); err != nil {
 		t.Fatal(err)
 	}
-	gone, err := s.NewProfile(t.Context(), p.User, "Gone")
+	gone, err := s.Profiles.New(t.Context(), p.User, "Gone")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteProfile(t.Context(), gone.ID); err != nil {
+	if err := s.Profiles.Delete(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)
 	}
-	expired := s.IssueTicket(p.ID)
-	s.tickets.(*grants).all = nil // a ticket of the process before
+	expired := s.Grants.IssueTicket(p.ID)
+	s.Grants.tickets.(*grantMemory).all = nil // a ticket of the process before
 	tests := map[string]struct {
 		proof Proof
 		want  Refusal
@@ -178,8 +178,8 @@ func TestLoginRefusals(t *testing.T) {
 		"ticket of another process": {Proof{Ticket: expired}, ErrBadTicket},
 	}
 	for name, tt := range tests {
-		s.failures = newFailures()
-		_, err := s.CheckProof(t.Context(), tt.proof)
+		s.guard.failures = newFailures()
+		_, err := s.SignIn.CheckProof(t.Context(), tt.proof)
 		wantRefusal(t, name, err, tt.want)
 	}
 	for name, p := range map[string]Proof{
@@ -210,12 +210,12 @@ func TestNickMayHaveAnAt(t *testing.T) {
 func TestTicketIsGoodForOneLogin(t *testing.T) {
 	s := open(t, Options{})
 	id := register(t, s, alice()).ID
-	ticket := s.IssueTicket(id)
+	ticket := s.Grants.IssueTicket(id)
 	if len(ticket) != TicketLen || strings.ContainsAny(ticket, `\+/=`) {
 		t.Errorf("IssueTicket() = %q, want %d characters without escapes", ticket, TicketLen)
 	}
 	for range 2 {
-		if got, err := s.CheckTicket(ticket); got != id || err != nil {
+		if got, err := s.Grants.CheckTicket(ticket); got != id || err != nil {
 			t.Errorf("CheckTicket() = %d, %v, want %d", got, err, id)
 		}
 	}
@@ -225,9 +225,9 @@ func TestTicketIsGoodForOneLogin(t *testing.T) {
 	if l := wantLogin(t, s, "the first login", p); l.Proof != respond(secretOf(ticket), ticket, "s", "c") {
 		t.Errorf("proof = %s", l.Proof)
 	}
-	_, err := s.CheckProof(t.Context(), p)
+	_, err := s.SignIn.CheckProof(t.Context(), p)
 	wantRefusal(t, "the second login", err, ErrBadTicket)
-	_, err = s.CheckTicket(ticket)
+	_, err = s.Grants.CheckTicket(ticket)
 	wantRefusal(t, "CheckTicket() after the login", err, ErrBadTicket)
 }
 
@@ -235,9 +235,9 @@ func TestGrantsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, Options{})
 		id := register(t, s, alice()).ID
-		ticket := s.IssueTicket(id)
-		token := s.IssueToken(id, 1000*time.Hour, false)
-		short := s.IssueToken(id, 0, false)
+		ticket := s.Grants.IssueTicket(id)
+		token := s.Grants.IssueToken(id, 1000*time.Hour, false)
+		short := s.Grants.IssueToken(id, 0, false)
 		if life := time.Until(token.Expires); life != MaxTokenLife {
 			t.Errorf("the token is good for %v, want %v", life, MaxTokenLife)
 		}
@@ -248,24 +248,24 @@ func TestGrantsExpire(t *testing.T) {
 			return Proof{Token: tok.Value, From: home(), Response: respond(secretOf(tok.Challenge), tok.Value, "", "")}
 		}
 		time.Sleep(TicketLife - 1)
-		if _, err := s.CheckTicket(ticket); err != nil {
+		if _, err := s.Grants.CheckTicket(ticket); err != nil {
 			t.Errorf("CheckTicket() in time = %v", err)
 		}
-		_, err := s.CheckProof(t.Context(), with(short))
+		_, err := s.SignIn.CheckProof(t.Context(), with(short))
 		wantRefusal(t, "a login with an expired token", err, ErrBadToken)
 		time.Sleep(time.Nanosecond)
-		_, err = s.CheckTicket(ticket)
+		_, err = s.Grants.CheckTicket(ticket)
 		wantRefusal(t, "CheckTicket() too late", err, ErrExpiredTicket)
-		token = s.IssueToken(id, MaxTokenLife, false)
+		token = s.Grants.IssueToken(id, MaxTokenLife, false)
 		for range 2 {
 			wantLogin(t, s, "a token for many logins", with(token))
 		}
-		s.RevokeGrants(id)
-		_, err = s.CheckProof(t.Context(), with(token))
+		s.Grants.Revoke(id)
+		_, err = s.SignIn.CheckProof(t.Context(), with(token))
 		wantRefusal(t, "a login with a revoked token", err, ErrBadToken)
-		once := s.IssueToken(id, 0, true)
+		once := s.Grants.IssueToken(id, 0, true)
 		wantLogin(t, s, "a token for one login", with(once))
-		_, err = s.CheckProof(t.Context(), with(once))
+		_, err = s.SignIn.CheckProof(t.Context(), with(once))
 		wantRefusal(t, "its second login", err, ErrBadToken)
 	})
 }
@@ -273,35 +273,35 @@ func TestGrantsExpire(t *testing.T) {
 func TestGrantsOfDeletedProfilesAreGone(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	second, err := s.NewProfile(t.Context(), p.User, "Second")
+	second, err := s.Profiles.New(t.Context(), p.User, "Second")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket := s.IssueTicket(second.ID)
-	_ = s.tokens.add("tok", grant{second.ID, "ch", time.Now().Add(time.Hour), false}, time.Now())
+	ticket := s.Grants.IssueTicket(second.ID)
+	_ = s.Grants.tokens.add("tok", grant{second.ID, "ch", time.Now().Add(time.Hour), false}, time.Now())
 	// As if the deletion had happened between issuing and use.
 	if err := s.store.DeleteProfile(t.Context(), second.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.CheckProof(t.Context(), Proof{Token: "tok", From: home(), Response: respond(secretOf("ch"), "tok", "", "")})
+	_, err = s.SignIn.CheckProof(t.Context(), Proof{Token: "tok", From: home(), Response: respond(secretOf("ch"), "tok", "", "")})
 	wantRefusal(t, "a login with the token of a deleted profile", err, ErrProfileDeleted)
-	third, err := s.NewProfile(t.Context(), p.User, "Third")
+	third, err := s.Profiles.New(t.Context(), p.User, "Third")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket3 := s.IssueTicket(third.ID)
-	if err := s.DeleteUser(t.Context(), p.User); err != nil {
+	ticket3 := s.Grants.IssueTicket(third.ID)
+	if err := s.Users.Delete(t.Context(), p.User); err != nil {
 		t.Fatal(err)
 	}
 	for _, ticket := range []string{ticket, ticket3} {
-		if id, err := s.CheckTicket(ticket); err == nil && id == third.ID {
+		if id, err := s.Grants.CheckTicket(ticket); err == nil && id == third.ID {
 			t.Errorf("CheckTicket() of a deleted user = %d", id)
 		}
 	}
 }
 
 func TestGrantLimitPerProfile(t *testing.T) {
-	g := newGrants(100)
+	g := newGrantMemory(100)
 	now := time.Now()
 	give := func(value string, to storage.ProfileID) {
 		_ = g.add(value, grant{profile: to, expires: now.Add(time.Hour)}, now)
@@ -322,7 +322,7 @@ func TestGrantLimitPerProfile(t *testing.T) {
 }
 
 func TestGrantsAreBounded(t *testing.T) {
-	g := newGrants(10)
+	g := newGrantMemory(10)
 	now := time.Now()
 	for i := range 100 {
 		_ = g.add(strings.Repeat("x", i+1), grant{profile: storage.ProfileID(i), expires: now.Add(time.Hour)}, now)

@@ -47,7 +47,7 @@ func TestRegister(t *testing.T) {
 	for name, tt := range tests {
 		r := alice()
 		tt.change(&r)
-		_, err := s.Register(t.Context(), r)
+		_, err := s.Users.Register(t.Context(), r)
 		wantRefusal(t, name, err, tt.want)
 		if taken, ok := errors.AsType[*NickTakenError](err); tt.want == ErrNickTaken && (!ok || taken.Profile != p.ID) {
 			t.Errorf("%s: %v does not name profile %d", name, err, p.ID)
@@ -83,7 +83,7 @@ func TestRegisterAddsProfile(t *testing.T) {
 	}
 	r = alice()
 	r.Nick, r.UniqueNick = "Over", ""
-	_, err := s.Register(t.Context(), r)
+	_, err := s.Users.Register(t.Context(), r)
 	wantRefusal(t, "one profile too many", err, ErrTooMany)
 }
 
@@ -99,7 +99,7 @@ func TestRegistrationsAtOnce(t *testing.T) {
 			if i%2 == 1 { // half want the same unique nick with e-mails of their own
 				r.Email, r.UniqueNick = fmt.Sprintf("%d@b.c", i), "Wanted"
 			}
-			_, errs[i] = s.Register(t.Context(), r)
+			_, errs[i] = s.Users.Register(t.Context(), r)
 		})
 	}
 	wg.Wait()
@@ -130,21 +130,21 @@ func TestCheckPassword(t *testing.T) {
 		"no password":     {Credentials{Email: "alice@example.com"}, ErrBadPassword},
 	}
 	for name, tt := range tests {
-		_, err := s.CheckPassword(t.Context(), tt.c)
+		_, err := s.SignIn.CheckPassword(t.Context(), tt.c)
 		wantRefusal(t, name, err, tt.want)
 	}
 	right := Credentials{Email: "ALICE@example.com", Password: "rosebud", From: home()}
-	if id, err := s.CheckPassword(t.Context(), right); id != p.User || err != nil {
+	if id, err := s.SignIn.CheckPassword(t.Context(), right); id != p.User || err != nil {
 		t.Errorf("CheckPassword() = %d, %v, want %d", id, err, p.User)
 	}
-	if err := s.ChangePassword(t.Context(), p.User, "new"); err != nil {
+	if err := s.Passwords.Change(t.Context(), p.User, "new"); err != nil {
 		t.Fatalf("ChangePassword() = %v", err)
 	}
-	_, err := s.CheckPassword(t.Context(), right)
+	_, err := s.SignIn.CheckPassword(t.Context(), right)
 	wantRefusal(t, "the old password", err, ErrBadPassword)
 	wantLogin(t, s, "the new password", byNick("AliceU", "new"))
-	wantRefusal(t, "an empty password", s.ChangePassword(t.Context(), p.User, ""), ErrBadPassword)
-	if err := s.ChangePassword(t.Context(), 999, "new"); !errors.Is(err, storage.ErrNotFound) {
+	wantRefusal(t, "an empty password", s.Passwords.Change(t.Context(), p.User, ""), ErrBadPassword)
+	if err := s.Passwords.Change(t.Context(), 999, "new"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("ChangePassword() of an unknown one = %v, want ErrNotFound", err)
 	}
 }
@@ -155,9 +155,9 @@ func TestChangeEmailKeepsThePassword(t *testing.T) {
 	bob := alice()
 	bob.Email, bob.UniqueNick = "bob@example.com", ""
 	register(t, s, bob)
-	wantRefusal(t, "an e-mail in use", s.ChangeEmail(t.Context(), p.User, "BOB@example.com"), ErrEmailTaken)
-	wantRefusal(t, "no e-mail", s.ChangeEmail(t.Context(), p.User, "bob"), ErrBadEmail)
-	if err := s.ChangeEmail(t.Context(), p.User, "new@example.com"); err != nil {
+	wantRefusal(t, "an e-mail in use", s.Passwords.ChangeEmail(t.Context(), p.User, "BOB@example.com"), ErrEmailTaken)
+	wantRefusal(t, "no e-mail", s.Passwords.ChangeEmail(t.Context(), p.User, "bob"), ErrBadEmail)
+	if err := s.Passwords.ChangeEmail(t.Context(), p.User, "new@example.com"); err != nil {
 		t.Fatalf("ChangeEmail() = %v", err)
 	}
 	wantLogin(t, s, "the new e-mail", prove(Proof{User: "Alice@new@example.com"}, "rosebud"))
@@ -167,29 +167,29 @@ func TestChangeEmailKeepsThePassword(t *testing.T) {
 func TestBan(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	ticket := s.IssueTicket(p.ID)
-	if err := s.Ban(t.Context(), p.User, time.Now().Add(time.Hour), "spam", "admin"); err != nil {
+	ticket := s.Grants.IssueTicket(p.ID)
+	if err := s.Users.Ban(t.Context(), p.User, time.Now().Add(time.Hour), "spam", "admin"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.CheckProof(t.Context(), byNick("AliceU", "rosebud"))
+	_, err := s.SignIn.CheckProof(t.Context(), byNick("AliceU", "rosebud"))
 	wantRefusal(t, "a banned login", err, ErrBanned)
-	_, err = s.CheckProof(t.Context(), byNick("AliceU", "wrong"))
+	_, err = s.SignIn.CheckProof(t.Context(), byNick("AliceU", "wrong"))
 	wantRefusal(t, "a banned login with a wrong password", err, ErrBadPassword)
-	_, err = s.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "rosebud"})
+	_, err = s.SignIn.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "rosebud"})
 	wantRefusal(t, "CheckPassword() of a banned account", err, ErrBanned)
-	_, err = s.CheckProof(t.Context(), Proof{Ticket: ticket, Response: respond(secretOf(""), ticket, "", "")})
+	_, err = s.SignIn.CheckProof(t.Context(), Proof{Ticket: ticket, Response: respond(secretOf(""), ticket, "", "")})
 	wantRefusal(t, "the ticket of a banned account", err, ErrBanned)
 	r := alice()
 	r.Nick, r.UniqueNick = "New", ""
-	_, err = s.Register(t.Context(), r)
+	_, err = s.Users.Register(t.Context(), r)
 	wantRefusal(t, "a further profile of a banned account", err, ErrBanned)
 	for range 2 {
-		if err := s.Unban(t.Context(), p.User); err != nil {
+		if err := s.Users.Unban(t.Context(), p.User); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wantLogin(t, s, "an unbanned login", byNick("AliceU", "rosebud"))
-	if err := s.Ban(t.Context(), p.User, time.Now().Add(-1), "", ""); err != nil {
+	if err := s.Users.Ban(t.Context(), p.User, time.Now().Add(-1), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	wantLogin(t, s, "a ban that is over", byNick("AliceU", "rosebud"))
@@ -198,10 +198,10 @@ func TestBan(t *testing.T) {
 func TestUpdateProfileKeepsTheRules(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	if _, err := s.NewProfile(t.Context(), p.User, "Second"); err != nil {
+	if _, err := s.Profiles.New(t.Context(), p.User, "Second"); err != nil {
 		t.Fatal(err)
 	}
-	updated, err := s.UpdateProfile(t.Context(), p.ID, func(p *storage.Profile) error {
+	updated, err := s.Profiles.Update(t.Context(), p.ID, func(p *storage.Profile) error {
 		p.FirstName, p.Homepage, p.ICQ = `A\l`+"\x00", "http://x.y/", 12345
 		p.ID, p.User, p.Rev, p.UniqueNicks = 99, 98, 97, nil // fields that an edit must not change
 		return nil
@@ -226,12 +226,12 @@ func TestUpdateProfileKeepsTheRules(t *testing.T) {
 		"impossible birthday":     {func(p *storage.Profile) { p.Birthday = storage.Birthday(31, 2, 1990) }, ErrBadField},
 	}
 	for name, tt := range tests {
-		_, err := s.UpdateProfile(t.Context(), p.ID, func(p *storage.Profile) error { tt.edit(p); return nil })
+		_, err := s.Profiles.Update(t.Context(), p.ID, func(p *storage.Profile) error { tt.edit(p); return nil })
 		wantRefusal(t, name, err, tt.want)
 	}
-	_, err = s.UpdateProfile(t.Context(), p.ID, func(*storage.Profile) error { return ErrMalformed })
+	_, err = s.Profiles.Update(t.Context(), p.ID, func(*storage.Profile) error { return ErrMalformed })
 	wantRefusal(t, "an edit that refuses", err, ErrMalformed)
-	_, err = s.UpdateProfile(t.Context(), 999, func(*storage.Profile) error { return nil })
+	_, err = s.Profiles.Update(t.Context(), 999, func(*storage.Profile) error { return nil })
 	wantRefusal(t, "unknown", err, ErrBadProfile)
 }
 
@@ -241,7 +241,7 @@ func TestEditsAtOnceAllHappen(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := s.UpdateProfile(t.Context(), p.ID, func(p *storage.Profile) error { p.ICQ++; return nil }); err != nil {
+			if _, err := s.Profiles.Update(t.Context(), p.ID, func(p *storage.Profile) error { p.ICQ++; return nil }); err != nil {
 				t.Errorf("UpdateProfile() = %v", err)
 			}
 		})
@@ -269,20 +269,20 @@ func TestRegisterNick(t *testing.T) {
 		"no namespace": {0, "Fine", ErrBadNamespace},
 	}
 	for name, tt := range tests {
-		_, err := s.RegisterNick(t.Context(), p.ID, tt.namespace, tt.nick)
+		_, err := s.Profiles.RegisterNick(t.Context(), p.ID, tt.namespace, tt.nick)
 		wantRefusal(t, name, err, tt.want)
-		wantRefusal(t, name+", CheckUniqueNick", s.CheckUniqueNick(t.Context(), tt.namespace, tt.nick), tt.want)
+		wantRefusal(t, name+", CheckUniqueNick", s.Profiles.CheckUniqueNick(t.Context(), tt.namespace, tt.nick), tt.want)
 	}
 	for _, nick := range []string{"AliceNew", "ALICENEW"} {
-		got, err := s.RegisterNick(t.Context(), p.ID, 1, nick)
+		got, err := s.Profiles.RegisterNick(t.Context(), p.ID, 1, nick)
 		if err != nil || got.UniqueNickIn(1) != nick || len(got.UniqueNicks) != 1 {
 			t.Errorf("RegisterNick(%s) = %+v, %v", nick, got, err)
 		}
 	}
-	if got, err := s.RegisterNick(t.Context(), p.ID, 7, "Bob"); err != nil || len(got.UniqueNicks) != 2 {
+	if got, err := s.Profiles.RegisterNick(t.Context(), p.ID, 7, "Bob"); err != nil || len(got.UniqueNicks) != 2 {
 		t.Errorf("RegisterNick() in another namespace = %+v, %v", got, err)
 	}
-	if err := s.CheckUniqueNick(t.Context(), 1, "AliceU"); err != nil {
+	if err := s.Profiles.CheckUniqueNick(t.Context(), 1, "AliceU"); err != nil {
 		t.Errorf("CheckUniqueNick() of the old nick = %v, want it free", err)
 	}
 }
@@ -292,10 +292,10 @@ func TestProfileByUniqueNickOfAnotherSpelling(t *testing.T) {
 	r := alice()
 	r.UniqueNick = "%Joe%"
 	p := register(t, s, r)
-	if got, err := s.ProfileByUniqueNick(t.Context(), 1, "%JOE%"); err != nil || got.ID != p.ID {
+	if got, err := s.Profiles.ByUniqueNick(t.Context(), 1, "%JOE%"); err != nil || got.ID != p.ID {
 		t.Errorf("ProfileByUniqueNick() = %+v, %v, want profile %d", got, err, p.ID)
 	}
-	if _, err := s.ProfileByUniqueNick(t.Context(), 1, "joe"); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Profiles.ByUniqueNick(t.Context(), 1, "joe"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("ProfileByUniqueNick() of another spelling = %v, want ErrNotFound", err)
 	}
 }
@@ -325,14 +325,14 @@ func TestSuggest(t *testing.T) {
 		"multibyte text": {"M\u00fcll\xff", []string{"Mll", "Mll1", "Mll2"}},
 	}
 	for name, tt := range tests {
-		if got, err := s.Suggest(t.Context(), 1, tt.wish, 3); err != nil || !slices.Equal(got, tt.want) {
+		if got, err := s.Profiles.Suggest(t.Context(), 1, tt.wish, 3); err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: Suggest(%q) = %q, %v, want %q", name, tt.wish, got, err, tt.want)
 		}
 	}
-	if got, err := s.Suggest(t.Context(), 0, "Joe", 3); len(got) != 0 || err != nil {
+	if got, err := s.Profiles.Suggest(t.Context(), 0, "Joe", 3); len(got) != 0 || err != nil {
 		t.Errorf("Suggest() in namespace 0 = %q, %v, want none", got, err)
 	}
-	if got, err := s.Suggest(t.Context(), 1, "Joe", 1000); len(got) > maxSuggestTries || err != nil {
+	if got, err := s.Profiles.Suggest(t.Context(), 1, "Joe", 1000); len(got) > maxSuggestTries || err != nil {
 		t.Errorf("Suggest(1000) = %d, %v, want at most %d", len(got), err, maxSuggestTries)
 	}
 }
@@ -340,33 +340,33 @@ func TestSuggest(t *testing.T) {
 func TestProfilesOfAnAccount(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	second, err := s.NewProfile(t.Context(), p.User, "Second")
+	second, err := s.Profiles.New(t.Context(), p.User, "Second")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.NewProfile(t.Context(), p.User, "SECOND")
+	_, err = s.Profiles.New(t.Context(), p.User, "SECOND")
 	wantRefusal(t, "NewProfile() with a nick in use", err, ErrNickTaken)
 	if taken, ok := errors.AsType[*NickTakenError](err); !ok || taken.Profile != second.ID {
 		t.Errorf("%v does not name profile %d", err, second.ID)
 	}
-	_, err = s.NewProfile(t.Context(), p.User, "pid")
+	_, err = s.Profiles.New(t.Context(), p.User, "pid")
 	wantRefusal(t, "NewProfile() with a key word", err, ErrBadNick)
-	_, err = s.ReplaceProfile(t.Context(), p.User, "Unknown", "New")
+	_, err = s.Profiles.Replace(t.Context(), p.User, "Unknown", "New")
 	wantRefusal(t, "ReplaceProfile() of an unknown one", err, ErrNoOldNick)
-	_, err = s.ReplaceProfile(t.Context(), p.User, "Second", "alice")
+	_, err = s.Profiles.Replace(t.Context(), p.User, "Second", "alice")
 	wantRefusal(t, "ReplaceProfile() with a nick in use", err, ErrNickTaken)
-	if got, err := s.ReplaceProfile(t.Context(), p.User, "second", "New"); err != nil || got.ID != second.ID || got.Nick != "New" {
+	if got, err := s.Profiles.Replace(t.Context(), p.User, "second", "New"); err != nil || got.ID != second.ID || got.Nick != "New" {
 		t.Errorf("ReplaceProfile() = %+v, %v, want profile %d", got, err, second.ID)
 	}
-	if err := s.DeleteProfile(t.Context(), second.ID); err != nil {
+	if err := s.Profiles.Delete(t.Context(), second.ID); err != nil {
 		t.Errorf("DeleteProfile() = %v", err)
 	}
-	wantRefusal(t, "DeleteProfile() again", s.DeleteProfile(t.Context(), second.ID), ErrProfileDeleted)
-	wantRefusal(t, "DeleteProfile() of the last", s.DeleteProfile(t.Context(), p.ID), ErrLastProfile)
-	if err := s.DeleteUser(t.Context(), p.User); err != nil {
+	wantRefusal(t, "DeleteProfile() again", s.Profiles.Delete(t.Context(), second.ID), ErrProfileDeleted)
+	wantRefusal(t, "DeleteProfile() of the last", s.Profiles.Delete(t.Context(), p.ID), ErrLastProfile)
+	if err := s.Users.Delete(t.Context(), p.User); err != nil {
 		t.Errorf("DeleteUser() = %v", err)
 	}
-	_, err = s.CheckProof(t.Context(), byNick("AliceU", "rosebud"))
+	_, err = s.SignIn.CheckProof(t.Context(), byNick("AliceU", "rosebud"))
 	wantRefusal(t, "a login of a deleted account", err, ErrBadUniqueNick)
 }
 
@@ -377,14 +377,14 @@ func TestRegisterCDKey(t *testing.T) {
 	bob.Email, bob.UniqueNick = "b@b.c", ""
 	b := register(t, s, bob)
 	for range 2 {
-		if err := s.RegisterCDKey(t.Context(), a.ID, "gmtest", "ABCD-1234"); err != nil {
+		if err := s.Profiles.RegisterCDKey(t.Context(), a.ID, "gmtest", "ABCD-1234"); err != nil {
 			t.Errorf("RegisterCDKey() = %v", err)
 		}
 	}
-	if err := s.RegisterCDKey(t.Context(), a.ID, "gmtest", "abcd 1234"); err != nil {
+	if err := s.Profiles.RegisterCDKey(t.Context(), a.ID, "gmtest", "abcd 1234"); err != nil {
 		t.Errorf("RegisterCDKey() of the same key = %v", err)
 	}
-	if err := s.RegisterCDKey(t.Context(), a.ID, "other", "ABCD-1234"); err != nil {
+	if err := s.Profiles.RegisterCDKey(t.Context(), a.ID, "other", "ABCD-1234"); err != nil {
 		t.Errorf("RegisterCDKey() of another game = %v", err)
 	}
 	tests := map[string]struct {
@@ -401,6 +401,6 @@ func TestRegisterCDKey(t *testing.T) {
 		"unknown":       {999, "gmtest", "XYZ", ErrBadProfile},
 	}
 	for name, tt := range tests {
-		wantRefusal(t, name, s.RegisterCDKey(t.Context(), tt.id, tt.game, tt.key), tt.want)
+		wantRefusal(t, name, s.Profiles.RegisterCDKey(t.Context(), tt.id, tt.game, tt.key), tt.want)
 	}
 }

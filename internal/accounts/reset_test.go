@@ -16,7 +16,7 @@ import (
 // issue returns the code of a new reset link.
 func issue(t *testing.T, s *Service, id storage.UserID) string {
 	t.Helper()
-	r, err := s.IssueReset(t.Context(), id)
+	r, err := s.Passwords.IssueReset(t.Context(), id)
 	if err != nil {
 		t.Fatalf("IssueReset() = %v", err)
 	}
@@ -30,23 +30,23 @@ func TestUseReset(t *testing.T) {
 	if got, err := ResetAccount(code); err != nil || got != id {
 		t.Errorf("ResetAccount() = %d, %v, want %d", got, err, id)
 	}
-	wantRefusal(t, "a password that games cannot send", s.UseReset(t.Context(), code, strings.Repeat("x", MaxPassword+1), home()), ErrBadPassword)
-	if err := s.UseReset(t.Context(), code, "another", elsewhere()); err != nil {
+	wantRefusal(t, "a password that games cannot send", s.Passwords.UseReset(t.Context(), code, strings.Repeat("x", MaxPassword+1), home()), ErrBadPassword)
+	if err := s.Passwords.UseReset(t.Context(), code, "another", elsewhere()); err != nil {
 		t.Fatalf("UseReset() = %v", err)
 	}
 	wantLogin(t, s, "the new password", byNick("AliceU", "another"))
-	_, err := s.CheckProof(t.Context(), byNick("AliceU", "rosebud"))
+	_, err := s.SignIn.CheckProof(t.Context(), byNick("AliceU", "rosebud"))
 	wantRefusal(t, "the old password", err, ErrBadPassword)
-	wantRefusal(t, "a second use", s.UseReset(t.Context(), code, "third", home()), ErrBadReset)
+	wantRefusal(t, "a second use", s.Passwords.UseReset(t.Context(), code, "third", home()), ErrBadReset)
 
 	u, err := s.store.GetUser(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.password(&u); err != nil || got != "another" {
+	if got, err := s.secrets.password(&u); err != nil || got != "another" {
 		t.Errorf("the kept password = %q, %v, want the new one", got, err)
 	}
-	if !s.AtHome(elsewhere(), &u) {
+	if !s.SignIn.AtHome(elsewhere(), &u) {
 		t.Error("the address of the owner is that of a stranger")
 	}
 }
@@ -58,7 +58,7 @@ func sign(t *testing.T, s *Service, id storage.UserID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.SignReset(&u)
+	r, err := s.Passwords.SignReset(&u)
 	if err != nil {
 		t.Fatalf("SignReset() = %v", err)
 	}
@@ -74,17 +74,17 @@ func TestSignReset(t *testing.T) {
 	if got, err := ResetAccount(first); err != nil || got != id || len(first) != len(issued) {
 		t.Errorf("ResetAccount() = %d, %v, want %d; %d characters, want %d", got, err, id, len(first), len(issued))
 	}
-	if err := s.UseReset(t.Context(), issued, "another", home()); err != nil {
+	if err := s.Passwords.UseReset(t.Context(), issued, "another", home()); err != nil {
 		t.Errorf("the issued link after two signed ones: UseReset() = %v", err)
 	}
 	for _, code := range []string{issued, first, second} {
-		wantRefusal(t, "a link after another was used", s.UseReset(t.Context(), code, "third", home()), ErrBadReset)
+		wantRefusal(t, "a link after another was used", s.Passwords.UseReset(t.Context(), code, "third", home()), ErrBadReset)
 	}
 	first, second = sign(t, s, id), sign(t, s, id)
-	if err := s.UseReset(t.Context(), first, "fourth", home()); err != nil {
+	if err := s.Passwords.UseReset(t.Context(), first, "fourth", home()); err != nil {
 		t.Errorf("the first of two signed links: UseReset() = %v", err)
 	}
-	wantRefusal(t, "the second of two signed links", s.UseReset(t.Context(), second, "fifth", home()), ErrBadReset)
+	wantRefusal(t, "the second of two signed links", s.Passwords.UseReset(t.Context(), second, "fifth", home()), ErrBadReset)
 	wantLogin(t, s, "the password of the link that was used", byNick("AliceU", "fourth"))
 }
 
@@ -111,19 +111,19 @@ func TestUseResetRefused(t *testing.T) {
 			return code
 		},
 		"ended by a new password": func(t *testing.T, s *Service, id storage.UserID, code string) string {
-			if err := s.ChangePassword(t.Context(), id, "changed"); err != nil {
+			if err := s.Passwords.Change(t.Context(), id, "changed"); err != nil {
 				t.Fatal(err)
 			}
 			return code
 		},
 		"ended by a new e-mail": func(t *testing.T, s *Service, id storage.UserID, code string) string {
-			if err := s.ChangeEmail(t.Context(), id, "new@example.com"); err != nil {
+			if err := s.Passwords.ChangeEmail(t.Context(), id, "new@example.com"); err != nil {
 				t.Fatal(err)
 			}
 			return code
 		},
 		"deleted account": func(t *testing.T, s *Service, id storage.UserID, code string) string {
-			if err := s.DeleteUser(t.Context(), id); err != nil {
+			if err := s.Users.Delete(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 			return code
@@ -139,8 +139,8 @@ func TestUseResetRefused(t *testing.T) {
 				register(t, s, Registration{Email: "other@example.com", Nick: "Other", Password: "rosebud", From: home()})
 				id := register(t, s, alice()).User
 				code := tc(t, s, id, link(t, s, id))
-				wantRefusal(t, "UseReset()", s.UseReset(t.Context(), code, "stolen", home()), ErrBadReset)
-				if _, err := s.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "stolen"}); err == nil {
+				wantRefusal(t, "UseReset()", s.Passwords.UseReset(t.Context(), code, "stolen", home()), ErrBadReset)
+				if _, err := s.SignIn.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "stolen"}); err == nil {
 					t.Error("the password was changed")
 				}
 			})
@@ -154,20 +154,20 @@ func TestResetLife(t *testing.T) {
 		id := register(t, s, alice()).User
 		code := issue(t, s, id)
 		time.Sleep(ResetLife)
-		wantRefusal(t, "at its end", s.UseReset(t.Context(), code, "late", home()), ErrBadReset)
+		wantRefusal(t, "at its end", s.Passwords.UseReset(t.Context(), code, "late", home()), ErrBadReset)
 		code = issue(t, s, id)
 		time.Sleep(ResetLife - 1)
-		if err := s.UseReset(t.Context(), code, "in time", home()); err != nil {
+		if err := s.Passwords.UseReset(t.Context(), code, "in time", home()); err != nil {
 			t.Errorf("before its end: UseReset() = %v", err)
 		}
 		inTime := sign(t, s, id)
 		time.Sleep(ResetLife - time.Second) // its end is a whole second
-		if err := s.UseReset(t.Context(), inTime, "in time", home()); err != nil {
+		if err := s.Passwords.UseReset(t.Context(), inTime, "in time", home()); err != nil {
 			t.Errorf("a signed link before its end: UseReset() = %v", err)
 		}
 		late := sign(t, s, id)
 		time.Sleep(ResetLife)
-		wantRefusal(t, "a signed link at its end", s.UseReset(t.Context(), late, "late", home()), ErrBadReset)
+		wantRefusal(t, "a signed link at its end", s.Passwords.UseReset(t.Context(), late, "late", home()), ErrBadReset)
 	})
 }
 
@@ -180,7 +180,7 @@ func TestUseResetOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			err := s.UseReset(t.Context(), code, "another", home())
+			err := s.Passwords.UseReset(t.Context(), code, "another", home())
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -216,7 +216,7 @@ func TestResetAfterRestart(t *testing.T) {
 		if _, err := s.RotateKey(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.UseReset(t.Context(), code, "another", home()); err != nil {
+		if err := s.Passwords.UseReset(t.Context(), code, "another", home()); err != nil {
 			t.Errorf("UseReset() after a restart and with a new key = %v", err)
 		}
 	}
@@ -232,19 +232,19 @@ func TestResetEndsLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := wantLogin(t, s, "before", byNick("AliceU", "rosebud"))
-	if err := s.Recheck(t.Context(), &l); err != nil {
+	if err := s.SignIn.Recheck(t.Context(), &l); err != nil {
 		t.Errorf("Recheck() before = %v", err)
 	}
-	if err := s.UseReset(t.Context(), issue(t, s, id), "rosebud", home()); err != nil {
+	if err := s.Passwords.UseReset(t.Context(), issue(t, s, id), "rosebud", home()); err != nil {
 		t.Fatal(err)
 	}
 	after, err := s.store.GetUser(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, "Recheck() afterwards", s.Recheck(t.Context(), &l), ErrBadPassword)
-	one, errOne := s.PasswordMark(&before)
-	two, errTwo := s.PasswordMark(&after)
+	wantRefusal(t, "Recheck() afterwards", s.SignIn.Recheck(t.Context(), &l), ErrBadPassword)
+	one, errOne := s.Passwords.Mark(&before)
+	two, errTwo := s.Passwords.Mark(&after)
 	if errOne != nil || errTwo != nil || one == two {
 		t.Errorf("PasswordMark() is the same after a reset to the same password; %v, %v", errOne, errTwo)
 	}
@@ -266,14 +266,14 @@ func TestSweepResets(t *testing.T) {
 			want int
 		}{{ResetLife/2 - 1, 0}, {1, 1}, {0, 0}} {
 			time.Sleep(step.wait)
-			if n, err := s.SweepResets(t.Context()); err != nil || n != step.want {
+			if n, err := s.Passwords.SweepResets(t.Context()); err != nil || n != step.want {
 				t.Errorf("SweepResets() = %d, %v, want %d", n, err, step.want)
 			}
 		}
 		if u, err := s.store.GetUser(t.Context(), old); err != nil || u.Reset.Digest != nil || !u.Reset.Expires.IsZero() {
 			t.Errorf("the expired link is %+v, %v, want none", u.Reset, err)
 		}
-		if err := s.UseReset(t.Context(), code, "another", home()); err != nil {
+		if err := s.Passwords.UseReset(t.Context(), code, "another", home()); err != nil {
 			t.Errorf("the link that is valid: UseReset() = %v", err)
 		}
 	})

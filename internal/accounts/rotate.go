@@ -15,48 +15,19 @@ import (
 // old keys. Logins and registrations continue meanwhile. It returns how many
 // accounts it sealed again.
 //
-// A crash at any moment loses nothing: both keys are in the file until the last
-// account has the new one, and the next call of RotateKey finishes the work,
-// also after an error. The old keys stay in the file while there is an account
-// that does not open.
+// A crash at any moment loses nothing: the next call of RotateKey finishes the work,
+// also after an error. The old keys stay in the file while there is an account that
+// does not open.
 func (s *Service) RotateKey(ctx context.Context) (n int, err error) {
-	s.rotating.Lock()
-	defer s.rotating.Unlock()
-	if err := s.switchKey(); err != nil {
-		return 0, fmt.Errorf("rotate key: %w", err)
-	}
-	n, err = s.resealAll(ctx)
-	if err != nil {
-		return n, fmt.Errorf("rotate key: the old key stays in use: %w", err)
-	}
-	last, err := s.keys.Load().activeOnly()
+	err = s.Keys.Rotate(func() error {
+		n, err = s.resealAll(ctx)
+		return err
+	})
 	if err != nil {
 		return n, fmt.Errorf("rotate key: %w", err)
 	}
-	if err := last.write(s.opt.KeyFile, false); err != nil {
-		return n, fmt.Errorf("rotate key: %w", err)
-	}
-	last.alsoOpens(s.keys.Load())
-	s.keys.Store(last)
 	s.log.Info().Int("accounts", n).Msg("sealing key rotated")
 	return n, nil
-}
-
-// switchKey makes a new key the active one. The key is written to the file
-// before it is used, and after everything that was sealed with the old key is
-// stored.
-func (s *Service) switchKey() error {
-	next, err := s.keys.Load().withNewKey()
-	if err != nil {
-		return err
-	}
-	if err := next.write(s.opt.KeyFile, false); err != nil {
-		return err
-	}
-	s.sealing.Lock()
-	defer s.sealing.Unlock()
-	s.keys.Store(next)
-	return nil
 }
 
 // maxRotateErrors is the number of accounts that an error lists by name.
@@ -86,7 +57,7 @@ func (s *Service) resealAll(ctx context.Context) (n int, err error) {
 		case ctx.Err() != nil:
 		case err != nil:
 			note(err)
-		case !s.keys.Load().sealed(&u):
+		case !s.secrets.current(&u):
 			g.Go(func() error { note(s.resealUser(ctx, u.ID)); return nil })
 		}
 	}
@@ -100,30 +71,15 @@ func (s *Service) resealAll(ctx context.Context) (n int, err error) {
 // resealUser seals the secrets of a user with the active key. A user deleted
 // meanwhile is not an error.
 func (s *Service) resealUser(ctx context.Context, id storage.UserID) error {
-	s.sealing.RLock()
-	defer s.sealing.RUnlock()
-	err := s.editUser(ctx, id, func(u *storage.User) error {
-		keys := s.keys.Load()
-		if keys.sealed(u) {
+	defer s.Keys.Hold()()
+	err := s.store.editUser(ctx, id, func(u *storage.User) error {
+		if s.secrets.current(u) {
 			return errUnchanged
 		}
-		next := *u
-		if err := keys.reseal(u, &next); err != nil {
-			return err
-		}
-		*u = next
-		return nil
+		return s.secrets.reseal(u, u)
 	})
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("user %d: %w", id, err)
 	}
 	return nil
-}
-
-// WhileKeyStays runs f while the key file cannot change, so that copies of the
-// store and of the key file made by f match.
-func (s *Service) WhileKeyStays(f func() error) error {
-	s.rotating.Lock()
-	defer s.rotating.Unlock()
-	return f()
 }

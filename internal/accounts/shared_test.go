@@ -25,7 +25,7 @@ func twoServices(t *testing.T) (a, b *Service) {
 	model := new(storagetest.GrantModel)
 	services := make([]*Service, 2)
 	for i, name := range []string{"a", "b"} {
-		s := &Service{failures: newFailures(), metrics: newMetrics(nil), tokens: newGrants(1), tickets: newGrants(1)}
+		s := newService(nil, nil, Options{})
 		t.Cleanup(s.Share(model, net.Bus(name)))
 		services[i] = s
 	}
@@ -35,31 +35,31 @@ func twoServices(t *testing.T) (a, b *Service) {
 func TestTicketsOfAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoServices(t)
-		ticket := a.IssueTicket(7)
-		if id, err := b.CheckTicket(ticket); id != 7 || err != nil {
+		ticket := a.Grants.IssueTicket(7)
+		if id, err := b.Grants.CheckTicket(ticket); id != 7 || err != nil {
 			t.Errorf("CheckTicket() elsewhere = %d, %v", id, err)
 		}
-		if _, err := b.CheckTicket("another"); !errors.Is(err, ErrBadTicket) {
+		if _, err := b.Grants.CheckTicket("another"); !errors.Is(err, ErrBadTicket) {
 			t.Errorf("CheckTicket() of an unknown one = %v, want ErrBadTicket", err)
 		}
-		if err := b.tickets.use(ticket); err != nil {
+		if err := b.Grants.tickets.use(ticket); err != nil {
 			t.Errorf("use() = %v", err)
 		}
-		if err := a.tickets.use(ticket); !errors.Is(err, errNoGrant) {
-			t.Errorf("second use() = %v, want errNoGrant", err)
+		if err := a.Grants.tickets.use(ticket); !errors.Is(err, ErrBadTicket) {
+			t.Errorf("second use() = %v, want ErrBadTicket", err)
 		}
-		token := a.IssueToken(7, 0, false)
-		if g, err := b.tokens.find(token.Value, time.Now()); err != nil || g.challenge != token.Challenge {
+		token := a.Grants.IssueToken(7, 0, false)
+		if g, err := b.Grants.tokens.find(token.Value, time.Now()); err != nil || g.challenge != token.Challenge {
 			t.Errorf("find() of a token = %+v, %v", g, err)
 		}
-		later := a.IssueTicket(8)
+		later := a.Grants.IssueTicket(8)
 		time.Sleep(TicketLife)
-		if _, err := b.CheckTicket(later); !errors.Is(err, ErrExpiredTicket) {
+		if _, err := b.Grants.CheckTicket(later); !errors.Is(err, ErrExpiredTicket) {
 			t.Errorf("CheckTicket() of an old one = %v, want ErrExpiredTicket", err)
 		}
-		fresh := a.IssueTicket(8)
-		b.RevokeGrants(8)
-		if _, err := a.CheckTicket(fresh); !errors.Is(err, ErrBadTicket) {
+		fresh := a.Grants.IssueTicket(8)
+		b.Grants.Revoke(8)
+		if _, err := a.Grants.CheckTicket(fresh); !errors.Is(err, ErrBadTicket) {
 			t.Errorf("CheckTicket() of a revoked one = %v, want ErrBadTicket", err)
 		}
 	})
@@ -70,31 +70,31 @@ func TestFailuresOfAllNodes(t *testing.T) {
 		a, b := twoServices(t)
 		from, u := netip.MustParseAddr("192.0.2.1"), &storage.User{ID: 7}
 		for range MaxFailures {
-			if !b.failures.refuses(from, 7, time.Now()) {
-				a.wrong(from, 7, time.Now())
+			if !b.guard.failures.refuses(from, 7, time.Now()) {
+				a.guard.wrong(from, 7, time.Now())
 				synctest.Wait()
 			}
 		}
-		if !b.failures.refuses(from, 7, time.Now()) || b.failures.refuses(from, 8, time.Now()) {
+		if !b.guard.failures.refuses(from, 7, time.Now()) || b.guard.failures.refuses(from, 8, time.Now()) {
 			t.Error("the failures at one node are not those of the other")
 		}
-		a.failures.succeeded(from, 7)
+		a.guard.failures.succeeded(from, 7)
 		synctest.Wait()
-		if b.failures.refuses(from, 7, time.Now()) {
+		if b.guard.failures.refuses(from, 7, time.Now()) {
 			t.Error("a success at one node does not count at the other")
 		}
 		for range MaxAddressFailures {
-			b.failures.failed(from, 0, time.Now())
+			b.guard.failures.failed(from, 0, time.Now())
 		}
 		synctest.Wait()
-		if !a.failures.refuses(from, 0, time.Now()) {
+		if !a.guard.failures.refuses(from, 0, time.Now()) {
 			t.Error("failures of an address at one node do not count at the other")
 		}
 		for range MaxAccountFailures {
-			a.failures.share(failure{what: wrongPassword, user: 7})
+			a.guard.note(failure{what: wrongPassword, user: 7}, time.Now())
 		}
 		synctest.Wait()
-		if !b.failures.accounts.Empty(u.ID, time.Now()) {
+		if !b.guard.failures.accounts.Empty(u.ID, time.Now()) {
 			t.Error("wrong passwords at one node do not count at the other")
 		}
 	})

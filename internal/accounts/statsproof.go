@@ -2,9 +2,6 @@ package accounts
 
 import (
 	"context"
-	"crypto/md5"
-	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"net/netip"
 	"strings"
@@ -33,23 +30,22 @@ type StatsProof struct {
 
 // proves reports whether the response was made with that secret, in constant time.
 func (p *StatsProof) proves(secret string) bool {
-	sum := md5.Sum([]byte(secret + p.Challenge))
-	return subtle.ConstantTimeCompare([]byte(strings.ToLower(p.Response)), []byte(hex.EncodeToString(sum[:]))) == 1
+	return equal(strings.ToLower(p.Response), secretOf(secret+p.Challenge))
 }
 
 // CheckStatsProof checks a proof for the statistics service. Login.Proof and
 // Login.UniqueNick are empty. Refusals: ErrMalformed, ErrThrottled, ErrBanned,
 // ErrBadProfile, ErrProfileDeleted, ErrBadPassword, ErrNotKept, ErrCDKeyNotKept,
 // ErrBadToken.
-func (s *Service) CheckStatsProof(ctx context.Context, p StatsProof) (Login, error) {
+func (s *SignIn) CheckStatsProof(ctx context.Context, p StatsProof) (Login, error) {
 	l, err := s.checkStatsProof(ctx, &p)
 	l.mark = s.loginMark(&l)
 	s.metrics.login(err)
 	return l, err
 }
 
-func (s *Service) checkStatsProof(ctx context.Context, p *StatsProof) (Login, error) {
-	if s.failures.refuses(p.From, 0, time.Now()) {
+func (s *SignIn) checkStatsProof(ctx context.Context, p *StatsProof) (Login, error) {
+	if s.guard.refuses(p.From, 0, time.Now()) {
 		return Login{}, ErrThrottled
 	}
 	switch {
@@ -64,110 +60,64 @@ func (s *Service) checkStatsProof(ctx context.Context, p *StatsProof) (Login, er
 }
 
 // statsByToken is the proof with the challenge of an auth token.
-func (s *Service) statsByToken(ctx context.Context, p *StatsProof) (Login, error) {
-	g, err := s.tokens.find(p.Token, time.Now())
-	switch {
-	case missingGrant(err):
-		return Login{}, s.unknownStats(p, ErrBadToken)
-	case err != nil:
-		return Login{}, err
-	}
-	if !p.proves(g.challenge) {
-		s.failures.failed(p.From, 0, time.Now())
-		return Login{}, ErrBadPassword
-	}
-	return s.byGrant(ctx, &Proof{From: p.From}, s.tokens, p.Token, g, "", ErrBadToken)
+func (s *SignIn) statsByToken(ctx context.Context, p *StatsProof) (Login, error) {
+	return s.byGrant(ctx, s.grants.tokens, p.Token, p.From, func(g grant) (string, bool) { return "", p.proves(g.challenge) }, badToken)
 }
 
 // statsByPassword is the proof with the password of a profile.
-func (s *Service) statsByPassword(ctx context.Context, p *StatsProof) (Login, error) {
-	prof, err := s.store.GetProfile(ctx, p.Profile)
+func (s *SignIn) statsByPassword(ctx context.Context, p *StatsProof) (Login, error) {
+	a := attempt{p.From, p.proves}
+	prof, u, err := s.store.profile(ctx, p.Profile)
 	if err != nil {
-		return Login{}, s.missingStats(p, refuseMissing(err))
+		return Login{}, s.missing(a, err)
 	}
-	u, err := s.store.GetUser(ctx, prof.User)
-	if err != nil {
-		return Login{}, s.missingStats(p, refuseMissing(err))
-	}
-	now := time.Now()
-	if !s.admits(p.From, &u, now) {
-		return Login{}, ErrThrottled
-	}
-	password, err := s.password(&u)
-	switch {
-	case errors.Is(err, ErrNotKept):
-		s.logNotKept(&u, now)
+	if _, err = s.check(ctx, a, &u, s.secrets.password); err != nil {
+		s.logNotKept(&u, err)
 		return Login{}, err
-	case err != nil:
-		return Login{}, err
-	case !p.proves(password):
-		s.wrong(p.From, u.ID, now)
-		return Login{}, ErrBadPassword
-	case u.Ban.In(now):
-		return Login{}, ErrBanned
 	}
-	s.right(ctx, p.From, &u)
 	return LoginOf(&u, prof), nil
 }
 
 // statsByCDKey is the proof with a registered CD key. Failures do not count as wrong
 // passwords of the account, and a success does not make the address one of its own.
-func (s *Service) statsByCDKey(ctx context.Context, p *StatsProof) (Login, error) {
-	prof, key, err := s.byCDKeyHash(ctx, p.Game, p.Nick, p.KeyHash)
-	if err != nil {
-		return Login{}, s.missingStats(p, err)
+func (s *SignIn) statsByCDKey(ctx context.Context, p *StatsProof) (Login, error) {
+	prof, key, err := s.profiles.byCDKeyHash(ctx, p.Game, p.Nick, p.KeyHash)
+	var u storage.User
+	if err == nil {
+		u, err = s.store.GetUser(ctx, prof.User)
 	}
-	u, err := s.store.GetUser(ctx, prof.User)
 	if err != nil {
-		return Login{}, s.missingStats(p, refuseMissing(err))
+		return Login{}, s.missing(attempt{p.From, p.proves}, refuseMissing(err))
 	}
 	now := time.Now()
-	if s.failures.refuses(p.From, u.ID, now) {
+	if s.guard.refuses(p.From, u.ID, now) {
 		return Login{}, ErrThrottled
 	}
-	secret, err := s.openCDKey(&key)
+	secret, err := s.secrets.cdKey(&key)
 	switch {
-	case errors.Is(err, ErrCDKeyNotKept):
-		s.logNotKept(&u, now)
-		return Login{}, err
 	case err != nil:
+		s.logNotKept(&u, err)
 		return Login{}, err
 	case !p.proves(secret):
-		s.failures.failed(p.From, u.ID, now)
+		s.guard.failed(p.From, u.ID, now)
 		return Login{}, ErrBadPassword
 	case u.Ban.In(now):
 		return Login{}, ErrBanned
 	}
-	s.failures.succeeded(p.From, u.ID)
+	s.guard.succeeded(p.From, u.ID)
 	return LoginOf(&u, prof), nil
 }
 
-// missingStats counts a refusal as a failure with a player that does not exist. Other
-// errors are returned unchanged.
-func (s *Service) missingStats(p *StatsProof, err error) error {
-	if refusal, refused := errors.AsType[Refusal](err); refused {
-		return s.unknownStats(p, refusal)
-	}
-	return err
-}
-
-// unknownStats counts a failure with a player that does not exist. It takes about as
-// long as a wrong password.
-func (s *Service) unknownStats(p *StatsProof, reason Refusal) error {
-	s.failures.failed(p.From, 0, time.Now())
-	_ = p.proves(NewSignature())
-	return reason
-}
-
-// logNotKept logs, once per account and hour, that a proof cannot be checked.
-func (s *Service) logNotKept(u *storage.User, now time.Time) {
-	if !s.notKept.Take(u.ID, now) {
+// logNotKept logs, once per account and hour, that a proof cannot be checked, if that
+// is what err says.
+func (s *SignIn) logNotKept(u *storage.User, err error) {
+	if !errors.Is(err, ErrNotKept) && !errors.Is(err, ErrCDKeyNotKept) || !s.notKept.Take(u.ID, time.Now()) {
 		return
 	}
 	remedy := "it is kept at the next sign-in on the account page, or by \"respawnd account passwd\"; CD keys when a game registers them again"
-	if !s.opt.KeepPasswords {
+	if !s.secrets.keep {
 		remedy = "set accounts.keep_passwords to true; then " + remedy
 	}
-	s.log.Warn().Uint32("user", uint32(u.ID)).Bool("accounts.keep_passwords", s.opt.KeepPasswords).Str("remedy", remedy).
+	s.log.Warn().Uint32("user", uint32(u.ID)).Bool("accounts.keep_passwords", s.secrets.keep).Str("remedy", remedy).
 		Msg("statistics refused: the password or CD key itself of an account is not kept")
 }

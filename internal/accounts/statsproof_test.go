@@ -37,7 +37,7 @@ func proveStats(p StatsProof, secret string) StatsProof {
 // wantStats checks that a proof is accepted as that profile.
 func wantStats(t *testing.T, s *Service, what string, p StatsProof, want storage.Profile) {
 	t.Helper()
-	l, err := s.CheckStatsProof(t.Context(), p)
+	l, err := s.SignIn.CheckStatsProof(t.Context(), p)
 	if err != nil || l.Profile.ID != want.ID || l.User != want.User {
 		t.Errorf("%s: CheckStatsProof() = profile %d of %d, %v, want %d of %d", what, l.Profile.ID, l.User, err, want.ID, want.User)
 	}
@@ -46,7 +46,7 @@ func wantStats(t *testing.T, s *Service, what string, p StatsProof, want storage
 // wantNoStats checks that a proof is refused.
 func wantNoStats(t *testing.T, s *Service, what string, p StatsProof, want Refusal) {
 	t.Helper()
-	_, err := s.CheckStatsProof(t.Context(), p)
+	_, err := s.SignIn.CheckStatsProof(t.Context(), p)
 	wantRefusal(t, what, err, want)
 }
 
@@ -72,7 +72,7 @@ func TestCheckStatsProof_recorded(t *testing.T) {
 func TestSamePassword(t *testing.T) {
 	s := open(t, Options{KeepPasswords: true})
 	p := register(t, s, alice())
-	l, err := s.CheckStatsProof(t.Context(), proveStats(StatsProof{Profile: p.ID}, "rosebud"))
+	l, err := s.SignIn.CheckStatsProof(t.Context(), proveStats(StatsProof{Profile: p.ID}, "rosebud"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestSamePassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.SamePassword(&l, &u)
+		return s.SignIn.SamePassword(&l, &u)
 	}
 	if !same() {
 		t.Error("SamePassword() = false with the same password")
@@ -92,13 +92,13 @@ func TestSamePassword(t *testing.T) {
 	if !same() {
 		t.Error("SamePassword() = false with another key")
 	}
-	if err := s.ChangeEmail(t.Context(), p.User, "other@example.com"); err != nil {
+	if err := s.Passwords.ChangeEmail(t.Context(), p.User, "other@example.com"); err != nil {
 		t.Fatal(err)
 	}
 	if !same() {
 		t.Error("SamePassword() = false with another e-mail address")
 	}
-	if err := s.ChangePassword(t.Context(), p.User, "orchid"); err != nil {
+	if err := s.Passwords.Change(t.Context(), p.User, "orchid"); err != nil {
 		t.Fatal(err)
 	}
 	if same() {
@@ -109,7 +109,7 @@ func TestSamePassword(t *testing.T) {
 func TestCheckStatsProof_password(t *testing.T) {
 	s := open(t, Options{KeepPasswords: true})
 	p := register(t, s, alice())
-	second, err := s.NewProfile(t.Context(), p.User, "Second")
+	second, err := s.Profiles.New(t.Context(), p.User, "Second")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,15 +134,15 @@ func TestCheckStatsProof_password(t *testing.T) {
 	} {
 		wantNoStats(t, s, name, tc.proof, tc.want)
 	}
-	if err := s.DeleteProfile(t.Context(), second.ID); err != nil {
+	if err := s.Profiles.Delete(t.Context(), second.ID); err != nil {
 		t.Fatal(err)
 	}
 	wantNoStats(t, s, "deleted profile", proveStats(StatsProof{Profile: second.ID}, "rosebud"), ErrProfileDeleted)
-	if err := s.ChangePassword(t.Context(), p.User, "new"); err != nil {
+	if err := s.Passwords.Change(t.Context(), p.User, "new"); err != nil {
 		t.Fatal(err)
 	}
 	wantNoStats(t, s, "old password", right, ErrBadPassword)
-	if err := s.Ban(t.Context(), p.User, time.Time{}, "spam", "admin"); err != nil {
+	if err := s.Users.Ban(t.Context(), p.User, time.Time{}, "spam", "admin"); err != nil {
 		t.Fatal(err)
 	}
 	wantNoStats(t, s, "banned", proveStats(StatsProof{Profile: p.ID}, "new"), ErrBanned)
@@ -157,10 +157,10 @@ func TestCheckStatsProof_limits(t *testing.T) {
 	}
 	wantNoStats(t, s, "the right password after guesses", proveStats(StatsProof{Profile: p.ID, From: elsewhere()}, "rosebud"), ErrThrottled)
 	wantStats(t, s, "from home", proveStats(StatsProof{Profile: p.ID}, "rosebud"), p)
-	_, err := s.CheckPassword(t.Context(), Credentials{Email: alice().Email, Password: "rosebud", From: elsewhere()})
+	_, err := s.SignIn.CheckPassword(t.Context(), Credentials{Email: alice().Email, Password: "rosebud", From: elsewhere()})
 	wantRefusal(t, "sign-in after guesses at the statistics service", err, ErrThrottled)
 	for range MaxAddressFailures {
-		_, _ = s.CheckStatsProof(t.Context(), proveStats(StatsProof{Profile: 999, From: elsewhere()}, "guess"))
+		_, _ = s.SignIn.CheckStatsProof(t.Context(), proveStats(StatsProof{Profile: 999, From: elsewhere()}, "guess"))
 	}
 	for _, unknown := range []StatsProof{{Profile: 999}, {Token: "unknown"}, {KeyHash: secretOf("x"), Game: "gmtest", Nick: "Alice"}} {
 		unknown.From = elsewhere()
@@ -198,7 +198,7 @@ func TestCheckStatsProof_notKept(t *testing.T) {
 		p := register(t, digests, alice())
 		proof := proveStats(StatsProof{Profile: p.ID}, "rosebud")
 		wantNoStats(t, keeps, "before", proof, ErrNotKept)
-		if _, err := keeps.CheckPassword(t.Context(), Credentials{Email: alice().Email, Password: "rosebud", From: home()}); err != nil {
+		if _, err := keeps.SignIn.CheckPassword(t.Context(), Credentials{Email: alice().Email, Password: "rosebud", From: home()}); err != nil {
 			t.Fatal(err)
 		}
 		wantStats(t, keeps, "after", proof, p)
@@ -208,15 +208,15 @@ func TestCheckStatsProof_notKept(t *testing.T) {
 func TestCheckStatsProof_token(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	token := s.IssueToken(p.ID, time.Minute, false)
+	token := s.Grants.IssueToken(p.ID, time.Minute, false)
 	wantStats(t, s, "right", proveStats(StatsProof{Token: token.Value, Profile: 999}, token.Challenge), p)
 	wantStats(t, s, "again", proveStats(StatsProof{Token: token.Value}, token.Challenge), p)
 	wantNoStats(t, s, "wrong challenge", proveStats(StatsProof{Token: token.Value}, "other"), ErrBadPassword)
 	wantNoStats(t, s, "unknown", proveStats(StatsProof{Token: "TOKEN123"}, "other"), ErrBadToken)
-	once := s.IssueToken(p.ID, time.Minute, true)
+	once := s.Grants.IssueToken(p.ID, time.Minute, true)
 	wantStats(t, s, "once", proveStats(StatsProof{Token: once.Value}, once.Challenge), p)
 	wantNoStats(t, s, "twice", proveStats(StatsProof{Token: once.Value}, once.Challenge), ErrBadToken)
-	if err := s.Ban(t.Context(), p.User, time.Time{}, "spam", "admin"); err != nil {
+	if err := s.Users.Ban(t.Context(), p.User, time.Time{}, "spam", "admin"); err != nil {
 		t.Fatal(err)
 	}
 	wantNoStats(t, s, "banned", proveStats(StatsProof{Token: token.Value}, token.Challenge), ErrBanned)
@@ -225,7 +225,7 @@ func TestCheckStatsProof_token(t *testing.T) {
 func TestCheckStatsProof_cdKey(t *testing.T) {
 	s := open(t, Options{KeepPasswords: true})
 	p := register(t, s, alice())
-	second, err := s.NewProfile(t.Context(), p.User, "Second")
+	second, err := s.Profiles.New(t.Context(), p.User, "Second")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestCheckStatsProof_cdKey(t *testing.T) {
 	other.Email, other.Nick, other.UniqueNick = "b@b.c", "Other", ""
 	register(t, s, other)
 	const key = "AAAA-bbbb-1234"
-	if err := s.RegisterCDKey(t.Context(), p.ID, "GMtest", key); err != nil {
+	if err := s.Profiles.RegisterCDKey(t.Context(), p.ID, "GMtest", key); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.RotateKey(t.Context()); err != nil {
@@ -260,7 +260,7 @@ func TestCheckStatsProof_cdKey(t *testing.T) {
 	late := of("Alice")
 	late.From = elsewhere()
 	wantNoStats(t, s, "after guesses", late, ErrThrottled)
-	if err := s.Ban(t.Context(), p.User, time.Time{}, "spam", "admin"); err != nil {
+	if err := s.Users.Ban(t.Context(), p.User, time.Time{}, "spam", "admin"); err != nil {
 		t.Fatal(err)
 	}
 	wantNoStats(t, s, "banned", of("Alice"), ErrBanned)
@@ -273,7 +273,7 @@ func TestCheckStatsProof_cdKeyNotKept(t *testing.T) {
 	proof := proveStats(StatsProof{KeyHash: secretOf(key), Nick: "Alice", Game: "gmtest"}, key)
 	registerKey := func(s *Service, key string) {
 		t.Helper()
-		if err := s.RegisterCDKey(t.Context(), p.ID, "gmtest", key); err != nil {
+		if err := s.Profiles.RegisterCDKey(t.Context(), p.ID, "gmtest", key); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -302,12 +302,12 @@ func TestCheckStatsProof_cdKeyNotKept(t *testing.T) {
 func TestProfileByCDKeyHash(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
-	if err := s.RegisterCDKey(t.Context(), p.ID, "gmtest", "AAAA-BBBB"); err != nil {
+	if err := s.Profiles.RegisterCDKey(t.Context(), p.ID, "gmtest", "AAAA-BBBB"); err != nil {
 		t.Fatal(err)
 	}
 	hash := secretOf("AAAA-BBBB")
 	for _, hash := range []string{hash, capitals(hash)} {
-		if got, err := s.ProfileByCDKeyHash(t.Context(), "GMTEST", "ALICE", hash); err != nil || got.ID != p.ID {
+		if got, err := s.Profiles.ByCDKeyHash(t.Context(), "GMTEST", "ALICE", hash); err != nil || got.ID != p.ID {
 			t.Errorf("ProfileByCDKeyHash() = %d, %v, want %d", got.ID, err, p.ID)
 		}
 	}
@@ -315,7 +315,7 @@ func TestProfileByCDKeyHash(t *testing.T) {
 		"other game": {"other", "Alice", hash}, "other nick": {"gmtest", "Bob", hash}, "other key": {"gmtest", "Alice", secretOf("AAAA")},
 		"no hash": {"gmtest", "Alice", ""}, "no game": {"", "Alice", hash}, "long game": {strings.Repeat("g", 200), "Alice", hash},
 	} {
-		_, err := s.ProfileByCDKeyHash(t.Context(), args[0], args[1], args[2])
+		_, err := s.Profiles.ByCDKeyHash(t.Context(), args[0], args[1], args[2])
 		wantRefusal(t, name, err, ErrBadProfile)
 	}
 	u, err := s.store.GetProfile(t.Context(), p.ID)

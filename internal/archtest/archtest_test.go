@@ -65,6 +65,7 @@ var ranks = map[string]int{
 	"internal/a2s":              1,
 	"internal/binpatch":         1,
 	"internal/hostsfile":        1,
+	"internal/accounts/seal":    1,
 	"internal/cluster":          1,
 	"internal/filterlog":        1,
 	"internal/mail":             1,

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,10 +26,18 @@ const MaxKey = 128
 // batch is the number of keys stored in one step.
 const batch = 1000
 
-// Sealer seals keys for the store.
+// Sealer seals keys for the store, see internal/accounts/seal.
 type Sealer interface {
-	SealProductKey(id storage.ProductKeyID, key string) ([]byte, error)
-	OpenProductKey(id storage.ProductKeyID, sealed []byte) (string, error)
+	SealFor(purpose string, secret, bound []byte) ([]byte, error)
+	OpenFor(purpose string, sealed, bound []byte) ([]byte, error)
+}
+
+// purpose is that of the seal of CD keys of products.
+const purpose = "respawnd product keys"
+
+// bound returns what a sealed key is bound to.
+func bound(id storage.ProductKeyID) []byte {
+	return []byte("respawnd product key\x00" + strconv.Itoa(id.Product) + "\x00" + id.Hash)
 }
 
 // Table has all keys in memory. All methods may be called from any number of
@@ -86,9 +95,11 @@ func (t *Table) Load(ctx context.Context, s Sealer) error {
 		}
 		e := entry{ProductKey: k}
 		if len(k.Sealed) > 0 && s != nil {
-			if e.key, err = s.OpenProductKey(k.ProductKeyID, k.Sealed); err != nil {
+			key, err := s.OpenFor(purpose, k.Sealed, bound(k.ProductKeyID))
+			if err != nil {
 				closed, why = closed+1, err
 			}
+			e.key = string(key)
 		}
 		keys[k.ProductKeyID] = e
 	}
@@ -165,7 +176,7 @@ func (t *Table) Add(ctx context.Context, s Sealer, product int, by string, keys 
 			if !e.Banned {
 				e.ProductKey = storage.ProductKey{ProductKeyID: id, By: by, Added: now}
 			}
-			if e.Sealed, err = s.SealProductKey(id, key); err != nil {
+			if e.Sealed, err = s.SealFor(purpose, []byte(key), bound(id)); err != nil {
 				return added, err
 			}
 			e.key = key

@@ -21,14 +21,12 @@ func turn(b []byte) []byte {
 	return out
 }
 
-func (plain) SealProductKey(_ storage.ProductKeyID, key string) ([]byte, error) {
-	return turn([]byte(key)), nil
-}
+func (plain) SealFor(_ string, key, _ []byte) ([]byte, error) { return turn(key), nil }
 
-func (plain) OpenProductKey(_ storage.ProductKeyID, sealed []byte) (string, error) {
-	key := string(turn(sealed))
-	if strings.Contains(key, "X") {
-		return "", errors.New("does not open")
+func (plain) OpenFor(_ string, sealed, _ []byte) ([]byte, error) {
+	key := turn(sealed)
+	if bytes.Contains(key, []byte("X")) {
+		return nil, errors.New("does not open")
 	}
 	return key, nil
 }

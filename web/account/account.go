@@ -59,6 +59,7 @@ type Options struct {
 type Store interface {
 	AddAudit(ctx context.Context, e storage.AuditEntry) (storage.AuditEntry, error)
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+	UserByEmail(ctx context.Context, partner int, email string) (storage.User, error)
 	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
 }
 
@@ -227,7 +228,7 @@ func (v *visit) identify() bool {
 	if s := v.sessions.Find(token, time.Now()); s != nil {
 		u, mark, err := v.userOf(v.r.Context(), s.Owner)
 		switch {
-		case err == nil && *s.Data.mark.Load() == mark && !u.Ban.In(time.Now()):
+		case err == nil && s.Data.mark.Load() == mark && !u.Ban.In(time.Now()):
 			v.session, v.user, v.browser = s, u, token
 			return true
 		case err != nil && !errors.Is(err, storage.ErrNotFound):
@@ -252,9 +253,9 @@ func (v *visit) tieForms() {
 }
 
 // userOf returns an account, and a mark that changes with its password.
-func (p *Pages) userOf(ctx context.Context, id storage.UserID) (u storage.User, mark passwordMark, err error) {
+func (p *Pages) userOf(ctx context.Context, id storage.UserID) (u storage.User, mark uint64, err error) {
 	if u, err = p.opt.Store.GetUser(ctx, id); err == nil {
-		mark, err = p.opt.Service.PasswordMark(&u)
+		mark, err = p.opt.Service.Passwords.Mark(&u)
 	}
 	return u, mark, err
 }

@@ -197,7 +197,7 @@ func (f *fixture) user(email string) storage.User {
 
 func (f *fixture) passwordFits(email, password string) bool {
 	f.T.Helper()
-	_, err := f.service.CheckPassword(f.T.Context(), accounts.Credentials{Email: email, Password: password})
+	_, err := f.service.SignIn.CheckPassword(f.T.Context(), accounts.Credentials{Email: email, Password: password})
 	return err == nil
 }
 
@@ -268,7 +268,7 @@ func TestChangePassword(t *testing.T) {
 	other := f.browser("127.0.0.1:5000")
 	wantDone(t, "second browser", other.login("ann@example.org", "secret"), "/account")
 	p := f.profile("ann@example.org", "Ann")
-	ticket := f.service.IssueTicket(p.ID)
+	ticket := f.service.Grants.IssueTicket(p.ID)
 
 	fields := []string{"password", "secret", "new", "better", "repeat", "better"}
 	wantRefused(t, "not the same twice", mine.send("/account/password", append(fields, "repeat", "bitter")...), 422, problemRepeat)
@@ -290,7 +290,7 @@ func TestChangePassword(t *testing.T) {
 	if len(f.hub.users) != 1 || f.hub.users[0] != p.User || !errors.Is(f.hub.reasons[0], presence.ErrDisplaced) {
 		t.Errorf("sessions of games ended: %+v, want those of the account", f.hub)
 	}
-	if _, err := f.service.CheckTicket(ticket); err == nil {
+	if _, err := f.service.Grants.CheckTicket(ticket); err == nil {
 		t.Error("a login ticket outlived the password")
 	}
 }
@@ -298,12 +298,12 @@ func TestChangePassword(t *testing.T) {
 func TestSessionEnd(t *testing.T) {
 	tests := map[string]func(*fixture, storage.UserID) error{
 		"password": func(f *fixture, id storage.UserID) error {
-			return f.service.ChangePassword(f.T.Context(), id, "other")
+			return f.service.Passwords.Change(f.T.Context(), id, "other")
 		},
 		"ban": func(f *fixture, id storage.UserID) error {
-			return f.service.Ban(f.T.Context(), id, time.Time{}, "", "")
+			return f.service.Users.Ban(f.T.Context(), id, time.Time{}, "", "")
 		},
-		"deletion": func(f *fixture, id storage.UserID) error { return f.service.DeleteUser(f.T.Context(), id) },
+		"deletion": func(f *fixture, id storage.UserID) error { return f.service.Users.Delete(f.T.Context(), id) },
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -392,7 +392,7 @@ func TestLoginWithAccountOfGame(t *testing.T) {
 		{Email: "game@example.org", Nick: "Game", Namespace: 1, UniqueNick: "game", Password: "secret"},
 		{Email: "game@example.org", Nick: "Partner", Partner: 17, Password: "other"},
 	} {
-		if _, err := f.service.Register(t.Context(), r); err != nil {
+		if _, err := f.service.Users.Register(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -413,7 +413,7 @@ func TestLoginWithAccountOfGame(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, func(o *Options) { o.Private = func() bool { return true } })
-		if _, err := f.service.Register(t.Context(), accounts.Registration{Email: "ann@example.org", Nick: "Ann", Namespace: 1, UniqueNick: "ann", Password: "secret"}); err != nil {
+		if _, err := f.service.Users.Register(t.Context(), accounts.Registration{Email: "ann@example.org", Nick: "Ann", Namespace: 1, UniqueNick: "ann", Password: "secret"}); err != nil {
 			t.Fatal(err)
 		}
 		type seen struct {
@@ -677,19 +677,19 @@ func TestSessionFixation(t *testing.T) {
 
 func TestSessions(t *testing.T) {
 	k, now := newFixture(t).pages, time.Now()
-	first := k.openSession(1, passwordMark{1}, now)
+	first := k.openSession(1, 1, now)
 	for range sessionsPerUser {
-		k.openSession(1, passwordMark{1}, now)
+		k.openSession(1, 1, now)
 	}
-	last := k.sessions.Find(k.openSession(1, passwordMark{2}, now), now)
+	last := k.sessions.Find(k.openSession(1, 2, now), now)
 	if k.sessions.Find(first, now) != nil || k.sessions.Len() != sessionsPerUser {
 		t.Errorf("%d sessions of one account, want %d without the oldest", k.sessions.Len(), sessionsPerUser)
 	}
-	other := k.sessions.Find(k.openSession(1, passwordMark{1}, now), now)
-	if *last.Data.mark.Load() != (passwordMark{2}) || last.Data.quota != other.Data.quota {
+	other := k.sessions.Find(k.openSession(1, 1, now), now)
+	if last.Data.mark.Load() != 2 || last.Data.quota != other.Data.quota {
 		t.Error("a session has the mark of another, or another quota than one of its account")
 	}
-	stranger := k.openSession(2, passwordMark{}, now)
+	stranger := k.openSession(2, 0, now)
 	if k.sessions.Find(stranger, now).Data.quota == other.Data.quota {
 		t.Error("two accounts share a quota")
 	}

@@ -67,7 +67,7 @@ func (v *visit) refuseChange(err error) {
 
 // checkCurrent checks the current password. Failures count as those of games do.
 func (v *visit) checkCurrent(ctx context.Context) error {
-	id, err := v.opt.Service.CheckPassword(ctx, accounts.Credentials{
+	id, err := v.opt.Service.SignIn.CheckPassword(ctx, accounts.Credentials{
 		Partner: v.user.Partner, Email: v.user.Email, Password: asGamesSend(v.form.Get("password")), From: v.from,
 	})
 	switch {
@@ -87,7 +87,7 @@ func changePassword(ctx context.Context, v *visit) error {
 	if err := v.checkCurrent(ctx); err != nil {
 		return err
 	}
-	if err := v.opt.Service.ChangePassword(ctx, v.user.ID, password); err != nil {
+	if err := v.opt.Service.Passwords.Change(ctx, v.user.ID, password); err != nil {
 		return err
 	}
 	return errors.Join(v.endGames(ctx, v.user.ID), v.stay(ctx))
@@ -97,7 +97,7 @@ func changePassword(ctx context.Context, v *visit) error {
 func (v *visit) stay(ctx context.Context) error {
 	_, mark, err := v.userOf(ctx, v.user.ID)
 	if err == nil {
-		v.session.Data.mark.Store(&mark)
+		v.session.Data.mark.Store(mark)
 	}
 	return err
 }
@@ -108,7 +108,7 @@ func changeEmail(ctx context.Context, v *visit) error {
 	if err := v.checkCurrent(ctx); err != nil {
 		return err
 	}
-	err := v.opt.Service.ChangeEmail(ctx, v.user.ID, v.line("email"))
+	err := v.opt.Service.Passwords.ChangeEmail(ctx, v.user.ID, v.line("email"))
 	switch {
 	case v.private() && (errors.Is(err, accounts.ErrEmailTaken) || errors.Is(err, accounts.ErrBadEmail)):
 		return problemEmailUsed
@@ -141,7 +141,7 @@ func addProfile(ctx context.Context, v *visit) error {
 	if !ok {
 		return problemLetters
 	}
-	_, err := v.opt.Service.NewProfile(ctx, v.user.ID, nick)
+	_, err := v.opt.Service.Profiles.New(ctx, v.user.ID, nick)
 	return err
 }
 
@@ -154,7 +154,7 @@ func renameProfile(ctx context.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	_, err = v.opt.Service.ReplaceProfile(ctx, v.user.ID, p.Nick, nick)
+	_, err = v.opt.Service.Profiles.Replace(ctx, v.user.ID, p.Nick, nick)
 	return err
 }
 
@@ -174,7 +174,7 @@ func changeUniqueNick(ctx context.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	_, err = v.opt.Service.RegisterNick(ctx, p.ID, namespace, nick)
+	_, err = v.opt.Service.Profiles.RegisterNick(ctx, p.ID, namespace, nick)
 	return err
 }
 
@@ -186,7 +186,7 @@ func dropProfile(ctx context.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := v.opt.Service.DeleteProfile(ctx, p.ID); err != nil {
+	if err := v.opt.Service.Profiles.Delete(ctx, p.ID); err != nil {
 		return err
 	}
 	v.opt.Sessions.KickProfile(ctx, p.ID, presence.ErrDeleted)
@@ -201,7 +201,7 @@ func deleteAccount(ctx context.Context, v *visit) error {
 	if err := v.checkCurrent(ctx); err != nil {
 		return err
 	}
-	if err := v.opt.Service.DeleteUser(ctx, v.user.ID); err != nil {
+	if err := v.opt.Service.Users.Delete(ctx, v.user.ID); err != nil {
 		return err
 	}
 	v.opt.Sessions.KickUser(ctx, v.user.ID, presence.ErrDeleted)

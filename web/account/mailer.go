@@ -190,7 +190,7 @@ func (m *mailer) decide(ctx context.Context, r mailRequest) (refused string) {
 	if !on {
 		return mailOff
 	}
-	u, err := m.opt.Service.AccountByEmail(ctx, r.partner, r.email)
+	u, err := m.opt.Store.UserByEmail(ctx, r.partner, r.email)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		m.Log().Debug().Stringer("peer", r.from).Msg("no account has the address to which a reset link was to be mailed")
@@ -201,11 +201,11 @@ func (m *mailer) decide(ctx context.Context, r mailRequest) (refused string) {
 		return m.overflow()
 	}
 	now := time.Now()
-	if refused := m.quota.take(&u, r.from, m.opt.Service.AtHome(r.from, &u), &c, now); refused != "" {
+	if refused := m.quota.take(&u, r.from, m.opt.Service.SignIn.AtHome(r.from, &u), &c, now); refused != "" {
 		m.refuse(refused, r.from, now)
 		return refused
 	}
-	link, err := m.opt.Service.SignReset(&u)
+	link, err := m.opt.Service.Passwords.SignReset(&u)
 	if err != nil {
 		return m.failed(u.ID, err)
 	}

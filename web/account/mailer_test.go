@@ -51,7 +51,7 @@ func newPost(t *testing.T) *post {
 // make makes an account without the pages, with a partner code.
 func (p *post) make(email string, partner int) {
 	p.T.Helper()
-	if _, err := p.service.Register(p.T.Context(), accounts.Registration{Partner: partner, Email: email, Nick: "Ann", Password: "secret"}); err != nil {
+	if _, err := p.service.Users.Register(p.T.Context(), accounts.Registration{Partner: partner, Email: email, Nick: "Ann", Password: "secret"}); err != nil {
 		p.T.Fatal(err)
 	}
 }
@@ -115,7 +115,7 @@ func TestResetMail(t *testing.T) {
 			t.Fatalf("the mail has no link to web.public_url: %s", m.Text)
 		}
 		code, _, _ := strings.Cut(rest, "\n")
-		if err := p.service.UseReset(t.Context(), code, "another", b.f.pages.Visitor(&http.Request{RemoteAddr: b.peer})); err != nil {
+		if err := p.service.Passwords.UseReset(t.Context(), code, "another", b.f.pages.Visitor(&http.Request{RemoteAddr: b.peer})); err != nil {
 			t.Errorf("the link in the mail: %v", err)
 		}
 		if strings.Contains(p.log.String(), code) || strings.Contains(strings.ToLower(p.log.String()), "ann@") {

@@ -93,7 +93,7 @@ func (v *visit) serveLogin() {
 		return
 	}
 	c := accounts.Credentials{Partner: partner, Email: v.line("email"), Password: asGamesSend(v.form.Get("password")), From: v.from}
-	id, err := v.opt.Service.CheckPassword(v.r.Context(), c)
+	id, err := v.opt.Service.SignIn.CheckPassword(v.r.Context(), c)
 	if errors.Is(err, accounts.ErrBadEmail) || errors.Is(err, accounts.ErrBadPassword) {
 		err = problemLogin
 	}
@@ -156,7 +156,7 @@ func (v *visit) serveRegister() {
 	if reg.UniqueNick != "" {
 		// Checked first, so that the answer does not reveal whether there is an
 		// account.
-		if err := v.opt.Service.CheckUniqueNick(v.r.Context(), reg.Namespace, reg.UniqueNick); err != nil {
+		if err := v.opt.Service.Profiles.CheckUniqueNick(v.r.Context(), reg.Namespace, reg.UniqueNick); err != nil {
 			v.refuse("register", a, err)
 			return
 		}
@@ -164,7 +164,7 @@ func (v *visit) serveRegister() {
 	ctx := storage.WithAudit(v.r.Context(), storage.AuditEntry{
 		Via: storage.ViaPlayer, From: v.from, Action: "account.create", Subject: reg.Nick,
 	})
-	profile, err := v.opt.Service.Register(ctx, reg)
+	profile, err := v.opt.Service.Users.Register(ctx, reg)
 	if v.private() {
 		v.answerInPrivate(a, err, began)
 		return
@@ -313,7 +313,7 @@ func (v *visit) endGames(ctx context.Context, id storage.UserID) error {
 	v.opt.Sessions.KickUser(ctx, id, presence.ErrDisplaced)
 	list, err := v.opt.Store.ProfilesOf(ctx, id)
 	for _, p := range list {
-		v.opt.Service.RevokeGrants(p.ID)
+		v.opt.Service.Grants.Revoke(p.ID)
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func (v *visit) useReset(ctx context.Context, code string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.opt.Service.UseReset(v.noted(ctx, "account.reset", id, v.from), code, password, v.from); err != nil {
+	if err := v.opt.Service.Passwords.UseReset(v.noted(ctx, "account.reset", id, v.from), code, password, v.from); err != nil {
 		return err
 	}
 	return v.endGames(ctx, id)

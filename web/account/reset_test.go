@@ -14,7 +14,7 @@ import (
 // issue returns the code of a new reset link.
 func (f *fixture) issue(email string) string {
 	f.T.Helper()
-	r, err := f.service.IssueReset(f.T.Context(), f.user(email).ID)
+	r, err := f.service.Passwords.IssueReset(f.T.Context(), f.user(email).ID)
 	if err != nil {
 		f.T.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestReset(t *testing.T) {
 	f := newFixture(t)
 	ann := f.browser(near).register("ann@example.org", "Ann", "ann", "secret")
 	profile := f.profile("ann@example.org", "Ann")
-	ticket := f.service.IssueTicket(profile.ID)
+	ticket := f.service.Grants.IssueTicket(profile.ID)
 	first, code := f.issue("ann@example.org"), f.issue("ann@example.org")
 
 	b := f.browser("198.51.100.7:4000")
@@ -66,7 +66,7 @@ func TestReset(t *testing.T) {
 	if len(f.hub.users) != 1 || f.hub.users[0] != profile.User || !errors.Is(f.hub.reasons[0], presence.ErrDisplaced) {
 		t.Errorf("ended sessions of games: %v, %v, want those of account %d", f.hub.users, f.hub.reasons, profile.User)
 	}
-	if _, err := f.service.CheckTicket(ticket); err == nil {
+	if _, err := f.service.Grants.CheckTicket(ticket); err == nil {
 		t.Error("a ticket from before is valid")
 	}
 	if strings.Contains(f.log.String(), code) {

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"crypto/sha256"
 	"sync/atomic"
 	"time"
 
@@ -23,13 +22,10 @@ const (
 	changeEvery   = 6 * time.Second
 )
 
-// passwordMark changes with the password of an account.
-type passwordMark = [sha256.Size]byte
-
 // login is the data of a session besides its account.
 type login struct {
-	mark  atomic.Pointer[passwordMark] // of the password; with another one the session ends
-	quota *rate.Limiter                // of the account: all its sessions have the same
+	mark  atomic.Uint64 // of the password; with another one the session ends
+	quota *rate.Limiter // of the account: all its sessions have the same
 }
 
 // accountSession is a browser that logged in with the password of an account.
@@ -42,9 +38,9 @@ func newSessions() *session.Table[storage.UserID, login] {
 }
 
 // openSession opens a session and returns its token.
-func (p *Pages) openSession(user storage.UserID, mark passwordMark, now time.Time) string {
+func (p *Pages) openSession(user storage.UserID, mark uint64, now time.Time) string {
 	return p.sessions.Open(user, now, func(l *login, another *accountSession) {
-		l.mark.Store(&mark)
+		l.mark.Store(mark)
 		if another != nil {
 			l.quota = another.Data.quota
 		} else {

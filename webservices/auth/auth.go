@@ -147,7 +147,7 @@ func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Elem
 
 // check checks a proof and replies with a certificate.
 func (r *Room) check(ctx context.Context, q *soap.Request, p proof) []byte {
-	l, err := r.opt.Accounts.CheckProof(ctx, p.Proof)
+	l, err := r.opt.Accounts.SignIn.CheckProof(ctx, p.Proof)
 	if p.unreadable && errors.Is(err, accounts.ErrBadPassword) {
 		err = errUnreadable
 	}
@@ -323,7 +323,7 @@ func (r *Room) createAccount(ctx context.Context, q *soap.Request) []byte {
 	if !ok {
 		return r.answer(q, nil, nil, errUnreadable)
 	}
-	made, err := r.opt.Accounts.Register(ctx, accounts.Registration{
+	made, err := r.opt.Accounts.Users.Register(ctx, accounts.Registration{
 		Partner: p.Partner, Namespace: p.Namespace, Email: e.Text("email"), Nick: e.Text("profilenick"), UniqueNick: e.Text("uniquenick"),
 		Password: string(password), From: p.From,
 	})

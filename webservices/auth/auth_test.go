@@ -245,7 +245,7 @@ func build(t testing.TB, edit func(*Options)) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, store: store, accounts: service, log: verdicts.NewLog(zerolog.Nop(), 0)}
-	if f.profile, err = service.Register(t.Context(), alice()); err != nil {
+	if f.profile, err = service.Users.Register(t.Context(), alice()); err != nil {
 		t.Fatal(err)
 	}
 	opt := Options{Key: recordedKey(t), Accounts: service, Store: store, Service: "webservices", Verdicts: f.log, Registerer: prometheus.NewRegistry()}
@@ -294,7 +294,7 @@ func TestSignIn(t *testing.T) {
 	for name, identity := range map[string]bool{"keypair": false, "identity": true} {
 		t.Run(name, func(t *testing.T) {
 			f := build(t, func(o *Options) { o.Identity = identity })
-			token := f.accounts.IssueToken(f.profile.ID, 0, false)
+			token := f.accounts.Grants.IssueToken(f.profile.ID, 0, false)
 			value := hex.EncodeToString(make([]byte, keyBytes))
 			for name, test := range map[string]struct {
 				method, fields, code string
@@ -423,19 +423,19 @@ func TestVerify(t *testing.T) {
 			if _, err := other.Verify(t.Context(), c, proof, client.Addr()); !errors.Is(err, ErrCertificate) {
 				t.Errorf("in the other mode: %v", err)
 			}
-			if err := f.accounts.ChangePassword(t.Context(), f.profile.User, "secretpw"); err != nil {
+			if err := f.accounts.Passwords.Change(t.Context(), f.profile.User, "secretpw"); err != nil {
 				t.Fatal(err)
 			}
 			if err := verify(c, proof); !errors.Is(err, ErrEnded) {
 				t.Errorf("after the password was set: %v, want ErrEnded", err)
 			}
-			if err := f.accounts.Ban(t.Context(), f.profile.User, time.Time{}, "", ""); err != nil {
+			if err := f.accounts.Users.Ban(t.Context(), f.profile.User, time.Time{}, "", ""); err != nil {
 				t.Fatal(err)
 			}
 			if err := verify(c, proof); !errors.Is(err, accounts.ErrBanned) {
 				t.Errorf("banned: %v", err)
 			}
-			if err := f.accounts.DeleteUser(t.Context(), f.profile.User); err != nil {
+			if err := f.accounts.Users.Delete(t.Context(), f.profile.User); err != nil {
 				t.Fatal(err)
 			}
 			if err := verify(c, proof); !errors.Is(err, accounts.ErrProfileDeleted) {
@@ -467,7 +467,7 @@ func change(value string) string {
 
 func TestExpiredCertificate(t *testing.T) {
 	f := build(t, nil)
-	l, err := f.accounts.CheckProof(t.Context(), accounts.Proof{UniqueNick: "uniqueguy", Namespace: 1, Digest: hexMD5("secretpw")})
+	l, err := f.accounts.SignIn.CheckProof(t.Context(), accounts.Proof{UniqueNick: "uniqueguy", Namespace: 1, Digest: hexMD5("secretpw")})
 	if err != nil {
 		t.Fatal(err)
 	}

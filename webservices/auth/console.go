@@ -20,7 +20,7 @@ func (r *Room) byConsole(ctx context.Context, q *soap.Request) []byte {
 	if err != nil {
 		return r.answer(q, nil, nil, err)
 	}
-	token := r.opt.Accounts.IssueToken(profile, 0, false)
+	token := r.opt.Accounts.Grants.IssueToken(profile, 0, false)
 	r.metrics.results.WithLabelValues(codeNames[codeOK]).Inc()
 	r.note(q, verdicts.SignedIn, "with a ticket of the PS3, whose signature cannot be checked")
 	return soap.Reply(q.Method, Namespace, func(w *soap.Writer) {
@@ -48,7 +48,7 @@ func (r *Room) consoleProfile(ctx context.Context, q *soap.Request) (storage.Pro
 	case !time.Now().Before(t.expires):
 		return 0, accounts.ErrExpiredTicket
 	}
-	profile, made, err := r.opt.Accounts.Console(ctx, accounts.ConsolePlayer{
+	profile, made, err := r.opt.Accounts.Users.Console(ctx, accounts.ConsolePlayer{
 		Console: "ps3", ID: t.user, Nick: t.name, Partner: p.Partner, Namespace: p.Namespace, From: p.From,
 		MayRegister: func() bool { return r.MayRegister(p.From) },
 	})

@@ -126,7 +126,7 @@ func TestConsole(t *testing.T) {
 	// A player with a password keeps the account.
 	eve := ann
 	eve.user = 8
-	if _, err := f.accounts.Register(t.Context(), accounts.Registration{Email: "ps3-0000000000000008@" + accounts.ConsoleDomain, Nick: "Eve", Password: "pw"}); err != nil {
+	if _, err := f.accounts.Users.Register(t.Context(), accounts.Registration{Email: "ps3-0000000000000008@" + accounts.ConsoleDomain, Nick: "Eve", Password: "pw"}); err != nil {
 		t.Fatal(err)
 	}
 	sign("LoginPs3Cert", eve, "3")

@@ -281,7 +281,7 @@ func (r *Room) signIn(ctx context.Context, q *soap.Request, c *console) (token a
 		closed = !live.NASNewConsoles
 		return !closed && (r.opt.MayRegister == nil || r.opt.MayRegister(player.From))
 	}
-	p, made, err := r.opt.Accounts.Console(ctx, player)
+	p, made, err := r.opt.Users.Console(ctx, player)
 	switch {
 	case closed:
 		return token, errClosed
@@ -290,7 +290,7 @@ func (r *Room) signIn(ctx context.Context, q *soap.Request, c *console) (token a
 	case made:
 		r.note(q, verdicts.AccountMade, c.String())
 	}
-	return r.opt.Accounts.IssueConsoleToken(p.ID)
+	return r.opt.Grants.IssueConsoleToken(p.ID)
 }
 
 // refused answers a login that failed with err.

@@ -19,7 +19,7 @@ func profileOf(f *fixture, form Form) storage.ProfileID {
 	if code(reply) != codeSignedIn {
 		f.t.Fatalf("code %s, verdicts %q", code(reply), f.noted())
 	}
-	l, err := f.accounts.CheckProof(f.t.Context(), accounts.Proof{
+	l, err := f.accounts.SignIn.CheckProof(f.t.Context(), accounts.Proof{
 		Token: string(reply.Value("token")), Digest: string(reply.Value("challenge")), Namespace: Namespace, From: home.Addr(),
 	})
 	if err != nil {
@@ -128,11 +128,11 @@ func TestLoginRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.accounts.Ban(t.Context(), p.User, time.Time{}, "cheats", "test"); err != nil {
+	if err := f.accounts.Users.Ban(t.Context(), p.User, time.Time{}, "cheats", "test"); err != nil {
 		t.Fatal(err)
 	}
 	refused(login(), codeBanned, resultBanned, true)
-	if err := f.accounts.Unban(t.Context(), p.User); err != nil {
+	if err := f.accounts.Users.Unban(t.Context(), p.User); err != nil {
 		t.Fatal(err)
 	}
 	profileOf(f, login())
@@ -175,7 +175,7 @@ func TestGuessedToken(t *testing.T) {
 		{Token: string(reply.Value("token")), Digest: "ABCDEFGH"}, {Token: "NDS" + strings.Repeat("A", 32), Digest: string(reply.Value("challenge"))},
 	} {
 		p.From = home.Addr()
-		if _, err := f.accounts.CheckProof(t.Context(), p); !errors.Is(err, accounts.ErrBadPassword) && !errors.Is(err, accounts.ErrBadToken) {
+		if _, err := f.accounts.SignIn.CheckProof(t.Context(), p); !errors.Is(err, accounts.ErrBadPassword) && !errors.Is(err, accounts.ErrBadToken) {
 			t.Errorf("CheckProof(%+v) = %v", p, err)
 		}
 	}

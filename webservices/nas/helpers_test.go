@@ -43,7 +43,7 @@ func build(t *testing.T, edit func(*Options)) *fixture {
 	}
 	f := &fixture{t: t, store: store, accounts: service, log: verdicts.NewLog(zerolog.Nop(), 0)}
 	opt := Options{
-		Config: ConsoleConfig{NAS: true, NASNewConsoles: true, NASHardware: true}, Accounts: service, Service: "webservices",
+		Config: ConsoleConfig{NAS: true, NASNewConsoles: true, NASHardware: true}, Users: service.Users, Grants: service.Grants, Service: "webservices",
 		Verdicts: f.log, Registerer: prometheus.NewRegistry(),
 	}
 	if edit != nil {

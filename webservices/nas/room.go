@@ -19,10 +19,11 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// Options are the parts of a Room. Accounts is required.
+// Options are the parts of a Room. Users and Grants are required.
 type Options struct {
-	Config   ConsoleConfig
-	Accounts *accounts.Service
+	Config ConsoleConfig
+	Users  *accounts.Users
+	Grants *accounts.Grants
 	// MayRegister reports whether an address may make one more account, and counts it;
 	// nil: it may.
 	MayRegister func(netip.Addr) bool

@@ -40,7 +40,7 @@ type Store interface {
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 }
 
-// Tickets checks login tickets. *accounts.Service is one.
+// Tickets checks login tickets. *accounts.Grants is one.
 type Tickets interface {
 	CheckTicket(ticket string) (storage.ProfileID, error)
 }

@@ -53,7 +53,7 @@ type Owners interface {
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 }
 
-// Tickets makes and checks login tickets. *accounts.Service is one.
+// Tickets makes and checks login tickets. *accounts.Grants is one.
 type Tickets interface {
 	IssueTicket(profile storage.ProfileID) string
 	CheckTicket(ticket string) (storage.ProfileID, error)

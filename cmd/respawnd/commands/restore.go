@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/accounts/seal"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
@@ -178,9 +179,9 @@ func checkRestored(ctx context.Context, dir string) (err error) {
 	switch {
 	case errors.Is(err, accounts.ErrNoKey):
 		return fmt.Errorf("it holds accounts, but not the key that opens them (%s)", accounts.KeyName)
-	case errors.Is(err, accounts.ErrKeyFile):
+	case errors.Is(err, seal.ErrKeyFile):
 		return fmt.Errorf("its %s is not a sealing key file, or damaged", accounts.KeyName)
-	case errors.Is(err, accounts.ErrUnsealable):
+	case errors.Is(err, seal.ErrUnsealable):
 		return fmt.Errorf("its %s opens none of its accounts", accounts.KeyName)
 	}
 	return err

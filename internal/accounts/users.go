@@ -7,12 +7,26 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/respawnd/respawnd/storage"
 )
 
 // DefaultPublicMask is the set of fields of a new profile that others see: all
 // but the birthday (8) and the e-mail (32).
 const DefaultPublicMask = ^uint32(8 | 32)
+
+// Users makes, bans and deletes accounts.
+type Users struct {
+	store    *editor
+	secrets  *secrets
+	guard    *guard
+	signIn   *SignIn
+	profiles *Profiles
+	grants   *Grants
+	metrics  *metrics
+	log      zerolog.Logger
+}
 
 // Registration is a player's request for an account, or for another profile of
 // an existing account.
@@ -30,8 +44,8 @@ type Registration struct {
 // the password is right. Refusals: ErrBadNick, ErrNickTaken with the profile in
 // a NickTakenError, ErrBadEmail, ErrBadPassword, ErrUniqueNickIllegal,
 // ErrUniqueNickReserved, ErrUniqueNickTaken, ErrTooMany, ErrThrottled, ErrBanned.
-func (s *Service) Register(ctx context.Context, r Registration) (storage.Profile, error) {
-	p, err := s.newProfile(&r)
+func (s *Users) Register(ctx context.Context, r Registration) (storage.Profile, error) {
+	p, err := newProfile(&r)
 	if err != nil {
 		return storage.Profile{}, err
 	}
@@ -45,7 +59,7 @@ func (s *Service) Register(ctx context.Context, r Registration) (storage.Profile
 }
 
 // newProfile applies the rules and returns the profile to store.
-func (s *Service) newProfile(r *Registration) (storage.Profile, error) {
+func newProfile(r *Registration) (storage.Profile, error) {
 	if err := checkEmail(r.Email); err != nil {
 		return storage.Profile{}, err
 	}
@@ -63,100 +77,75 @@ func (s *Service) newProfile(r *Registration) (storage.Profile, error) {
 		if err := checkUniqueNick(r.Namespace, r.UniqueNick); err != nil {
 			return storage.Profile{}, err
 		}
-		p.UniqueNicks = []storage.UniqueNick{s.uniqueNick(r.Namespace, r.UniqueNick)}
+		p.UniqueNicks = []storage.UniqueNick{uniqueNick(r.Namespace, r.UniqueNick)}
 	}
 	return p, nil
 }
 
-// uniqueNick returns the record of a unique nick.
-func (s *Service) uniqueNick(namespace int, nick string) storage.UniqueNick {
-	return storage.UniqueNick{Namespace: namespace, Nick: nick, Key: uniqueNickKey(nick)}
-}
-
 // tryRegister creates the account or the profile. If done is false and there is
 // no error, another caller created or deleted the account meanwhile.
-func (s *Service) tryRegister(ctx context.Context, r *Registration, p storage.Profile,
+func (s *Users) tryRegister(ctx context.Context, r *Registration, p storage.Profile,
 ) (created storage.Profile, done bool, err error) {
+	meanwhile := ErrEmailTaken
 	_, err = s.store.UserByEmail(ctx, r.Partner, r.Email)
 	switch {
 	case err == nil:
-		return s.addProfile(ctx, r, p)
-	case !errors.Is(err, storage.ErrNotFound):
-		return storage.Profile{}, false, err
+		meanwhile = ErrBadEmail
+		created, err = s.addProfile(ctx, r, p)
+	case errors.Is(err, storage.ErrNotFound):
+		created, err = s.createUser(ctx, r, p)
 	}
-	created, err = s.createUser(ctx, r, p)
-	if errors.Is(err, ErrEmailTaken) {
+	if errors.Is(err, meanwhile) {
 		return storage.Profile{}, false, nil
 	}
 	return created, err == nil, err
 }
 
 // createUser stores a new account with its first profile.
-func (s *Service) createUser(ctx context.Context, r *Registration, p storage.Profile) (storage.Profile, error) {
-	s.sealing.RLock()
-	defer s.sealing.RUnlock()
+func (s *Users) createUser(ctx context.Context, r *Registration, p storage.Profile) (storage.Profile, error) {
+	defer s.secrets.Hold()()
 	u := storage.User{Partner: r.Partner, Email: r.Email, Created: p.Created}
-	s.setPassword(&u, r.Password)
+	s.secrets.setPassword(&u, r.Password)
+	return s.create(ctx, u, p, "")
+}
+
+// addProfile stores a profile in an existing account.
+func (s *Users) addProfile(ctx context.Context, r *Registration, p storage.Profile) (storage.Profile, error) {
+	u, err := s.signIn.checkPassword(ctx, Credentials{r.Partner, r.Email, r.Password, r.From})
+	if err != nil {
+		return storage.Profile{}, err
+	}
+	p.User = u.ID
+	return s.profiles.create(ctx, p)
+}
+
+// create stores a new account with its first profile. console is empty for a player of
+// a computer.
+func (s *Users) create(ctx context.Context, u storage.User, p storage.Profile, console string) (storage.Profile, error) {
 	u, p, err := s.store.CreateUser(ctx, u, p)
 	if err != nil {
 		return storage.Profile{}, refuseTaken(err)
 	}
 	s.metrics.registered.Inc()
-	s.log.Info().Uint32("user", uint32(u.ID)).Uint32("profile", uint32(p.ID)).Int("partner", u.Partner).Msg("account created")
+	line := s.log.Info().Uint32("user", uint32(u.ID)).Uint32("profile", uint32(p.ID)).Int("partner", u.Partner)
+	if console != "" {
+		line = line.Str("console", console)
+	}
+	line.Msg("account created")
 	return p, nil
 }
 
-// addProfile stores a profile in an existing account.
-func (s *Service) addProfile(ctx context.Context, r *Registration, p storage.Profile,
-) (created storage.Profile, done bool, err error) {
-	u, err := s.checkPassword(ctx, Credentials{r.Partner, r.Email, r.Password, r.From})
-	if errors.Is(err, ErrBadEmail) { // deleted meanwhile
-		return storage.Profile{}, false, nil
-	}
-	if err != nil {
-		return storage.Profile{}, false, err
-	}
-	p.User = u.ID
-	created, err = s.createProfile(ctx, p)
-	return created, err == nil, err
-}
-
-// createProfile stores a further profile.
-func (s *Service) createProfile(ctx context.Context, p storage.Profile) (storage.Profile, error) {
-	created, err := s.store.CreateProfile(ctx, p)
-	if err == nil {
-		s.log.Info().Uint32("user", uint32(p.User)).Uint32("profile", uint32(created.ID)).Msg("profile created")
-		return created, nil
-	}
-	if errors.Is(err, storage.ErrFull) {
-		return storage.Profile{}, ErrTooMany
-	}
-	return storage.Profile{}, s.nameTaken(ctx, p.User, p.Nick, refuseTaken(err))
-}
-
-// nameTaken adds to ErrNickTaken the profile that has the nick.
-func (s *Service) nameTaken(ctx context.Context, user storage.UserID, nick string, err error) error {
-	if !errors.Is(err, ErrNickTaken) {
-		return err
-	}
-	p, find := s.store.ProfileByNick(ctx, user, nick)
-	if find != nil {
-		return err
-	}
-	return &NickTakenError{Profile: p.ID}
-}
-
-// DeleteUser deletes an account and all data that belongs to it.
-func (s *Service) DeleteUser(ctx context.Context, id storage.UserID) error {
+// Delete deletes an account and all data that belongs to it.
+func (s *Users) Delete(ctx context.Context, id storage.UserID) error {
 	profiles, err := s.store.ProfilesOf(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := s.changed(s.store.DeleteUser(ctx, id)); err != nil {
+	if err := s.store.changed(s.store.DeleteUser(ctx, id)); err != nil {
 		return fmt.Errorf("delete user %d: %w", id, err)
 	}
 	for _, p := range profiles {
-		s.RevokeGrants(p.ID)
+		s.grants.Revoke(p.ID)
 	}
 	s.log.Info().Uint32("user", uint32(id)).Msg("account deleted")
 	return nil
@@ -164,8 +153,8 @@ func (s *Service) DeleteUser(ctx context.Context, id storage.UserID) error {
 
 // Ban keeps an account out until expires, or for good if that is zero. Its
 // sessions continue until they are kicked.
-func (s *Service) Ban(ctx context.Context, id storage.UserID, expires time.Time, reason, by string) error {
-	err := s.editUser(ctx, id, func(u *storage.User) error {
+func (s *Users) Ban(ctx context.Context, id storage.UserID, expires time.Time, reason, by string) error {
+	err := s.store.editUser(ctx, id, func(u *storage.User) error {
 		u.Ban = storage.AccountBan{Added: time.Now(), Expires: expires, Reason: reason, By: by}
 		return nil
 	})
@@ -180,8 +169,8 @@ func (s *Service) Ban(ctx context.Context, id storage.UserID, expires time.Time,
 }
 
 // Unban lifts the ban of an account. It is not an error if there is none.
-func (s *Service) Unban(ctx context.Context, id storage.UserID) error {
-	err := s.editUser(ctx, id, func(u *storage.User) error {
+func (s *Users) Unban(ctx context.Context, id storage.UserID) error {
+	err := s.store.editUser(ctx, id, func(u *storage.User) error {
 		if u.Ban == (storage.AccountBan{}) {
 			return errUnchanged
 		}

@@ -13,8 +13,60 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/respawnd/respawnd/storage"
 )
+
+// Passwords changes passwords and e-mails, also with reset links.
+type Passwords struct {
+	store   *editor
+	secrets *secrets
+	guard   *guard
+	log     zerolog.Logger
+}
+
+// Mark returns a number that changes when the password of an account is set, also to
+// the same one, or its e-mail address, and with nothing else, key rotation included. It
+// can be compared within this process only, and reveals nothing about the password.
+func (s *Passwords) Mark(u *storage.User) (uint64, error) { return s.secrets.mark(u, u.Email) }
+
+// Change gives an account another password. The caller must have
+// checked that the request comes from the owner or the operator. Refusals:
+// ErrBadPassword.
+func (s *Passwords) Change(ctx context.Context, id storage.UserID, password string) error {
+	if err := checkPassword(password); err != nil {
+		return err
+	}
+	defer s.secrets.Hold()()
+	err := s.store.editUser(ctx, id, func(u *storage.User) error {
+		s.secrets.setPassword(u, password)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("change password: %w", err)
+	}
+	s.log.Info().Uint32("user", uint32(id)).Msg("password changed")
+	return nil
+}
+
+// ChangeEmail gives an account another e-mail, and ends its reset link, which may
+// have been sent to the old one. Refusals: ErrBadEmail, ErrEmailTaken.
+func (s *Passwords) ChangeEmail(ctx context.Context, id storage.UserID, email string) error {
+	if err := checkEmail(email); err != nil {
+		return err
+	}
+	defer s.secrets.Hold()()
+	return s.store.editUser(ctx, id, func(u *storage.User) error {
+		next := *u
+		next.Email, next.Reset = email, storage.ResetLink{}
+		if err := s.secrets.reseal(u, &next); err != nil { // the e-mail is part of the seal
+			return err
+		}
+		*u = next
+		return nil
+	})
+}
 
 // The code of a reset link, in base64 for URLs:
 //
@@ -45,13 +97,13 @@ type Reset struct {
 
 // IssueReset returns a new reset link for an account. It ends the one that was issued
 // before. The caller hands the code to the owner only.
-func (s *Service) IssueReset(ctx context.Context, id storage.UserID) (Reset, error) {
+func (s *Passwords) IssueReset(ctx context.Context, id storage.UserID) (Reset, error) {
 	raw := binary.BigEndian.AppendUint32(make([]byte, 0, resetIDLen+resetSecretLen), uint32(id))
 	raw = raw[:cap(raw)]
 	_, _ = rand.Read(raw[resetIDLen:]) // never fails
 	sum := sha256.Sum256(raw)
 	r := Reset{Code: base64.RawURLEncoding.EncodeToString(raw), Expires: time.Now().Add(ResetLife)}
-	err := s.editUser(ctx, id, func(u *storage.User) error {
+	err := s.store.editUser(ctx, id, func(u *storage.User) error {
 		u.Reset = storage.ResetLink{Digest: sum[:], Expires: r.Expires}
 		return nil
 	})
@@ -65,7 +117,7 @@ func (s *Service) IssueReset(ctx context.Context, id storage.UserID) (Reset, err
 // SignReset returns a reset link that is not stored, for a link that anyone can ask for:
 // it changes nothing and ends no other. It ends with the password, with the e-mail, and
 // after ResetLife. The caller sends the code to the e-mail of the account only.
-func (s *Service) SignReset(u *storage.User) (Reset, error) {
+func (s *Passwords) SignReset(u *storage.User) (Reset, error) {
 	end := time.Now().Add(ResetLife).Truncate(time.Second)
 	raw := binary.BigEndian.AppendUint32(make([]byte, 0, resetIDLen+resetSecretLen), uint32(u.ID))
 	raw = binary.BigEndian.AppendUint32(raw, uint32(end.Unix()))
@@ -80,21 +132,19 @@ func (s *Service) SignReset(u *storage.User) (Reset, error) {
 // It depends on the digest of the password, so that neither the key file nor a copy of the
 // store alone is enough to make one, and on the number of the password, so that the
 // link ends with it.
-func (s *Service) resetMAC(u *storage.User, head []byte) ([]byte, error) {
-	secret, err := s.secret(u)
+func (s *Passwords) resetMAC(u *storage.User, head []byte) ([]byte, error) {
+	secret, err := s.secrets.digest(u)
 	if err != nil {
 		return nil, err
 	}
-	mac := hmac.New(sha256.New, s.keys.Load().file.Digest)
-	mac.Write([]byte("reset\x00"))
-	mac.Write(head)
-	mac.Write(binary.BigEndian.AppendUint32(nil, u.Passwords))
-	mac.Write([]byte(secret + "\x00" + u.Email))
-	return mac.Sum(nil)[:resetSecretLen-(resetHeadLen-resetIDLen)], nil
+	text := append([]byte("reset\x00"), head...)
+	text = binary.BigEndian.AppendUint32(text, u.Passwords)
+	text = append(text, secret+"\x00"+u.Email...)
+	return s.secrets.MAC(text)[:resetSecretLen-(resetHeadLen-resetIDLen)], nil
 }
 
 // fitsReset reports whether the code of a link, decoded, is one of u that can be used.
-func (s *Service) fitsReset(u *storage.User, raw []byte) bool {
+func (s *Passwords) fitsReset(u *storage.User, raw []byte) bool {
 	now := time.Now()
 	sum := sha256.Sum256(raw)
 	if u.Reset.In(now) && subtle.ConstantTimeCompare(u.Reset.Digest, sum[:]) == 1 {
@@ -103,12 +153,6 @@ func (s *Service) fitsReset(u *storage.User, raw []byte) bool {
 	end := time.Unix(int64(binary.BigEndian.Uint32(raw[resetIDLen:])), 0)
 	mac, err := s.resetMAC(u, raw[:resetHeadLen]) // an error: none was signed
 	return err == nil && now.Before(end) && hmac.Equal(mac, raw[resetHeadLen:])
-}
-
-// AccountByEmail returns the account of a partner code with an e-mail, or an error
-// that matches storage.ErrNotFound.
-func (s *Service) AccountByEmail(ctx context.Context, partner int, email string) (storage.User, error) {
-	return s.store.UserByEmail(ctx, partner, email)
 }
 
 // ResetAccount returns the account that the code of a reset link names, without
@@ -138,7 +182,7 @@ func resetBytes(code string) ([]byte, error) {
 // all its links, in one step. The caller ends the sessions of the account. From is the
 // address of the owner, from which the account admits sign-ins from then on although
 // its password is being guessed. Refusals: ErrBadReset, ErrBadPassword.
-func (s *Service) UseReset(ctx context.Context, code, password string, from netip.Addr) error {
+func (s *Passwords) UseReset(ctx context.Context, code, password string, from netip.Addr) error {
 	raw, err := resetBytes(code)
 	if err == nil {
 		err = checkPassword(password)
@@ -148,16 +192,16 @@ func (s *Service) UseReset(ctx context.Context, code, password string, from neti
 	}
 	id := storage.UserID(binary.BigEndian.Uint32(raw))
 	var owner storage.User
-	s.sealing.RLock()
-	err = s.editUser(ctx, id, func(u *storage.User) error {
+	release := s.secrets.Hold()
+	err = s.store.editUser(ctx, id, func(u *storage.User) error {
 		if !s.fitsReset(u, raw) {
 			return ErrBadReset
 		}
-		s.setPassword(u, password)
+		s.secrets.setPassword(u, password)
 		owner = *u
 		return nil
 	})
-	s.sealing.RUnlock()
+	release()
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return ErrBadReset
@@ -167,13 +211,13 @@ func (s *Service) UseReset(ctx context.Context, code, password string, from neti
 		return fmt.Errorf("use reset link: %w", err)
 	}
 	s.log.Info().Uint32("user", uint32(id)).Msg("password changed with a reset link")
-	s.right(ctx, from, &owner)
+	s.guard.right(ctx, from, &owner)
 	return nil
 }
 
 // SweepResets removes the issued links that have expired from the store, and returns
 // how many there were. They cannot be used anyway.
-func (s *Service) SweepResets(ctx context.Context) (n int, err error) {
+func (s *Passwords) SweepResets(ctx context.Context) (n int, err error) {
 	for u, err := range s.store.Users(ctx, 0) {
 		if errors.Is(err, storage.ErrDamaged) {
 			continue // the account itself is reported where it is used
@@ -184,7 +228,7 @@ func (s *Service) SweepResets(ctx context.Context) (n int, err error) {
 		if len(u.Reset.Digest) == 0 || u.Reset.In(time.Now()) {
 			continue
 		}
-		err := s.editUser(storage.WithoutAudit(ctx), u.ID, func(u *storage.User) error {
+		err := s.store.editUser(storage.WithoutAudit(ctx), u.ID, func(u *storage.User) error {
 			if u.Reset.In(time.Now()) {
 				return errUnchanged // a new one
 			}

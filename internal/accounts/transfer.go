@@ -10,8 +10,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/accounts/seal"
 	"github.com/respawnd/respawnd/storage"
 )
+
+// Transfer exports and imports accounts.
+type Transfer struct {
+	store   *editor
+	secrets *secrets
+}
 
 // Account is an account as it is exported and imported: all its data but CD
 // keys, open requests, messages and the contents of files.
@@ -48,9 +55,9 @@ type AccountProfile struct {
 // Export yields all accounts in the order of ids, with the password digests
 // only if secrets is true: anyone who reads those can log in as any player. An
 // account that cannot be read is an item with an error, the rest follows; any
-// error that does not match storage.ErrDamaged or ErrUnsealable is the last
+// error that does not match storage.ErrDamaged or seal.ErrUnsealable is the last
 // item.
-func (s *Service) Export(ctx context.Context, secrets bool) iter.Seq2[Account, error] {
+func (s *Transfer) Export(ctx context.Context, secrets bool) iter.Seq2[Account, error] {
 	return func(yield func(Account, error) bool) {
 		for u, err := range s.store.Users(ctx, 0) {
 			var a Account
@@ -60,7 +67,7 @@ func (s *Service) Export(ctx context.Context, secrets bool) iter.Seq2[Account, e
 			if errors.Is(err, storage.ErrNotFound) {
 				continue // deleted meanwhile
 			}
-			goesOn := err == nil || errors.Is(err, storage.ErrDamaged) || errors.Is(err, ErrUnsealable)
+			goesOn := err == nil || errors.Is(err, storage.ErrDamaged) || errors.Is(err, seal.ErrUnsealable)
 			if !yield(a, err) || !goesOn {
 				return
 			}
@@ -69,11 +76,11 @@ func (s *Service) Export(ctx context.Context, secrets bool) iter.Seq2[Account, e
 }
 
 // export returns one account.
-func (s *Service) export(ctx context.Context, u *storage.User, secrets bool) (Account, error) {
+func (s *Transfer) export(ctx context.Context, u *storage.User, secrets bool) (Account, error) {
 	a := Account{ID: u.ID, Partner: u.Partner, Email: u.Email, Ban: u.Ban, Created: u.Created}
 	if secrets {
 		var err error
-		if a.MD5, err = s.secret(u); err != nil {
+		if a.MD5, err = s.secrets.digest(u); err != nil {
 			return Account{}, err
 		}
 	}
@@ -82,15 +89,8 @@ func (s *Service) export(ctx context.Context, u *storage.User, secrets bool) (Ac
 		return Account{}, err
 	}
 	for _, p := range profiles {
-		out := AccountProfile{Profile: p}
-		out.Profile.CDKeys = nil // digests of another key file are worth nothing
-		if out.Buddies, err = ids(s.store.BuddiesOf(ctx, p.ID)); err != nil {
-			return Account{}, err
-		}
-		if out.Blocks, err = ids(s.store.BlocksOf(ctx, p.ID)); err != nil {
-			return Account{}, err
-		}
-		if err := s.exportStats(ctx, p.ID, &out); err != nil {
+		out, err := s.exportProfile(ctx, p)
+		if err != nil {
 			return Account{}, err
 		}
 		a.Profiles = append(a.Profiles, out)
@@ -98,59 +98,36 @@ func (s *Service) export(ctx context.Context, u *storage.User, secrets bool) (Ac
 	return a, nil
 }
 
-// exportStats adds the statistics of a profile.
-func (s *Service) exportStats(ctx context.Context, id storage.ProfileID, out *AccountProfile) error {
-	for b, err := range s.store.StatBlocks(ctx, id) {
-		if err != nil {
-			return err
-		}
-		b.Profile = 0
-		out.GameData = append(out.GameData, b)
-	}
-	for score, err := range s.store.ScoresOf(ctx, id) {
-		if err != nil {
-			return err
-		}
-		score.Profile = 0
-		out.Scores = append(out.Scores, score)
-	}
-	for rec, err := range s.store.SakeOf(ctx, id) {
-		if err != nil {
-			return err
-		}
-		rec.Owner = 0
-		out.Records = append(out.Records, rec)
-	}
-	return s.exportDeeds(ctx, id, out)
-}
-
-// exportDeeds adds the files and the matches of a profile.
-func (s *Service) exportDeeds(ctx context.Context, id storage.ProfileID, out *AccountProfile) error {
-	for f, err := range s.store.FilesOf(ctx, id) {
-		if err != nil {
-			return err
-		}
-		out.Files = append(out.Files, f)
-	}
-	for m, err := range s.store.MatchesOf(ctx, id) {
-		if err != nil {
-			return err
-		}
+// exportProfile returns one profile.
+func (s *Transfer) exportProfile(ctx context.Context, p storage.Profile) (out AccountProfile, err error) {
+	var errs [7]error
+	out.Buddies, errs[0] = collect(s.store.BuddiesOf(ctx, p.ID), nil)
+	out.Blocks, errs[1] = collect(s.store.BlocksOf(ctx, p.ID), nil)
+	out.GameData, errs[2] = collect(s.store.StatBlocks(ctx, p.ID), func(b *storage.StatBlock) { b.Profile = 0 })
+	out.Scores, errs[3] = collect(s.store.ScoresOf(ctx, p.ID), func(score *storage.Score) { score.Profile = 0 })
+	out.Records, errs[4] = collect(s.store.SakeOf(ctx, p.ID), func(rec *storage.OwnedSakeRecord) { rec.Owner = 0 })
+	out.Files, errs[5] = collect(s.store.FilesOf(ctx, p.ID), nil)
+	out.Matches, errs[6] = collect(s.store.MatchesOf(ctx, p.ID), func(m *storage.Match) {
 		m.Versions = nil
 		for i := range m.Sides {
 			m.Sides[i].Conns = nil
 		}
-		out.Matches = append(out.Matches, m)
-	}
-	return nil
+	})
+	p.CDKeys = nil // digests of another key file are worth nothing
+	out.Profile = p
+	return out, errors.Join(errs[:]...)
 }
 
-func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err error) {
-	for id, err := range seq {
+// collect returns all records of a sequence, edited, or its first error.
+func collect[R any](seq iter.Seq2[R, error], edit func(*R)) (all []R, err error) {
+	for r, err := range seq {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, id)
+		if edit != nil {
+			edit(&r)
+		}
+		all = append(all, r)
 	}
 	return all, nil
 }
@@ -161,16 +138,15 @@ func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err 
 // rules are accepted, because other servers had other rules. Buddies, blocks, data
 // of games, scores and records are left to ImportBuddies. An account without password
 // can get one later.
-func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
+func (s *Transfer) Import(ctx context.Context, a Account) (Account, error) {
 	if len(a.Profiles) == 0 || len(a.Profiles) > storage.MaxProfiles {
 		return Account{}, ErrBadProfile
 	}
-	u, err := s.importUser(&a)
+	u, err := importUser(&a)
 	if err != nil {
 		return Account{}, err
 	}
-	s.sealing.RLock()
-	defer s.sealing.RUnlock()
+	defer s.secrets.Hold()()
 	if err := s.importPassword(&u, &a); err != nil {
 		return Account{}, err
 	}
@@ -192,7 +168,7 @@ func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
 
 // importUser checks an account and returns its user, without the password. It
 // replaces the profiles of a by those to be stored.
-func (s *Service) importUser(a *Account) (storage.User, error) {
+func importUser(a *Account) (storage.User, error) {
 	if err := checkEmail(a.Email); err != nil {
 		return storage.User{}, err
 	}
@@ -203,7 +179,7 @@ func (s *Service) importUser(a *Account) (storage.User, error) {
 		p.CDKeys, p.Rev = nil, 0
 		nicks := make([]storage.UniqueNick, 0, len(p.UniqueNicks))
 		for _, n := range p.UniqueNicks {
-			nicks = append(nicks, s.uniqueNick(n.Namespace, n.Nick))
+			nicks = append(nicks, uniqueNick(n.Namespace, n.Nick))
 		}
 		p.UniqueNicks = nicks
 	}
@@ -212,19 +188,19 @@ func (s *Service) importUser(a *Account) (storage.User, error) {
 }
 
 // importPassword seals the password of an account into u.
-func (s *Service) importPassword(u *storage.User, a *Account) error {
+func (s *Transfer) importPassword(u *storage.User, a *Account) error {
 	switch {
 	case a.Password != "":
 		if err := checkPassword(a.Password); err != nil {
 			return err
 		}
-		s.setPassword(u, a.Password)
+		s.secrets.setPassword(u, a.Password)
 	case a.MD5 != "":
 		sum, err := hex.DecodeString(a.MD5)
 		if err != nil || len(sum) != md5.Size {
 			return ErrBadPassword
 		}
-		u.Secret = s.keys.Load().seal(kindDigest, u, sum)
+		s.secrets.setDigest(u, sum)
 	}
 	return nil
 }
@@ -235,7 +211,7 @@ func (s *Service) importPassword(u *storage.User, a *Account) error {
 // has buddies or blocks keeps those, one that has data or scores keeps those.
 // Records are added under their ids; one whose id is in use in its table is skipped,
 // so that an import can be repeated. Profiles that do not exist are skipped.
-func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
+func (s *Transfer) ImportBuddies(ctx context.Context, a Account) error {
 	for _, p := range a.Profiles {
 		if len(p.Buddies)+len(p.Blocks) > 0 {
 			err := s.store.ImportRelations(ctx, p.Profile.ID, p.Buddies, p.Blocks)
@@ -254,7 +230,7 @@ func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 }
 
 // importStats stores the statistics of a profile.
-func (s *Service) importStats(ctx context.Context, p AccountProfile) error {
+func (s *Transfer) importStats(ctx context.Context, p AccountProfile) error {
 	if len(p.GameData)+len(p.Scores) == 0 {
 		return nil
 	}
@@ -273,7 +249,7 @@ func (s *Service) importStats(ctx context.Context, p AccountProfile) error {
 }
 
 // importRecords stores the records of a profile in tables of games.
-func (s *Service) importRecords(ctx context.Context, p AccountProfile) error {
+func (s *Transfer) importRecords(ctx context.Context, p AccountProfile) error {
 	for _, rec := range p.Records {
 		rec.Owner = p.Profile.ID
 		err := s.store.ImportSakeRecord(ctx, rec)
@@ -291,7 +267,7 @@ func (s *Service) importRecords(ctx context.Context, p AccountProfile) error {
 // the same e-mail and the same nicks, under the ids that a names. An import
 // that was interrupted uses it to find the accounts that it has stored; an empty result means
 // that the account does not exist or is another one.
-func (s *Service) Present(ctx context.Context, a Account) ([]storage.ProfileID, error) {
+func (s *Transfer) Present(ctx context.Context, a Account) ([]storage.ProfileID, error) {
 	u, err := s.store.UserByEmail(ctx, a.Partner, a.Email)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && a.ID != 0 && a.ID != u.ID {
 		return nil, nil
