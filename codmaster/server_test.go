@@ -78,7 +78,7 @@ func newWorld(t testing.TB) *world {
 // send hands a packet to the master and returns its answer.
 func (w *world) send(from netip.AddrPort, text string, port uint16) []sent {
 	w.w.Take()
-	w.ServePacketAt(w.w, netserve.Packet{Data: []byte(header + text), From: from, To: home}, port)
+	w.At(port).ServePacket(w.w, netserve.Packet{Data: []byte(header + text), From: from, To: home})
 	return w.w.Take()
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/idtech4"
@@ -15,16 +14,14 @@ import (
 // Host is a game server: it sends heartbeats and answers questions from any address.
 // Serve must run while the other methods are called.
 type Host struct {
-	*netclient.Packets
+	*netclient.Reporter
 
-	info  idtech4.Info
-	asked chan struct{}
-	gone  atomic.Bool
+	info idtech4.Info
 }
 
 // NewHost returns a host that answers with an info, whose challenge is replaced.
 func NewHost(p *netclient.Packets, info idtech4.Info) *Host {
-	return &Host{Packets: p, info: info, asked: make(chan struct{}, 1)}
+	return &Host{Reporter: netclient.NewReporter(p), info: info}
 }
 
 // InfoOf returns the info of a server with a protocol and pairs, key and value in turn.
@@ -37,43 +34,29 @@ func InfoOf(protocol idtech4.Protocol, pairs ...string) idtech4.Info {
 }
 
 // Serve answers until the socket is closed.
-func (h *Host) Serve() { h.Packets.Serve(h.take) }
+func (h *Host) Serve() { h.Reporter.Serve(h.take) }
 
 func (h *Host) take(p []byte, from netip.AddrPort) {
 	kind, rest, _ := idtech4.Cut(p)
 	challenge, err := idtech4.Challenge(rest)
-	if kind != idtech4.KindGetInfo || err != nil || h.gone.Load() {
+	if kind != idtech4.KindGetInfo || err != nil {
 		return
 	}
 	i := h.info
 	i.Challenge = challenge
 	_ = h.Answer(i.AppendTo(nil), from) // it may be lost, as elsewhere
 	if from == h.Server() {
-		select {
-		case h.asked <- struct{}{}:
-		default:
-		}
+		h.Asked()
 	}
 }
 
 // Heartbeat sends a heartbeat and waits until the master has asked for the info.
 func (h *Host) Heartbeat(ctx context.Context) error {
-	select {
-	case <-h.asked: // of an earlier heartbeat
-	default:
-	}
-	if err := h.Send(idtech4.AppendHeartbeat(nil)); err != nil {
-		return err
-	}
-	_, err := netclient.Wait(ctx, h.asked)
-	return err
+	return h.Report(ctx, idtech4.AppendHeartbeat(nil))
 }
 
 // Leave sends a last heartbeat and answers nothing from now on.
-func (h *Host) Leave() error {
-	h.gone.Store(true)
-	return h.Send(idtech4.AppendHeartbeat(nil))
-}
+func (h *Host) Leave() error { return h.Reporter.Leave(idtech4.AppendHeartbeat(nil)) }
 
 // linger is how long List waits for further packets: they have no end mark.
 const linger = 300 * time.Millisecond

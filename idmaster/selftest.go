@@ -5,17 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
-	"sync"
 
 	"github.com/respawnd/respawnd/internal/idtech4"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/service"
 )
-
-// trialTries is how often the self-test requests the list: the answer of its server may
-// still be on the way.
-const trialTries = 5
 
 // doom3 is the protocol of Doom 3 after its last patch.
 const doom3 = 1<<16 + 41
@@ -29,36 +23,12 @@ func steps() []service.Step {
 }
 
 func try(ctx context.Context, t *service.Trial) error {
-	conn, err := netclient.Listen(ctx, t.Address(name))
-	if err != nil {
-		return err
+	open := func(p *netclient.Packets) service.TrialHost {
+		return NewHost(p, InfoOf(doom3, "si_name", "respawnd selftest", "si_map", "selftest", "si_maxPlayers", "8"))
 	}
-	h := NewHost(conn, InfoOf(doom3, "si_name", "respawnd selftest", "si_map", "selftest", "si_maxPlayers", "8"))
-	var serving sync.WaitGroup
-	serving.Go(h.Serve)
-	defer func() { _ = conn.Close(); serving.Wait() }()
-	if err := h.Heartbeat(netclient.Bound(ctx, service.StepTimeout)); err != nil {
-		return errors.Join(errNotAsked, err)
-	}
-	defer func() { _ = h.Leave() }()
-	dial, err := netclient.Dial(ctx, t.Address(name))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dial.Close() }()
-	if err := join(netclient.Bound(ctx, service.StepTimeout), dial); err != nil {
-		return err
-	}
-	for range trialTries {
-		list, err := List(netclient.Bound(ctx, service.StepTimeout), dial, idtech4.Request{Protocol: doom3}, 1)
-		switch {
-		case err != nil:
-			return fmt.Errorf("no list for a request: %w", err)
-		case slices.ContainsFunc(list, func(a netip.AddrPort) bool { return a.Port() == h.Local().Port() }):
-			return nil
-		}
-	}
-	return service.ErrNotInList
+	return service.TryHost(ctx, t.Address(name), errNotAsked, open, join, func(ctx context.Context, p *netclient.Packets) ([]netip.AddrPort, error) {
+		return List(ctx, p, idtech4.Request{Protocol: doom3}, 1)
+	})
 }
 
 // join sends a key, then asks about the player that it names.

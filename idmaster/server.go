@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/idtech4"
@@ -35,6 +34,7 @@ type Options struct {
 
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
+	uplink.Front
 	opt    Options
 	keeper *uplink.Keeper
 	lister *uplink.Lister
@@ -52,6 +52,7 @@ func New(opt Options) *Server {
 		About:    func(*master.Server) string { return "" },
 	}
 	s.keeper = uplink.NewKeeper(opt.Uplink)
+	s.Front = s.keeper.Front(s.handle)
 	s.lister = uplink.NewLister(opt.Uplink.Registry, uplink.ListForm{
 		Entry: entry,
 		Append: func(packets [][]byte, list []netip.AddrPort, _ bool) [][]byte {
@@ -81,34 +82,9 @@ func number(c uplink.Challenge) uint32 { return crc32.ChecksumIEEE(c[:]) }
 // Reload applies the live keys at once. Budgets begin full.
 func (s *Server) Reload(c *Config) { s.keeper.Reload(c.Config, c.ListConfig, 0) }
 
-// Serve takes packets from conn and further sockets until ctx ends. The sockets stay open
-// and belong to the caller.
+// Serve takes packets from conn and further sockets until ctx ends, as uplink.Front does.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
-	for _, f := range further {
-		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, atPort{s, f.Port}, s.opt.Packets) })
-	}
-	g.Go(func() error { s.keeper.Run(ctx, conn, further...); return nil })
-	return g.Wait()
-}
-
-// atPort is a Server at a further port of the protocol.
-type atPort struct {
-	*Server
-	port uint16
-}
-
-// ServePacket handles one datagram.
-func (a atPort) ServePacket(w netserve.PacketWriter, p netserve.Packet) { a.serve(w, p, a.port) }
-
-// ServePacket handles one datagram. It touches memory only.
-func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.serve(w, p, 0) }
-
-func (s *Server) serve(w netserve.PacketWriter, p netserve.Packet, port uint16) {
-	if reason := s.handle(w, p, port, time.Now()); reason != uplink.NotDropped {
-		s.keeper.Dropped(p, reason)
-	}
+	return s.Front.Serve(ctx, s.opt.Packets, conn, further...)
 }
 
 // handle returns why the packet was dropped, if it was.

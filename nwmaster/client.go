@@ -5,7 +5,6 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"net/netip"
-	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/nwn"
@@ -23,57 +22,38 @@ func HashOf(password, salt string) string {
 // Host is a game server: it reports and answers questions from any address. Serve must
 // run while the other methods are called.
 type Host struct {
-	*netclient.Packets
+	*netclient.Reporter
 
 	name  string
 	rules nwn.Rules
-	asked chan struct{}
-	gone  atomic.Bool
 }
 
 // NewHost returns a host with a name and rules.
 func NewHost(p *netclient.Packets, name string, rules nwn.Rules) *Host {
-	return &Host{Packets: p, name: name, rules: rules, asked: make(chan struct{}, 1)}
+	return &Host{Reporter: netclient.NewReporter(p), name: name, rules: rules}
 }
 
 // Serve answers until the socket is closed.
-func (h *Host) Serve() { h.Packets.Serve(h.take) }
+func (h *Host) Serve() { h.Reporter.Serve(h.take) }
 
 func (h *Host) take(p []byte, from netip.AddrPort) {
-	if h.gone.Load() {
-		return
-	}
 	switch kind, _, _ := nwn.Cut(p); kind {
 	case nwn.AskRules:
 		_ = h.Answer(h.rules.AppendTo(nil), from) // it may be lost, as elsewhere
-		select {
-		case h.asked <- struct{}{}:
-		default:
-		}
+		h.Asked()
 	case nwn.AskName:
 		_ = h.Answer(nwn.AppendName(nil, h.rules.Port, h.name), from)
 	default:
 	}
 }
 
-// Report sends the heartbeat of a server with its module, and waits until it was asked.
-func (h *Host) Report(ctx context.Context) error {
-	select {
-	case <-h.asked: // of an earlier report
-	default:
-	}
-	if err := h.Send(nwn.AppendModule(nil, 0, string(h.rules.Module))); err != nil {
-		return err
-	}
-	_, err := netclient.Wait(ctx, h.asked)
-	return err
+// Heartbeat reports a server with its module, and waits until it was asked.
+func (h *Host) Heartbeat(ctx context.Context) error {
+	return h.Report(ctx, nwn.AppendModule(nil, 0, string(h.rules.Module)))
 }
 
 // Leave says that the server stops and answers nothing from now on.
-func (h *Host) Leave() error {
-	h.gone.Store(true)
-	return h.Send(nwn.AppendStop(nil, h.rules.Port))
-}
+func (h *Host) Leave() error { return h.Reporter.Leave(nwn.AppendStop(nil, h.rules.Port)) }
 
 // await waits for a message of a kind and passes its data on.
 func await(ctx context.Context, p *netclient.Packets, want nwn.Kind, take func(rest []byte) error) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/nwn"
@@ -18,29 +17,20 @@ func steps() []service.Step {
 	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}}
 }
 
+var errNotAsked = errors.New("no question came for a report (respawnd doctor may say why)")
+
 func try(ctx context.Context, t *service.Trial) error {
-	conn, err := netclient.Listen(ctx, t.Address(name))
-	if err != nil {
-		return err
-	}
-	h := NewHost(conn, "respawnd selftest", nwn.Rules{Port: usualPort, Game: nwn.Game1, Most: 8, Module: []byte("selftest")})
-	var serving sync.WaitGroup
-	serving.Go(h.Serve)
-	defer func() { _ = conn.Close(); serving.Wait() }()
-	if err := h.Report(netclient.Bound(ctx, service.StepTimeout)); err != nil {
-		return fmt.Errorf("no question came for a report (respawnd doctor may say why): %w", err)
-	}
-	defer func() { _ = h.Leave() }()
-	dial, err := netclient.Dial(ctx, t.Address(name))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dial.Close() }()
-	bound := netclient.Bound(ctx, service.StepTimeout)
-	if err := Status(bound, dial); err != nil {
+	return service.TryHost(ctx, t.Address(name), errNotAsked, func(p *netclient.Packets) service.TrialHost {
+		return NewHost(p, "respawnd selftest", nwn.Rules{Port: usualPort, Game: nwn.Game1, Most: 8, Module: []byte("selftest")})
+	}, tryPlayer, nil)
+}
+
+// tryPlayer asks as servers and players do.
+func tryPlayer(ctx context.Context, p *netclient.Packets) error {
+	if err := Status(ctx, p); err != nil {
 		return fmt.Errorf("no answer to a status: %w", err)
 	}
-	list, err := CheckKeys(bound, dial, nwn.KeyCheck{
+	list, err := CheckKeys(ctx, p, nwn.KeyCheck{
 		Player: netip.MustParseAddrPort("192.0.2.1:5120"), Salt: []byte("salt"), Keys: []nwn.Key{{Public: []byte("SELFTEST"), Hash: []byte(HashOf("", ""))}},
 		Account: []byte("selftest"),
 	})

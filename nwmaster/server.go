@@ -37,6 +37,7 @@ type Options struct {
 
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
+	uplink.Front
 	opt    Options
 	live   atomic.Pointer[Config] // never nil
 	out    atomic.Pointer[ways]   // nil until Serve
@@ -56,6 +57,7 @@ func New(opt Options) *Server {
 		About:    func(*master.Server) string { return "" },
 	}
 	s.keeper = uplink.NewKeeper(opt.Uplink)
+	s.Front = s.keeper.Front(s.handle)
 	in := metric.With(opt.Uplink.Registerer)
 	received := in.Counters("respawnd_nwmaster_received_total", "Messages taken from game servers and players, by kind.", "kind").WithLabelValues
 	for kind, label := range map[nwn.Kind]string{
@@ -86,15 +88,22 @@ func (s *Server) Serve(ctx context.Context, conn, asking *netserve.PacketConn, f
 	s.through(conn, two, asking)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
-	g.Go(func() error { return netserve.ServePackets(ctx, asking, answers{s}, s.opt.Packets) })
+	g.Go(func() error { return netserve.ServePackets(ctx, asking, s.answers(), s.opt.Packets) })
 	for _, f := range further {
-		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, second{s}, s.opt.Packets) })
+		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, s.At(f.Port), s.opt.Packets) })
 	}
 	g.Go(func() error { s.keeper.Run(ctx, asking); return nil })
 	for range checkers {
 		g.Go(func() error { s.work(ctx); return nil })
 	}
 	return g.Wait()
+}
+
+// answers returns the handler of answers of servers at the socket of the queries.
+func (s *Server) answers() uplink.Front {
+	return s.keeper.Front(func(_ netserve.PacketWriter, p netserve.Packet, _ uint16, now time.Time) uplink.Drop {
+		return s.rules(p, now)
+	})
 }
 
 // ways are the sockets, for packets that are sent after the handler of a packet has
@@ -105,24 +114,10 @@ func (s *Server) through(first, second, asking netserve.PacketWriter) {
 	s.out.Store(&ways{first, second, asking})
 }
 
-// ServePacket handles one datagram. It touches memory only.
-func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.serve(w, p, false) }
-
-// second is a Server at the port of Neverwinter Nights 2.
-type second struct{ *Server }
-
-// ServePacket handles one datagram.
-func (s second) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.serve(w, p, true) }
-
-func (s *Server) serve(w netserve.PacketWriter, p netserve.Packet, second bool) {
-	if reason := s.handle(w, p, second, time.Now()); reason != uplink.NotDropped {
-		s.keeper.Dropped(p, reason)
-	}
-}
-
-// handle returns why the packet was dropped, if it was. second is set at the port of
-// Neverwinter Nights 2.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, second bool, now time.Time) uplink.Drop {
+// handle returns why the packet was dropped, if it was. Neverwinter Nights 2 has a further
+// port.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
+	second := port != 0
 	if dropped := uplink.Refuses(p.From, len(p.Data), nwn.MaxPacket); dropped != uplink.NotDropped {
 		return dropped
 	}
@@ -245,16 +240,6 @@ func (s *Server) keys(w netserve.PacketWriter, p netserve.Packet, rest []byte) u
 	}
 	s.keeper.Send(w, b, p.To, p.From)
 	return uplink.NotDropped
-}
-
-// answers handles answers of servers at the socket of the queries.
-type answers struct{ *Server }
-
-// ServePacket handles one datagram.
-func (s answers) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.rules(p, time.Now()); reason != uplink.NotDropped {
-		s.keeper.Dropped(p, reason)
-	}
 }
 
 // rules lists a server that answers the question for its rules.

@@ -105,12 +105,20 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	return w
 }
 
+// portOf returns the further port of Neverwinter Nights 2, 0 for the first one.
+func portOf(second bool) uint16 {
+	if second {
+		return usualPort + 1000
+	}
+	return 0
+}
+
 // send hands a packet to the master and returns its answers, or why it was dropped. Checks
 // of players are made at once.
 func (w *world) send(from netip.AddrPort, data []byte, second bool) []string {
 	w.w.Take()
 	p := netserve.Packet{Data: data, From: from, To: home}
-	if dropped := w.handle(w.w, p, second, time.Now()); dropped != uplink.NotDropped {
+	if dropped := w.handle(w.w, p, portOf(second), time.Now()); dropped != uplink.NotDropped {
 		w.keeper.Dropped(p, dropped)
 		return []string{dropped.String()}
 	}
@@ -223,8 +231,8 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("a message that is longer than its question: %q", got)
 	}
 	w = newWorld(t, func(o *Options) { o.MaxChecks = 1 })
-	w.handle(w.w, netserve.Packet{Data: p, From: player}, false, time.Now())
-	if got := w.handle(w.w, netserve.Packet{Data: p, From: player}, false, time.Now()); got != uplink.Busy {
+	w.handle(w.w, netserve.Packet{Data: p, From: player}, 0, time.Now())
+	if got := w.handle(w.w, netserve.Packet{Data: p, From: player}, 0, time.Now()); got != uplink.Busy {
 		t.Errorf("a full queue: %q", got)
 	}
 }
@@ -288,7 +296,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 		var a *nettest.Attack
 		handler := serveFunc(func(pw netserve.PacketWriter, p netserve.Packet) {
 			w.ServePacket(pw, p)
-			second{w.Server}.ServePacket(pw, p) // the second half of each answer
+			w.At(portOf(true)).ServePacket(pw, p) // the second half of each answer
 			for len(w.checks) > 0 {
 				k := <-w.checks
 				w.answer(k, w.check(context.Background(), k))

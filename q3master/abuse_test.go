@@ -91,7 +91,7 @@ func TestDropped(t *testing.T) {
 			for _, from := range []netip.AddrPort{one, two} {
 				q.ServePacket(q.w, packetOf(from, tt.packet))
 			}
-			if got := q.handle(q.w, packetOf(one, tt.packet), 0).String(); got != tt.dropped {
+			if got := q.handle(q.w, packetOf(one, tt.packet), 0, time.Now()).String(); got != tt.dropped {
 				t.Errorf("dropped %q, want %q", got, tt.dropped)
 			}
 			if got := q.verdict(one); got != tt.verdict {

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
@@ -16,40 +15,32 @@ import (
 // Host is a game server: it sends heartbeats and answers questions from any
 // address. Serve must run while the other methods are called.
 type Host struct {
-	*netclient.Packets
+	*netclient.Reporter
 
 	// Players are those that it reports.
 	Players []quake3.Player
 
 	tag   string
 	pairs []string
-	asked chan struct{}
-	gone  atomic.Bool
 }
 
 // NewHost returns a host that sends a tag and reports pairs, key and value in turn,
 // without the challenge.
 func NewHost(p *netclient.Packets, tag string, pairs ...string) *Host {
-	return &Host{Packets: p, tag: tag, pairs: pairs, asked: make(chan struct{}, 1)}
+	return &Host{Reporter: netclient.NewReporter(p), tag: tag, pairs: pairs}
 }
 
 // Serve answers until the socket is closed.
-func (h *Host) Serve() { h.Packets.Serve(h.take) }
+func (h *Host) Serve() { h.Reporter.Serve(h.take) }
 
 func (h *Host) take(p []byte, from netip.AddrPort) {
-	if h.gone.Load() {
-		return
-	}
 	kind, rest, _ := quake3.Cut(p)
 	pairs := slices.Concat([]string{"challenge", string(quake3.Challenge(rest))}, h.pairs)
 	switch kind {
 	case quake3.KindGetInfo:
 		_ = h.Answer(quake3.AppendInfo(nil, pairs...), from) // it may be lost, as elsewhere
 		if from == h.Server() {
-			select {
-			case h.asked <- struct{}{}:
-			default:
-			}
+			h.Asked()
 		}
 	case quake3.KindGetStatus:
 		_ = h.Answer(quake3.AppendStatus(nil, h.Players, pairs...), from)
@@ -59,23 +50,12 @@ func (h *Host) take(p []byte, from netip.AddrPort) {
 
 // Heartbeat sends a heartbeat and waits until the master has asked for the info.
 func (h *Host) Heartbeat(ctx context.Context) error {
-	select {
-	case <-h.asked: // of an earlier heartbeat
-	default:
-	}
-	if err := h.Send(quake3.AppendHeartbeat(nil, h.tag)); err != nil {
-		return err
-	}
-	_, err := netclient.Wait(ctx, h.asked)
-	return err
+	return h.Report(ctx, quake3.AppendHeartbeat(nil, h.tag))
 }
 
 // Leave sends a last heartbeat and answers nothing from now on, as a server does that
 // stops. The master removes it within half a minute.
-func (h *Host) Leave() error {
-	h.gone.Store(true)
-	return h.Send(quake3.AppendHeartbeat(nil, h.tag))
-}
+func (h *Host) Leave() error { return h.Reporter.Leave(quake3.AppendHeartbeat(nil, h.tag)) }
 
 // Browser requests lists.
 type Browser struct {

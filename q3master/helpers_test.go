@@ -94,7 +94,7 @@ func (q *q3) reload(change func(*Config)) {
 // send hands a packet to the master and returns why it was dropped.
 func (q *q3) send(from netip.AddrPort, text string) string {
 	p := netserve.Packet{Data: []byte(header + text), From: from, To: masterAddr}
-	dropped := q.handle(q.w, p, 0)
+	dropped := q.handle(q.w, p, 0, time.Now())
 	if dropped != uplink.NotDropped {
 		q.keeper.Dropped(p, dropped)
 	}

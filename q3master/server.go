@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/foreign"
@@ -76,6 +75,7 @@ type Options struct {
 
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
+	uplink.Front
 	opt     Options
 	dialect Dialect
 	live    atomic.Pointer[Config] // never nil
@@ -104,6 +104,7 @@ func New(opt Options) *Server {
 		Registry: opt.Registry, Games: opt.Games, Banned: opt.Banned, Trusted: opt.Trusted, Locate: opt.Locate, Verdicts: opt.Verdicts,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
 	})
+	s.Front = s.keeper.Front(s.handle)
 	s.Reload(&opt.Config)
 	return s
 }
@@ -122,43 +123,13 @@ func (s *Server) names() *games.Quake3Index {
 	return s.opt.Games.MasterNames(games.Service(s.dialect.Service))
 }
 
-// Serve takes packets from conn, and from further sockets with the port of the protocol
-// that each stands for, until ctx ends. The sockets stay open and belong to the caller.
-// Servers that the list has from before the start are asked at once.
+// Serve takes packets from conn and further sockets until ctx ends, as uplink.Front does.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
-	for _, f := range further {
-		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, atPort{s, f.Port}, s.opt.Packets) })
-	}
-	g.Go(func() error { s.keeper.Run(ctx, conn, further...); return nil })
-	return g.Wait()
-}
-
-// atPort is a Server at a further port of the protocol.
-type atPort struct {
-	*Server
-	port uint16
-}
-
-// ServePacket handles one datagram.
-func (a atPort) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	a.ServePacketAt(w, p, a.port)
-}
-
-// ServePacket handles one datagram. It touches memory only.
-func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.ServePacketAt(w, p, 0) }
-
-// ServePacketAt handles one datagram that came to a further port of the protocol; 0: to
-// the first.
-func (s *Server) ServePacketAt(w netserve.PacketWriter, p netserve.Packet, port uint16) {
-	if reason := s.handle(w, p, port); reason != uplink.NotDropped {
-		s.keeper.Dropped(p, reason)
-	}
+	return s.Front.Serve(ctx, s.opt.Packets, conn, further...)
 }
 
 // handle returns why the packet was dropped, if it was.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16) uplink.Drop {
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
 	if dropped := uplink.Refuses(p.From, len(p.Data), quake3.MaxPacket); dropped != uplink.NotDropped {
 		return dropped
 	}
@@ -166,7 +137,6 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16)
 	if !ok {
 		return uplink.Foreign
 	}
-	now := time.Now()
 	switch {
 	case kind == quake3.KindHeartbeat:
 		return s.heartbeat(w, p, rest, port, now)

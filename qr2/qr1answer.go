@@ -110,14 +110,14 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 		return uplink.Unexpected
 	}
 	if t.s.opt.Banned.Has(h.key.Source.Addr()) {
-		return t.rejected(a, errBanned)
+		return t.rejected(a, uplink.ErrBanned)
 	}
 	if err := t.listText(a, st, r, now); err != nil {
 		return t.rejected(a, err)
 	}
 	if t.s.opt.Banned.Has(h.key.Source.Addr()) { // since the first look
 		t.s.list.Remove(h.key)
-		return t.rejected(a, errBanned)
+		return t.rejected(a, uplink.ErrBanned)
 	}
 	t.s.metrics.registered.Inc()
 	t.metrics.registered.Inc()
@@ -185,20 +185,14 @@ func (a *asked) mayReplace(old *master.Server) error {
 // rejected forgets a host that proved itself and cannot be listed.
 func (t *textIntake) rejected(a asked, err error) uplink.Drop {
 	h := a.host
-	verdict, reason := verdicts.Malformed, uplink.Malformed
-	switch {
-	case errors.Is(err, errSpeaksQR2):
-		verdict, reason = verdicts.Listed, uplink.Unexpected
-	case errors.Is(err, errBanned):
-		verdict, reason = verdicts.Banned, uplink.Banned
-	case errors.Is(err, master.ErrFull):
-		verdict, reason = verdicts.ListFull, uplink.Full
-	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
-		verdict, reason = verdicts.TooManyHere, uplink.Full
+	verdict, reason := verdicts.Listed, uplink.Unexpected
+	if !errors.Is(err, errSpeaksQR2) {
+		reason = uplink.WhyNot(err)
+		verdict, _ = reason.Verdict()
 	}
 	t.table.forget(h)
 	t.noteText(h.key.Source, a.game.Name, verdict)
-	return reason
+	return counted(reason)
 }
 
 // news takes the answer of a listed host. It needs the proof again, unless the

@@ -190,7 +190,7 @@ func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, ke
 // for a refusal.
 func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *verified, now time.Time) uplink.Drop {
 	if s.opt.Banned.Has(v.Key.Source.Addr()) {
-		return s.unwelcome(w, p, v, errBanned)
+		return s.unwelcome(w, p, v, uplink.ErrBanned)
 	}
 	old, known := s.list.At(v.Key.Source)
 	if err := s.enter(v, now); err != nil {
@@ -198,7 +198,7 @@ func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *verified
 	}
 	if s.opt.Banned.Has(v.Key.Source.Addr()) { // since the first look
 		s.list.Remove(v.Key)
-		return s.unwelcome(w, p, v, errBanned)
+		return s.unwelcome(w, p, v, uplink.ErrBanned)
 	}
 	s.metrics.registered.Inc()
 	s.reply(w, p, KindRegistered, v.Key.Instance)
@@ -216,25 +216,29 @@ func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *verified
 	return uplink.NotDropped
 }
 
-// errBanned is why a verified host on a banned address is not listed.
-var errBanned = errors.New("banned")
+// refusalTexts are the texts for the reasons for which a verified host is not listed.
+var refusalTexts = map[uplink.Drop]string{
+	uplink.Banned: textBanned, uplink.Full: textFull, uplink.TooMany: textTooMany, uplink.Malformed: textMalformed,
+}
 
 // unwelcome sends a verified host the reason why it is not listed. Its address
 // is proved, so the answer may be longer than the request.
 func (s *Server) unwelcome(w netserve.PacketWriter, p netserve.Packet, v *verified, err error) uplink.Drop {
-	verdict, text, reason := verdicts.Malformed, textMalformed, uplink.Malformed
-	switch {
-	case errors.Is(err, master.ErrNotListed):
+	if errors.Is(err, master.ErrNotListed) {
 		return uplink.Unlisted // a restored server that expired; its next heartbeat is welcome
-	case errors.Is(err, errBanned):
-		verdict, text, reason = verdicts.Banned, textBanned, uplink.Banned
-	case errors.Is(err, master.ErrFull):
-		verdict, text, reason = verdicts.ListFull, textFull, uplink.Full
-	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
-		verdict, text, reason = verdicts.TooManyHere, textTooMany, uplink.Full
 	}
+	reason := uplink.WhyNot(err)
+	verdict, _ := reason.Verdict()
 	s.note(v.Key.Source, v.Of.game.Name, verdict)
-	s.refuse(w, p, v.Key.Instance, text)
+	s.refuse(w, p, v.Key.Instance, refusalTexts[reason])
+	return counted(reason)
+}
+
+// counted returns the reason under which a verified host is counted that is not listed.
+func counted(reason uplink.Drop) uplink.Drop {
+	if reason == uplink.TooMany {
+		return uplink.Full
+	}
 	return reason
 }
 

@@ -1,13 +1,13 @@
 package utmaster
 
 import (
-	"errors"
 	"net/netip"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/ascii"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -79,7 +79,8 @@ func (x *session) list() error {
 func (x *session) put(at netip.AddrPort, now time.Time) (before *session, first bool, why ended) {
 	s := x.server
 	live := s.live.Load()
-	if s.table.hosts[at] == nil && !x.source.IsValid() && live.ServersPerAddr > 0 && s.table.perAddr[at.Addr()] >= live.ServersPerAddr && !s.opt.Trusted.Has(at.Addr()) {
+	_, known := s.table.hosts.Get(at)
+	if !known && !x.source.IsValid() && !s.opt.Trusted.Has(at.Addr()) && s.table.hosts.Room(at.Addr(), live.ServersPerAddr) == uplink.TooMany {
 		return nil, false, endedTooMany
 	}
 	old, listed := s.opt.Registry.At(at)
@@ -109,16 +110,14 @@ func (x *session) put(at netip.AddrPort, now time.Time) (before *session, first 
 	if err == nil {
 		err = s.opt.Registry.Put(srv)
 	}
-	switch {
-	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
-		return nil, false, endedTooMany
-	case errors.Is(err, master.ErrFull):
-		return nil, false, endedFull
-	case err != nil:
-		return nil, false, endedMalformed
+	if err != nil {
+		return nil, false, endedFor[uplink.WhyNot(err)]
 	}
 	return s.claim(x, at), !listed || old.Restored, 0
 }
+
+// endedFor are the reasons to end a connection whose server is not listed.
+var endedFor = map[uplink.Drop]ended{uplink.TooMany: endedTooMany, uplink.Full: endedFull, uplink.Malformed: endedMalformed}
 
 // claim makes the connection the one of the server at an address. A record that it had
 // under another one leaves. Server.mu is held.

@@ -82,7 +82,7 @@ func New(opt Options) *Server {
 func (s *Server) countServers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.table.hosts)
+	return s.table.hosts.Len()
 }
 
 // limits returns the limits of connections.

@@ -4,20 +4,20 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/uplink"
 )
 
 // table holds the connections of game servers. Server.mu guards it.
 type table struct {
-	hosts   map[netip.AddrPort]*session // by the source of the record
-	perAddr map[netip.Addr]int          // of hosts
-	codes   map[int32]*session          // by the code of the probes
-	asked   map[netip.AddrPort]*session // by the address whose status was asked for
+	hosts uplink.Hosts[*session]      // by the source of the record
+	codes map[int32]*session          // by the code of the probes
+	asked map[netip.AddrPort]*session // by the address whose status was asked for
 }
 
 func newTable() table {
 	return table{
-		hosts: make(map[netip.AddrPort]*session), perAddr: make(map[netip.Addr]int),
-		codes: make(map[int32]*session), asked: make(map[netip.AddrPort]*session),
+		hosts: uplink.NewHosts[*session](), codes: make(map[int32]*session), asked: make(map[netip.AddrPort]*session),
 	}
 }
 
@@ -56,26 +56,23 @@ func (t *table) unask(x *session) {
 // claim makes a connection the one of a server. The connection that was it before is
 // returned.
 func (t *table) claim(x *session, at netip.AddrPort) (before *session) {
-	if t.hosts[at] == x {
+	before, _ = t.hosts.Get(at)
+	if before == x {
 		return nil
 	}
 	t.unclaim(x)
-	if before = t.hosts[at]; before != nil {
+	if before != nil {
 		t.unclaim(before)
 	}
-	t.hosts[at], x.source = x, at
-	t.perAddr[at.Addr()]++
+	t.hosts.Put(at, x)
+	x.source = at
 	return before
 }
 
 // unclaim forgets the server of a connection, if it has one.
 func (t *table) unclaim(x *session) {
-	if t.hosts[x.source] != x {
-		return
+	if h, _ := t.hosts.Get(x.source); h == x {
+		t.hosts.Remove(x.source)
+		x.source = netip.AddrPort{}
 	}
-	delete(t.hosts, x.source)
-	if t.perAddr[x.source.Addr()]--; t.perAddr[x.source.Addr()] <= 0 {
-		delete(t.perAddr, x.source.Addr())
-	}
-	x.source = netip.AddrPort{}
 }

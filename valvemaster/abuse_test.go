@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/racetest"
+	"github.com/respawnd/respawnd/internal/uplink"
 )
 
 // clientPackets are packets of servers and browsers. The seeds are servers that
@@ -67,7 +68,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 					}, {
 						Name: "keyed pages", Is: func(b []byte) bool { return len(b) > 6 && b[6] == keyMark },
 						More: func(nettest.Account) (packets, size int) {
-							windows := 1 + time.Since(begin).Seconds()/budgetWindow.Seconds()
+							windows := 1 + time.Since(begin).Seconds()/uplink.BudgetWindow.Seconds()
 							return 0, int(windows*keyedPerAddr) * maxList
 						},
 					}, {

@@ -110,7 +110,7 @@ func TestKeyedRequestsAreLimited(t *testing.T) {
 				t.Errorf("page %d of other addresses has %d servers, want %d", i, got, want)
 			}
 		}
-		time.Sleep(budgetWindow)
+		time.Sleep(uplink.BudgetWindow)
 		if got := size("203.0.113.1:9"); got != mostKeyed {
 			t.Errorf("ten seconds later a page has %d servers, want %d", got, mostKeyed)
 		}

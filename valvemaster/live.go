@@ -7,14 +7,13 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/uplink"
 )
 
 const (
 	// keyedPerAddr is the number of keyed pages that one address gets in ten
 	// seconds.
 	keyedPerAddr = 2
-	// budgetWindow is the time that the budgets of pages refer to.
-	budgetWindow = 10 * time.Second
 )
 
 // live is a Config that is in force, with its budgets. It is not changed.
@@ -31,18 +30,10 @@ func (s *Server) Reload(c *Config) {
 	s.live.Store(&live{
 		Config:    c,
 		unproved:  netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
-		perAddr:   pageBudget(c.PagesPerAddr, netserve.DefaultPrefix4),
-		perNet:    pageBudget(c.PagesPerNet, 24),
-		keyedAddr: pageBudget(keyedPerAddr, netserve.DefaultPrefix4),
-		keyed:     rate.NewLimiter(rate.Limit(float64(c.KeyedPages)/budgetWindow.Seconds()), c.KeyedPages),
-	})
-}
-
-// pageBudget bounds the pages for each network of a prefix length; 0 pages: no
-// bound.
-func pageBudget(pages, bits int) *netserve.Limiter {
-	return netserve.NewLimiter(netserve.LimiterOptions{
-		Rate: float64(pages) / budgetWindow.Seconds(), Burst: pages, Prefix4: bits,
+		perAddr:   uplink.PerWindow(c.PagesPerAddr, netserve.DefaultPrefix4),
+		perNet:    uplink.PerWindow(c.PagesPerNet, 24),
+		keyedAddr: uplink.PerWindow(keyedPerAddr, netserve.DefaultPrefix4),
+		keyed:     rate.NewLimiter(rate.Limit(float64(c.KeyedPages)/uplink.BudgetWindow.Seconds()), c.KeyedPages),
 	})
 }
 

@@ -255,10 +255,10 @@ func TestBudgets(t *testing.T) {
 				if got := v.send(netip.MustParseAddrPort(tc.more), request); got != tc.want {
 					t.Errorf("page for %s: dropped %q, want %q", tc.more, got, tc.want)
 				}
-				time.Sleep(budgetWindow)
+				time.Sleep(uplink.BudgetWindow)
 				for i := range 3 {
 					if got := v.send(a, request); got != uplink.NotDropped {
-						t.Errorf("page %d after %v: dropped %q", i, budgetWindow, got)
+						t.Errorf("page %d after %v: dropped %q", i, uplink.BudgetWindow, got)
 					}
 				}
 			})

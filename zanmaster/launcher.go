@@ -19,7 +19,7 @@ const (
 	windowGrace  = 100 * time.Millisecond
 	silence      = 3100 * time.Millisecond // after an answer "too soon"
 	garbageWait  = 10*time.Second - windowGrace
-	budgetWindow = 10 * time.Second
+	budgetWindow = uplink.BudgetWindow
 
 	mostAddrs   = 1 << 17 // addresses that are remembered
 	mostGarbage = 1 << 13
@@ -53,17 +53,10 @@ func (g *gate) takeOver(c *Config) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.perNet != c.ListsPerNet { // otherwise the spent budget is lost
-		g.perNet, g.nets = c.ListsPerNet, newNetBudget(c.ListsPerNet)
+		g.perNet, g.nets = c.ListsPerNet, uplink.PerWindow(c.ListsPerNet, 24)
 	}
 	g.window, g.total = c.ListWindow, c.ListsTotal
 	g.served.life = max(g.window-windowGrace, g.window/2)
-}
-
-// newNetBudget bounds the lists for a /24; 0 lists: any number is allowed.
-func newNetBudget(lists int) *netserve.Limiter {
-	return netserve.NewLimiter(netserve.LimiterOptions{
-		Rate: float64(lists) / budgetWindow.Seconds(), Burst: lists, Prefix4: 24,
-	})
 }
 
 // garbage silences a source, address and port, for a while. If it silenced the

@@ -9,8 +9,14 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// budgetWindow is the time that the budgets of networks and of all lists refer to.
-const budgetWindow = 10 * time.Second
+// BudgetWindow is the time that the budgets of networks and of all lists refer to.
+const BudgetWindow = 10 * time.Second
+
+// PerWindow returns a limiter of lists in ten seconds, for each network of a prefix length;
+// 0 lists: no bound.
+func PerWindow(lists, bits int) *netserve.Limiter {
+	return netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(lists) / BudgetWindow.Seconds(), Burst: lists, Prefix4: bits})
+}
 
 // limits is a Config that is in force, with its budgets. It is not changed.
 type limits struct {
@@ -28,15 +34,13 @@ func (k *Keeper) Reload(c Config, l ListConfig, maxGames int) {
 	next := &limits{
 		Config: c, ListConfig: l, games: maxGames,
 		unproved: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
-		perNet: netserve.NewLimiter(netserve.LimiterOptions{
-			Rate: float64(l.ListsPerNet) / budgetWindow.Seconds(), Burst: l.ListsPerNet, Prefix4: 24,
-		}),
+		perNet:   PerWindow(l.ListsPerNet, 24),
 	}
 	if l.ListWindow > 0 {
 		next.perAddr = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1 / l.ListWindow.Seconds(), Burst: l.ListBurst})
 	}
 	if l.ListsTotal > 0 {
-		next.total = rate.NewLimiter(rate.Limit(float64(l.ListsTotal)/budgetWindow.Seconds()), l.ListsTotal)
+		next.total = rate.NewLimiter(rate.Limit(float64(l.ListsTotal)/BudgetWindow.Seconds()), l.ListsTotal)
 	}
 	k.limits.Store(next)
 }

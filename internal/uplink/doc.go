@@ -1,10 +1,22 @@
-// Package uplink lists the game servers that report to a master by heartbeats over
-// UDP. Masters of Quake III's kind use it; it knows none of their protocols.
+// Package uplink is what masters have in common whose game servers report by themselves
+// and prove by an answer that they receive packets at their address. It knows none of
+// their protocols, and parses and builds no packet.
 //
-// A heartbeat proves nothing, for its source may be forged. Keeper.Hear answers it with
-// a question of the protocol, which holds a challenge: a keyed MAC over source, data of
-// the protocol and time, accepted once. The answer that brings it back (Keeper.Answer)
-// lists the server (Keeper.List) for Config.Timeout.
+// Its parts stand alone, so that a master takes those that fit its protocol:
+//
+//   - Waiting holds the servers that have not answered their challenge: a keyed MAC over
+//     source, data of the protocol and time, accepted once. Terms are the differences.
+//   - Hosts holds the servers that a master knows, and bounds those of an address.
+//   - Drop is why a packet was dropped or a server is not listed, with its verdict.
+//   - Rows follows the list of servers in the order of a protocol's lists; Lister keeps
+//     such lists encoded.
+//   - Keeper is a whole master, but for the protocol, which Dialect describes; Front
+//     passes it the datagrams of each port. Those of Quake III's kind, of id Tech 4 and of
+//     Neverwinter Nights are such.
+//
+// A heartbeat proves nothing, for its source may be forged. Keeper.Challenge answers it
+// with a question of the protocol, and the answer that brings the challenge back
+// (Keeper.Answer) lists the server (Keeper.List) for Config.Timeout.
 //
 // A listed server that does not answer the question after its heartbeat is asked three
 // more times, for it may be loading a map, and leaves the list after 25 seconds: games

@@ -50,10 +50,10 @@ func (t *Hosts[H]) Get(a netip.AddrPort) (h H, ok bool) {
 // address; 0: no bound.
 func (t *Hosts[H]) Room(a netip.Addr, limit int) Drop {
 	switch {
-	case len(t.known) >= MaxHosts:
-		return Full
 	case limit > 0 && t.perAddr[countedAs(a)] >= limit:
 		return TooMany
+	case len(t.known) >= MaxHosts:
+		return Full
 	default:
 		return NotDropped
 	}

@@ -65,7 +65,7 @@ func (k *Keeper) list(v Answered, what Listing) (first bool, dropped Drop) {
 		srv.Country, srv.Region = k.opt.Locate(a.Addr())
 	}
 	if err := k.put(srv, old, &what); err != nil {
-		return false, whyNot(err)
+		return false, WhyNot(err)
 	}
 	k.hosts.add(a, what.unknownGame())
 	return old == nil || old.Restored, NotDropped
@@ -128,9 +128,14 @@ func sameRules(old master.Fields, names, values []string) bool {
 	return true
 }
 
-// whyNot returns the reason for an error of the list of servers.
-func whyNot(err error) Drop {
+// ErrBanned is why a server on a banned address is not listed.
+var ErrBanned = errors.New("banned")
+
+// WhyNot returns the reason for an error of the list of servers, or for ErrBanned.
+func WhyNot(err error) Drop {
 	switch {
+	case errors.Is(err, ErrBanned):
+		return Banned
 	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
 		return TooMany
 	case errors.Is(err, master.ErrFull):

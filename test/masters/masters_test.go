@@ -144,7 +144,7 @@ func TestNWMaster(t *testing.T) {
 	var serving sync.WaitGroup
 	serving.Go(h.Serve)
 	defer func() { _ = conn.Close(); serving.Wait() }()
-	if err := h.Report(rig.Wait(t)); err != nil {
+	if err := h.Heartbeat(rig.Wait(t)); err != nil {
 		t.Fatal(err)
 	}
 	d.WaitFor("the server is listed", 0, rig.VerdictOn(h.Local(), "listed"))
