@@ -11,9 +11,8 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 )
 
-// A chart of players is drawn here, as SVG without script. Its texts are outside of
-// the part that stretches, so that they have the size of the text around on every
-// screen.
+// A chart of players is SVG without script. It stretches to the width of the page. Its labels
+// are outside of the SVG, so that they keep the size of text on every screen.
 const (
 	chartHeight = 172 // pixels
 	chartTop    = 16  // room for the highest number

@@ -18,8 +18,8 @@ const (
 	maxNameBytes  = 8 << 20  // of their names
 	maxIndexes    = 4096     // games with a cached index
 	maxIndexBytes = 64 << 20 // of all indexes; one search may read all of it
-	// indexHold is how long an index is used although the game has changed; if
-	// longer, it is used for indexFactor times the duration of its build.
+	// An outdated index is used for indexHold, or for indexFactor times the duration of
+	// its build if that is longer.
 	indexHold   = time.Second
 	indexFactor = 20
 )

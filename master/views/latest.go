@@ -11,8 +11,8 @@ import (
 // the times of the last reports change without that.
 const MaxAge = time.Second
 
-// KeptFor is how long after it was last asked for a Latest keeps a value, while Run runs:
-// that of a long list is large.
+// KeptFor is how long a Latest keeps a value that is no longer asked for, while Run runs. The
+// value of a long list is large.
 const KeptFor = time.Minute
 
 // Latest caches a value made from the whole list until the list changes or

@@ -45,7 +45,7 @@ type Table string
 type Key struct {
 	Table Table
 	Key   []byte // 1 byte or more, at most MaxKey
-	Then  Table  // for Load: a table to whose keys of 4 bytes the values lead that begin with them; empty: none
+	Then  Table  // for Load: a table of which the first 4 bytes of the value are a key; empty: none
 }
 
 // Layout is what an engine knows of the records in it, for its own checks.
@@ -108,9 +108,9 @@ type Reader interface {
 	Get(t Table, key []byte) ([]byte, error)
 
 	// Load fetches the values of keys, so that Get need not ask for each: in an engine
-	// behind a network all of them take one round trip. With that of a key with Then it
-	// fetches the entry to which it leads. A key without bytes stands for the next number of
-	// its table, of which Next returns one without a round trip.
+	// behind a network all of them take one round trip. If a key has Then, the
+	// entry of that table to which its value leads is fetched too. A key without bytes stands for the next
+	// number of its table: the next call of Next needs no round trip.
 	Load(keys ...Key) error
 
 	// LoadRanges is Load for Scan, which must be given one of the ranges as it is here.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -318,7 +319,7 @@ func NewUserRequest(name string) string {
 		name, name, gamespy.EncodePassword(StormPassword), name)
 }
 
-// WantNoPassword fails if a file of the folder holds the password or its MD5 in
+// WantNoPassword fails if a file in the folder or below it holds the password or its MD5 in
 // any usual form.
 func WantNoPassword(t *testing.T, dir string) {
 	t.Helper()
@@ -332,15 +333,16 @@ func WantNoPassword(t *testing.T, dir string) {
 		"its MD5 in upper hex":   []byte(strings.ToUpper(hex.EncodeToString(sum[:]))),
 		"its MD5 in base64":      []byte(base64.StdEncoding.EncodeToString(sum[:])),
 	}
-	for _, name := range Names(t, dir) {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
+	Must(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
 		}
+		b, err := os.ReadFile(name)
 		for what, form := range forms {
 			if bytes.Contains(b, form) {
 				t.Errorf("%s holds %s", name, what)
 			}
 		}
-	}
+		return err
+	}))
 }

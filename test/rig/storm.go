@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -49,9 +50,9 @@ type StormWriter struct {
 	Write func(ctx context.Context, s *Storm, name string) ([]Fact, error)
 }
 
-// Storm runs all writers and kills the daemon at a random moment after each
-// received an acknowledgement.
-func (c *Child) Storm(dir string, round int, counts map[string]int, truth map[string]Fact) {
+// Storm runs all writers and calls kill, which ends the daemon or what it needs, at a
+// random moment after each received an acknowledgement. It returns once all writers ended.
+func (c *Child) Storm(dir string, round int, counts map[string]int, truth map[string]Fact, kill func()) {
 	c.T.Helper()
 	acks := make(chan acked)
 	var killed atomic.Bool
@@ -73,13 +74,12 @@ func (c *Child) Storm(dir string, round int, counts map[string]int, truth map[st
 			truth[f.Text] = f
 		}
 		if left--; left < 0 && len(quiet) == 0 && !killed.Swap(true) {
-			_ = c.Process.Kill() // others are under way
+			kill() // others are under way
 		}
 	}
 	if !killed.Load() {
 		c.T.Errorf("storm %d ended by itself, without a word for %v:\n%s", round, quiet, c.Log)
 	}
-	c.Kill()
 }
 
 // run writes until the daemon is gone.
@@ -98,6 +98,7 @@ func (s *Storm) run(t testing.TB, w StormWriter, prefix string) {
 }
 
 // CheckTruth fails the test unless all acknowledged facts hold, and reports whether they do.
+// A message that was delivered is a fact no longer.
 func CheckTruth(t *testing.T, c *Child, dir string, truth map[string]Fact, round int) (hold bool) {
 	t.Helper()
 	have, noted := readTruth(t, c.Client(dir))
@@ -108,6 +109,10 @@ func CheckTruth(t *testing.T, c *Child, dir string, truth map[string]Fact, round
 		case "password":
 			name, password, _ := strings.Cut(rest, " ")
 			have[f.Text] = TakesPassword(t, c, name, password)
+		case "message":
+			name, text, _ := strings.Cut(rest, " ")
+			have[f.Text] = hears(t, c, name, text)
+			defer delete(truth, f.Text)
 		case "cdkey":
 			keys = append(keys, rest)
 		default:
@@ -190,7 +195,49 @@ func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool)
 		}
 	}
 	readAccounts(t, op, have)
+	readGames(t, op, have)
 	return have, noted
+}
+
+// readGames adds the facts about what games keep for their players.
+func readGames(t *testing.T, op operator.Operator, have map[string]bool) {
+	t.Helper()
+	for after, more := uint32(0), true; more; {
+		records, err := op.SakeRecords(t.Context(), operator.SakeQuery{Game: TestGame, Table: StormTable, After: after})
+		if !errors.Is(err, storage.ErrNoTable) {
+			Must(t, err)
+		}
+		for _, r := range records {
+			title, _ := r.Field("title")
+			have[fmt.Sprintf("sake %d %s", r.ID, title)] = true
+			after = r.ID
+		}
+		more = len(records) > 0
+	}
+	var export bytes.Buffer
+	leftOut, err := op.ExportStats(t.Context(), &export)
+	Must(t, err)
+	if leftOut > 0 {
+		t.Errorf("%d statistics cannot be read", leftOut)
+	}
+	for all := json.NewDecoder(&export); all.More(); {
+		var s operator.StoredStats
+		Must(t, all.Decode(&s))
+		for _, b := range s.Blocks {
+			have[fmt.Sprintf("statistics %d %s", s.Profile, b.Data)] = true
+		}
+	}
+}
+
+// hears reports whether a message waited for a player, who signs in and out.
+func hears(t *testing.T, c *Child, name, text string) bool {
+	t.Helper()
+	p, err := Enter(t.Context(), c.Address["gpcm"], name)
+	Must(t, err)
+	heard, err := p.CaughtUp()
+	Must(t, err)
+	Must(t, p.MustLeave())
+	return slices.ContainsFunc(heard, func(m string) bool { return strings.HasPrefix(m, `\bm\1\`) && Field(m, "msg") == text })
 }
 
 // readAccounts adds the facts about the accounts.
@@ -266,10 +313,9 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// StormWriters returns one writer for each kind of acknowledged change, buddy
-// requests and messages aside, which have a storm of their own.
+// StormWriters returns one writer for each kind of acknowledged change.
 func StormWriters() []StormWriter {
-	return slices.Concat(stormOperators(), stormPlayers(), stormVisitors())
+	return slices.Concat(stormOperators(), stormPlayers(), stormGames(), stormVisitors())
 }
 
 // newAccount makes an account as an operator does.

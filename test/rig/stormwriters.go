@@ -9,12 +9,16 @@ import (
 	"net/http/cookiejar"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
+	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices"
 )
 
 // so returns facts that hold.
@@ -235,6 +239,99 @@ func stormPlayers() []StormWriter {
 			})
 		}},
 	}
+}
+
+// stormGames write what games keep for their players.
+func stormGames() []StormWriter {
+	return []StormWriter{
+		{"messages", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
+			return s.asPlayer(ctx, name, func(p *Player) ([]Fact, error) {
+				friend := name + "f"
+				id, err := s.newFriend(ctx, p, friend)
+				if err != nil {
+					return nil, err
+				}
+				return so("message " + friend + " hello " + name), p.CarriesOut(`\bm\1\sesskey\$K\t\` + id + `\msg\hello ` + name)
+			})
+		}},
+		{"SAKE records", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
+			return s.asPlayer(ctx, name, func(p *Player) ([]Fact, error) {
+				title, err := storage.ParseSakeValue(storage.SakeUnicode, name)
+				if err != nil {
+					return nil, err
+				}
+				sake := webservices.Storage{
+					Client: webservices.Client{Address: s.At["webservices"].String(), Host: TestGame + ".sake.gamespy.com"},
+					Secret: TestSecret, Ticket: p.Ticket,
+				}
+				id, err := sake.Create(netclient.Bound(ctx, Hang), StormTable, storage.SakeField{Name: "title", Value: title})
+				return so(fmt.Sprintf("sake %d %s", id, name)), err
+			})
+		}},
+		{"statistics", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
+			return s.asPlayer(ctx, name, func(p *Player) ([]Fact, error) {
+				data := []byte(`\score\` + name)
+				return so("statistics " + p.Profile + " " + string(data)), s.setStatistics(netclient.Bound(ctx, Hang), p, data)
+			})
+		}},
+	}
+}
+
+// StormTable is the table of the SAKE records of a storm.
+const StormTable = "storm"
+
+// newFriend makes an account that agrees to be the player's buddy and leaves.
+func (s *Storm) newFriend(ctx context.Context, p *Player, name string) (id string, err error) {
+	if id = NewUser(ctx, s.At["gpsp"], name); id == "" {
+		return "", errors.New("no account")
+	}
+	if err := p.CarriesOut(`\addbuddy\\sesskey\$K\newprofileid\` + id + `\reason\storm`); err != nil {
+		return "", err
+	}
+	friend, err := Enter(ctx, s.At["gpcm"], name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = friend.Close() }()
+	if err := friend.Agrees(); err != nil {
+		return "", err
+	}
+	return id, friend.MustLeave()
+}
+
+// Agrees waits for a buddy request, and agrees to it.
+func (p *Player) Agrees() error {
+	request, err := p.Expect(`\bm\2\f\`)
+	if err != nil {
+		return err
+	}
+	_, signature, _ := strings.Cut(strings.TrimSuffix(request, gamespy.Final), "|signed|")
+	return p.CarriesOut(`\authadd\\sesskey\$K\fromprofileid\` + Field(request, "f") + `\sig\` + signature)
+}
+
+// setStatistics stores data of a player as its game does.
+func (s *Storm) setStatistics(ctx context.Context, p *Player, data []byte) error {
+	conn, err := netclient.DialTCP(ctx, s.At["gstats"].String())
+	if err != nil {
+		return err
+	}
+	game, err := gstats.Connect(ctx, conn)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = game.Close() }()
+	id, err := strconv.ParseUint(p.Profile, 10, 32)
+	if err != nil {
+		return err
+	}
+	profile := storage.ProfileID(id)
+	if err = game.Authenticate(ctx, TestGame, TestSecret); err == nil {
+		err = game.AuthenticatePlayer(ctx, profile, StormPassword)
+	}
+	if err == nil {
+		_, err = game.Set(ctx, profile, 1, 0, false, data)
+	}
+	return err
 }
 
 // stormVisitors write through the pages for players.

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -105,12 +104,7 @@ func TestMessagesOnTheirWaySurviveAKill(t *testing.T) {
 	if err := ann.CarriesOut(`\addbuddy\\sesskey\$K\newprofileid\` + ben.Profile + `\reason\hi`); err != nil {
 		t.Fatal(err)
 	}
-	request, err := ben.Expect(`\bm\2\f\`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, signature, _ := strings.Cut(strings.TrimSuffix(request, gamespy.Final), "|signed|")
-	if err := ben.CarriesOut(`\authadd\\sesskey\$K\fromprofileid\` + ann.Profile + `\sig\` + signature); err != nil {
+	if err := ben.Agrees(); err != nil {
 		t.Fatal(err)
 	}
 	if err := ben.MustLeave(); err != nil {
@@ -180,12 +174,7 @@ func (f *friend) accept(ctx context.Context, at netip.AddrPort, acks chan<- ack)
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	request, err := p.Expect(`\bm\2\f\`)
-	if err != nil {
-		return err
-	}
-	_, signature, _ := strings.Cut(strings.TrimSuffix(request, gamespy.Final), "|signed|")
-	if err := p.CarriesOut(`\authadd\\sesskey\$K\fromprofileid\` + rig.Field(request, "f") + `\sig\` + signature); err != nil {
+	if err := p.Agrees(); err != nil {
 		return err
 	}
 	acks <- ack{f, func(f *friend) { f.accepted = true }}

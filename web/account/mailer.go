@@ -213,8 +213,8 @@ func (m *mailer) decide(ctx context.Context, r mailRequest) (refused string) {
 	return ""
 }
 
-// deliver sends a mail and returns the result of its request. After ctx has ended nothing
-// is tried again; sending ends later.
+// deliver sends a mail and returns the result of its request. A temporary failure is tried again, up to
+// mailAttempts times, until ctx ends. sending ends later: it bounds the attempt that is under way.
 func (m *mailer) deliver(ctx, sending context.Context, o *outgoing) string {
 	c, on := m.config()
 	if !on {

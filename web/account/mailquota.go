@@ -78,8 +78,8 @@ func (q *mailQuota) take(u *storage.User, from netip.Addr, known bool, c *mail.C
 	return ""
 }
 
-// share returns why a network may not have one more of a total number of mails. The first half is for
-// any, of the second each network has a share.
+// share returns why a network may not have one more mail; empty: it may. The first half of the total
+// is for all networks. Of the second half each network has a share.
 func (r *recent[K]) share(net K, total int, now time.Time) (refused string) {
 	had := r.of(net, now)
 	switch {
