@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ const (
 	codeReadOnly      = "25006"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
+	codeMemory        = "53200"
 	codeLockTimeout   = "55P03"
 	codeCancelled     = "57014"
 	codeShutdown      = "57P01"
@@ -32,6 +34,9 @@ const (
 // errChanged means that another step changed what this one read.
 var errChanged = errors.New("what the step read was changed by another")
 
+// errLocks means that the server has no memory for the locks of a step.
+var errLocks = errors.New("the server has no memory for the locks of the step")
+
 // errNeed ends a run of a step before which something else must be done.
 var errNeed = errors.New("a step must be prepared first")
 
@@ -40,6 +45,9 @@ var errNeed = errors.New("a step must be prepared first")
 func retryReason(err error) string {
 	if errors.Is(err, errChanged) {
 		return "changed"
+	}
+	if errors.Is(err, errLocks) {
+		return "locks"
 	}
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -101,7 +109,9 @@ func unavailable(conn *pgxpool.Conn, err error) error {
 	}
 	kind := ""
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		kind = kindOf(pgErr.Code)
+		if kind = kindOf(pgErr.Code); pgErr.Code == codeMemory && pgErr.Hint != "" {
+			err = fmt.Errorf("%w: %s", err, pgErr.Hint) // such as to raise max_locks_per_transaction
+		}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		kind = kindTimeout
 	} else if conn.Conn().IsClosed() {

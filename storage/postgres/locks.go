@@ -21,7 +21,8 @@ type lockSet map[int64]bool
 var grains = []int{0, 4, 8, 16, 32}
 
 // A step that would take more locks of a table locks the table as a whole: the memory of
-// the server for locks is limited, by default to 6,400 for all steps together.
+// the server for locks is limited, by default to 6,400 for all steps together. If that is
+// not enough, the step runs again and locks nothing but tables.
 const (
 	maxLocks  = 256
 	stepLocks = 4 * maxLocks // of all tables; above it, a table with more than fewLocks is locked
@@ -101,7 +102,10 @@ func (x *tx) locks() lockSet {
 	for _, l := range tables {
 		total += len(l)
 	}
-	if total > stepLocks {
+	switch {
+	case x.at.coarse:
+		most = 1
+	case total > stepLocks:
 		most = fewLocks
 	}
 	all := make(lockSet)

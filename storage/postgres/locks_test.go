@@ -2,14 +2,19 @@ package postgres
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/respawnd/respawnd/internal/pgtest"
 	"github.com/respawnd/respawnd/storage/engine"
 )
 
@@ -24,7 +29,7 @@ func conflict(a, b lockSet) bool {
 }
 
 func emptyTx() *tx {
-	return &tx{cells: make(map[place]cell), writes: make(map[place][]byte)}
+	return &tx{at: &attempt{}, cells: make(map[place]cell), writes: make(map[place][]byte)}
 }
 
 func key(rnd *rand.Rand) []byte {
@@ -111,6 +116,50 @@ func TestManyLocks(t *testing.T) {
 	wide.writes[place{11, "few"}] = []byte{}
 	if n := len(wide.locks()); n > 10+fewLocks {
 		t.Errorf("a step that changes 2000 keys of 10 tables takes %d locks", n)
+	}
+}
+
+// TestFewLocksLeft has a step that changes many keys while others hold nearly all locks
+// that the server has memory for, and then all of them.
+func TestFewLocksLeft(t *testing.T) {
+	server := pgtest.New(t)
+	address := server.Database(t)
+	e := openAt(t, address, testOptions())
+	change := func() error {
+		return e.Update(t.Context(), func(tx engine.Tx) error {
+			for i := range 40 {
+				key := fmt.Appendf(nil, "%08d", i)
+				if _, err := tx.Get(two, key); err != nil {
+					return err
+				}
+				if err := tx.Put(one, key, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := change(); err != nil { // prepares the statements
+		t.Fatal(err)
+	}
+	holder, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Close(context.Background()) })
+	_, err = holder.Exec(t.Context(), `SELECT count(pg_advisory_lock(n)) FROM generate_series(1, 1000000) n`)
+	if failed, ok := errors.AsType[*pgconn.PgError](err); !ok || failed.Code != codeMemory {
+		t.Fatalf("a million locks = %v", err)
+	}
+	if err := change(); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "max_locks_per_transaction") {
+		t.Errorf("Update() without memory for any lock = %v", err)
+	}
+	if _, err := holder.Exec(t.Context(), `SELECT count(pg_advisory_unlock(n)) FROM generate_series(1, 30) n`); err != nil {
+		t.Fatal(err)
+	}
+	before := retries(t, e, "locks")
+	if err := change(); err != nil || retries(t, e, "locks") != before+1 {
+		t.Errorf("Update() with memory for few locks = %v after %v retries", err, retries(t, e, "locks")-before)
 	}
 }
 

@@ -20,14 +20,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		reg: reg,
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_postgres_retries_total",
-			Help: "Steps that ran again, by reason: changed, serialization, deadlock or connection.",
+			Help: "Steps that ran again, by reason: changed, serialization, deadlock, locks or connection.",
 		}, []string{"reason"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_postgres_failures_total",
 			Help: "Steps that failed because of the database server, by kind: connect, no_connection, lost, timeout, read_only, resources or contended.",
 		}, []string{"kind"}),
 	}
-	for _, reason := range []string{"changed", "serialization", "deadlock", "connection"} {
+	for _, reason := range []string{"changed", "serialization", "deadlock", "locks", "connection"} {
 		m.retries.WithLabelValues(reason)
 	}
 	for _, kind := range []string{kindConnect, kindNone, kindLost, kindTimeout, kindReadOnly, kindResources, kindContended} {

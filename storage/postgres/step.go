@@ -30,9 +30,10 @@ type attempt struct {
 	losses    int
 	disturbed int // how often others changed what it read
 
-	locks lockSet                     // of earlier runs
-	keys  []place                     // that the last run read
-	need  func(context.Context) error // what must be done before the next run
+	coarse bool                        // it locks whole tables: the server has no memory for more locks
+	locks  lockSet                     // of earlier runs
+	keys   []place                     // that the last run read
+	need   func(context.Context) error // what must be done before the next run
 }
 
 // View implements [engine.Engine].
@@ -57,11 +58,15 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 		n := e.writes.begin()
 		x := newTx(ctx, e, conn, a)
 		err := x.update(change)
-		if retryReason(err) != "" {
+		if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == codeMemory && !a.coarse {
+			a.coarse, a.locks, err = true, nil, errLocks
+		}
+		again := retryReason(err) != ""
+		if again {
 			a.remember(x)
 		}
 		down := unavailable(conn, err)
-		if down != nil || a.sent && !errors.Is(err, errChanged) {
+		if down != nil || a.sent && !again {
 			e.writes.end(n, down)
 		} else {
 			e.writes.drop(n)
