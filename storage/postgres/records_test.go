@@ -25,6 +25,9 @@ type reopenable struct {
 	url string
 }
 
+// Distant implements storagetest.Distant.
+func (reopenable) Distant() {}
+
 func openRecords(t *testing.T, url string) reopenable {
 	t.Helper()
 	return reopenable{records.New(openAt(t, url, recordOptions()), records.Options{Shared: true, Node: "a"}), url}

@@ -164,7 +164,7 @@ func testBuddyStrangers(t *testing.T, s storage.Store) {
 }
 
 func testBuddyFull(t *testing.T, s storage.Store) {
-	racetest.Skip(t, "stores many records")
+	filled(t, s)
 	p := people(t, s, storage.MaxBuddies+2)
 	me, more := p[0].ID, p[len(p)-1].ID
 	together(t, len(p)-2, func(i int) error {

@@ -105,6 +105,7 @@ func testFileLife(t *testing.T, s storage.Store) {
 func testFileUsage(t *testing.T, s storage.Store) {
 	ps := people(t, s, 2)
 	own, all := storage.FileUsage{Files: 2, Bytes: 100}, storage.FileUsage{Files: 3, Bytes: 150}
+	var large storage.FileID
 	for i, step := range []struct {
 		owner storage.ProfileID
 		size  int64
@@ -119,14 +120,17 @@ func testFileUsage(t *testing.T, s storage.Store) {
 		{ps[1].ID, 50, false},
 		{ps[1].ID, 0, true}, // all files
 	} {
-		_, err := s.CreateFile(t.Context(), file(step.owner, "a", step.size), own, all)
+		f, err := s.CreateFile(t.Context(), file(step.owner, "a", step.size), own, all)
 		if full := errors.Is(err, storage.ErrFull); full != step.full || err != nil && !full {
 			t.Errorf("step %d: CreateFile() = %v, want full %v", i, err, step.full)
+		}
+		if step.size == 100 {
+			large = f.ID
 		}
 	}
 	differ(t, "usage of the first", usage(t, s, ps[0].ID), own)
 	differ(t, "usage of all", usage(t, s, 0), all)
-	if err := s.DeleteFile(t.Context(), 1); err != nil {
+	if err := s.DeleteFile(t.Context(), large); err != nil {
 		t.Errorf("DeleteFile() = %v", err)
 	}
 	differ(t, "usage of the first after deleting", usage(t, s, ps[0].ID), storage.FileUsage{Files: 1})

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -89,7 +88,7 @@ func testHiddenLife(t *testing.T, s storage.Store) {
 }
 
 func testAddedBound(t *testing.T, s storage.Store) {
-	racetest.Skip(t, "stores many records")
+	filled(t, s)
 	together(t, storage.MaxAddedServers, func(i int) error { return s.AddServer(t.Context(), added(fmt.Sprintf("192.0.2.1:%d", 1+i))) })
 	if err := s.AddServer(t.Context(), added("192.0.2.2:1")); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("AddServer() on a full store = %v, want ErrFull", err)
@@ -98,7 +97,7 @@ func testAddedBound(t *testing.T, s storage.Store) {
 }
 
 func testHiddenBound(t *testing.T, s storage.Store) {
-	racetest.Skip(t, "stores many records")
+	filled(t, s)
 	together(t, storage.MaxHiddenServers, func(i int) error { return s.HideServer(t.Context(), hidden(fmt.Sprintf("192.0.2.1:%d", 1+i))) })
 	if err := s.HideServer(t.Context(), hidden("192.0.2.2:1")); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("HideServer() on a full store = %v, want ErrFull", err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -135,7 +134,7 @@ func testNewsLimits(t *testing.T, s storage.Store) {
 }
 
 func testNewsFull(t *testing.T, s storage.Store) {
-	racetest.Skip(t, "stores many records")
+	filled(t, s)
 	together(t, storage.MaxMotds, func(i int) error { return s.PutMotd(t.Context(), motd(fmt.Sprint("g", i))) })
 	together(t, storage.MaxPatches, func(i int) error { return s.PutPatch(t.Context(), patch(i, "1.0")) })
 	putMotd(t, s, motd("g0"))

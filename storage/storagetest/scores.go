@@ -103,7 +103,7 @@ func rankingModel(scores map[storage.ProfileID]float64) (all []storage.Score) {
 func testScoreModel(t *testing.T, s storage.Store) {
 	large(t)
 	n := 1500
-	if racetest.RaceDetector {
+	if _, distant := s.(Distant); distant || racetest.RaceDetector {
 		n = 150 // it is meant for concurrent writers there
 	}
 	seed := uint64(1)

@@ -5,8 +5,12 @@ import (
 	"context"
 	"iter"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 
 	"github.com/respawnd/respawnd/storage/engine"
 	"github.com/respawnd/respawnd/storage/engine/memory"
@@ -39,13 +43,29 @@ func TestHistoryFindsDefects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var err error
+			var all []porcupine.Operation
 			for began, n := time.Now(), uint64(0); err == nil && (d != none && n < 1000 || time.Since(began) < historyTime); n++ {
-				err = judge(Record(t, n, &broken{defect: d}))
+				all = Record(t, n, &broken{defect: d})
+				err = judge(all)
 			}
 			if (err != nil) != (d != none) {
 				t.Errorf("judge() = %v", err)
 			}
 		})
+	}
+}
+
+// TestKeep expects the seed and all operations of a history in a file.
+func TestKeep(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	all := Record(t, 7, &memory.Engine{})
+	name, err := keep(7, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if lines := strings.Count(string(text), "\n"); err != nil || lines != len(all)+2 || !strings.HasPrefix(string(text), "seed 7\n") || !strings.Contains(string(text), "read:[") {
+		t.Errorf("%d lines for %d operations, %v:\n%s", lines, len(all), err, text)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -68,18 +69,32 @@ var errAborted = errors.New("the step ends with an error")
 func History(t *testing.T, engines ...engine.Engine) {
 	t.Helper()
 	for began, n := time.Now(), uint64(0); time.Since(began) < historyTime; n++ {
-		if err := judge(Record(t, n, engines...)); err != nil {
-			t.Fatal(err)
-		}
+		Judge(t, n, Record(t, n, engines...))
 	}
 }
 
-// Judge fails unless operations of Record have such an order.
-func Judge(t *testing.T, operations []porcupine.Operation) {
+// Judge fails unless operations of Record with a seed have such an order. Then it leaves
+// them in a file, which the failure names.
+func Judge(t *testing.T, seed uint64, operations []porcupine.Operation) {
 	t.Helper()
 	if err := judge(operations); err != nil {
-		t.Fatal(err)
+		file, failed := keep(seed, operations)
+		t.Fatalf("%v; seed %d, all operations: %s %v", err, seed, file, failed)
 	}
+}
+
+// keep writes operations to a new file, a line for each.
+func keep(seed uint64, operations []porcupine.Operation) (name string, err error) {
+	f, err := os.CreateTemp("", fmt.Sprintf("history-%d-*.txt", seed))
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(f, "seed %d\nclient, call, return: plan; result\n", seed)
+	for _, op := range operations {
+		_, failed := fmt.Fprintf(f, "%d, %d, %d: %+v; %+v\n", op.ClientId, op.Call, op.Return, *op.Input.(*plan), op.Output)
+		err = errors.Join(err, failed)
+	}
+	return f.Name(), errors.Join(err, f.Close())
 }
 
 // Record runs steps and returns what they did. It empties the tables first. A step whose error matches ErrUnavailable may have happened.
