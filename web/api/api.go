@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/advertise"
-	"github.com/respawnd/respawnd/internal/clean"
 
 	"github.com/respawnd/respawnd/web/front"
 )
@@ -99,19 +98,14 @@ type serverQuestion struct {
 }
 
 // serveServer answers /api/v1/servers/{id}.
-func (s *API) serveServer(w http.ResponseWriter, r *http.Request) {
-	if _, err := parseParams(r.URL.RawQuery); err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveServer(w http.ResponseWriter, r *http.Request, _ Params) error {
 	q := serverQuestion{r.PathValue("id"), s.Asker(r)}
 	found, list, ok := s.Find(q.id, q.asker)
 	if !ok {
-		noSuchServer(w)
-		return
+		return errNoServer
 	}
 	if front.NotModified(w, r, s.etag(found.Serial, list.titles, q)) {
-		return
+		return nil
 	}
 	s.Reply(w, r, front.JSON, &list.Answers, q, func() []byte {
 		e := newEncoder(nil, list)
@@ -119,6 +113,7 @@ func (s *API) serveServer(w http.ResponseWriter, r *http.Request) {
 		e.appendServer(found, true)
 		return append(e.buf, '\n')
 	})
+	return nil
 }
 
 // etag returns the weak tag of an answer: the list at a serial, seen through a
@@ -133,12 +128,5 @@ type tagged struct {
 	question       any
 }
 
-// refuse answers a bad parameter.
-func (s *API) refuse(w http.ResponseWriter, err error) {
-	s.Drop(front.DropParam)
-	front.FailJSON(w, http.StatusBadRequest, clean.Cut(err.Error(), clean.MaxEcho))
-}
-
-func noSuchServer(w http.ResponseWriter) {
-	front.FailJSON(w, http.StatusNotFound, "no such server")
-}
+// errNoServer is the failure of a server that is not listed.
+var errNoServer = notFound("no such server")

@@ -164,13 +164,12 @@ func pairs() map[string]map[string]string {
 func (s *API) serveConnection(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("Access-Control-Allow-Origin")
 	w.Header().Set("Cache-Control", "no-store")
-	if _, err := parseParams(r.URL.RawQuery); err != nil {
-		s.refuse(w, err)
-		return
-	}
-	body, err := json.Marshal(s.Connection(r))
-	if err != nil {
-		panic(err) // it always has a JSON form
-	}
-	s.Send(w, r, front.JSON, front.NewAnswer(append(body, '\n')))
+	s.with(func(w http.ResponseWriter, r *http.Request, _ Params) error {
+		body, err := json.Marshal(s.Connection(r))
+		if err != nil {
+			panic(err) // it always has a JSON form
+		}
+		s.Send(w, r, front.JSON, front.NewAnswer(append(body, '\n')))
+		return nil
+	})(w, r)
 }

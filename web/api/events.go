@@ -47,16 +47,10 @@ func DropReasons() []string {
 }
 
 // serveEvents answers /api/v1/events.
-func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "game")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveEvents(w http.ResponseWriter, r *http.Request, p Params) error {
 	game, err := p.Game()
 	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", eventsType)
@@ -69,7 +63,7 @@ func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
-		return
+		return nil
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -77,7 +71,7 @@ func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
 	a := s.streams.Enter(addr, time.Now(), cancel)
 	if a.Seat == nil {
 		s.refuseStream(w, a.Refused)
-		return
+		return nil
 	}
 	defer a.Seat.Leave()
 	if a.Evicted {
@@ -90,6 +84,7 @@ func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if err := out.run(r.WithContext(ctx)); errors.Is(err, os.ErrDeadlineExceeded) {
 		s.Drop(dropSlowStream)
 	}
+	return nil
 }
 
 // refuseStream answers a client that gets no stream.

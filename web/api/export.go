@@ -23,15 +23,15 @@ type export struct {
 }
 
 // serveAddresses answers /api/v1/servers.gslist: the addresses of a list, one in a line.
-func (s *API) serveAddresses(w http.ResponseWriter, r *http.Request) {
-	s.export(w, r, textType, func(e *encoder, row *Row) {
+func (s *API) serveAddresses(w http.ResponseWriter, r *http.Request, p Params) error {
+	return s.export(w, r, p, textType, func(e *encoder, row *Row) {
 		e.buf = append(e.asker.Given(row.Public).AppendTo(e.buf), '\n')
 	})
 }
 
 // serveLines answers /api/v1/servers.jsonl: the servers of a list, one object in a line.
-func (s *API) serveLines(w http.ResponseWriter, r *http.Request) {
-	s.export(w, r, linesType, func(e *encoder, row *Row) {
+func (s *API) serveLines(w http.ResponseWriter, r *http.Request, p Params) error {
+	return s.export(w, r, p, linesType, func(e *encoder, row *Row) {
 		e.appendServer(row, false)
 		e.buf = append(e.buf, '\n')
 	})
@@ -39,28 +39,22 @@ func (s *API) serveLines(w http.ResponseWriter, r *http.Request) {
 
 // export sends a whole list part by part, in the order of the list. Only a part is held
 // in memory; writing to a client that does not read ends with the write deadline.
-func (s *API) export(w http.ResponseWriter, r *http.Request, kind string, write func(*encoder, *Row)) {
-	p, err := parseParams(r.URL.RawQuery, "game")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) export(w http.ResponseWriter, r *http.Request, p Params, kind string, write func(*encoder, *Row)) error {
 	game, err := p.Game()
 	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	q := export{kind, game, s.Asker(r)}
 	list := s.lister.now()
 	serial := s.lister.gameSerial(list, game)
 	if front.NotModified(w, r, s.etag(serial, list.titles, q)) {
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
-		return
+		return nil
 	}
 	e := newEncoder(make([]byte, 0, exportPart+4096), list)
 	e.asker = q.asker
@@ -70,9 +64,10 @@ func (s *API) export(w http.ResponseWriter, r *http.Request, kind string, write 
 			continue
 		}
 		if _, err := w.Write(e.buf); err != nil {
-			return
+			return nil
 		}
 		e.buf = e.buf[:0]
 	}
 	_, _ = w.Write(e.buf) // a client that left needs nothing
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
@@ -80,25 +79,19 @@ type (
 )
 
 // serveGames answers /api/v1/games.
-func (s *API) serveGames(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "active", "state")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveGames(w http.ResponseWriter, r *http.Request, p Params) error {
 	active, err := p.Flag("active")
 	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	state, all, err := p.State()
 	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	list := s.lister.now()
 	q := gamesQuestion{active, state, all}
 	s.ReplyTagged(w, r, front.JSON, &list.Answers, q, func() []byte { return s.encodeGames(list, q) })
+	return nil
 }
 
 // Game returns a game of the catalogue by its name, if it concerns this site.
@@ -151,20 +144,16 @@ func (s *API) viewGame(list *Snapshot, g games.Game) gameJSON {
 }
 
 // serveGame answers /api/v1/games/{name}.
-func (s *API) serveGame(w http.ResponseWriter, r *http.Request) {
-	if _, err := parseParams(r.URL.RawQuery); err != nil {
-		s.refuse(w, err)
-		return
-	}
-	g, ok := s.Game(strings.ToLower(r.PathValue("name")))
-	if !ok {
-		front.FailJSON(w, http.StatusNotFound, "no such game")
-		return
+func (s *API) serveGame(w http.ResponseWriter, r *http.Request, _ Params) error {
+	g, err := s.named(r)
+	if err != nil {
+		return err
 	}
 	list := s.lister.now()
 	s.ReplyTagged(w, r, front.JSON, &list.Answers, gameQuestion{g.Name, s.lobby.of(g.Name).version}, func() []byte {
 		return encodeJSON(s.viewDetails(list, g))
 	})
+	return nil
 }
 
 func (s *API) viewDetails(list *Snapshot, g games.Game) gameDetails {

@@ -76,30 +76,22 @@ func (p Params) span() (history.Span, error) {
 }
 
 // serveHistory answers /api/v1/servers/{id}/history.
-func (s *API) serveHistory(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "span")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveHistory(w http.ResponseWriter, r *http.Request, p Params) error {
 	span, err := p.span()
 	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	origin, public, ok := master.ParseID(r.PathValue("id"))
 	if server, listed := s.findServer(r.PathValue("id"), s.Asker(r)); listed {
 		public = server.Public
 	}
 	if !ok || s.opt.List.IsHidden(public) { // its history is hidden too
-		noSuchServer(w)
-		return
+		return errNoServer
 	}
 	key := history.Key{Origin: origin, Public: public}
 	_, remembered := s.opt.History.Of(key, history.Month)
 	if server, listed := s.opt.List.Find(public); !remembered && (!listed || server.Origin != origin) {
-		noSuchServer(w)
-		return
+		return errNoServer
 	}
 	body := []byte(`{"id":"`)
 	body = master.AppendID(body, origin, public)
@@ -108,27 +100,22 @@ func (s *API) serveHistory(w http.ResponseWriter, r *http.Request) {
 		series, _ := s.opt.History.Of(key, of)
 		return series
 	})
+	return nil
 }
 
 // serveTotals answers /api/v1/stats/history.
-func (s *API) serveTotals(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "span", "game")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveTotals(w http.ResponseWriter, r *http.Request, p Params) error {
 	span, err := p.span()
 	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	game, err := p.Game()
 	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	body := append([]byte(`{"game":`), appendString(nil, game)...)
 	s.sendHistory(w, r, append(body, ','), span, true, func(of history.Span) history.Series { return s.GameHistory(game, of) })
+	return nil
 }
 
 // sendHistory sends a history behind the begin of an object. totals: it has numbers of

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/web/front"
 )
 
 // Bounds of a part of the matches of a game.
@@ -43,37 +41,26 @@ type MatchPlayer struct {
 }
 
 // serveMatches answers /api/v1/games/{name}/matches.
-func (s *API) serveMatches(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "before", "limit")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveMatches(w http.ResponseWriter, r *http.Request, p Params) error {
 	before, errBefore := p.between("before", 0, 0, 1<<31-1)
 	limit, errLimit := p.between("limit", defaultMatches, 1, maxMatches)
 	if err := errors.Join(errBefore, errLimit); err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
-	g, ok := s.Game(strings.ToLower(r.PathValue("name")))
-	if !ok {
-		front.FailJSON(w, http.StatusNotFound, "no such game")
-		return
+	g, err := s.named(r)
+	if err != nil {
+		return err
 	}
 	out := matchesJSON{Game: g.Name}
 	more := false
 	if out.Matches, more, err = s.Matches(r.Context(), g.Name, uint64(before), limit); err != nil {
-		s.Log().Error().Err(err).Str("game", g.Name).Msg("matches not read")
-		front.FailJSON(w, http.StatusInternalServerError, "the matches cannot be read now")
-		return
+		return s.broken(err, "matches", g.Name)
 	}
 	if more {
 		out.Next = int(out.Matches[limit-1].ID)
 	}
-	body := encodeJSON(out)
-	if !front.NotModified(w, r, "W/"+front.ContentTag(body)) {
-		s.Send(w, r, front.JSON, front.NewAnswer(body))
-	}
+	s.sendJSON(w, r, out)
+	return nil
 }
 
 // Matches returns up to n matches of a game, the newest first, those below an id (0: all),

@@ -19,14 +19,11 @@ import (
 var openAPI []byte
 
 // serveOpenAPI answers /api/v1/openapi.json.
-func (s *API) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
-	if _, err := parseParams(r.URL.RawQuery); err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveOpenAPI(w http.ResponseWriter, r *http.Request, _ Params) error {
 	if !front.NotModified(w, r, s.description.tag) {
 		s.Send(w, r, front.JSON, s.description.Answer)
 	}
+	return nil
 }
 
 // describe returns the description of an API with some nouns.

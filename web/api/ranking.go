@@ -8,13 +8,11 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/web/front"
 )
 
 // Bounds of a part of a ranking.
@@ -67,48 +65,35 @@ type PlayerRank struct {
 }
 
 // serveRanking answers /api/v1/games/{name}/ranking.
-func (s *API) serveRanking(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "board", "from", "limit")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveRanking(w http.ResponseWriter, r *http.Request, p Params) error {
 	from, errFrom := p.between("from", 0, 0, maxFromRank)
 	limit, errLimit := p.between("limit", defaultRanks, 1, maxRanks)
 	if err := errors.Join(errFrom, errLimit); err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
-	g, ok := s.Game(strings.ToLower(r.PathValue("name")))
-	if !ok {
-		front.FailJSON(w, http.StatusNotFound, "no such game")
-		return
+	g, err := s.named(r)
+	if err != nil {
+		return err
 	}
 	out := rankingJSON{Game: g.Name, Board: p["board"], Boards: s.Boards(g), From: from}
 	if len(out.Boards) == 0 {
-		front.FailJSON(w, http.StatusNotFound, "this game has no boards")
-		return
+		return notFound("this game has no boards")
 	}
 	if out.Board == "" {
 		out.Board = out.Boards[0].Name
 	}
 	if !slices.ContainsFunc(out.Boards, func(b BoardName) bool { return b.Name == out.Board }) {
-		front.FailJSON(w, http.StatusNotFound, "the game has no such board")
-		return
+		return notFound("the game has no such board")
 	}
 	more := false
 	if out.Scores, more, err = s.Ranking(r.Context(), g.Name, out.Board, from, limit); err != nil {
-		s.Log().Error().Err(err).Str("game", g.Name).Msg("ranking not read")
-		front.FailJSON(w, http.StatusInternalServerError, "the ranking cannot be read now")
-		return
+		return s.broken(err, "ranking", g.Name)
 	}
 	if more {
 		out.Next = from + limit
 	}
-	body := encodeJSON(out)
-	if !front.NotModified(w, r, "W/"+front.ContentTag(body)) {
-		s.Send(w, r, front.JSON, front.NewAnswer(body))
-	}
+	s.sendJSON(w, r, out)
+	return nil
 }
 
 // Boards returns the boards of a game, none if there are no statistics.

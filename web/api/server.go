@@ -98,20 +98,20 @@ func (s *API) Run(ctx context.Context) {
 func (s *API) Routes() []front.Route {
 	return front.Existing([]front.Route{
 		{Pattern: "/api/v1/servers", Serve: s.serveServers},
-		{Pattern: "/api/v1/servers.gslist", Serve: s.serveAddresses},
-		{Pattern: "/api/v1/servers.jsonl", Serve: s.serveLines},
-		{Pattern: "/api/v1/servers/{id}", Serve: s.serveServer},
-		{Pattern: "/api/v1/servers/{id}/history", Serve: s.serveHistory},
+		{Pattern: "/api/v1/servers.gslist", Serve: s.with(s.serveAddresses, "game")},
+		{Pattern: "/api/v1/servers.jsonl", Serve: s.with(s.serveLines, "game")},
+		{Pattern: "/api/v1/servers/{id}", Serve: s.with(s.serveServer)},
+		{Pattern: "/api/v1/servers/{id}/history", Serve: s.with(s.serveHistory, "span")},
 		{Pattern: "/api/v1/connection", Serve: s.serveConnection},
-		{Pattern: "/api/v1/games", Serve: s.serveGames},
-		{Pattern: "/api/v1/games/{name}", Serve: s.serveGame},
-		{Pattern: "/api/v1/games/{name}/ranking", Serve: s.serveRanking, Of: noun.Stats},
-		{Pattern: "/api/v1/games/{name}/matches", Serve: s.serveMatches, Of: noun.Stats},
-		{Pattern: "/api/v1/games/{name}/tables/{table}", Serve: s.serveTable, Of: noun.Stats},
-		{Pattern: "/api/v1/stats", Serve: s.serveStats},
-		{Pattern: "/api/v1/stats/history", Serve: s.serveTotals},
-		{Pattern: front.EventsPath, Serve: s.serveEvents},
-		{Pattern: "/api/v1/openapi.json", Serve: s.serveOpenAPI},
+		{Pattern: "/api/v1/games", Serve: s.with(s.serveGames, "active", "state")},
+		{Pattern: "/api/v1/games/{name}", Serve: s.with(s.serveGame)},
+		{Pattern: "/api/v1/games/{name}/ranking", Serve: s.with(s.serveRanking, "board", "from", "limit"), Of: noun.Stats},
+		{Pattern: "/api/v1/games/{name}/matches", Serve: s.with(s.serveMatches, "before", "limit"), Of: noun.Stats},
+		{Pattern: "/api/v1/games/{name}/tables/{table}", Serve: s.with(s.serveTable, "from", "limit"), Of: noun.Stats},
+		{Pattern: "/api/v1/stats", Serve: s.with(s.serveStats)},
+		{Pattern: "/api/v1/stats/history", Serve: s.with(s.serveTotals, "span", "game")},
+		{Pattern: front.EventsPath, Serve: s.with(s.serveEvents, "game")},
+		{Pattern: "/api/v1/openapi.json", Serve: s.with(s.serveOpenAPI)},
 	}, s.opt.Nouns)
 }
 

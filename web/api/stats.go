@@ -40,13 +40,10 @@ type originTotals struct {
 type statsQuestion struct{}
 
 // serveStats answers /api/v1/stats.
-func (s *API) serveStats(w http.ResponseWriter, r *http.Request) {
-	if _, err := parseParams(r.URL.RawQuery); err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveStats(w http.ResponseWriter, r *http.Request, _ Params) error {
 	list := s.lister.now()
 	s.ReplyTagged(w, r, front.JSON, &list.Answers, statsQuestion{}, func() []byte { return encodeJSON(s.stats(list, time.Now())) })
+	return nil
 }
 
 func (s *API) stats(list *Snapshot, now time.Time) statsJSON {

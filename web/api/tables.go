@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/web/front"
 )
 
 // Bounds of a part of a table. A part ends early when its records have maxTableBytes
@@ -62,38 +60,26 @@ type TableValue struct {
 }
 
 // serveTable answers /api/v1/games/{name}/tables/{table}.
-func (s *API) serveTable(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "from", "limit")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+func (s *API) serveTable(w http.ResponseWriter, r *http.Request, p Params) error {
 	from, errFrom := p.between("from", 0, 0, storage.MaxSakeID)
 	limit, errLimit := p.between("limit", defaultRecords, 1, maxRecords)
 	if err := errors.Join(errFrom, errLimit); err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
-	g, ok := s.Game(strings.ToLower(r.PathValue("name")))
-	if !ok {
-		front.FailJSON(w, http.StatusNotFound, "no such game")
-		return
+	g, err := s.named(r)
+	if err != nil {
+		return err
 	}
 	t, ok := g.Table(r.PathValue("table"))
 	if !ok || !t.Public || s.opt.Stats == nil {
-		front.FailJSON(w, http.StatusNotFound, "the game has no such public table")
-		return
+		return notFound("the game has no such public table")
 	}
 	out, err := s.Table(r.Context(), g.Name, t, uint32(from), limit)
 	if err != nil {
-		s.Log().Error().Err(err).Str("game", g.Name).Str("table", t.Name).Msg("table not read")
-		front.FailJSON(w, http.StatusInternalServerError, "the table cannot be read now")
-		return
+		return s.broken(fmt.Errorf("table %s: %w", t.Name, err), "table", g.Name)
 	}
-	body := encodeJSON(out)
-	if !front.NotModified(w, r, "W/"+front.ContentTag(body)) {
-		s.Send(w, r, front.JSON, front.NewAnswer(body))
-	}
+	s.sendJSON(w, r, out)
+	return nil
 }
 
 // PublicTables returns the tables of a game that everyone may see, none if there is no
