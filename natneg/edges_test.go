@@ -22,10 +22,10 @@ func TestPacketBounds(t *testing.T) {
 func TestGameNameBounds(t *testing.T) {
 	s := New(DefaultOptions())
 	name := func(last string) []byte { return []byte(strings.Repeat("g", maxName-1) + last) }
-	if s.nameHash(name("x")) == s.nameHash(name("y")) {
+	if nameHash(s.seed, name("x")) == nameHash(s.seed, name("y")) {
 		t.Errorf("character %d of the name of a game does not count", maxName)
 	}
-	if s.nameHash(name("gx")) != s.nameHash(name("gy")) {
+	if nameHash(s.seed, name("gx")) != nameHash(s.seed, name("gy")) {
 		t.Errorf("character %d of the name of a game counts", maxName+1)
 	}
 }

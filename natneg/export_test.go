@@ -65,4 +65,4 @@ func (s *Server) Join(ctx context.Context) { s.nodes.run(ctx) }
 func (s *Server) OwnerOf(cookie uint32) string { return s.nodes.owner(cookie) }
 
 // OpenRelays opens relays for pairs until ctx ends, as Serve does.
-func (s *Server) OpenRelays(ctx context.Context) { s.openRelays(ctx) }
+func (s *Server) OpenRelays(ctx context.Context) { s.wishes.serve(ctx) }

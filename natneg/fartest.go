@@ -123,28 +123,34 @@ func (s *Server) answerFar(t farTest, client netip.AddrPort) drop {
 	return notDropped
 }
 
+// vantage is where this node sends from.
+type vantage struct {
+	sockets *openSockets
+	machine []netip.Addr // of this machine, if the main socket is on all
+}
+
 // hasFarAddress reports whether a client whose natneg1 and natneg2 are one address can be sent
-// the answer to NAT test 2. s.mu is held.
-func (s *Server) hasFarAddress(natneg1, client netip.Addr) bool {
-	w, _ := s.farAddress(natneg1, natneg1, client)
+// the answer to NAT test 2.
+func (v *vantage) hasFarAddress(natneg1, client netip.Addr) bool {
+	w, _ := v.farAddress(natneg1, natneg1, client)
 	return w != nil
 }
 
 // farAddress returns a socket and an address that a client has not written to: neither its
 // natneg1 nor its natneg2. Further sockets go before other addresses of this machine, which are
-// there if the main socket is on all; w is nil if there is none. s.mu is held.
-func (s *Server) farAddress(natneg1, natneg2, client netip.Addr) (w netserve.PacketWriter, from netip.Addr) {
+// there if the main socket is on all; w is nil if there is none.
+func (v *vantage) farAddress(natneg1, natneg2, client netip.Addr) (w netserve.PacketWriter, from netip.Addr) {
 	if !natneg1.Is4() {
 		return nil, netip.Addr{} // the system does not report it
 	}
-	for _, o := range slices.Backward(s.sockets.open) { // natneg3 is the last one
+	for _, o := range slices.Backward(v.sockets.open) { // natneg3 is the last one
 		if a := o.addr.Addr(); a != natneg1 && a != natneg2 && !a.IsUnspecified() {
 			return o.w, a
 		}
 	}
-	for _, a := range slices.Backward(s.machine) {
+	for _, a := range slices.Backward(v.machine) {
 		if a != natneg1 && a != natneg2 && a.Is4() && seenAsItIs(a, natneg1, client) {
-			return s.sockets.open[0].w, a
+			return v.sockets.open[0].w, a
 		}
 	}
 	return nil, netip.Addr{}
@@ -161,20 +167,16 @@ const (
 		"restricted routers count as open to everyone; a second address of this machine in natneg.extra_listen changes that"
 )
 
-// untold returns what the NAT tests cannot tell, empty if they can tell everything. s.mu is held.
-func (s *Server) untold() string {
-	live := s.live.Load()
-	if s.nodes != nil && len(live.Nodes) >= natnegNames {
-		return ""
-	}
-	can := slices.ContainsFunc(s.machine, func(a netip.Addr) bool { return s.hasFarAddress(a, stranger) }) ||
-		slices.ContainsFunc(s.sockets.open, func(o openSocket) bool {
-			return !o.addr.Addr().IsUnspecified() && s.hasFarAddress(o.addr.Addr(), stranger)
+// untold returns what the NAT tests cannot tell, empty if they can tell everything.
+func (v *vantage) untold(assumeUnrestricted bool) string {
+	can := slices.ContainsFunc(v.machine, func(a netip.Addr) bool { return v.hasFarAddress(a, stranger) }) ||
+		slices.ContainsFunc(v.sockets.open, func(o openSocket) bool {
+			return !o.addr.Addr().IsUnspecified() && v.hasFarAddress(o.addr.Addr(), stranger)
 		})
 	switch {
 	case can:
 		return ""
-	case live.AssumeUnrestricted:
+	case assumeUnrestricted:
 		return untoldAssumed
 	default:
 		return untoldFar
@@ -183,8 +185,11 @@ func (s *Server) untold() string {
 
 // sayUntold says in the log what the NAT tests cannot tell, if that has changed.
 func (s *Server) sayUntold() {
+	live, text := s.live.Load(), ""
 	s.mu.Lock()
-	text := s.untold()
+	if s.nodes == nil || len(live.Nodes) < natnegNames {
+		text = s.untold(live.AssumeUnrestricted)
+	}
 	changed := text != s.saidUntold
 	s.saidUntold = text
 	s.mu.Unlock()

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -142,7 +144,7 @@ func (s *Server) admit(r *request, in *Init) drop {
 		return dropped
 	}
 	ack := Ack{PortType: in.PortType, Index: in.Index, Rest: [7]byte{boolByte(in.GamePort)}}
-	s.answer(r, ack.AppendTo(r.reply(TypeInitAck), s.ackVersion(r)))
+	s.answer(r, ack.AppendTo(r.reply(TypeInitAck), r.ackVersion(s.longAcks)))
 	s.carryOut(ours, &r.scratch.effects, r)
 	return dropped
 }
@@ -157,8 +159,8 @@ const (
 )
 
 // ackVersion returns the version of which the receipt of an init has the length.
-func (s *Server) ackVersion(r *request) byte {
-	if r.Version == 1 && s.longAcks.AllowN(r.now, 1) {
+func (r *request) ackVersion(long *rate.Limiter) byte {
+	if r.Version == 1 && long.AllowN(r.now, 1) {
 		return 2
 	}
 	return r.Version
@@ -168,7 +170,7 @@ func (s *Server) ackVersion(r *request) byte {
 // ignored, and our sockets, or nil if there is no room for it and it is not
 // confirmed.
 func (s *Server) take(r *request, in *Init) (dropped drop, ours *openSockets) {
-	c := call{version: r.Version, name: s.nameHash(in.Game), from: endpointOf(r.From), via: r.via(), in: in}
+	c := call{version: r.Version, name: nameHash(s.seed, in.Game), from: endpointOf(r.From), via: r.via(), in: in}
 	e := &r.scratch.effects
 	e.reset()
 	s.mu.Lock()
@@ -207,9 +209,9 @@ func (s *Server) begin(r *request, in *Init) (n *negotiation, refused drop) {
 const maxName = 64
 
 // nameHash returns a keyed hash of a game name, in which case does not count.
-func (s *Server) nameHash(name []byte) uint64 {
+func nameHash(seed maphash.Seed, name []byte) uint64 {
 	var lower [maxName]byte
-	return maphash.Bytes(s.seed, ascii.AppendLower(lower[:0], name[:min(len(name), maxName)]))
+	return maphash.Bytes(seed, ascii.AppendLower(lower[:0], name[:min(len(name), maxName)]))
 }
 
 // connectAck takes the receipt of a connect.

@@ -70,7 +70,7 @@ type negotiation struct {
 	game     string // of the first client, as the catalogue has it; empty if it is not there
 	sides    [2]side
 	more     *[maxIndexes - 2]side // of the indexes from 2 on; nil: none has come
-	relays   []relayed
+	relays   relays
 	rivals   []rival
 	phase    phase
 	refusals uint8         // copies sent
@@ -209,7 +209,7 @@ func (n *negotiation) newRound(now time.Duration, i int, e *effects) {
 		switch p := n.side(k); {
 		case k == i:
 		case n.phase == phaseRefused, p.met == 1<<i && p.confirmed.has(i):
-			n.forgetRelays(k)
+			n.relays.forget(k)
 			p.again()
 		case !p.confirmed.has(i):
 			p.met.drop(i)
@@ -217,7 +217,7 @@ func (n *negotiation) newRound(now time.Duration, i int, e *effects) {
 		met = met || (k != i && n.side(k).met != 0)
 	}
 	n.dismiss(i)
-	n.forgetRelays(i)
+	n.relays.forget(i)
 	s.again()
 	if !met {
 		n.phase, n.refusals, n.opened = phaseWaiting, 0, now
@@ -328,12 +328,12 @@ func (n *negotiation) introduce(now time.Duration, e *effects) (any bool) {
 		}
 		for k := range i {
 			if p := n.side(k); p.ready(now) && !p.met.has(i) && !s.met.has(k) && !awaitsTests(p, s) && !n.awaitsRelay(now, k, i, e) {
-				if !n.isRelayed(k, i) {
+				if !n.relays.ready(k, i) {
 					e.learnt = append(e.learnt, learnt{pairOf(p, s), lessonTried})
 				}
 				s.meet(now, k)
 				p.meet(now, i)
-				if !n.isRelayed(k, i) {
+				if !n.relays.ready(k, i) {
 					looseFirst(now, p, s)
 				}
 				n.dismiss(i)
@@ -417,8 +417,8 @@ func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 	partner := (s.met &^ s.confirmed).after(int(s.telling))
 	s.telling = uint8(partner)
 	remote := e.remote(s, n.side(partner), i < partner)
-	if n.isRelayed(i, partner) {
-		remote = n.relayOf(i, partner).at[boolByte(i > partner)]
+	if n.relays.ready(i, partner) {
+		remote = n.relays.of(i, partner).at[boolByte(i > partner)]
 	}
 	n.sendConnect(s, Connect{remote.addrPort(), gotData, FinishedOK}, e)
 	s.next = never

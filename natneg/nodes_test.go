@@ -49,7 +49,7 @@ func (n *testNodes) start(name string, i int, change func(*Options)) {
 	n.at[name] = st
 	go st.Join(n.ctx)
 	if st.opt.Relay != nil {
-		go st.openRelays(n.ctx)
+		go st.wishes.serve(n.ctx)
 	}
 	go func() {
 		for sleep(n.ctx, wheelStep) {

@@ -169,7 +169,7 @@ func (o *outcome) add(s *side, index int) {
 // note adds the outcome of a pair, and the lesson from it.
 func (n *negotiation) note(now time.Duration, low, high int, e *effects) {
 	a, b := n.side(low), n.side(high)
-	result, relayed := n.result(a, b), n.isRelayed(low, high)
+	result, relayed := n.result(a, b), n.relays.ready(low, high)
 	switch {
 	case result == resultConnected && relayed:
 		e.learnt = append(e.learnt, learnt{pairOf(a, b), lessonRelayed})

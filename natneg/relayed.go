@@ -38,27 +38,35 @@ type wish struct {
 	players   [2]service.RelayPlayer
 }
 
-// relayOf returns the entry of a pair, nil if there is none.
-func (n *negotiation) relayOf(i, k int) *relayed {
+// relays are those of a negotiation.
+type relays []relayed
+
+// of returns the entry of a pair, nil if there is none.
+func (l relays) of(i, k int) *relayed {
 	low, high := min(i, k), max(i, k)
-	for j := range n.relays {
-		if r := &n.relays[j]; r.low == low && r.high == high {
+	for j := range l {
+		if r := &l[j]; r.low == low && r.high == high {
 			return r
 		}
 	}
 	return nil
 }
 
-// isRelayed reports whether a pair is relayed.
-func (n *negotiation) isRelayed(i, k int) bool {
-	r := n.relayOf(i, k)
+// ready reports whether a pair is relayed.
+func (l relays) ready(i, k int) bool {
+	r := l.of(i, k)
 	return r != nil && r.state == relayReady
+}
+
+// forget forgets those of a client, whose sockets are others now.
+func (l *relays) forget(index int) {
+	*l = slices.DeleteFunc(*l, func(r relayed) bool { return r.low == index || r.high == index })
 }
 
 // awaitsRelay reports whether the introduction of two ready clients has to wait for
 // the relay. It asks for the relay if the two cannot meet otherwise.
 func (n *negotiation) awaitsRelay(now time.Duration, low, high int, e *effects) bool {
-	if r := n.relayOf(low, high); r != nil {
+	if r := n.relays.of(low, high); r != nil {
 		if r.state == relayAsked && now >= r.asked+relayWait {
 			r.state = relayRefused
 		}
@@ -77,7 +85,7 @@ func (n *negotiation) awaitsRelay(now time.Duration, low, high int, e *effects) 
 
 // answer takes the answer to a wish. It returns false if nothing waits for it.
 func (n *negotiation) answer(now time.Duration, w *wish, at [2]netip.AddrPort, ok bool, e *effects) bool {
-	r := n.relayOf(w.low, w.high)
+	r := n.relays.of(w.low, w.high)
 	if r == nil || r.asked != w.asked || r.state != relayAsked {
 		return false
 	}
@@ -87,11 +95,6 @@ func (n *negotiation) answer(now time.Duration, w *wish, at [2]netip.AddrPort, o
 	}
 	n.advance(now, e)
 	return true
-}
-
-// forgetRelays forgets those of a client, whose sockets are others now.
-func (n *negotiation) forgetRelays(index int) {
-	n.relays = slices.DeleteFunc(n.relays, func(r relayed) bool { return r.low == index || r.high == index })
 }
 
 // relayPlayer describes the client to the relay.
@@ -117,9 +120,9 @@ const (
 	prospectBad
 )
 
-// prospect returns that of two clients in different networks. s.mu is held.
-func (s *Server) prospect(now time.Duration, a, b *side) prospect {
-	portA, portB := s.port(now, a), s.port(now, b)
+// prospect returns that of two clients in different networks.
+func (m *memory) prospect(now time.Duration, a, b *side) prospect {
+	portA, portB := m.port(now, a), m.port(now, b)
 	switch {
 	case a.reachable() || b.reachable():
 		return prospectGood
@@ -148,9 +151,9 @@ const (
 	portNew
 )
 
-// port returns what is known about the port of a client. s.mu is held.
-func (s *Server) port(now time.Duration, c *side) port {
-	kind, seen := c.nat(), s.memory.router(now, c.public().ip)
+// port returns what is known about the port of a client.
+func (m *memory) port(now time.Duration, c *side) port {
+	kind, seen := c.nat(), m.router(now, c.public().ip)
 	if kind == meeting.Unknown || kind == meeting.Strict || seen == meeting.Symmetric && c.tests.filter() == filterStrict {
 		kind = seen // from another port after a packet that it kept out, perhaps
 	}
@@ -174,7 +177,7 @@ func (s *Server) wantsRelay(now time.Duration, game string, a, b *side) bool {
 	case a.public().ip == b.public().ip:
 		return false
 	}
-	switch first := s.opt.Relay.First(); s.prospect(now, a, b) {
+	switch first := s.opt.Relay.First(); s.memory.prospect(now, a, b) {
 	case prospectBad:
 		return true
 	case prospectUnknown:
@@ -189,9 +192,24 @@ func (w *wish) knock() []byte {
 	return Header{maxVersion, TypeStateUpdate, w.n.cookie}.AppendTo(nil)
 }
 
+// maxWishes bounds the pairs that wait for the relay, of proved players and of others. Further
+// ones are introduced without it.
+const maxWishes = 64
+
+// wishes are the pairs that wait for the relay. Those of proved players come first: packets with
+// forged addresses do not hold them up.
+type wishes struct {
+	server        *Server
+	proved, other chan wish
+}
+
+func newWishes(s *Server) wishes {
+	return wishes{s, make(chan wish, maxWishes), make(chan wish, maxWishes)}
+}
+
 // came notes where the first packet of a proved player came to the relay from: it shows whether its
 // router kept the port, although a packet of the relay was there before.
-func (s *Server) came(p *service.RelayPlayer, from netip.AddrPort) {
+func (q *wishes) came(p *service.RelayPlayer, from netip.AddrPort) {
 	if !p.Proved {
 		return
 	}
@@ -199,71 +217,61 @@ func (s *Server) came(p *service.RelayPlayer, from netip.AddrPort) {
 	if from == p.At {
 		l.lesson = lessonOnce
 	}
-	s.learn([]learnt{l})
-	s.nodes.teach([]learnt{l})
+	q.server.learn([]learnt{l})
+	q.server.nodes.teach([]learnt{l})
 }
 
-// maxWishes bounds the pairs that wait for the relay, of proved players and of others. Further
-// ones are introduced without it.
-const maxWishes = 64
-
-// wishes are the pairs that wait for the relay. Those of proved players come first: packets with
-// forged addresses do not hold them up.
-type wishes struct{ proved, other chan wish }
-
-func newWishes() wishes { return wishes{make(chan wish, maxWishes), make(chan wish, maxWishes)} }
-
 // next returns the next wish; ok is false if ctx has ended.
-func (s *wishes) next(ctx context.Context) (w wish, ok bool) {
+func (q *wishes) next(ctx context.Context) (w wish, ok bool) {
 	select {
-	case w = <-s.proved:
+	case w = <-q.proved:
 		return w, true
 	default:
 	}
 	select {
 	case <-ctx.Done():
 		return wish{}, false
-	case w = <-s.proved:
-	case w = <-s.other:
+	case w = <-q.proved:
+	case w = <-q.other:
 	}
 	return w, true
 }
 
-// askRelay hands a wish to openRelays.
-func (s *Server) askRelay(w *wish) {
-	queue := s.wishes.other
+// ask hands a wish to serve.
+func (q *wishes) ask(w *wish) {
+	queue := q.other
 	if w.players[0].Proved && w.players[1].Proved {
-		queue = s.wishes.proved
+		queue = q.proved
 	}
 	select {
 	case queue <- *w:
 	default:
-		s.metrics.relayBusy.Inc()
-		s.answerWish(w, [2]netip.AddrPort{}, false)
+		q.server.metrics.relayBusy.Inc()
+		q.answer(w, [2]netip.AddrPort{}, false)
 	}
 }
 
-// openRelays opens relays for pairs until ctx ends: that takes system calls, for which
+// serve opens relays for pairs until ctx ends: that takes system calls, for which
 // packets must not wait.
-func (s *Server) openRelays(ctx context.Context) {
-	for w, ok := s.wishes.next(ctx); ok; w, ok = s.wishes.next(ctx) {
+func (q *wishes) serve(ctx context.Context) {
+	for w, ok := q.next(ctx); ok; w, ok = q.next(ctx) {
 		for i := range w.players {
 			p := &w.players[i]
-			p.Knock, p.Came = w.knock(), func(from netip.AddrPort) { s.came(p, from) }
+			p.Knock, p.Came = w.knock(), func(from netip.AddrPort) { q.came(p, from) }
 		}
-		at, err := s.opt.Relay.Open(w.game, w.players)
+		at, err := q.server.opt.Relay.Open(w.game, w.players)
 		if err != nil {
-			s.opt.Log.Debug().Err(err).Stringer("client", w.players[0].Seen[0]).Stringer("host", w.players[1].Seen[0]).Msg("pair not relayed")
+			q.server.opt.Log.Debug().Err(err).Stringer("client", w.players[0].Seen[0]).Stringer("host", w.players[1].Seen[0]).Msg("pair not relayed")
 		}
-		s.answerWish(&w, at, err == nil)
+		q.answer(&w, at, err == nil)
 	}
 }
 
-// answerWish has a negotiation continue that waits for the relay.
-func (s *Server) answerWish(w *wish, at [2]netip.AddrPort, ok bool) {
-	e := s.newEffects()
-	if ours, waits := s.takeAnswer(w, at, ok, &e); waits {
-		s.carryOut(ours, &e, nil)
+// answer has a negotiation continue that waits for the relay.
+func (q *wishes) answer(w *wish, at [2]netip.AddrPort, ok bool) {
+	e := q.server.newEffects()
+	if ours, waits := q.server.takeAnswer(w, at, ok, &e); waits {
+		q.server.carryOut(ours, &e, nil)
 	}
 }
 

@@ -101,11 +101,10 @@ type Server struct {
 	nodes    *nodes    // nil: this node is alone
 	wishes   wishes
 
-	mu         sync.Mutex // guards the fields below
-	table      *table
-	memory     memory
-	sockets    *openSockets
-	machine    []netip.Addr // of this machine, if the main socket is on all
+	mu     sync.Mutex // guards the fields below
+	table  *table
+	memory memory
+	vantage
 	farTests   farTests
 	saidUntold string
 }
@@ -121,10 +120,10 @@ func New(opt Options) *Server {
 		start:    time.Now(),
 		table:    newTable(),
 		memory:   newMemory(),
-		wishes:   newWishes(),
-		sockets:  &openSockets{},
+		vantage:  vantage{sockets: &openSockets{}},
 		farTests: farTests{known: make(map[netip.AddrPort]*farTest)},
 	}
+	s.wishes = newWishes(s)
 	s.scratch.New = func() any { return &scratch{effects: s.newEffects()} }
 	s.metrics = newMetrics(opt.Registerer, s.open, opt.Meetings.Known)
 	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
@@ -175,7 +174,7 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 		g.Go(func() error { s.nodes.run(ctx); return nil })
 	}
 	if s.opt.Relay != nil {
-		g.Go(func() error { s.openRelays(ctx); return nil })
+		g.Go(func() error { s.wishes.serve(ctx); return nil })
 	}
 	return g.Wait()
 }
@@ -291,7 +290,7 @@ func (s *Server) carryOut(d *openSockets, e *effects, r *request) {
 		s.nodes.teach(e.learnt)
 	}
 	for i := range e.wishes {
-		s.askRelay(&e.wishes[i])
+		s.wishes.ask(&e.wishes[i])
 	}
 	for i := range e.ended {
 		s.metrics.note(&e.ended[i])

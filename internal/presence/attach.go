@@ -32,8 +32,7 @@ type attachments struct {
 }
 
 // Attach implements Hub.
-func (l *Local) Attach(s Attached) (detach func()) {
-	a := &l.attached
+func (a *attachments) Attach(s Attached) (detach func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.users == nil {

@@ -66,7 +66,7 @@ func TestAttach(t *testing.T) {
 	})
 
 	detach[3]()
-	if n := len(w.attached.users) + len(w.attached.profiles); n != 0 {
+	if n := len(w.attachments.users) + len(w.attachments.profiles); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -24,6 +26,13 @@ const (
 // keeper holds messages that did not reach their receivers until the store takes them.
 // It keeps those of a profile in their order, and in front of what is stored for it later.
 type keeper struct {
+	store   Store
+	metrics *metrics
+	log     zerolog.Logger
+	// lookIn has the sessions of a profile, if there are any, look into the mailbox. Later
+	// ones read it when they begin.
+	lookIn func(to storage.ProfileID)
+
 	turn chan struct{} // has a token while messages go to the store
 	wake chan struct{} // has a token when there are messages to be stored
 
@@ -33,8 +42,8 @@ type keeper struct {
 	bytes int
 }
 
-func newKeeper() keeper {
-	return keeper{turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), of: make(map[storage.ProfileID][]storage.Message)}
+func newKeeper(store Store, log zerolog.Logger) keeper {
+	return keeper{store: store, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), of: make(map[storage.ProfileID][]storage.Message)}
 }
 
 // add appends messages and returns for how many of them, the first ones, there was room.
@@ -83,31 +92,30 @@ func (k *keeper) len() int {
 }
 
 // PutBack implements Hub.
-func (l *Local) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool) {
-	l.keep(to, messages)
-	if l.Flush(ctx, to) != nil {
-		signal(l.kept.wake)
+func (k *keeper) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool) {
+	k.keep(to, messages)
+	if k.Flush(ctx, to) != nil {
+		signal(k.wake)
 		return false
 	}
 	return true
 }
 
 // keep is PutBack without storing.
-func (l *Local) keep(to storage.ProfileID, messages []storage.Message) {
-	if n := l.kept.add(to, messages); n < len(messages) {
-		l.lose(to, len(messages)-n, "too many wait for the database")
+func (k *keeper) keep(to storage.ProfileID, messages []storage.Message) {
+	if n := k.add(to, messages); n < len(messages) {
+		k.lose(to, len(messages)-n, "too many wait for the database")
 	}
 }
 
 // lose reports lost messages.
-func (l *Local) lose(to storage.ProfileID, n int, why string) {
-	l.metrics.lost.Add(float64(n))
-	l.log.Error().Uint32("profile", uint32(to)).Int("lost", n).Msg("messages that did not reach their receiver are lost: " + why)
+func (k *keeper) lose(to storage.ProfileID, n int, why string) {
+	k.metrics.lost.Add(float64(n))
+	k.log.Error().Uint32("profile", uint32(to)).Int("lost", n).Msg("messages that did not reach their receiver are lost: " + why)
 }
 
 // Flush implements Hub.
-func (l *Local) Flush(ctx context.Context, to storage.ProfileID) error {
-	k := &l.kept
+func (k *keeper) Flush(ctx context.Context, to storage.ProfileID) error {
 	if len(k.get(to)) == 0 {
 		return nil
 	}
@@ -121,60 +129,50 @@ func (l *Local) Flush(ctx context.Context, to storage.ProfileID) error {
 	if len(messages) == 0 {
 		return nil
 	}
-	n, err := l.store.Return(ctx, to, messages)
+	n, err := k.store.Return(ctx, to, messages)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		k.remove(to, len(messages)) // the profile was deleted
 		return nil
 	case errors.Is(err, storage.ErrInvalid):
-		l.lose(to, len(messages), "the database does not take them")
+		k.lose(to, len(messages), "the database does not take them")
 	case err != nil:
 		return err
 	case n < len(messages):
-		l.lose(to, len(messages)-n, "the mailbox is full")
+		k.lose(to, len(messages)-n, "the mailbox is full")
 	}
 	k.remove(to, len(messages))
-	l.metrics.putBack.Add(float64(n))
-	l.lookIn(to)
+	k.metrics.putBack.Add(float64(n))
+	k.lookIn(to)
 	return nil
 }
 
 // Leave implements Hub.
-func (l *Local) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
-	if err := l.Flush(ctx, to); err != nil {
+func (k *keeper) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
+	if err := k.Flush(ctx, to); err != nil {
 		return err
 	}
-	if err := l.store.Leave(ctx, to, m); err != nil {
+	if err := k.store.Leave(ctx, to, m); err != nil {
 		return err
 	}
-	l.lookIn(to)
+	k.lookIn(to)
 	return nil
 }
 
-// lookIn has the sessions of a profile, if there are any, look into the mailbox. Later ones
-// read it when they begin.
-func (l *Local) lookIn(to storage.ProfileID) {
-	if l.wide != nil {
-		l.wide.waiting(to)
-		return
-	}
-	l.deliver(to, MessagesWaiting{})
-}
-
 // Run stores messages that PutBack could not store, until ctx ends.
-func (l *Local) Run(ctx context.Context) {
+func (k *keeper) Run(ctx context.Context) {
 	t := time.NewTimer(keptRetry)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.kept.wake:
+		case <-k.wake:
 		case <-t.C:
 		}
-		for _, to := range l.kept.profiles() {
+		for _, to := range k.profiles() {
 			step, cancel := context.WithTimeout(ctx, storeTime)
-			err := l.Flush(step, to)
+			err := k.Flush(step, to)
 			cancel()
 			if err != nil {
 				t.Reset(keptRetry)
@@ -184,12 +182,12 @@ func (l *Local) Run(ctx context.Context) {
 }
 
 // End stores what is still kept, when the last session has ended.
-func (l *Local) End() error {
+func (k *keeper) End() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastFlush)
 	defer cancel()
-	for _, to := range l.kept.profiles() {
-		if l.Flush(ctx, to) != nil {
-			l.lose(to, len(l.kept.get(to)), "the daemon stops, and the database does not take them")
+	for _, to := range k.profiles() {
+		if k.Flush(ctx, to) != nil {
+			k.lose(to, len(k.get(to)), "the daemon stops, and the database does not take them")
 		}
 	}
 	return nil

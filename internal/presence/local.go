@@ -31,13 +31,14 @@ type Options struct {
 
 // Local is the hub of a single node.
 type Local struct {
+	keeper
+	attachments
+
 	store   Store
 	metrics *metrics
 	log     zerolog.Logger
 
-	wide       *Clustered // nil: this node is alone
-	kept       keeper
-	attached   attachments
+	wide       *Clustered      // nil: this node is alone
 	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are notified; comes before mu
 
 	mu       sync.RWMutex // guards the fields below
@@ -62,12 +63,20 @@ var _ Hub = (*Local)(nil)
 // New returns a hub without sessions.
 func New(store Store, opt Options) *Local {
 	l := &Local{
-		store: store, log: opt.Log, kept: newKeeper(),
+		store: store, log: opt.Log, keeper: newKeeper(store, opt.Log),
 		profiles: make(map[storage.ProfileID]*person),
 		users:    make(map[storage.UserID][]Session),
 	}
 	l.SetMaxSessions(opt.MaxSessions)
 	l.metrics = newMetrics(opt.Registerer, l)
+	l.keeper.metrics = l.metrics
+	l.lookIn = func(to storage.ProfileID) {
+		if l.wide != nil {
+			l.wide.waiting(to)
+			return
+		}
+		l.deliver(to, MessagesWaiting{})
+	}
 	return l
 }
 
@@ -318,7 +327,7 @@ func (l *Local) KickUser(_ context.Context, id storage.UserID, reason error) int
 	l.mu.RLock()
 	sessions := slices.Clone(l.users[id])
 	l.mu.RUnlock()
-	return kick(sessions, reason) + kick(l.attached.ofUser(id), reason)
+	return kick(sessions, reason) + kick(l.attachments.ofUser(id), reason)
 }
 
 // KickProfile implements Hub.
@@ -329,7 +338,7 @@ func (l *Local) KickProfile(_ context.Context, id storage.ProfileID, reason erro
 		sessions = slices.Clone(p.sessions)
 	}
 	l.mu.RUnlock()
-	return kick(sessions, reason) + kick(l.attached.ofProfile(id), reason)
+	return kick(sessions, reason) + kick(l.attachments.ofProfile(id), reason)
 }
 
 // kick ends sessions and returns how many there were.

@@ -32,7 +32,7 @@ func (s *API) serveServers(w http.ResponseWriter, r *http.Request) {
 	p.asker = s.Asker(r)
 	list := s.lister.now()
 	serial := s.lister.gameSerial(list, p.game)
-	if front.NotModified(w, r, s.etag(serial, list.titles, p)) {
+	if front.NotModified(w, r, s.lister.etag(serial, list.titles, p)) {
 		return
 	}
 	s.Reply(w, r, front.JSON, &list.Answers, p, func() []byte { return encodeList(list, p, maxAnswer) })
@@ -104,7 +104,7 @@ func (s *API) serveServer(w http.ResponseWriter, r *http.Request, _ Params) erro
 	if !ok {
 		return errNoServer
 	}
-	if front.NotModified(w, r, s.etag(found.Serial, list.titles, q)) {
+	if front.NotModified(w, r, s.lister.etag(found.Serial, list.titles, q)) {
 		return nil
 	}
 	s.Reply(w, r, front.JSON, &list.Answers, q, func() []byte {
@@ -118,8 +118,8 @@ func (s *API) serveServer(w http.ResponseWriter, r *http.Request, _ Params) erro
 
 // etag returns the weak tag of an answer: the list at a serial, seen through a
 // question. Another run of the daemon gives other tags.
-func (s *API) etag(serial, titles uint64, question any) string {
-	h := maphash.Comparable(s.lister.seed, tagged{serial, titles, question})
+func (s *lister) etag(serial, titles uint64, question any) string {
+	h := maphash.Comparable(s.seed, tagged{serial, titles, question})
 	return `W/"` + strconv.FormatUint(serial, 16) + "-" + strconv.FormatUint(h, 16) + `"`
 }
 

@@ -47,7 +47,7 @@ func (s *API) export(w http.ResponseWriter, r *http.Request, p Params, kind stri
 	q := export{kind, game, s.Asker(r)}
 	list := s.lister.now()
 	serial := s.lister.gameSerial(list, game)
-	if front.NotModified(w, r, s.etag(serial, list.titles, q)) {
+	if front.NotModified(w, r, s.lister.etag(serial, list.titles, q)) {
 		return nil
 	}
 	w.Header().Set("Content-Type", kind)

@@ -94,25 +94,32 @@ func (s *API) serveGames(w http.ResponseWriter, r *http.Request, p Params) error
 	return nil
 }
 
+// catalogue shows the games of the catalogue.
+type catalogue struct {
+	lister  *lister
+	domains []string                         // see Options.Domains
+	served  func(games.Service) games.Served // see Options.Served
+}
+
 // Game returns a game of the catalogue by its name, if it concerns this site.
-func (s *API) Game(name string) (games.Game, bool) {
+func (s *catalogue) Game(name string) (games.Game, bool) {
 	g, ok := s.lister.catalog.Lookup(name)
 	return g, ok && s.offers(s.lister.now(), g)
 }
 
 // Games returns the games that concern this site: those that services here are for, and
 // those of listed servers.
-func (s *API) Games(list *Snapshot) []games.Game {
+func (s *catalogue) Games(list *Snapshot) []games.Game {
 	return slices.DeleteFunc(s.lister.catalog.All(), func(g games.Game) bool { return !s.offers(list, g) })
 }
 
-func (s *API) offers(list *Snapshot, g games.Game) bool {
+func (s *catalogue) offers(list *Snapshot, g games.Game) bool {
 	servers, _ := list.Population(g.Name)
-	return servers > 0 || g.Offered(s.opt.Served)
+	return servers > 0 || g.Offered(s.served)
 }
 
 // encodeGames writes the catalogue, sorted by name.
-func (s *API) encodeGames(list *Snapshot, q gamesQuestion) []byte {
+func (s *catalogue) encodeGames(list *Snapshot, q gamesQuestion) []byte {
 	out := []gameJSON{}
 	for _, g := range s.Games(list) {
 		if v := s.viewGame(list, g); (!q.active || v.Servers > 0) && (q.all || v.State == q.state) {
@@ -123,9 +130,9 @@ func (s *API) encodeGames(list *Snapshot, q gamesQuestion) []byte {
 }
 
 // Standing describes whether a game can be played online here.
-func (s *API) Standing(g games.Game) games.Standing { return g.Standing(s.opt.Served) }
+func (s *catalogue) Standing(g games.Game) games.Standing { return g.Standing(s.served) }
 
-func (s *API) viewGame(list *Snapshot, g games.Game) gameJSON {
+func (s *catalogue) viewGame(list *Snapshot, g games.Game) gameJSON {
 	standing := s.Standing(g)
 	missing := make([]games.Service, 0, len(standing.Missing))
 	for _, m := range standing.Missing {
@@ -184,18 +191,18 @@ func orEmpty[T any](list []T) []T {
 
 // Hosts returns the names that clients of a game look up under every domain, and
 // that may lead here.
-func (s *API) Hosts(g games.Game) []Host {
+func (s *catalogue) Hosts(g games.Game) []Host {
 	out := []Host{}
 	seen := make(map[string]bool)
-	for _, domain := range g.DomainsBeside(s.opt.Domains) {
+	for _, domain := range g.DomainsBeside(s.domains) {
 		names, err := g.HostNames(domain)
 		if err != nil { // no name could be made of it, so no client looks it up
 			continue
 		}
 		for _, n := range names {
-			if !seen[n.Name] && n.LeadsHere(s.opt.Served) {
+			if !seen[n.Name] && n.LeadsHere(s.served) {
 				seen[n.Name] = true
-				out = append(out, Host{n.Name, domain, string(n.For), n.Served(s.opt.Served)})
+				out = append(out, Host{n.Name, domain, string(n.For), n.Served(s.served)})
 			}
 		}
 	}

@@ -65,12 +65,12 @@ func (s *API) serveMatches(w http.ResponseWriter, r *http.Request, p Params) err
 
 // Matches returns up to n matches of a game, the newest first, those below an id (0: all),
 // and reports whether others follow.
-func (s *API) Matches(ctx context.Context, game string, before uint64, n int) (list []Match, more bool, err error) {
+func (s *scores) Matches(ctx context.Context, game string, before uint64, n int) (list []Match, more bool, err error) {
 	list = []Match{}
-	if s.opt.Stats == nil {
+	if s.stats == nil {
 		return list, false, nil
 	}
-	for m, err := range s.opt.Stats.Matches(ctx, game, before) {
+	for m, err := range s.stats.Matches(ctx, game, before) {
 		switch {
 		case errors.Is(err, storage.ErrDamaged):
 			continue

@@ -96,12 +96,18 @@ func (s *API) serveRanking(w http.ResponseWriter, r *http.Request, p Params) err
 	return nil
 }
 
+// scores reads the scores, matches and records of players.
+type scores struct {
+	stats   Stats // nil: there are none
+	catalog *games.Catalog
+}
+
 // Boards returns the boards of a game, none if there are no statistics.
-func (s *API) Boards(g games.Game) (list []BoardName) {
-	if s.opt.Stats == nil {
+func (s *scores) Boards(g games.Game) (list []BoardName) {
+	if s.stats == nil {
 		return nil
 	}
-	base, _ := s.lister.catalog.Base(g.Name)
+	base, _ := s.catalog.Base(g.Name)
 	for _, b := range base.Boards {
 		list = append(list, BoardName{b.Name, cmp.Or(clean.Text(b.Title), b.Name)})
 	}
@@ -110,14 +116,14 @@ func (s *API) Boards(g games.Game) (list []BoardName) {
 
 // Ranking returns up to n scores of a board, the highest first, without the first from,
 // and reports whether others follow. Players who were deleted meanwhile are left out.
-func (s *API) Ranking(ctx context.Context, game, board string, from, n int) (list []PlayerRank, more bool, err error) {
-	scores, err := s.opt.Stats.Ranking(ctx, game, board, from, n+1)
+func (s *scores) Ranking(ctx context.Context, game, board string, from, n int) (list []PlayerRank, more bool, err error) {
+	scores, err := s.stats.Ranking(ctx, game, board, from, n+1)
 	if err != nil {
 		return nil, false, err
 	}
 	list = []PlayerRank{}
 	for _, score := range scores[:min(len(scores), n)] {
-		p, err := s.opt.Stats.GetProfile(ctx, score.Profile)
+		p, err := s.stats.GetProfile(ctx, score.Profile)
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
 		case err != nil:

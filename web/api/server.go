@@ -56,8 +56,9 @@ type Options struct {
 // API answers requests under /api/v1. All methods may be called concurrently.
 type API struct {
 	*front.Front
+	catalogue
+	scores
 	opt         Options
-	lister      *lister
 	feed        *feed
 	lobby       *lobby
 	streams     *netserve.Gate // event streams by visitor
@@ -69,8 +70,8 @@ func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.List, opt.Games)
 	list.master = opt.Master
 	s := &API{
-		Front: f, opt: opt, lister: list, feed: newFeed(list), lobby: newLobby(opt.Chat, opt.Games), description: newFixed(describe(opt.Nouns)),
-		streams: netserve.NewGate(netserve.ConnOptions{}),
+		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
+		lobby: newLobby(opt.Chat, opt.Games), description: newFixed(describe(opt.Nouns)), streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
 	f.Gauge("respawnd_web_event_bytes", "Bytes of events that are kept for the streams.", s.feed.heldBytes)

@@ -84,8 +84,8 @@ func (s *API) serveTable(w http.ResponseWriter, r *http.Request, p Params) error
 
 // PublicTables returns the tables of a game that everyone may see, none if there is no
 // store.
-func (s *API) PublicTables(g games.Game) (list []games.Table) {
-	if s.opt.Stats == nil {
+func (s *scores) PublicTables(g games.Game) (list []games.Table) {
+	if s.stats == nil {
 		return nil
 	}
 	for _, t := range g.Tables {
@@ -99,13 +99,13 @@ func (s *API) PublicTables(g games.Game) (list []games.Table) {
 // Table returns up to n records of a table in the order of their ids, from an id on.
 // Records of players who were deleted meanwhile are left out. The caller checks that
 // the table is public.
-func (s *API) Table(ctx context.Context, game string, t games.Table, from uint32, n int) (Table, error) {
+func (s *scores) Table(ctx context.Context, game string, t games.Table, from uint32, n int) (Table, error) {
 	id := storage.SakeTableID{Game: game, Name: t.Name}
 	out := Table{Game: game, Table: t.Name, Columns: []TableColumn{}, From: int(from), Records: []TableRecord{}}
 	for _, f := range t.Fields {
 		out.Columns = append(out.Columns, TableColumn{f.Name, f.Wire()})
 	}
-	stored, err := s.opt.Stats.GetSakeTable(ctx, id)
+	stored, err := s.stats.GetSakeTable(ctx, id)
 	if errors.Is(err, storage.ErrNoTable) {
 		return out, nil
 	}
@@ -119,7 +119,7 @@ func (s *API) Table(ctx context.Context, game string, t games.Table, from uint32
 	}
 	var ids []uint32
 	size := 0
-	err = s.opt.Stats.ScanSake(ctx, id, storage.SakeScan{First: from}, func(r *storage.SakeRow) bool {
+	err = s.stats.ScanSake(ctx, id, storage.SakeScan{First: from}, func(r *storage.SakeRow) bool {
 		if len(ids) == n || size > maxTableBytes {
 			out.Next = int(r.ID)
 			return false
@@ -129,7 +129,7 @@ func (s *API) Table(ctx context.Context, game string, t games.Table, from uint32
 	})
 	var records []storage.SakeRecord
 	if err == nil {
-		records, err = s.opt.Stats.SakeRecords(ctx, id, ids)
+		records, err = s.stats.SakeRecords(ctx, id, ids)
 	}
 	if err != nil && !errors.Is(err, storage.ErrNoTable) { // deleted meanwhile
 		return Table{}, err
@@ -139,14 +139,14 @@ func (s *API) Table(ctx context.Context, game string, t games.Table, from uint32
 }
 
 // tableRecords adds the nicks of their owners to records.
-func (s *API) tableRecords(ctx context.Context, t games.Table, records []storage.SakeRecord) ([]TableRecord, error) {
+func (s *scores) tableRecords(ctx context.Context, t games.Table, records []storage.SakeRecord) ([]TableRecord, error) {
 	list := make([]TableRecord, 0, len(records))
 	nicks := make(map[storage.ProfileID]string)
 	for i := range records {
 		r := &records[i]
 		nick, known := nicks[r.Owner]
 		if !known {
-			p, err := s.opt.Stats.GetProfile(ctx, r.Owner)
+			p, err := s.stats.GetProfile(ctx, r.Owner)
 			if errors.Is(err, storage.ErrNotFound) {
 				continue
 			}

@@ -69,12 +69,12 @@ func creditsOf(game string, round *Round, p *Participant, now time.Time) (credit
 const boardWeapons = 9
 
 // sweep removes the boards of weeks that are over.
-func (r *Room) sweep(ctx context.Context, now time.Time) {
+func (k *keeper) sweep(ctx context.Context, now time.Time) {
 	week := weekOf(now.Unix())
-	for _, g := range r.games() {
+	for _, g := range k.games() {
 		for w := week - 2; w >= week-sweptWeeks && ctx.Err() == nil; w-- {
-			if err := r.clear(ctx, g.Name, weekBoard(w)); err != nil {
-				r.troubled(ctx, err)
+			if err := k.clear(ctx, g.Name, weekBoard(w)); err != nil {
+				k.troubled(ctx, err)
 				return
 			}
 		}
@@ -82,14 +82,14 @@ func (r *Room) sweep(ctx context.Context, now time.Time) {
 }
 
 // clear removes all scores of a board.
-func (r *Room) clear(ctx context.Context, game, board string) error {
+func (k *keeper) clear(ctx context.Context, game, board string) error {
 	for {
-		page, err := r.opt.Store.Ranking(ctx, game, board, 0, storage.MaxRankingPage)
+		page, err := k.opt.Store.Ranking(ctx, game, board, 0, storage.MaxRankingPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
 		for _, s := range page {
-			if err := r.opt.Store.DeleteScore(ctx, s.ScoreID); err != nil && !errors.Is(err, storage.ErrNotFound) {
+			if err := k.opt.Store.DeleteScore(ctx, s.ScoreID); err != nil && !errors.Is(err, storage.ErrNotFound) {
 				return err
 			}
 		}

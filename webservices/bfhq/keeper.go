@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -23,6 +26,15 @@ const (
 // errAlready ends the edit of totals that need no change.
 var errAlready = errors.New("nothing to change")
 
+// keeper counts rounds.
+type keeper struct {
+	opt     Options
+	config  atomic.Pointer[PagesConfig] // never nil
+	metrics *metrics
+	waiting chan counted
+	trouble netserve.Trouble
+}
+
 // counted is a round whose players' totals are to change.
 type counted struct {
 	game  *games.Game
@@ -35,8 +47,8 @@ func blockOf(game string, id storage.ProfileID) storage.StatBlockID {
 }
 
 // read returns the totals of a player, empty ones if there are none.
-func (r *Room) read(ctx context.Context, game string, id storage.ProfileID) (*Record, error) {
-	b, err := r.opt.Store.GetStatBlock(ctx, blockOf(game, id))
+func (k *keeper) read(ctx context.Context, game string, id storage.ProfileID) (*Record, error) {
+	b, err := k.opt.Store.GetStatBlock(ctx, blockOf(game, id))
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return nil, err
 	}
@@ -44,8 +56,8 @@ func (r *Room) read(ctx context.Context, game string, id storage.ProfileID) (*Re
 }
 
 // edit changes the totals of a player. If change returns errAlready nothing is written.
-func (r *Room) edit(ctx context.Context, game string, id storage.ProfileID, change func(*Record) error) error {
-	_, err := r.opt.Store.EditStatBlock(ctx, blockOf(game, id), storage.MaxStatBytes, time.Now(), func(old []byte) ([]byte, error) {
+func (k *keeper) edit(ctx context.Context, game string, id storage.ProfileID, change func(*Record) error) error {
+	_, err := k.opt.Store.EditStatBlock(ctx, blockOf(game, id), storage.MaxStatBytes, time.Now(), func(old []byte) ([]byte, error) {
 		record, err := parseRecord(old)
 		if err == nil {
 			err = change(record)
@@ -65,12 +77,12 @@ func nickOf(g *games.Game, p *storage.Profile) string {
 }
 
 // byNick returns the profile with a name in a game, or storage.ErrNotFound.
-func (r *Room) byNick(ctx context.Context, g *games.Game, nick string) (storage.Profile, error) {
-	p, err := r.opt.Nick(ctx, g.UniqueNicks(), nick)
+func (k *keeper) byNick(ctx context.Context, g *games.Game, nick string) (storage.Profile, error) {
+	p, err := k.opt.Nick(ctx, g.UniqueNicks(), nick)
 	if !errors.Is(err, storage.ErrNotFound) {
 		return p, err
 	}
-	p, err = r.opt.Nick(ctx, games.DefaultNamespace, nick)
+	p, err = k.opt.Nick(ctx, games.DefaultNamespace, nick)
 	if err == nil && storage.Fold(nickOf(g, &p)) != storage.Fold(nick) {
 		err = storage.ErrNotFound // the player has another name in the game
 	}
@@ -79,7 +91,7 @@ func (r *Room) byNick(ctx context.Context, g *games.Game, nick string) (storage.
 
 // count stores a round and leaves its results to the goroutine of Serve, so that the server is
 // answered at once. repeated reports that they count already.
-func (r *Room) count(ctx context.Context, g *games.Game, round *Round) (repeated bool, err error) {
+func (k *keeper) count(ctx context.Context, g *games.Game, round *Round) (repeated bool, err error) {
 	most := 0
 	for _, p := range round.Players {
 		most += len(creditsOf(g.Name, round, p, time.Now()))
@@ -87,19 +99,19 @@ func (r *Room) count(ctx context.Context, g *games.Game, round *Round) (repeated
 	if most > storage.MaxCredits || len(round.kept()) > storage.MaxReportPairs {
 		return false, errPlayers
 	}
-	result, err := r.put(ctx, g, round, false, nil)
+	result, err := k.put(ctx, g, round, false, nil)
 	if err != nil || !result.Stored {
 		return err == nil, err
 	}
 	select {
-	case r.waiting <- counted{g, round}:
+	case k.waiting <- counted{g, round}:
 	case <-ctx.Done(): // makeUp finds it
 	}
 	return false, nil
 }
 
 // put stores the report of a round, which is final when its results count.
-func (r *Room) put(ctx context.Context, g *games.Game, round *Round, final bool, credits []storage.Credit) (storage.ReportResult, error) {
+func (k *keeper) put(ctx context.Context, g *games.Game, round *Round, final bool, credits []storage.Credit) (storage.ReportResult, error) {
 	now := time.Now()
 	report := storage.Report{
 		Game: g.Name, Conn: round.ID, Server: round.Server, Started: now, Updated: now, Done: final, Trusted: true, Pairs: round.kept(),
@@ -112,29 +124,29 @@ func (r *Room) put(ctx context.Context, g *games.Game, round *Round, final bool,
 			report.Profiles = append(report.Profiles, p.Profile)
 		}
 	}
-	limits := r.opt.Limits()
-	return r.opt.Store.PutReport(ctx, report, credits, storage.ReportLimits{PerGame: limits.KeepGames, Bytes: limits.KeepBytes})
+	limits := k.opt.Limits()
+	return k.opt.Store.PutReport(ctx, report, credits, storage.ReportLimits{PerGame: limits.KeepGames, Bytes: limits.KeepBytes})
 }
 
 // finish makes the results of a round count: first those on boards, in one step that happens
 // once, then the totals. Until the store is available it waits.
-func (r *Room) finish(ctx context.Context, c counted) {
-	err := r.insist(ctx, func() error {
-		credits, err := r.admit(ctx, c.game, c.round)
+func (k *keeper) finish(ctx context.Context, c counted) {
+	err := k.insist(ctx, func() error {
+		credits, err := k.admit(ctx, c.game, c.round)
 		if err == nil {
-			_, err = r.put(ctx, c.game, c.round, true, credits)
+			_, err = k.put(ctx, c.game, c.round, true, credits)
 		}
 		return err
 	})
 	if err != nil {
-		r.troubled(ctx, err)
+		k.troubled(ctx, err)
 		return // makeUp tries again
 	}
-	r.apply(ctx, c)
+	k.apply(ctx, c)
 }
 
 // insist calls f until the store is available, or ctx ends.
-func (r *Room) insist(ctx context.Context, f func() error) error {
+func (k *keeper) insist(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if !errors.Is(err, storage.ErrUnavailable) || ctx.Err() != nil {
@@ -148,11 +160,11 @@ func (r *Room) insist(ctx context.Context, f func() error) error {
 }
 
 // admit decides for which players of a round it counts, and returns their credits on boards.
-func (r *Room) admit(ctx context.Context, g *games.Game, round *Round) (credits []storage.Credit, err error) {
+func (k *keeper) admit(ctx context.Context, g *games.Game, round *Round) (credits []storage.Credit, err error) {
 	for _, p := range round.Players {
 		why := playerRobot
 		if !p.Robot {
-			if why, err = r.admits(ctx, g, round, p); err != nil {
+			if why, err = k.admits(ctx, g, round, p); err != nil {
 				return nil, err
 			}
 		}
@@ -161,14 +173,14 @@ func (r *Room) admit(ctx context.Context, g *games.Game, round *Round) (credits 
 			credits = append(credits, creditsOf(g.Name, round, p, time.Now())...)
 			continue // counted with its totals
 		}
-		r.metrics.players.WithLabelValues(why).Inc()
+		k.metrics.players.WithLabelValues(why).Inc()
 	}
 	return credits, nil
 }
 
 // admits returns the result of a player of a round.
-func (r *Room) admits(ctx context.Context, g *games.Game, round *Round, p *Participant) (why string, err error) {
-	profile, err := r.opt.Store.GetProfile(ctx, p.Profile)
+func (k *keeper) admits(ctx context.Context, g *games.Game, round *Round, p *Participant) (why string, err error) {
+	profile, err := k.opt.Store.GetProfile(ctx, p.Profile)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return playerUnknown, nil
@@ -177,9 +189,9 @@ func (r *Room) admits(ctx context.Context, g *games.Game, round *Round, p *Parti
 	case !p.named(nickOf(g, &profile)):
 		return playerOther, nil
 	}
-	record, err := r.read(ctx, g.Name, p.Profile)
+	record, err := k.read(ctx, g.Name, p.Profile)
 	if errors.Is(err, errRecord) {
-		r.troubled(ctx, fmt.Errorf("profile %d: %w", p.Profile, err))
+		k.troubled(ctx, fmt.Errorf("profile %d: %w", p.Profile, err))
 		return playerFailed, nil
 	}
 	if err != nil {
@@ -195,18 +207,18 @@ func (r *Room) admits(ctx context.Context, g *games.Game, round *Round, p *Parti
 }
 
 // apply changes the totals of the players for whom a round counts.
-func (r *Room) apply(ctx context.Context, c counted) {
+func (k *keeper) apply(ctx context.Context, c counted) {
 	for _, p := range c.round.Players {
 		if p.Counts && ctx.Err() == nil {
-			_ = r.insist(ctx, func() error { return r.applyTo(ctx, c, p) }) // counted and logged there
+			_ = k.insist(ctx, func() error { return k.applyTo(ctx, c, p) }) // counted and logged there
 		}
 	}
 }
 
 // applyTo changes the totals of a player.
-func (r *Room) applyTo(ctx context.Context, c counted, p *Participant) error {
+func (k *keeper) applyTo(ctx context.Context, c counted, p *Participant) error {
 	now := time.Now().Unix()
-	err := r.edit(ctx, c.game.Name, p.Profile, func(record *Record) error {
+	err := k.edit(ctx, c.game.Name, p.Profile, func(record *Record) error {
 		if known, old := record.counted(c.round.Mark); known || old {
 			return errAlready
 		}
@@ -215,30 +227,30 @@ func (r *Room) applyTo(ctx context.Context, c counted, p *Participant) error {
 	})
 	switch {
 	case err == nil:
-		r.metrics.players.WithLabelValues(playerCounted).Inc()
+		k.metrics.players.WithLabelValues(playerCounted).Inc()
 	case errors.Is(err, errAlready), errors.Is(err, storage.ErrUnavailable): // it is tried again
 	case errors.Is(err, storage.ErrNotFound):
-		r.metrics.players.WithLabelValues(playerUnknown).Inc() // deleted a moment ago
+		k.metrics.players.WithLabelValues(playerUnknown).Inc() // deleted a moment ago
 	default:
-		r.metrics.players.WithLabelValues(playerFailed).Inc()
-		r.troubled(ctx, fmt.Errorf("profile %d: %w", p.Profile, err))
+		k.metrics.players.WithLabelValues(playerFailed).Inc()
+		k.troubled(ctx, fmt.Errorf("profile %d: %w", p.Profile, err))
 	}
 	return err
 }
 
 // Serve makes rounds count until ctx ends. It begins with those that an earlier run left out.
-func (r *Room) Serve(ctx context.Context) {
+func (k *keeper) Serve(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
-	r.makeUp(ctx, makeUpSince)
-	r.sweep(ctx, time.Now())
+	k.makeUp(ctx, makeUpSince)
+	k.sweep(ctx, time.Now())
 	for {
 		select {
-		case c := <-r.waiting:
-			r.finish(ctx, c)
+		case c := <-k.waiting:
+			k.finish(ctx, c)
 		case now := <-ticker.C:
-			r.makeUp(ctx, 2*sweepEvery)
-			r.sweep(ctx, now)
+			k.makeUp(ctx, 2*sweepEvery)
+			k.sweep(ctx, now)
 		case <-ctx.Done():
 			return
 		}
@@ -247,12 +259,12 @@ func (r *Room) Serve(ctx context.Context) {
 
 // makeUp makes rounds of the last day count that do not yet, of this node and of others, and
 // changes the totals that later rounds lack.
-func (r *Room) makeUp(ctx context.Context, later time.Duration) {
+func (k *keeper) makeUp(ctx context.Context, later time.Duration) {
 	now := time.Now()
-	for _, g := range r.games() {
-		for report, err := range r.opt.Store.Reports(ctx, g.Name, 0) {
+	for _, g := range k.games() {
+		for report, err := range k.opt.Store.Reports(ctx, g.Name, 0) {
 			if err != nil && !errors.Is(err, storage.ErrDamaged) {
-				r.troubled(ctx, err)
+				k.troubled(ctx, err)
 				break
 			}
 			if err != nil || !report.Trusted {
@@ -262,14 +274,14 @@ func (r *Room) makeUp(ctx context.Context, later time.Duration) {
 				break
 			}
 			if !report.Done || now.Sub(report.Updated) <= later {
-				r.makeUpFor(ctx, &g, &report)
+				k.makeUpFor(ctx, &g, &report)
 			}
 		}
 	}
 }
 
 // makeUpFor is makeUp for a report, if it is that of a round.
-func (r *Room) makeUpFor(ctx context.Context, g *games.Game, report *storage.Report) {
+func (k *keeper) makeUpFor(ctx context.Context, g *games.Game, report *storage.Report) {
 	pairs, err := stats.ParsePairs(report.Pairs)
 	if err != nil {
 		return
@@ -279,18 +291,18 @@ func (r *Room) makeUpFor(ctx context.Context, g *games.Game, report *storage.Rep
 		return
 	}
 	if !report.Done {
-		r.finish(ctx, counted{g, round})
+		k.finish(ctx, counted{g, round})
 		return
 	}
 	for _, p := range round.Players {
 		p.Counts = slices.Contains(report.Profiles, p.Profile)
 	}
-	r.apply(ctx, counted{g, round})
+	k.apply(ctx, counted{g, round})
 }
 
 // games returns the games that have pages.
-func (r *Room) games() (list []games.Game) {
-	for _, g := range r.opt.Games.All() {
+func (k *keeper) games() (list []games.Game) {
+	for _, g := range k.opt.Games.All() {
 		if hasPages(&g) {
 			list = append(list, g)
 		}
@@ -305,9 +317,9 @@ func hasPages(g *games.Game) bool {
 
 // Take counts a final report of the statistics service as a round if it is about a game with
 // pages, from a server whose rounds count. taken is false for all others.
-func (r *Room) Take(ctx context.Context, s *stats.Snapshot) (taken bool, err error) {
-	g, ok := r.opt.Games.Lookup(s.Game)
-	if !ok || !hasPages(&g) || !s.Trusted || !r.config.Load().lists(s.Server.Addr()) {
+func (k *keeper) Take(ctx context.Context, s *stats.Snapshot) (taken bool, err error) {
+	g, ok := k.opt.Games.Lookup(s.Game)
+	if !ok || !hasPages(&g) || !s.Trusted || !k.config.Load().lists(s.Server.Addr()) {
 		return false, nil
 	}
 	if !s.Done {
@@ -315,11 +327,11 @@ func (r *Room) Take(ctx context.Context, s *stats.Snapshot) (taken bool, err err
 	}
 	round, err := newRound(s.Server.Addr().Unmap(), s.Pairs)
 	if err != nil {
-		r.metrics.rounds.WithLabelValues(resultOf(err)).Inc()
+		k.metrics.rounds.WithLabelValues(resultOf(err)).Inc()
 		return false, nil // kept as any other report
 	}
-	repeated, err := r.count(ctx, &g, round)
-	r.noteRound(round, repeated, err)
+	repeated, err := k.count(ctx, &g, round)
+	k.noteRound(round, repeated, err)
 	return true, err
 }
 
@@ -337,7 +349,7 @@ func resultOf(err error) string {
 }
 
 // noteRound counts a round and logs it.
-func (r *Room) noteRound(round *Round, repeated bool, err error) {
+func (k *keeper) noteRound(round *Round, repeated bool, err error) {
 	result := roundCounted
 	switch {
 	case err != nil:
@@ -345,8 +357,18 @@ func (r *Room) noteRound(round *Round, repeated bool, err error) {
 	case repeated:
 		result = roundRepeated
 	}
-	r.metrics.rounds.WithLabelValues(result).Inc()
+	k.metrics.rounds.WithLabelValues(result).Inc()
 	if err == nil {
-		r.opt.Log.Debug().Stringer("server", round.Server).Int("players", len(round.Players)).Bool("repeated", repeated).Msg("round of a game server")
+		k.opt.Log.Debug().Stringer("server", round.Server).Int("players", len(round.Players)).Bool("repeated", repeated).Msg("round of a game server")
+	}
+}
+
+// troubled logs a fault of the server.
+func (k *keeper) troubled(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if untold, tell := k.trouble.Tell(time.Now()); tell {
+		fault.Log(k.opt.Log, err).Err(err).Int("lines_left_out", untold).Msg("pages of a game: the store failed")
 	}
 }

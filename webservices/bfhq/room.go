@@ -5,15 +5,11 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -47,18 +43,14 @@ type Options struct {
 
 // Room answers requests for pages and counts rounds. All methods may be called concurrently.
 type Room struct {
-	opt     Options
-	config  atomic.Pointer[PagesConfig] // never nil
-	metrics *metrics
-	waiting chan counted
+	keeper
 	sizes   sizes
 	players directory
-	trouble netserve.Trouble
 }
 
 // New returns a room. It panics if the registerer has other metrics of the same names.
 func New(opt Options) *Room {
-	r := &Room{opt: opt, waiting: make(chan counted, maxWaiting)}
+	r := &Room{keeper: keeper{opt: opt, waiting: make(chan counted, maxWaiting)}}
 	r.metrics = newMetrics(opt.Registerer, func() int { return len(r.waiting) })
 	r.Reload(opt.Config)
 	return r
@@ -66,16 +58,6 @@ func New(opt Options) *Room {
 
 // Reload applies a configuration.
 func (r *Room) Reload(c PagesConfig) { r.config.Store(&c) }
-
-// troubled logs a fault of the server.
-func (r *Room) troubled(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	if untold, tell := r.trouble.Tell(time.Now()); tell {
-		fault.Log(r.opt.Log, err).Err(err).Int("lines_left_out", untold).Msg("pages of a game: the store failed")
-	}
-}
 
 // prefix begins the names of pages in metrics.
 const prefix = "bfhq."
