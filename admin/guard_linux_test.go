@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
+	"github.com/respawnd/respawnd/internal/part"
 )
 
 // adminServer is a Server on loopback; connections of the test may come from
@@ -25,7 +26,7 @@ type adminServer struct {
 func newAdminServer(t *testing.T) *adminServer {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	s := New(Options{Tail: logtail.New(1), Registerer: reg, Gatherer: reg, Log: zerolog.Nop()})
+	s := New(Options{Tail: logtail.New(1), Self: part.Self{Registerer: reg, Log: zerolog.Nop()}, Gatherer: reg})
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -18,16 +18,19 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/web/session"
 )
 
 // Options configure a Server. Operator, Tail and Gatherer are required.
 type Options struct {
+	part.Self
+
 	Operator operator.Operator
 	Token    string // empty: no request is authorized
 	Config   Config
-	Version  string // shown on the pages
+
 	// Nouns are those that exist; pages about others do not.
 	Nouns noun.Set
 	// Served returns whether games can use a service; nil: all are shown.
@@ -40,10 +43,8 @@ type Options struct {
 	// nil: nothing ever.
 	Trouble func() error
 	// Tail has the last lines of the log.
-	Tail       *logtail.Ring
-	Gatherer   prometheus.Gatherer
-	Registerer prometheus.Registerer // nil: nothing is counted
-	Log        zerolog.Logger
+	Tail     *logtail.Ring
+	Gatherer prometheus.Gatherer
 }
 
 // Server answers on the admin address.

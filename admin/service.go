@@ -57,9 +57,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	s := New(Options{
-		Operator: env.Operator, Token: token, Config: *c, Version: env.Version, Nouns: env.Nouns, Served: env.Served, Protocols: env.Protocols,
+		Config: *c, Self: env.Self,
+		Operator: env.Operator, Token: token, Nouns: env.Nouns, Served: env.Served, Protocols: env.Protocols,
 		Ready: env.Ready, Trouble: env.Trouble, Tail: env.Tail,
-		Gatherer: env.Gatherer, Registerer: env.Registerer, Log: env.Log,
+		Gatherer: env.Gatherer,
 	})
 	return service.OnListener(ln, s.Serve), nil
 }

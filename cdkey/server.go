@@ -10,13 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -33,16 +32,10 @@ const name = "cdkey"
 // must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
 
-	Keys     Keyring
-	Banned   netserve.AddrSet // not answered
-	Trusted  netserve.AddrSet // addresses without limits of their own
-	Verdicts *verdicts.Log    // of players' requests by their server; nil: none
-
-	Packets    netserve.PacketOptions
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Keys Keyring
 }
 
 // Server answers requests. It implements netserve.PacketHandler.
@@ -99,7 +92,7 @@ func (s *Server) Reload(c *Config) {
 // its goroutines. conn stays open and belongs to the caller.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(1)) })
 	g.Go(func() error { s.decide(ctx, conn); return nil })
 	return g.Wait()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 )
 
 // written is a PacketWriter that keeps each packet sent, decoded.
@@ -80,7 +81,7 @@ func TestProducts(t *testing.T) {
 
 func TestDrops(t *testing.T) {
 	banned := func(a netip.Addr) bool { return a == two.Addr() }
-	s := New(Options{Config: defaults(Permissive), Keys: oneKey{}, Banned: banned})
+	s := New(Options{Config: defaults(Permissive), Keys: oneKey{}, Peers: part.Peers{Banned: banned}})
 	request := auth(goodKey, "5")
 	for name, test := range map[string]struct {
 		from netip.AddrPort
@@ -139,7 +140,7 @@ func BenchmarkCheck(b *testing.B) {
 	for _, mode := range []string{Permissive, Strict} {
 		b.Run(mode, func(b *testing.B) {
 			c := defaults(mode)
-			s := New(Options{Config: c, Keys: oneKey{}, Trusted: func(netip.Addr) bool { return true }})
+			s := New(Options{Config: c, Keys: oneKey{}, Peers: part.Peers{Trusted: func(netip.Addr) bool { return true }}})
 			data := []byte(auth(goodKey, "5"))
 			crypt(data)
 			b.ReportAllocs()

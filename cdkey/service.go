@@ -30,10 +30,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Config: *c, Keys: env.Keys, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Keys: env.Keys,
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},

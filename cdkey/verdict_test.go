@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -27,7 +28,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := verdicts.NewLog(zerolog.Nop(), 0)
-			s := New(Options{Config: defaults(Strict), Keys: oneKey{test.banned}, Verdicts: log})
+			s := New(Options{Config: defaults(Strict), Keys: oneKey{test.banned}, Peers: part.Peers{Verdicts: log}})
 			if why := give(s, new(written), one, test.text, time.Now()); why != notDropped {
 				t.Fatalf("dropped: %s", why)
 			}
@@ -43,7 +44,7 @@ func TestVerdicts(t *testing.T) {
 // proved it.
 func TestVerdictInUse(t *testing.T) {
 	log := verdicts.NewLog(zerolog.Nop(), 0)
-	s := New(Options{Config: defaults(Strict), Keys: oneKey{}, Verdicts: log})
+	s := New(Options{Config: defaults(Strict), Keys: oneKey{}, Peers: part.Peers{Verdicts: log}})
 	s.table.random, s.table.challenge = func(int) int { return 3 }, func() string { return testPCH }
 	now := time.Now()
 	proof := `\uon\\skey\3\seed\\proof\` + respond(goodKey, testPCH, 9, true)
@@ -67,7 +68,7 @@ func TestUnreadableRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := verdicts.NewLog(zerolog.Nop(), 0)
-			s := New(Options{Config: defaults(Strict), Keys: oneKey{}, Verdicts: log})
+			s := New(Options{Config: defaults(Strict), Keys: oneKey{}, Peers: part.Peers{Verdicts: log}})
 			data := []byte(text)
 			if len(data) <= maxRequest {
 				crypt(data)

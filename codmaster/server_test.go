@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -70,7 +71,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{t: t, w: &wire{}, list: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), book: verdicts.NewLog(zerolog.Nop(), 0)}
 	configs.Defaults(&w.c)
-	w.Server = New(q3master.Options{Config: w.c.options(), Registry: w.list, Games: catalogue, Verdicts: w.book},
+	w.Server = New(q3master.Options{Config: w.c.options(), Listing: part.Listing{Registry: w.list, Games: catalogue}, Peers: part.Peers{Verdicts: w.book}},
 		func(a netip.Addr) bool { return a == cheat })
 	return w
 }

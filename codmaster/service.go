@@ -28,12 +28,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
-	metrics := env.Metrics(uplink.DropNames()...)
 	s := New(q3master.Options{
-		Config: c.options(), Registry: env.List, Games: env.Games, Addresses: env.Addresses,
-		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate, Verdicts: env.Servers,
-		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
-		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: c.options(), Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 	}, env.BannedFrom(storage.ScopePresence))
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),

@@ -21,7 +21,7 @@ import (
 // Old reports of games are removed as often.
 const banSweepEvery = time.Hour
 
-// bannedFrom is service.Env.Banned.
+// bannedFrom is service.Network.Banned.
 func (d *Daemon) bannedFrom(scope storage.Scope, a netip.Addr) bool {
 	_, yes := d.bans.Check(scope, a, time.Now())
 	return yes

@@ -134,7 +134,7 @@ func (n *node) leave() error {
 	return n.bus.Close()
 }
 
-// trouble is service.Env.Trouble.
+// trouble is service.Operations.Trouble.
 func (n *node) trouble() error {
 	if n.bus == nil {
 		return nil

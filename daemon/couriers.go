@@ -35,7 +35,7 @@ func (d *Daemon) removeServers(public netip.AddrPort) int {
 	return len(gone)
 }
 
-// messenger is service.Env.Messenger.
+// messenger is service.GameServers.Messenger.
 func (d *Daemon) messenger() master.Messenger {
 	if d.courier != nil {
 		return d.courier
@@ -43,7 +43,7 @@ func (d *Daemon) messenger() master.Messenger {
 	return d.keepers.messenger()
 }
 
-// met is service.Env.Met.
+// met is service.GameServers.Met.
 func (d *Daemon) met(a netip.AddrPort) {
 	if d.courier != nil {
 		d.courier.Met(a)

@@ -12,13 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/mail"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/engine"
@@ -58,7 +55,7 @@ type Daemon struct {
 	log      zerolog.Logger
 	settings atomic.Pointer[settings] // in force; a reload replaces it
 	started  time.Time
-	master   string // see service.Env
+	master   string // see part.Self
 	notify   notifier
 
 	shared
@@ -358,7 +355,7 @@ func (d *Daemon) Metrics() *prometheus.Registry { return d.metrics }
 
 var errNotServing = errors.New("not serving; in a cluster the lists of the other nodes come first")
 
-// ready is service.Env.Ready.
+// ready is service.Operations.Ready.
 func (d *Daemon) ready() error {
 	if !d.serving.Load() {
 		return errNotServing
@@ -388,32 +385,4 @@ func (d *Daemon) beyondLoopback() bool {
 		at, err := netip.ParseAddrPort(fmt.Sprint(s.run.Address))
 		return s.Shows && err == nil && !at.Addr().Unmap().IsLoopback()
 	})
-}
-
-// env returns the service.Env of a service.
-func (d *Daemon) env(name string, s *settings) *service.Env {
-	listeners := configs.Listeners(s.config)
-	env := &service.Env{
-		Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
-		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served, Nouns: s.nouns(), Docs: s.docs(),
-		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, Recheck: d.keepers.recheck, FileBans: d.keepers.fileBans,
-		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
-		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,
-		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },
-		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
-		Operator:  d.operator, Ready: d.ready, Trouble: d.node.trouble, Tail: d.opt.Tail, Gatherer: d.metrics,
-		Mail:    func() mail.Config { return d.settings.Load().Mail },
-		Private: func() bool { return d.settings.Load().private() },
-		Relay:   &d.relay,
-		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp, Keys: d.keys, Files: d.files, News: d.news, Stats: d.stats,
-		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
-		Banned:  d.bannedFrom,
-		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
-		Log:     d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
-	}
-	env.Cluster = d.cluster
-	if d.geo != nil {
-		env.Locate = d.geo.locate
-	}
-	return env
 }

@@ -64,7 +64,7 @@ func (k *keepers) reportReplaced(ctx context.Context, list *master.Registry) {
 	}
 }
 
-// met is service.Env.Met.
+// met is service.GameServers.Met.
 func (k *keepers) met(a netip.AddrPort) {
 	for _, one := range k.all {
 		if one.Met != nil {
@@ -82,7 +82,7 @@ func (k *keepers) relayed(a netip.AddrPort) {
 	}
 }
 
-// recheck is service.Env.Recheck.
+// recheck is service.GameServers.Recheck.
 func (k *keepers) recheck(s *master.Server) bool {
 	test := k.of(s.Origin).Recheck
 	return test != nil && test(s)

@@ -69,7 +69,7 @@ func Missing(config any) (keys []string) {
 	return keys
 }
 
-// hostOf returns the host of the address of a service, see service.Env.Host.
+// hostOf returns the host of the address of a service, see service.Network.Host.
 func hostOf(listeners []configs.Listener, service string) string {
 	i := slices.IndexFunc(listeners, func(l configs.Listener) bool { return l.Service == service })
 	if i < 0 {
@@ -79,7 +79,7 @@ func hostOf(listeners []configs.Listener, service string) string {
 	return host
 }
 
-// udpHost returns the host that all UDP services listen on, see service.Env.UDPHost.
+// udpHost returns the host that all UDP services listen on, see service.Network.UDPHost.
 func udpHost(listeners []configs.Listener) string {
 	host, first := "", true
 	for _, l := range listeners {

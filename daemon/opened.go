@@ -62,7 +62,7 @@ func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 	return errors.Join(errs...)
 }
 
-// opened is service.Env.Opened.
+// opened is service.Operations.Opened.
 func (d *Daemon) opened() (list []service.Opened) {
 	for _, s := range d.running {
 		if s.run.Address.String() == "" {
@@ -101,7 +101,7 @@ func ownAddresses(running []opened, mine []netip.Addr) func(netip.AddrPort) bool
 	}
 }
 
-// ownAddress is service.Env.Own. It returns false until all sockets are open.
+// ownAddress is service.Network.Own. It returns false until all sockets are open.
 func (d *Daemon) ownAddress(a netip.AddrPort) bool { return d.own != nil && d.own(a) }
 
 // lateAsker is the Asker of a service that is opened after others. It is set before

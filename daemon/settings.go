@@ -83,7 +83,7 @@ func (s *settings) trusted(a netip.Addr) bool {
 	return slices.ContainsFunc(s.Trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// askEvery is service.Env.AskEvery.
+// askEvery is service.GameServers.AskEvery.
 func (s *settings) askEvery(o master.Origin) time.Duration {
 	if e := s.owner(o); e != nil && e.On {
 		return e.AskEvery
@@ -91,7 +91,7 @@ func (s *settings) askEvery(o master.Origin) time.Duration {
 	return 0
 }
 
-// private is service.Env.Private.
+// private is service.Players.Private.
 func (s *settings) private() bool {
 	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.Private })
 }
@@ -168,7 +168,7 @@ func (s *settings) nouns() noun.Set {
 // Nouns returns those that exist under a configuration.
 func Nouns(c Config) noun.Set { return newSettings(c).nouns() }
 
-// docs is service.Env.Docs.
+// docs is part.Catalogue.Docs.
 func (s *settings) docs() map[string]bool {
 	pages := make(map[string]bool)
 	for _, e := range s.entries {

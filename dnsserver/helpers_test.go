@@ -14,6 +14,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,10 +46,9 @@ func options() Options {
 		Addresses: func() ([]hostnet.Address, error) {
 			return []hostnet.Address{card("127.0.0.1/8"), card("192.168.1.5/24"), card("10.0.0.1/16")}, nil
 		},
-		Route:      func() netip.Addr { return netip.MustParseAddr("203.0.113.9") },
-		Log:        zerolog.Nop(),
-		Registerer: prometheus.NewRegistry(),
-		Conn:       netserve.ConnOptions{Rate: -1, MaxPerAddr: -1},
+		Route: func() netip.Addr { return netip.MustParseAddr("203.0.113.9") },
+		Self:  part.Self{Log: zerolog.Nop(), Registerer: prometheus.NewRegistry()},
+		Conn:  netserve.ConnOptions{Rate: -1, MaxPerAddr: -1},
 	}
 }
 

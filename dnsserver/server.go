@@ -11,13 +11,12 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -28,6 +27,8 @@ const refreshEvery = 10 * time.Second
 // Options configure a Server. Names is required.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
 
 	// Names reports whether a name, in lower case and without a final dot, is
 	// that of a service.
@@ -37,17 +38,9 @@ type Options struct {
 	Addresses func() ([]hostnet.Address, error)
 	// Route returns the address of the default route, zero if there is none;
 	// nil: hostnet.Route.
-	Route   func() netip.Addr
-	Trusted netserve.AddrSet // Config.Rate does not apply to them
-	Banned  netserve.AddrSet // not answered
+	Route func() netip.Addr
 
-	Verdicts *verdicts.Log // of questions that are not answered; nil: none are noted
-
-	Packets    netserve.PacketOptions
-	Conn       netserve.ConnOptions // its Metrics and Log are taken from here
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Conn netserve.ConnOptions // its Metrics and Log are taken from here
 
 	TryTime time.Duration // for the answer of one upstream; 0: 1.5 s
 }
@@ -97,7 +90,6 @@ func New(opt Options) *Server {
 	if opt.TryTime == 0 {
 		opt.TryTime = defaultTryTime
 	}
-	opt.Packets.Metrics, opt.Packets.Log = opt.Metrics, opt.Log
 	opt.Conn.Metrics, opt.Conn.Log = opt.Metrics, opt.Log
 	opt.Conn = connDefaults(opt.Conn)
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer), unanswered: foreign.NewNotes(opt.Verdicts, serviceName)}
@@ -116,7 +108,7 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Li
 	s.refresh()
 	g, ctx := errgroup.WithContext(ctx)
 	s.forward.begin(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(1)) })
 	g.Go(func() error { return netserve.ServeConns(ctx, ln, s, s.opt.Conn) })
 	g.Go(func() error {
 		t := time.NewTicker(refreshEvery)

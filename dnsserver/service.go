@@ -31,8 +31,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, explain(err, c.Listen)
 	}
 	s := New(Options{
-		Config: *c, Names: env.Names.Has, Trusted: env.Trusted, Banned: env.BannedFrom(storage.ScopeAll), Verdicts: env.Players, Conn: netserve.ConnOptions{Grace: service.Grace},
-		Log: env.Log, Metrics: env.Metrics(dropNames[1:]...), Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
+		Names: env.Names.Has, Conn: netserve.ConnOptions{Grace: service.Grace},
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })
 	r.Address, r.UDP = conn.LocalAddr(), []netip.AddrPort{conn.LocalAddr()}

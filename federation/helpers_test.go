@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 )
@@ -87,9 +88,11 @@ func newBench(t testing.TB) *bench {
 	}
 	b := &bench{list: list, prober: &prober{list: list, watched: make(map[netip.AddrPort]service.Candidate)}, self: "self"}
 	b.table = newTable(env{
-		list: list, games: catalogue, asker: b.prober,
-		own:    func(a netip.AddrPort) bool { return a == netip.MustParseAddrPort("198.51.100.1:27950") },
-		banned: netip.MustParsePrefix("203.0.113.0/24").Contains,
+		Listing: part.Listing{Registry: list, Games: catalogue}, asker: b.prober,
+		Peers: part.Peers{
+			Own:    func(a netip.AddrPort) bool { return a == netip.MustParseAddrPort("198.51.100.1:27950") },
+			Banned: netip.MustParsePrefix("203.0.113.0/24").Contains,
+		},
 		reported: func(a netip.AddrPort) bool {
 			srv, ok := list.Find(a)
 			return ok && srv.Origin != master.Federated
@@ -116,7 +119,7 @@ func (b *bench) reader(t testing.TB, entry string) *source {
 	t.Helper()
 	s := b.source(t, 0, entry)
 	d := &dialer{lookup: b.lookup, own: func(string, netip.AddrPort) bool { return false }}
-	s.fetch = newFetcher(&s.master, d, b.games, b.self)
+	s.fetch = newFetcher(&s.master, d, b.Games, b.self)
 	t.Cleanup(s.fetch.close)
 	return s
 }

@@ -55,9 +55,9 @@ type server struct {
 func newServer(c *Config, e *service.Env) *server {
 	s := &server{wake: make(chan struct{}, 1)}
 	s.table = newTable(env{
-		list: e.List, games: e.Games, asker: e.Asker, own: e.Own, banned: e.BannedFrom(storage.ScopeLists), locate: e.Locate,
+		Listing: e.Listing, Peers: e.Peers(storage.ScopeLists, e.Verdicts.Servers), asker: e.Asker,
 		reported: func(a netip.AddrPort) bool {
-			srv, listed := e.Addresses.Outside().Find(e.List, a)
+			srv, listed := e.Addresses.Outside().Find(e.Registry, a)
 			return listed && srv.Origin != master.Federated
 		},
 		metrics: newMetrics(e.Registerer, s.told), broadcast: new(hostnet.Broadcasts).Has, log: e.Log,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
@@ -87,13 +87,10 @@ type candidate struct {
 
 // env holds the dependencies of a table.
 type env struct {
-	list      *master.Registry
-	games     *games.Catalog
+	part.Listing
+	part.Peers
 	asker     asker
-	own       func(netip.AddrPort) bool
-	banned    func(netip.Addr) bool
 	reported  func(netip.AddrPort) bool // a server that is given that address reports here
-	locate    func(netip.Addr) (country, region string)
 	metrics   *metrics
 	log       zerolog.Logger
 	broadcast func(netip.Addr) bool
@@ -129,11 +126,11 @@ func (t *table) refuses(src *source, f *found) string {
 		return refusedAddress
 	case f.addr.Port() < lowestPort:
 		return refusedPort
-	case t.own != nil && t.own(f.addr):
+	case t.Own != nil && t.Own(f.addr):
 		return refusedOwn
 	case !src.master.IsLAN() && isPrivate(ip):
 		return refusedPrivate
-	case t.banned != nil && t.banned(ip):
+	case t.Banned != nil && t.Banned(ip):
 		return refusedBanned
 	case t.reported(f.addr):
 		return refusedHere
@@ -143,7 +140,7 @@ func (t *table) refuses(src *source, f *found) string {
 	if f.game == "" {
 		return ""
 	}
-	game, ok := t.games.ListedAs(f.game, f.query == "a2s" && f.report == nil)
+	game, ok := t.Games.ListedAs(f.game, f.query == "a2s" && f.report == nil)
 	if !ok {
 		return refusedGame
 	}
@@ -315,7 +312,7 @@ func (t *table) listed() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for a := range t.servers {
-		if s, ok := t.list.At(a); ok && s.Origin == master.Federated {
+		if s, ok := t.Registry.At(a); ok && s.Origin == master.Federated {
 			out[s.Told]++
 		}
 	}

@@ -20,15 +20,15 @@ func (t *table) vouch(a netip.AddrPort, c *candidate, now time.Time) {
 		Key: vouchedKey(a), Game: first.game, Origin: master.Federated, Public: a, Query: first.query,
 		Told: first.source.master.Name, Vouched: true, Lifetime: vouchedLifetime, Seen: now,
 	}
-	old, known := t.list.At(a)
+	old, known := t.Registry.At(a)
 	if known && old.Origin != master.Federated {
 		return
 	}
 	var content master.Report
 	r := first.report
-	content.Fill(t.list, r.names, r.values, r.players, r.teams)
+	content.Fill(t.Registry, r.names, r.values, r.players, r.teams)
 	if known && old.Key == srv.Key && old.Game == srv.Game && old.Told == srv.Told && old.Query == srv.Query && content.Same(old) {
-		t.list.Touch(srv.Key, srv.Origin, now)
+		t.Registry.Touch(srv.Key, srv.Origin, now)
 		c.vouched = true
 		return
 	}
@@ -38,10 +38,10 @@ func (t *table) vouch(a netip.AddrPort, c *candidate, now time.Time) {
 	switch {
 	case known:
 		srv.Country, srv.Region, srv.First = old.Country, old.Region, old.First
-	case t.locate != nil:
-		srv.Country, srv.Region = t.locate(a.Addr())
+	case t.Locate != nil:
+		srv.Country, srv.Region = t.Locate(a.Addr())
 	}
-	c.vouched = t.list.Put(srv) == nil
+	c.vouched = t.Registry.Put(srv) == nil
 }
 
 // vouchedLifetime expires a record whose peer is no longer read. Losing it removes it long
@@ -51,7 +51,7 @@ const vouchedLifetime = 7*24*time.Hour + time.Hour
 // unvouch removes the servers that vouch listed. mu is held.
 func (t *table) unvouch(a netip.AddrPort, c *candidate) {
 	if c.vouched {
-		t.list.Remove(vouchedKey(a))
+		t.Registry.Remove(vouchedKey(a))
 		c.vouched = false
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/storetest"
 
 	"github.com/rs/zerolog"
@@ -88,7 +89,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 	}
 	f := &fixture{t: t, timeout: timeout, store: store, accounts: service, dropped: newDropped()}
 	opt := Options{
-		Store: store, Accounts: service, Log: zerolog.Nop(), Metrics: f.dropped.metrics,
+		Store: store, Accounts: service, Self: part.Self{Log: zerolog.Nop(), Metrics: f.dropped.metrics},
 		Config: defaults(), Games: catalog(t),
 	}
 	opt.Rate, opt.MaxPerAddr = -1, -1 // no limits

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/accounts"
@@ -18,9 +16,9 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -57,24 +55,17 @@ type Store interface {
 // functions must be safe for concurrent use and must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers // a client that is signed in is looked up in Banned again with each command and keepalive
 
 	Store    Store
 	Accounts *accounts.Service
 	Hub      presence.Hub
 	Games    *games.Catalog
 
-	// Banned are not served. A client that is signed in is looked up again with each
-	// command and keepalive.
-	Banned   netserve.AddrSet
-	Trusted  netserve.AddrSet // addresses without limits of their own
-	Verdicts *verdicts.Log    // of sign-ins and requests for accounts; nil: none
 	// RelationsChanged informs other nodes that buddies or blocks have changed; nil:
 	// there are none.
 	RelationsChanged func()
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Server is the presence service.

@@ -18,9 +18,8 @@ func (c *Config) Describe() service.Descriptor {
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	s := New(Options{
-		Config: *c, Store: env.Store, Accounts: env.Accounts, Hub: env.Hub, Games: env.Games,
-		Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Store: env.Store, Accounts: env.Accounts, Hub: env.Hub, Games: env.Games,
 	})
 	r, err := service.OpenConns(ctx, c.Listen, s)
 	if err != nil {

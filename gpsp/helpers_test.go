@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/storetest"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -49,8 +50,7 @@ func newFixture(t testing.TB, change func(*Options)) *fixture {
 	}
 	f.accounts, f.hub = all, presence.New(store, presence.Options{Log: zerolog.Nop()})
 	opt := Options{
-		Store: store, Accounts: f.accounts, Hub: f.hub, Log: zerolog.Nop(), Config: defaults(),
-		Metrics: netserve.NewMetrics(f.metrics, "gpsp", DropReasons()...), Registerer: f.metrics,
+		Store: store, Accounts: f.accounts, Hub: f.hub, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.metrics, "gpsp", DropReasons()...), Registerer: f.metrics}, Config: defaults(),
 	}
 	opt.Rate = -1 // no limit
 	if change != nil {

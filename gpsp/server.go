@@ -8,14 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -43,18 +40,12 @@ type Hub interface {
 // functions must be safe for concurrent use and must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
 
 	Store    Store
 	Accounts *accounts.Service
 	Hub      Hub
-
-	Banned   netserve.AddrSet // addresses that are not served
-	Trusted  netserve.AddrSet // addresses without limits and quotas of their own
-	Verdicts *verdicts.Log    // of requests about accounts; nil: none
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Server answers searches and registrations.

@@ -18,8 +18,7 @@ func (c *Config) Describe() service.Descriptor {
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	return service.OpenConns(ctx, c.Listen, New(Options{
-		Config: *c, Store: env.Store, Accounts: env.Accounts, Hub: env.Hub,
-		Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Store: env.Store, Accounts: env.Accounts, Hub: env.Hub,
 	}))
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
@@ -323,7 +324,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 	opt := Options{
 		Config: defaults(), Book: f.book, SignIn: f.players, ByCDKey: f.players.byCDKey, Players: f.players, Games: catalog, Attach: f.hub.Attach,
 		Present: func(context.Context, storage.ProfileID, netip.Addr) bool { return false },
-		Log:     zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...), Registerer: f.drops,
+		Self:    part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...), Registerer: f.drops},
 	}
 	if change != nil {
 		change(&opt)

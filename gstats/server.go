@@ -9,17 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/stats"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -62,6 +59,8 @@ type Players interface {
 // Registerer are required. All functions must be safe for concurrent use.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers // a client is looked up in Banned again with each request
 
 	Book    Book
 	SignIn  SignIn
@@ -74,14 +73,6 @@ type Options struct {
 	Attach func(presence.Attached) (detach func())
 	// Present reports whether the player of a profile is signed in from an address.
 	Present func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
-
-	Banned   netserve.AddrSet // not served; a client is looked up again with each request
-	Trusted  netserve.AddrSet // addresses without limits of their own
-	Verdicts *verdicts.Log    // of games and players; nil: none
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Server is the statistics service.

@@ -17,10 +17,9 @@ func (c *Config) Describe() service.Descriptor {
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	s := New(Options{
-		Config: *c, Book: env.Stats, SignIn: env.Accounts.SignIn, ByCDKey: env.Accounts.Profiles.ByCDKeyHash, Players: env.Store, Games: env.Games,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Book: env.Stats, SignIn: env.Accounts.SignIn, ByCDKey: env.Accounts.Profiles.ByCDKeyHash, Players: env.Store, Games: env.Games,
 		Attach: env.Hub.Attach, Present: env.Hub.SignedInFrom,
-		Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	r, err := service.OpenConns(ctx, c.Listen, s)
 	if err != nil {

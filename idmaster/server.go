@@ -8,10 +8,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/idtech4"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 )
@@ -25,11 +25,11 @@ const maxAll = 4096
 // Options configure a Server.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
+	part.Listing
 
-	Uplink    uplink.Options   // without its Dialect
-	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
-	Players   netserve.AddrSet // banned ones
-	Packets   netserve.PacketOptions
+	Players netserve.AddrSet // banned ones
 }
 
 // Server is the master. It implements netserve.PacketHandler.
@@ -46,20 +46,19 @@ type Server struct {
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
 	s := &Server{opt: opt}
-	opt.Uplink.Dialect = uplink.Dialect{
+	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
 		Service: name, Origin: master.FromIDTech4, Instance: 0x49445434,
 		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return idtech4.AppendGetInfo(b, number(c)) },
 		About:    func(*master.Server) string { return "" },
-	}
-	s.keeper = uplink.NewKeeper(opt.Uplink)
+	}})
 	s.Front = s.keeper.Front(s.handle)
-	s.lister = uplink.NewLister(opt.Uplink.Registry, uplink.ListForm{
+	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{
 		Entry: entry,
 		Append: func(packets [][]byte, list []netip.AddrPort, _ bool) [][]byte {
 			return idtech4.AppendLists(packets, list)
 		},
 	})
-	in := metric.With(opt.Uplink.Registerer)
+	in := metric.With(opt.Registerer)
 	received := in.Counters("respawnd_idmaster_received_total", "Messages taken from game servers and players, by kind.", "kind").WithLabelValues
 	for kind, label := range map[idtech4.Kind]string{
 		idtech4.KindHeartbeat: "heartbeat", idtech4.KindInfo: "info", idtech4.KindGetServers: "list", idtech4.KindVersionCheck: "version",
@@ -84,7 +83,7 @@ func (s *Server) Reload(c *Config) { s.keeper.Reload(c.Config, c.ListConfig, 0) 
 
 // Serve takes packets from conn and further sockets until ctx ends, as uplink.Front does.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
-	return s.Front.Serve(ctx, s.opt.Packets, conn, further...)
+	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn, further...)
 }
 
 // handle returns why the packet was dropped, if it was.
@@ -144,7 +143,7 @@ func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop
 	case bad != nil:
 		return uplink.Malformed
 	}
-	game, ok := s.opt.Uplink.Games.MasterNames(name).Speaking(i.Protocol.Major())
+	game, ok := s.opt.Games.MasterNames(name).Speaking(i.Protocol.Major())
 	if !ok {
 		return uplink.UnknownGame
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/idtech4"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -63,16 +64,13 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	}
 	opt := Options{
 		Players: func(a netip.Addr) bool { return a == cheat.Addr() },
-		Uplink: uplink.Options{
-			Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue,
-			Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		},
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue}, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {
 		change(&opt)
 	}
-	return &world{New(opt), t, opt.Uplink.Registry, opt.Uplink.Verdicts, &wire{}}
+	return &world{New(opt), t, opt.Registry, opt.Verdicts, &wire{}}
 }
 
 const serviceName = games.Service(name)
@@ -217,7 +215,7 @@ func TestPlayersAreLetIn(t *testing.T) {
 }
 
 func TestDropped(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Uplink.Banned = func(a netip.Addr) bool { return a == two.Addr() } })
+	w := newWorld(t, func(o *Options) { o.Banned = func(a netip.Addr) bool { return a == two.Addr() } })
 	for _, test := range []struct {
 		from       netip.AddrPort
 		data, want string
@@ -317,7 +315,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 }
 
 func BenchmarkHeartbeat(b *testing.B) {
-	w := newWorld(b, func(o *Options) { o.Uplink.Verdicts = nil; o.UnprovedRate, o.UnprovedBurst = 1000000, 1000000 })
+	w := newWorld(b, func(o *Options) { o.Verdicts = nil; o.UnprovedRate, o.UnprovedBurst = 1000000, 1000000 })
 	p := netserve.Packet{Data: idtech4.AppendHeartbeat(nil), From: one, To: home}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -28,14 +28,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
-	metrics := env.Metrics(uplink.DropNames()...)
 	s := New(Options{
-		Config: *c, Addresses: env.Addresses, Players: env.BannedFrom(storage.ScopePresence),
-		Uplink: uplink.Options{
-			Registry: env.List, Games: env.Games, Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate,
-			Verdicts: env.Servers, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
-		},
-		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Players: env.BannedFrom(storage.ScopePresence),
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),

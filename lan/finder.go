@@ -11,14 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/foreign"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -53,15 +51,13 @@ const instance = 0x4C414E00
 
 // Options configure a Finder. Registry and Games are required.
 type Options struct {
-	Registry *master.Registry
-	Games    *games.Catalog
-	Verdicts *verdicts.Log // nil: none are noted
+	part.Self
+	part.Peers
+	part.Listing
 
 	Every    time.Duration             // 0: DefaultEvery
 	Networks func() ([]Network, error) // nil: those of this machine
-	Banned   func(netip.Addr) bool     // nil: none is banned
-	// Own reports whether an address belongs to this daemon; nil: none does.
-	Own func(netip.AddrPort) bool
+
 	// Found is called with the address of each A2S answer, and reports whether
 	// the server is going to be queried; nil: no A2S queries are sent. It must
 	// not block.
@@ -70,10 +66,6 @@ type Options struct {
 	// server that announced itself or answered; nil: they are not queried. It
 	// must not block.
 	FoundZandronum func(netip.AddrPort)
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Finder looks for servers. It implements netserve.PacketHandler.
@@ -382,11 +374,11 @@ func (f *Finder) refuse(a netip.AddrPort, now time.Time, anyPort bool, ports []u
 	switch {
 	case !near || !query.Askable(a):
 		return dropStranger
-	case f.opt.Own != nil && f.opt.Own(a):
+	case f.opt.Own.Has(a):
 		return dropOwn
 	case !f.limit.Allow(a.Addr(), now):
 		return dropLimited
-	case f.opt.Banned != nil && f.opt.Banned(a.Addr()):
+	case f.opt.Banned.Has(a.Addr()):
 		return dropBanned
 	default:
 		return ""

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -54,8 +55,8 @@ func catalogue(t *testing.T, ports ...uint16) *games.Catalog {
 func newFinder(t *testing.T, change func(*Options)) *Finder {
 	t.Helper()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{}), Games: catalogue(t), Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Networks: func() ([]Network, error) { return []Network{hall}, nil }, Registerer: prometheus.NewRegistry(),
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{}), Games: catalogue(t)}, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Networks: func() ([]Network, error) { return []Network{hall}, nil }, Self: part.Self{Registerer: prometheus.NewRegistry()},
 	}
 	if change != nil {
 		change(&opt)

@@ -43,15 +43,14 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		ports = append(ports, net.JoinHostPort(host, strconv.Itoa(ZandronumPort)))
 	}
 	f := New(Options{
-		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Every: c.Every,
-		Banned: env.BannedFrom(storage.ScopeLists), Own: env.Own,
+		Listing: env.Listing, Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Every: c.Every,
 		Found: func(a netip.AddrPort) bool { return env.Asker.Watch(a, "a2s", master.FromLAN) == nil },
 		FoundZandronum: func(a netip.AddrPort) {
 			if err := env.Asker.Watch(a, "zandronum", master.FromLAN); err != nil { // it is counted
 				env.Log.Debug().Stringer("peer", a).Err(err).Msg("announced server not asked")
 			}
 		},
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Self: env.Counted(DropReasons()...),
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: service.PacketAddrs(opened), Ports: ports,

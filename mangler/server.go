@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -23,14 +23,8 @@ const name = "mangler"
 // not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
-
-	Banned   netserve.AddrSet // not answered
-	Trusted  netserve.AddrSet // addresses without limits of their own
-	Verdicts *verdicts.Log    // of players; nil: none
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	part.Self
+	part.Peers
 }
 
 // Server answers packets. It implements netserve.PacketHandler.

@@ -20,15 +20,14 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(DropReasons()...)
+	self := env.Counted(DropReasons()...)
 	s := New(Options{
-		Config: *c, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: *c, Self: self, Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
 		Serve: func(ctx context.Context) error {
-			return netserve.ServePackets(ctx, conn, s, netserve.PacketOptions{Log: env.Log, Metrics: metrics})
+			return netserve.ServePackets(ctx, conn, s, self.Packets(1))
 		},
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  conn.Close,

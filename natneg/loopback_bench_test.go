@@ -30,7 +30,7 @@ func TestLoopbackServer(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		counters := netserve.NewMetrics(reg, "natneg", dropNames[1:]...)
 		opt := DefaultOptions()
-		opt.Registerer, opt.Metrics, opt.Packets.Metrics = reg, counters, counters
+		opt.Registerer, opt.Metrics = reg, counters
 		opt.MaxPerAddr, opt.Rate, opt.Burst = 1<<16, 1e9, 1e6
 		nettest.ServeChild(t, conn.LocalAddr(), func(ctx context.Context) error { return New(opt).Serve(ctx, Sockets{Main: conn}) })
 	default:

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
@@ -21,25 +19,22 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // Options configure a Server. All but Config is optional.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers // Banned are ignored
 
 	// Games names the games for metrics and log; nil: all are "other".
-	Games   *games.Catalog
-	Banned  netserve.AddrSet // ignored
-	Trusted netserve.AddrSet // Config.Rate does not bind them
+	Games *games.Catalog
 
 	// Given returns the IPv4 address that a player gets for a partner with a
 	// loopback or private address; nil: that address.
 	Given func(player, partner netip.Addr) netip.Addr
-
-	// Verdicts is the log of the outcomes of negotiations; nil: none.
-	Verdicts *verdicts.Log
 
 	// Addresses returns the IPv4 addresses of this machine from which packets
 	// may be sent. It is called at the start of Serve and once a minute, if
@@ -60,11 +55,6 @@ type Options struct {
 	// Cluster connects the nodes whose clients can negotiate with each other; nil:
 	// this server is alone.
 	Cluster cluster.Bus
-
-	Packets    netserve.PacketOptions
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Sockets are the sockets of a Server. They stay open and belong to the caller.
@@ -164,10 +154,10 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 
 	g, ctx := errgroup.WithContext(ctx)
 	for i, conn := range append([]*netserve.PacketConn{sockets.Main}, sockets.Extra...) {
-		g.Go(func() error { return netserve.ServePackets(ctx, conn, socketHandler{s, uint16(i)}, s.opt.Packets) })
+		g.Go(func() error { return netserve.ServePackets(ctx, conn, socketHandler{s, uint16(i)}, s.opt.Packets(1)) })
 	}
 	if sockets.Second != nil {
-		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, secondHandler{s}, s.opt.Packets) })
+		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, secondHandler{s}, s.opt.Packets(1)) })
 	}
 	g.Go(func() error { s.turn(ctx); return nil })
 	if s.nodes != nil {

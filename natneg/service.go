@@ -59,11 +59,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		}
 		sockets.Extra = append(sockets.Extra, further)
 	}
-	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Config: *c, Met: env.Met, Meetings: env.Meetings, Relay: env.Relay, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted, Verdicts: env.Players,
+		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
+		Met: env.Met, Meetings: env.Meetings, Relay: env.Relay, Games: env.Games,
 		Addresses: hostnet.Physical, Given: given(env), Cluster: env.Cluster,
-		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})
 	file := meeting.File{Path: filepath.Join(env.DataDir, OutcomesFile), Log: env.Log}
 	file.Load(env.Meetings)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -32,7 +33,7 @@ func TestUnreadablePackets(t *testing.T) {
 			var c Config
 			configs.Defaults(&c)
 			log := verdicts.NewLog(zerolog.Nop(), 0)
-			s := New(Options{Config: c, Verdicts: log, Log: zerolog.Nop()})
+			s := New(Options{Config: c, Peers: part.Peers{Verdicts: log}, Self: part.Self{Log: zerolog.Nop()}})
 			from := netip.MustParseAddrPort("192.0.2.1:4000")
 			for range 2 {
 				s.serve(0, nil, netserve.Packet{Data: []byte(test.packet), From: from})

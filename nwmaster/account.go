@@ -100,7 +100,7 @@ func (s *Server) check(ctx context.Context, k check) nwn.Result {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	strict := s.live.Load().Accounts == Strict
-	game, _ := s.opt.Uplink.Games.Lookup(s.gameOf(k.second))
+	game, _ := s.opt.Games.Lookup(s.gameOf(k.second))
 	namespace := cmp.Or(game.Namespace, 1)
 	if !strict { // an unknown name is not a wrong password, which would count
 		_, err := s.opt.Profile(ctx, namespace, k.name)
@@ -130,12 +130,12 @@ func (s *Server) refuse(k check, err error) nwn.Result {
 	v, refused := accounts.VerdictOn(err)
 	if !refused && !errors.Is(err, errUnproved) {
 		s.results.failed.Inc()
-		s.opt.Uplink.Log.Error().Err(err).Msg("a player could not be checked")
+		s.opt.Log.Error().Err(err).Msg("a player could not be checked")
 	} else {
 		s.results.refused.Inc()
 	}
 	if refused {
-		s.opt.Uplink.Verdicts.NotePlayer(name, k.from.Addr(), s.gameOf(k.second), v)
+		s.opt.Verdicts.NotePlayer(name, k.from.Addr(), s.gameOf(k.second), v)
 	}
 	switch {
 	case !k.second:
@@ -153,7 +153,7 @@ func (s *Server) gameOf(second bool) string {
 	if second {
 		mark = nwn.Game2
 	}
-	game, _ := s.opt.Uplink.Games.MasterNames(name).Speaking(mark)
+	game, _ := s.opt.Games.MasterNames(name).Speaking(mark)
 	return game
 }
 

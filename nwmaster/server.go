@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nwn"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -23,10 +24,11 @@ const name = "nwmaster"
 // Options configure a Server.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
+	part.Listing
 
-	Uplink  uplink.Options   // without its Dialect
 	Players netserve.AddrSet // banned ones
-	Packets netserve.PacketOptions
 	// Asking is the port of the socket that servers are asked from.
 	Asking uint16
 	// Profile returns the profile with a unique nick, and CheckProof checks players, see
@@ -51,14 +53,13 @@ type Server struct {
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
 	s := &Server{opt: opt, checks: make(chan check, opt.MaxChecks), received: make(map[nwn.Kind]prometheus.Counter)}
-	opt.Uplink.Dialect = uplink.Dialect{
+	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
 		Service: name, Origin: master.FromNWN, Instance: 0x4E574E4D,
 		Question: func(b []byte, _ uplink.Challenge, _ string) []byte { return nwn.AppendAskRules(b, opt.Asking) },
 		About:    func(*master.Server) string { return "" },
-	}
-	s.keeper = uplink.NewKeeper(opt.Uplink)
+	}})
 	s.Front = s.keeper.Front(s.handle)
-	in := metric.With(opt.Uplink.Registerer)
+	in := metric.With(opt.Registerer)
 	received := in.Counters("respawnd_nwmaster_received_total", "Messages taken from game servers and players, by kind.", "kind").WithLabelValues
 	for kind, label := range map[nwn.Kind]string{
 		nwn.Status: "status", nwn.Start: "start", nwn.Module: "module", nwn.Heartbeat: "heartbeat", nwn.Leave: "leave", nwn.Account: "account",
@@ -87,10 +88,10 @@ func (s *Server) Serve(ctx context.Context, conn, asking *netserve.PacketConn, f
 	}
 	s.through(conn, two, asking)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
-	g.Go(func() error { return netserve.ServePackets(ctx, asking, s.answers(), s.opt.Packets) })
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(s.opt.Readers)) })
+	g.Go(func() error { return netserve.ServePackets(ctx, asking, s.answers(), s.opt.Packets(s.opt.Readers)) })
 	for _, f := range further {
-		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, s.At(f.Port), s.opt.Packets) })
+		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, s.At(f.Port), s.opt.Packets(s.opt.Readers)) })
 	}
 	g.Go(func() error { s.keeper.Run(ctx, asking); return nil })
 	for range checkers {
@@ -260,7 +261,7 @@ func (s *Server) rules(p netserve.Packet, now time.Time) uplink.Drop {
 	case bad != nil:
 		return uplink.Malformed
 	}
-	game, ok := s.opt.Uplink.Games.MasterNames(name).Speaking(int(r.Game))
+	game, ok := s.opt.Games.MasterNames(name).Speaking(int(r.Game))
 	if !ok {
 		return uplink.UnknownGame
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/nwn"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -91,16 +92,13 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	opt := Options{
 		Profile: known.profile, CheckProof: known.checkProof, Asking: 40000,
 		Players: func(a netip.Addr) bool { return a == cheat.Addr() },
-		Uplink: uplink.Options{
-			Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue,
-			Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		},
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue}, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {
 		change(&opt)
 	}
-	w := &world{New(opt), t, opt.Uplink.Registry, opt.Uplink.Verdicts, &wire{}, &wire{}}
+	w := &world{New(opt), t, opt.Registry, opt.Verdicts, &wire{}, &wire{}}
 	w.through(w.w, w.w, w.ask)
 	return w
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
@@ -102,8 +103,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		rules: chatrules.New(store), drops: prometheus.NewRegistry(),
 	}
 	opt := Options{
-		Config: defaults(), Accounts: service, Games: catalog, Attach: f.hub.Attach, Rules: f.rules, Log: zerolog.Nop(),
-		Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...),
+		Config: defaults(), Accounts: service, Games: catalog, Attach: f.hub.Attach, Rules: f.rules, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...)},
 	}
 	opt.Rate, opt.MaxPerAddr = -1, -1
 	opt.Pace, opt.PaceBurst, opt.PacePerAddr, opt.PacePerAddrBurst = 1e6, 1e6, 1e6, 1e7

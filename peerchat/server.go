@@ -9,14 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -31,6 +29,8 @@ const name = "peerchat"
 // ones do nothing.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers // a client is looked up in Banned again with each command
 
 	Accounts *accounts.Service
 	Games    *games.Catalog
@@ -55,14 +55,6 @@ type Options struct {
 	Motd []string
 	// Cluster are the other nodes with the same players and channels; nil: none.
 	Cluster cluster.Bus
-
-	Banned   netserve.AddrSet // not served; a client is looked up again with each command
-	Trusted  netserve.AddrSet // addresses without limits of their own
-	Verdicts *verdicts.Log    // of sign-ins; nil: none
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Server is the chat service.

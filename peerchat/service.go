@@ -36,13 +36,13 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	outside := env.Addresses.Outside
 	s := New(Options{
-		Config: *c, Accounts: env.Accounts, Games: env.Games, Rooms: env.Rooms, Room: env.Room, Motd: motd, Rules: env.ChatRules, Said: env.ChatSaid, Up: env.ChatUp, Attach: env.Hub.Attach,
+		Config: *c, Accounts: env.Accounts, Games: env.Games, Rooms: env.Rooms, Room: env.Room, Motd: motd, Rules: env.Rules, Said: env.Said, Up: env.Up, Attach: env.Hub.Attach,
 		Given: func(a netip.Addr) netip.Addr {
 			return outside().Given(netip.AddrPortFrom(a, 1)).Addr()
 		},
 		Cluster: env.Cluster,
-		Banned:  env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Peers:   env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Self:    env.Counted(DropReasons()...),
 	})
 	r, err := service.OpenConns(ctx, c.Listen, s)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
@@ -57,7 +58,7 @@ func benchProber(b *testing.B) (*Prober, *master.Registry) {
 	reg := master.NewRegistry(master.Limits{})
 	c := config()
 	c.Rate = 1e9
-	p := New(Options{Config: c, Registry: reg, Games: catalogue, Exempt: func(netip.Addr) bool { return true }})
+	p := New(Options{Config: c, Listing: part.Listing{Registry: reg, Games: catalogue}, Peers: part.Peers{Trusted: func(netip.Addr) bool { return true }}})
 	p.maxOpen, p.rulesEvery = 1<<20, time.Nanosecond
 	return p, reg
 }

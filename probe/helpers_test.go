@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
@@ -70,8 +71,8 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	}
 	metrics := prometheus.NewRegistry()
 	opt := Options{
-		Config: config(), Registry: master.NewRegistry(master.Limits{}), Games: catalogue, Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Registerer: metrics, Metrics: netserve.NewMetrics(nil, "probe", DropReasons()...),
+		Config: config(), Listing: part.Listing{Registry: master.NewRegistry(master.Limits{}), Games: catalogue}, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Self: part.Self{Registerer: metrics, Metrics: netserve.NewMetrics(nil, "probe", DropReasons()...)},
 	}
 	if change != nil {
 		change(&opt)

@@ -87,8 +87,8 @@ func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, 
 	switch {
 	case old != nil:
 		srv.Country, srv.Region, srv.First = old.Country, old.Region, old.First
-	case p.opt.Locate != nil:
-		srv.Country, srv.Region = p.opt.Locate(t.addr.Addr())
+	default:
+		srv.Country, srv.Region = p.opt.Locate.Of(t.addr.Addr())
 	}
 	if err := p.opt.Registry.Put(srv); err != nil {
 		p.metrics.refused(refusedList)

@@ -9,13 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -53,32 +51,20 @@ var (
 
 // Options configure a Prober. Registry and Games are required.
 type Options struct {
-	Registry *master.Registry
-	Games    *games.Catalog
-	Verdicts *verdicts.Log // nil: none are noted
-	Config   Config
+	part.Self
+	part.Peers
+	part.Listing
 
-	// Exempt reports whether the Registry's limit per address does not apply to
-	// an address; nil: it always applies.
-	Exempt func(netip.Addr) bool
+	Config Config
+
 	// Ask returns the time between two visits to a server that reports to another
 	// service, raised to the minimum of its protocol, by its origin; 0 or nil: those
 	// are not visited.
 	Ask func(master.Origin) time.Duration
-	// Own reports whether an address belongs to this daemon; nil: none does.
-	Own func(netip.AddrPort) bool
+
 	// Broadcast reports whether an address is a broadcast address of this
 	// machine's networks; nil: none is.
 	Broadcast func(netip.Addr) bool
-	// Banned reports whether an address must not be listed; it is then not
-	// queried; nil: none is banned.
-	Banned func(netip.Addr) bool
-	// Locate, if not nil, returns country and region of an address.
-	Locate func(netip.Addr) (country, region string)
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Prober queries servers. It implements netserve.PacketHandler for the answers.
@@ -268,7 +254,7 @@ func (p *Prober) room(host netip.Addr) error {
 		p.metrics.refused(refusedFull)
 		return ErrFull
 	}
-	if p.table.perAddr[host] >= p.perAddr && (p.opt.Exempt == nil || !p.opt.Exempt(host)) {
+	if p.table.perAddr[host] >= p.perAddr && !p.opt.Trusted.Has(host) {
 		p.metrics.refused(refusedHost)
 		return ErrFull
 	}
@@ -309,7 +295,7 @@ func (p *Prober) may(a netip.AddrPort) bool {
 }
 
 // own reports whether an address is one of this daemon's.
-func (p *Prober) own(a netip.AddrPort) bool { return p.opt.Own != nil && p.opt.Own(a) }
+func (p *Prober) own(a netip.AddrPort) bool { return p.opt.Own.Has(a) }
 
 // Unwatch removes a server from the watch list of an origin. If no other origin
 // watches it, it leaves the list at once. It returns false if the origin did

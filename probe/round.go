@@ -159,7 +159,7 @@ func (p *Prober) missed(t *target, why verdicts.Verdict) {
 }
 
 // bans reports whether an address must not be listed.
-func (p *Prober) bans(a netip.Addr) bool { return p.opt.Banned != nil && p.opt.Banned(a) }
+func (p *Prober) bans(a netip.Addr) bool { return p.opt.Banned.Has(a) }
 
 // banned records that the address of a target is banned. p.mu is held.
 func (p *Prober) banned(t *target) {

@@ -36,10 +36,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	p := New(Options{
-		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Config: *c, Exempt: env.Trusted,
-		Ask: env.AskEvery,
-		Own: env.Own, Broadcast: new(hostnet.Broadcasts).Has, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Ask:       env.AskEvery,
+		Broadcast: new(hostnet.Broadcasts).Has,
 	})
 	statics := NewStatics(p, func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)

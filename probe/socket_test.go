@@ -16,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
@@ -144,7 +145,7 @@ func TestProberOverSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	reg := master.NewRegistry(master.Limits{})
-	p := New(Options{Config: config(), Registry: reg, Games: catalogue})
+	p := New(Options{Config: config(), Listing: part.Listing{Registry: reg, Games: catalogue}})
 	conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -336,7 +336,7 @@ func TestWatchedServersAreBounded(t *testing.T) {
 		exempt := netip.MustParseAddr("10.9.9.9")
 		w := newWorld(t, func(o *Options) {
 			o.Config.MaxServers, o.Registry = 5, master.NewRegistry(master.Limits{PerAddr: 2})
-			o.Exempt = func(a netip.Addr) bool { return a == exempt }
+			o.Trusted = func(a netip.Addr) bool { return a == exempt }
 		})
 		watch := func(a netip.Addr, port uint16, o master.Origin) error {
 			return w.p.Watch(Target{Address: netip.AddrPortFrom(a, port), Protocol: A2S, Origin: o})

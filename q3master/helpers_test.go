@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -74,8 +75,8 @@ type q3 struct {
 func newQ3(t testing.TB, change func(*Options)) *q3 {
 	t.Helper()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16}),
-		Games:    catalogue(t), Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue(t)},
+		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {

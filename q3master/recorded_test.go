@@ -35,7 +35,7 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := newQ3(t, func(o *Options) { o.Games = openArena })
+	q := newQ3(t, func(o *Options) { o.Listing.Games = openArena })
 	if dropped := q.send(one, r.Heartbeat); dropped != "" {
 		t.Fatalf("heartbeat dropped: %s", dropped)
 	}

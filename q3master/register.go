@@ -117,10 +117,10 @@ func (s *Server) gameOf(tag string, i quake3.Info) (is identity, dropped uplink.
 	}
 	if is.game == "" {
 		var ok bool
-		if is.game, ok = s.opt.Games.ListedAs(is.name, true); !ok {
+		if is.game, ok = s.opt.Listing.Games.ListedAs(is.name, true); !ok {
 			return identity{}, uplink.UnknownGame
 		}
-		_, known := s.opt.Games.Lookup(is.game)
+		_, known := s.opt.Listing.Games.Lookup(is.game)
 		is.foreign = !known
 	}
 	if !s.live.Load().allows(is.game, is.name) {

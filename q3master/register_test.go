@@ -318,7 +318,7 @@ func TestLimits(t *testing.T) {
 	t.Run("short_heartbeats", func(t *testing.T) {
 		q := newQ3(t, func(o *Options) {
 			o.UnprovedRate, o.UnprovedBurst = 1, 3
-			o.Games, _ = games3("x")
+			o.Listing.Games, _ = games3("x")
 			o.Trusted = func(a netip.Addr) bool { return a == two.Addr() }
 		})
 		for i := range 5 {

@@ -6,16 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/uplink"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -57,20 +53,11 @@ func quakeDialect() Dialect {
 // Options configure a Server. Registry and Games are required.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
+	part.Listing
 
-	Dialect   Dialect // without a Service: that of Quake III's family
-	Registry  *master.Registry
-	Games     *games.Catalog
-	Addresses *advertise.Table                          // which addresses browsers are given; nil: those of the list
-	Banned    netserve.AddrSet                          // neither served nor listed
-	Trusted   netserve.AddrSet                          // not bound per address
-	Locate    func(netip.Addr) (country, region string) // nil: unknown
-	Verdicts  *verdicts.Log                             // nil: none are noted
-
-	Packets    netserve.PacketOptions
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Dialect Dialect // without a Service: that of Quake III's family
 }
 
 // Server is the master. It implements netserve.PacketHandler.
@@ -101,8 +88,7 @@ func New(opt Options) *Server {
 				return s.live.Load().allows(srv.Game, name)
 			},
 		},
-		Registry: opt.Registry, Games: opt.Games, Banned: opt.Banned, Trusted: opt.Trusted, Locate: opt.Locate, Verdicts: opt.Verdicts,
-		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
+		Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing,
 	})
 	s.Front = s.keeper.Front(s.handle)
 	s.Reload(&opt.Config)
@@ -120,12 +106,12 @@ func tagOf(srv *master.Server) string {
 
 // names returns the names of games in this dialect.
 func (s *Server) names() *games.Quake3Index {
-	return s.opt.Games.MasterNames(games.Service(s.dialect.Service))
+	return s.opt.Listing.Games.MasterNames(games.Service(s.dialect.Service))
 }
 
 // Serve takes packets from conn and further sockets until ctx ends, as uplink.Front does.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
-	return s.Front.Serve(ctx, s.opt.Packets, conn, further...)
+	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn, further...)
 }
 
 // handle returns why the packet was dropped, if it was.

@@ -47,12 +47,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(uplink.DropNames()...)
 	s := New(Options{
-		Config: *c, Registry: env.List, Games: env.Games, Addresses: env.Addresses,
-		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate, Verdicts: env.Servers,
-		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
-		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
@@ -68,11 +69,10 @@ func spread(i int) netip.AddrPort {
 func newFleet(t testing.TB, n int, addr func(i int) netip.AddrPort, via netip.Addr) *fleet {
 	t.Helper()
 	f := &fleet{Server: New(Options{
-		Config:   quietConfig(),
-		Registry: master.NewRegistry(master.Limits{}),
-		Games:    catalogue(t),
-		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Metrics:  netserve.NewMetrics(nil, "qr2", dropNames()...),
+		Config:  quietConfig(),
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{}), Games: catalogue(t)},
+		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Self:    part.Self{Metrics: netserve.NewMetrics(nil, "qr2", dropNames()...)},
 	})}
 	for i := range n {
 		h := host{instance: uint32(i), game: "gmtest", addr: addr(i)}

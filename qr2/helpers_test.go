@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
@@ -87,9 +88,8 @@ type intake struct {
 func newIntake(t testing.TB, change func(*Options)) *intake {
 	t.Helper()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{}),
-		Games:    catalogue(t),
-		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{}), Games: catalogue(t)},
+		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
 	}
 	opt.Config = quietConfig()
 	if change != nil {

@@ -193,7 +193,7 @@ func (t *textIntake) sameGame(said []byte, game string) bool {
 
 // introduce starts the verification of a host, or continues with it.
 func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) uplink.Drop {
-	if own := t.s.opt.Own; own != nil && (own(key.Source) || own(p.From)) {
+	if own := t.s.opt.Own; own.Has(key.Source) || own.Has(p.From) {
 		return uplink.Foreign
 	}
 	// No allowance is taken: a heartbeat that names a game is as long as the query

@@ -145,9 +145,7 @@ func (t *textIntake) listText(a asked, st *query.Status, r textRecord, now time.
 	if r.source != h.key.Source {
 		srv.Findings.Reached = master.ReachedPerhaps // it may have answered at a port that had not talked to us
 	}
-	if t.s.opt.Locate != nil {
-		srv.Country, srv.Region = t.s.opt.Locate(h.key.Source.Addr())
-	}
+	srv.Country, srv.Region = t.s.opt.Locate.Of(h.key.Source.Addr())
 	var report master.Report
 	t.fill(&report, st, r.extra)
 	if err := report.Into(&srv); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
@@ -22,11 +23,10 @@ import (
 func newTextFleet(tb testing.TB, n int) (*Server, []netserve.Packet) {
 	tb.Helper()
 	s := New(Options{
-		Config:   quietConfig(),
-		Registry: master.NewRegistry(master.Limits{}),
-		Games:    catalogue(tb),
-		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Metrics:  netserve.NewMetrics(nil, "qr2", dropNames()...),
+		Config:  quietConfig(),
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{}), Games: catalogue(tb)},
+		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Self:    part.Self{Metrics: netserve.NewMetrics(nil, "qr2", dropNames()...)},
 	})
 	st, err := query.ParseText([]byte(sampleStatus))
 	if err != nil {

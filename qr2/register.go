@@ -147,9 +147,7 @@ func (s *Server) record(v *verified, now time.Time) (master.Server, error) {
 	if listed {
 		srv.Rules = old.Rules // its names will probably come again
 	}
-	if s.opt.Locate != nil {
-		srv.Country, srv.Region = s.opt.Locate(v.Key.Source.Addr())
-	}
+	srv.Country, srv.Region = s.opt.Locate.Of(v.Key.Source.Addr())
 	s.source.Into(&srv, s.source.Text(v.Of.said.text))
 	return srv, nil
 }

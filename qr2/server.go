@@ -7,13 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/foreign"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -24,25 +22,9 @@ const serviceName = "qr2"
 // Options configure a Server. Registry and Games are required.
 type Options struct {
 	Config // its live keys are replaced by Reload
-
-	Registry *master.Registry
-	Games    *games.Catalog
-	Verdicts *verdicts.Log // nil: none are noted
-
-	Banned  netserve.AddrSet // may not list servers
-	Trusted netserve.AddrSet // not bound by Config.UnprovedRate; with a game that has no proof, they need none
-	// Own reports whether an address belongs to this daemon, which is never
-	// queried; nil: none does.
-	Own func(netip.AddrPort) bool
-	// Locate returns the country (ISO 3166 alpha-2) and region of an address,
-	// empty if unknown; nil: unknown. It is called once per registration and
-	// must not block.
-	Locate func(netip.Addr) (country, region string)
-
-	Packets    netserve.PacketOptions
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	part.Self
+	part.Peers // Trusted are not bound by Config.UnprovedRate; with a game that has no proof, they need none
+	part.Listing
 }
 
 // live is a Config that is in force. It is not changed.
@@ -122,12 +104,13 @@ func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn, fa
 	}
 	s.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
-	opt := netserve.PacketOptions{Log: s.opt.Packets.Log, Metrics: s.opt.Packets.Metrics}
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(s.opt.Readers)) })
 	if probe != nil {
-		g.Go(func() error { return netserve.ServePackets(ctx, probe, probeHandler{s: s}, opt) })
+		g.Go(func() error { return netserve.ServePackets(ctx, probe, probeHandler{s: s}, s.opt.Packets(1)) })
 		for _, c := range far {
-			g.Go(func() error { return netserve.ServePackets(ctx, c, probeHandler{s, c.LocalAddr().Addr()}, opt) })
+			g.Go(func() error {
+				return netserve.ServePackets(ctx, c, probeHandler{s, c.LocalAddr().Addr()}, s.opt.Packets(1))
+			})
 		}
 	}
 	g.Go(func() error { s.tick(ctx, conn, probe); return nil })

@@ -36,12 +36,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		env.Log.Info().Int("wanted", c.ReadBuffer).Int("granted", got).
 			Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
 	}
-	metrics := env.Metrics(dropNames()...)
 	s := New(Options{
-		Config: *c, Registry: env.List, Games: env.Games, Verdicts: env.Servers, Banned: env.BannedFrom(storage.ScopeLists),
-		Trusted: env.Trusted, Own: env.Own, Locate: env.Locate,
-		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
-		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(dropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 	})
 	opened := append([]*netserve.PacketConn{conn}, probes...)
 	return &service.Running{

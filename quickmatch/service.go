@@ -37,7 +37,7 @@ func (c *Config) Describe() service.Descriptor {
 
 // Open implements service.Service. It opens no socket.
 func (c *Config) Open(_ context.Context, env *service.Env) (*service.Running, error) {
-	s := newServer(env.Chat, env.Games, env.Log, env.Registerer, env.Players)
+	s := newServer(env.Chat, env.Games, env.Log, env.Registerer, env.Verdicts.Players)
 	s.live.Store(c)
 	return &service.Running{
 		Address: count{s}, Serve: s.serve, Close: func() error { return nil },

@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
@@ -30,22 +30,17 @@ var (
 // Options configure a Server. All but Config is optional.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
 
-	Games   *games.Catalog
-	Banned  netserve.AddrSet
-	Trusted netserve.AddrSet // the limits per address do not bind them
+	Games *games.Catalog
+
 	// Given returns the address that a player gets for an address of this machine;
 	// nil: that address.
 	Given func(player, own netip.Addr) netip.Addr
 	// Here returns the address of this machine that a player most likely reaches, zero
 	// if there is none; nil: it is known from RelayPlayer.Reached alone.
 	Here func(player netip.Addr) netip.Addr
-	// Own reports whether a UDP service of this daemon listens on an address.
-	Own func(netip.AddrPort) bool
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Server relays pairs of players. It implements service.Relay.
@@ -320,7 +315,7 @@ func (s *Server) ours(a netip.AddrPort) bool {
 	s.mu.Lock()
 	own := s.own[a] > 0
 	s.mu.Unlock()
-	return own || s.opt.Own != nil && s.opt.Own(a)
+	return own || s.opt.Own.Has(a)
 }
 
 // add adds a pair whose ports are open.

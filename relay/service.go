@@ -25,9 +25,9 @@ func (c *Config) Describe() service.Descriptor {
 // Open implements service.Service. It opens no socket: each pair has its own.
 func (c *Config) Open(_ context.Context, env *service.Env) (*service.Running, error) {
 	s, err := New(Options{
-		Config: *c, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted,
-		Given: given(env), Here: here, Own: env.Own,
-		Log: env.Log, Metrics: env.Metrics(dropReasons...), Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(dropReasons...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
+		Games: env.Games,
+		Given: given(env), Here: here,
 	})
 	if err != nil {
 		return nil, err

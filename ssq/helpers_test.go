@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -55,10 +56,7 @@ func newFixture(t testing.TB) *fixture {
 	configs.Defaults(&f.config)
 	f.config.Password = password
 	f.server = New(Options{
-		Registry: f.registry, Games: catalog, Verdicts: f.book, Version: "1.2.3", Log: zerolog.Nop(), Config: f.config,
-		Trusted: func(a netip.Addr) bool { return a == trustedClient.Addr() },
-		Banned:  func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.66") },
-		Metrics: netserve.NewMetrics(f.gauges, "ssq", dropNames[1:]...), Registerer: f.gauges,
+		Listing: part.Listing{Registry: f.registry, Games: catalog}, Peers: part.Peers{Verdicts: f.book, Trusted: func(a netip.Addr) bool { return a == trustedClient.Addr() }, Banned: func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.66") }}, Self: part.Self{Version: "1.2.3", Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.gauges, "ssq", dropNames[1:]...), Registerer: f.gauges}, Config: f.config,
 	})
 	return f
 }

@@ -8,36 +8,22 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/foreign"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
 )
 
 // Options configure a Server. Registry is required.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers   // Trusted need no proof and have no budget; without Verdicts the column x-verdict is empty
+	part.Listing // Games are for titles; may be nil
 
-	Registry  *master.Registry
-	Addresses *advertise.Table // which addresses clients are given; nil: those of the list
-	Games     *games.Catalog   // for titles; nil: games have none
-	Verdicts  *verdicts.Log    // nil: column x-verdict is empty
-	Players   *verdicts.Log    // of queries that cannot be answered; nil: none are noted
-	Banned    netserve.AddrSet // not answered
-	Trusted   netserve.AddrSet // need no proof and have no budget
-	Version   string           // of this program, for VERSION
-
-	Packets    netserve.PacketOptions
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Players *verdicts.Log // of queries that cannot be answered; nil: none are noted
 }
 
 // serviceName is the name under which verdicts are noted.
@@ -138,7 +124,7 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	running.Go(func() { s.latest.Run(forgetting) })
 	defer running.Wait()
 	defer stop()
-	return netserve.ServePackets(ctx, conn, s, s.opt.Packets)
+	return netserve.ServePackets(ctx, conn, s, s.opt.Packets(1))
 }
 
 // drop is why a packet was dropped.

@@ -22,11 +22,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Registry: env.List, Games: env.Games, Addresses: env.Addresses, Verdicts: env.Servers, Players: env.Players, Banned: env.BannedFrom(storage.ScopeLists), Version: env.Version,
-		Config: *c, Trusted: env.Trusted,
-		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Players: env.Verdicts.Players,
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},

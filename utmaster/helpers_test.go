@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -87,9 +88,9 @@ func inBubble(t *testing.T, change func(*Options), do func(*fixture)) {
 		f := &fixture{t: t, reg: master.NewRegistry(master.Limits{}), pipe: nettest.NewPipes(), prom: prometheus.NewRegistry()}
 		f.log = verdicts.NewLog(zerolog.Nop(), 100)
 		opt := Options{
-			Config: defaults(), Registry: f.reg, Games: testGames(t), MOTD: func(string) string { return "Welcome" },
-			Servers: f.log, Players: f.log,
-			Metrics: netserve.NewMetrics(f.prom, serviceName, DropReasons()...), Registerer: f.prom,
+			Config: defaults(), Listing: part.Listing{Registry: f.reg, Games: testGames(t)}, MOTD: func(string) string { return "Welcome" },
+			Peers: part.Peers{Verdicts: f.log}, Players: f.log,
+			Self: part.Self{Metrics: netserve.NewMetrics(f.prom, serviceName, DropReasons()...), Registerer: f.prom},
 		}
 		if change != nil {
 			change(&opt)

@@ -153,7 +153,7 @@ func (x *session) do(e *effects) error {
 	if e.mute {
 		x.muted = true
 		s.opt.Metrics.Drop(droppedUnproved.Error())
-		s.opt.Servers.Note(serviceName, x.at(), x.game.Name, verdicts.NoAnswer)
+		s.opt.Verdicts.Note(serviceName, x.at(), x.game.Name, verdicts.NoAnswer)
 	}
 	if e.key != nil {
 		if err := x.player(e.key); err != nil {
@@ -174,7 +174,7 @@ func (x *session) do(e *effects) error {
 // ask asks a query port for its status.
 func (x *session) ask(at netip.AddrPort) {
 	s := x.server
-	if s.opt.Own != nil && s.opt.Own(at) {
+	if s.opt.Own.Has(at) {
 		return
 	}
 	s.mu.Lock()
@@ -233,16 +233,16 @@ func (x *session) leave(err error, stopping bool) {
 	case ours && why != endedGone && why != endedSilent:
 		x.noteEnd(why)
 	case listed && why == endedSilent:
-		s.opt.Servers.Note(serviceName, source, x.game.Name, verdicts.Expired)
+		s.opt.Verdicts.Note(serviceName, source, x.game.Name, verdicts.Expired)
 	case listed:
-		s.opt.Servers.Note(serviceName, source, x.game.Name, verdicts.Left)
+		s.opt.Verdicts.Note(serviceName, source, x.game.Name, verdicts.Left)
 	}
 }
 
 // noteEnd notes why a game server was disconnected.
 func (x *session) noteEnd(why ended) {
 	if v, ok := verdictOf[why]; ok {
-		x.server.opt.Servers.Note(serviceName, x.at(), x.game.Name, v)
+		x.server.opt.Verdicts.Note(serviceName, x.at(), x.game.Name, v)
 	}
 }
 

@@ -66,9 +66,9 @@ func (x *session) list() error {
 		return why
 	case first:
 		s.metrics.registered.Inc()
-		s.opt.Servers.Note(serviceName, at, x.game.Name, verdicts.Listed)
+		s.opt.Verdicts.Note(serviceName, at, x.game.Name, verdicts.Listed)
 	case x.muted && x.link.proved:
-		s.opt.Servers.Note(serviceName, at, x.game.Name, verdicts.Listed)
+		s.opt.Verdicts.Note(serviceName, at, x.game.Name, verdicts.Listed)
 	}
 	x.muted = x.muted && !x.link.proved
 	return nil
@@ -97,8 +97,8 @@ func (x *session) put(at netip.AddrPort, now time.Time) (before *session, first 
 	switch {
 	case old != nil:
 		srv.Country, srv.Region = old.Country, old.Region
-	case s.opt.Locate != nil:
-		srv.Country, srv.Region = s.opt.Locate(at.Addr())
+	default:
+		srv.Country, srv.Region = s.opt.Locate.Of(at.Addr())
 	}
 	var report master.Report
 	names, values := x.rules()

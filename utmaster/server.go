@@ -8,17 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/foreign"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
 )
 
@@ -34,22 +30,14 @@ const longestWait = 2 * time.Hour
 // Options configure a Server. Registry and Games are required.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
+	part.Listing
 
-	Registry  *master.Registry
-	Games     *games.Catalog
-	Addresses *advertise.Table                          // which addresses browsers are given; nil: those of the list
-	MOTD      func(game string) string                  // message of the day; nil: none
-	KeyBanned func(product int, hash string) bool       // whether a CD key is banned; nil: none is
-	Banned    netserve.AddrSet                          // neither served nor listed
-	Trusted   netserve.AddrSet                          // not bound per address
-	Own       func(netip.AddrPort) bool                 // addresses of this daemon, which are never queried; nil: none
-	Locate    func(netip.Addr) (country, region string) // nil: unknown
-	Servers   *verdicts.Log                             // verdicts on game servers; nil: none
-	Players   *verdicts.Log                             // verdicts on browsers; nil: none
+	MOTD      func(game string) string            // message of the day; nil: none
+	KeyBanned func(product int, hash string) bool // whether a CD key is banned; nil: none is
 
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Players *verdicts.Log // verdicts on browsers; nil: none
 }
 
 // Server is the master. It implements netserve.ConnHandler and netserve.PacketHandler.
@@ -69,7 +57,7 @@ type Server struct {
 
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
-	s := &Server{opt: opt, table: newTable(), foreign: foreign.NewNotes(opt.Servers, serviceName)}
+	s := &Server{opt: opt, table: newTable(), foreign: foreign.NewNotes(opt.Verdicts, serviceName)}
 	s.metrics = newMetrics(opt.Registerer, s.countServers)
 	s.views = newViews(s.metrics)
 	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}

@@ -32,10 +32,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, errors.Join(err, conn.Close(), ln.Close())
 	}
 	s := New(Options{
-		Config: *c, Registry: env.List, Games: env.Games, Addresses: env.Addresses, MOTD: env.News.Motd, KeyBanned: env.Keys.Banned,
-		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Own: env.Own, Locate: env.Locate,
-		Servers: env.Servers, Players: env.Players,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		MOTD: env.News.Motd, KeyBanned: env.Keys.Banned,
+		Players: env.Verdicts.Players,
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ask, ln) })
 	r.UDP = service.PacketAddrs([]*netserve.PacketConn{conn, ask})

@@ -80,7 +80,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	}
 	if s.opt.Banned.Has(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(endedBanned.Error())
-		s.opt.Servers.Note(serviceName, c.Peer(), "", verdicts.Banned)
+		s.opt.Verdicts.Note(serviceName, c.Peer(), "", verdicts.Banned)
 		return
 	}
 	stop := context.AfterFunc(ctx, func() {
@@ -166,7 +166,7 @@ func (x *session) noteRefusal(role Role, why ended) {
 	if role == RoleClient {
 		x.server.opt.Players.NotePlayer(browserName, x.conn.Peer().Addr(), x.game.Name, v)
 	} else {
-		x.server.opt.Servers.Note(serviceName, x.conn.Peer(), x.game.Name, v)
+		x.server.opt.Verdicts.Note(serviceName, x.conn.Peer(), x.game.Name, v)
 	}
 }
 

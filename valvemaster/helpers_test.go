@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
@@ -113,7 +114,7 @@ func newValve(t testing.TB, change func(*Options)) *valve {
 	t.Helper()
 	registry := master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16})
 	k := newAsker(registry)
-	opt := Options{Registry: registry, Targets: k, Verdicts: verdicts.NewLog(zerolog.Nop(), 0)}
+	opt := Options{Listing: part.Listing{Registry: registry}, Targets: k, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)}}
 	configs.Defaults(&opt.Config)
 	opt.UnprovedRate = 0 // no bound
 	if change != nil {

@@ -7,13 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -41,18 +39,11 @@ type Targets interface {
 // Options configure a Server. Registry and Targets are required.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers // the first page of Trusted is a full one
+	part.Listing
 
-	Registry  *master.Registry
-	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
-	Targets   Targets
-	Banned    netserve.AddrSet // neither served nor listed
-	Trusted   netserve.AddrSet // not bound per address; their first page is a full one
-	Verdicts  *verdicts.Log    // nil: none are noted
-
-	Packets    netserve.PacketOptions
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Targets Targets
 }
 
 // Server is the master. It implements netserve.PacketHandler.
@@ -103,7 +94,7 @@ const tickEvery = 2 * time.Second
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	s.adopt(time.Now())
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(s.opt.Readers)) })
 	g.Go(func() error {
 		tick := time.NewTicker(tickEvery)
 		defer tick.Stop()

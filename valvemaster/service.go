@@ -24,19 +24,16 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(dropNames()...)
 	s := New(Options{
-		Config: *c, Registry: env.List, Addresses: env.Addresses, Targets: targets{env.Asker},
-		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Verdicts: env.Servers,
-		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
-		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(dropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Targets: targets{env.Asker},
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
 		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  conn.Close,
-		Keeper: &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Servers) }},
+		Keeper: &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }},
 	}, nil
 }
 

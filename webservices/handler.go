@@ -30,7 +30,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case !s.trusted(from) && !s.rate.Load().Allow(from, time.Now()):
 		s.refuse(w, http.StatusTooManyRequests, droppedRate)
 		return
-	case s.opt.Banned != nil && s.opt.Banned(from):
+	case s.opt.Banned.Has(from):
 		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Banned)
 		s.refuse(w, http.StatusForbidden, droppedBanned)
 		return

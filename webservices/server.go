@@ -11,17 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/stats"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/bfhq"
@@ -54,28 +51,25 @@ type Store interface {
 // Options are the parts of a Server. Config, Games, Key, Accounts and Store are
 // required.
 type Options struct {
+	part.Self
+	part.Peers
+
 	Config   Config
 	Games    *games.Catalog
 	Key      *auth.Key
 	Accounts *accounts.Service
 	Store    Store
-	Banned   func(netip.Addr) bool // whether an address may not use the service; nil: all may
-	Trusted  func(netip.Addr) bool // whether the bounds per address do not apply; nil: they apply to all
-	Verdicts *verdicts.Log         // nil: nothing is noted
-	Files    *files.Table          // of players; nil: there are no files
-	News     *news.Table           // messages that games show at their start; nil: none
-	Records  sake.Store            // of players; nil: there are no records
-	Tickets  sakefiles.Tickets     // required with Records
+
+	Files   *files.Table      // of players; nil: there are no files
+	News    *news.Table       // messages that games show at their start; nil: none
+	Records sake.Store        // of players; nil: there are no records
+	Tickets sakefiles.Tickets // required with Records
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 	Stats    *stats.Book // data of the statistics service; nil: there are no pages of players
 	Cluster  cluster.Bus // other nodes; nil: none
 	// Served returns whether games can use a service here; nil: they cannot.
 	Served func(games.Service) games.Served
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts refusals; nil: not counted
-	Registerer prometheus.Registerer // nil: nothing is registered
 }
 
 // Server answers requests. All methods may be called concurrently.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -60,8 +61,8 @@ func newTestServer(t *testing.T, edit func(*Options)) (*Server, *Options) {
 	}
 	reg := prometheus.NewRegistry()
 	opt := Options{
-		Config: Config{MaxConns: 100, MaxPerAddr: 100}, Games: catalog, Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Metrics: netserve.NewMetrics(reg, name, DropReasons()...), Registerer: reg, Log: zerolog.Nop(),
+		Config: Config{MaxConns: 100, MaxPerAddr: 100}, Games: catalog, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Self: part.Self{Metrics: netserve.NewMetrics(reg, name, DropReasons()...), Registerer: reg, Log: zerolog.Nop()},
 	}
 	if edit != nil {
 		edit(&opt)

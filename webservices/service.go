@@ -64,10 +64,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, errors.Join(err, ln.Close())
 	}
 	s, err := New(Options{
-		Config: *c, Key: key, Accounts: env.Accounts, Store: env.Store, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Key: key, Accounts: env.Accounts, Store: env.Store, Games: env.Games,
 		Files: env.Files, News: env.News, Records: env.Store, Tickets: env.Accounts.Grants, SignedIn: env.Hub.SignedInFrom,
 		Stats: env.Stats, Cluster: env.Cluster, Served: env.Served,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())

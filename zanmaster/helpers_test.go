@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
 
 	"github.com/rs/zerolog"
@@ -55,8 +56,8 @@ type zan struct {
 func newZan(t testing.TB, change func(*Options)) *zan {
 	t.Helper()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16}),
-		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16})},
+		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
 	}
 	configs.Defaults(&opt.Config)
 	opt.UnprovedRate = 0 // no bound

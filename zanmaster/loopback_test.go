@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -33,8 +34,8 @@ func TestLoopbackServer(t *testing.T) {
 	configs.Defaults(&c)
 	c.ListWindow, c.ListsPerNet, c.ListsTotal, c.UnprovedRate = 0, 0, 0, 0
 	s := New(Options{
-		Registry: master.NewRegistry(master.Limits{PerAddr: 1 << 16, PerNet: 1 << 16}),
-		Config:   c,
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{PerAddr: 1 << 16, PerNet: 1 << 16})},
+		Config:  c,
 	})
 	populate(t, s.list, addrs, perAddr)
 	switch what {

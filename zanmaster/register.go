@@ -219,8 +219,8 @@ func (s *Server) record(h *host, live *live) (master.Server, error) {
 			}
 		}
 		srv.Findings, srv.First, srv.Country, srv.Region = old.Findings, old.First, old.Country, old.Region
-	} else if s.opt.Locate != nil {
-		srv.Country, srv.Region = s.opt.Locate(h.addr.Addr())
+	} else {
+		srv.Country, srv.Region = s.opt.Locate.Of(h.addr.Addr())
 	}
 	var report master.Report
 	kept := s.list.Names(names)

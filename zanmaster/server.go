@@ -2,21 +2,17 @@ package zanmaster
 
 import (
 	"context"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -27,28 +23,14 @@ const serviceName = "zanmaster"
 // Options configure a Server. Registry is required.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers   // without Banned: that is for Bans and Files
+	part.Listing // Config.AdvertiseAs comes before Addresses
 
-	Registry *master.Registry
-	// Addresses decides which addresses launchers are given; nil: those of the
-	// list. Config.AdvertiseAs comes first.
-	Addresses *advertise.Table
-
-	Bans     *bans.Table   // those of scope zandronum and all are used; nil: only the files
-	Verdicts *verdicts.Log // nil: none are noted
-
-	// Locate returns the country (ISO 3166 alpha-2) and region of an address,
-	// empty if unknown; nil: unknown. It is called once per registration and
-	// must not block.
-	Locate func(netip.Addr) (country, region string)
+	Bans *bans.Table // those of scope zandronum and all are used; nil: only the files
 
 	// Files is the directory of the four ban files; empty: there are none.
-	Files   string
-	Trusted netserve.AddrSet // not bound per address
-
-	Packets    netserve.PacketOptions
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Files string
 }
 
 // cappedEvery bounds the lines in the log about lists that are too long.
@@ -122,7 +104,7 @@ func New(opt Options) *Server {
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	s.logProblems(s.readFiles())
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(s.opt.Readers)) })
 	g.Go(func() error { s.tick(ctx, conn); return nil })
 	return g.Wait()
 }

@@ -67,12 +67,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(dropNames()...)
 	s := New(Options{
-		Config: *c, Registry: env.List, Addresses: env.Addresses, Bans: env.Bans, Verdicts: env.Servers, Locate: env.Locate,
-		Files: c.folder(env.DataDir), Trusted: env.Trusted,
-		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
-		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(dropNames()...), Peers: env.Peers(storage.ScopeZandronum, env.Verdicts.Servers), Listing: env.Listing,
+		Bans:  env.Bans,
+		Files: c.folder(env.DataDir),
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},

@@ -117,7 +117,8 @@ var ranks = map[string]int{
 	"web/page":                     2,
 
 	"internal/engine": 3,
-	"internal/uplink": 3,
+	"internal/part":   3,
+	"internal/uplink": 4,
 	"operator":        3,
 	"web/account":     3,
 	"web/api":         3,

@@ -16,9 +16,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/foreign"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -44,17 +44,9 @@ type Dialect struct {
 // Options configure a Keeper. Registry and Games are required.
 type Options struct {
 	Dialect
-
-	Registry *master.Registry
-	Games    *games.Catalog
-	Banned   netserve.AddrSet                          // neither served nor listed
-	Trusted  netserve.AddrSet                          // not bound per address
-	Locate   func(netip.Addr) (country, region string) // nil: unknown
-	Verdicts *verdicts.Log                             // nil: none are noted
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics
-	Registerer prometheus.Registerer // nil: the metrics are not registered
+	part.Self
+	part.Peers
+	part.Listing
 }
 
 // Keeper keeps the servers of a master in the list. It is safe for concurrent use.
@@ -182,7 +174,7 @@ func (k *Keeper) Dropped(p netserve.Packet, reason Drop) {
 	case Oversized:
 		k.foreign.Note(p.From, verdicts.TooLong)
 	case UnknownKind, Foreign:
-		if !k.foreign.Foreign(p.From, p.Data, k.opt.Own) && reason == UnknownKind {
+		if !k.foreign.Foreign(p.From, p.Data, k.opt.Dialect.Own) && reason == UnknownKind {
 			k.foreign.Unknown(p.From, p.Data)
 		}
 	default:

@@ -61,8 +61,8 @@ func (k *Keeper) list(v Answered, what Listing) (first bool, dropped Drop) {
 	switch {
 	case old != nil:
 		srv.Country, srv.Region = old.Country, old.Region
-	case k.opt.Locate != nil:
-		srv.Country, srv.Region = k.opt.Locate(a.Addr())
+	default:
+		srv.Country, srv.Region = k.opt.Locate.Of(a.Addr())
 	}
 	if err := k.put(srv, old, &what); err != nil {
 		return false, WhyNot(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -25,7 +26,7 @@ func benchSession(b *testing.B) *session {
 	b.Helper()
 	reg := master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20})
 	fill(b, reg, manyServers)
-	s := New(Options{Registry: reg, Games: testGames(b)})
+	s := New(Options{Listing: part.Listing{Registry: reg, Games: testGames(b)}})
 	return &session{server: s, conn: new(netserve.Conn), out: new(sink), challenge: "ABCDEF"}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -128,12 +129,9 @@ func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{metrics: prometheus.NewRegistry()}
 	opt := Options{
-		Registry:   master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}),
-		Games:      testGames(t),
-		Config:     testConfig(),
-		Log:        zerolog.Nop(),
-		Metrics:    netserve.NewMetrics(f.metrics, "legacylist", DropReasons()...),
-		Registerer: f.metrics,
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}), Games: testGames(t)},
+		Config:  testConfig(),
+		Self:    part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.metrics, "legacylist", DropReasons()...), Registerer: f.metrics},
 	}
 	if change != nil {
 		change(&opt)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -245,7 +246,7 @@ func TestServiceEndsWithOpenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ln := nettest.NewPipes()
-		s := New(Options{Registry: master.NewRegistry(master.Limits{}), Games: testGames(t), Config: testConfig()})
+		s := New(Options{Listing: part.Listing{Registry: master.NewRegistry(master.Limits{}), Games: testGames(t)}, Config: testConfig()})
 		done := make(chan error, 1)
 		go func() { done <- s.Serve(ctx, ln) }()
 		f := &fixture{dial: ln.Dial}

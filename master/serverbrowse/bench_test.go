@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
 )
@@ -47,7 +48,7 @@ func BenchmarkBuild50000(b *testing.B) { benchmarkBuild(b, 50_000) }
 
 func BenchmarkServeList1000(b *testing.B) {
 	reg := manyServers(b, 1000)
-	s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(b)})
+	s := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: testGames(b)}})
 	r := request(func(r *ListRequest) { r.Fields = nineFields; r.Filter = "gamever='1.0' and numplayers>=0" })
 	out := outlet{w: io.Discard, chunks: &s.chunks}
 	key := gamespy.BrowseKey(testSecret, testChallenge, testChallenge[:])
@@ -85,7 +86,7 @@ func BenchmarkEncodeInfo(b *testing.B) {
 // thousand clients follow.
 func BenchmarkUpdate50000(b *testing.B) {
 	reg := manyServers(b, 50_000)
-	s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(b)})
+	s := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: testGames(b)}})
 	r := request(nil)
 	at, err := s.asked(&r, "gmtest", 6500)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
@@ -86,7 +87,7 @@ func FuzzSession(f *testing.F) {
 	for i, name := range []string{"192.0.2.10:6500", "192.0.2.11:7777", "192.0.2.12:6500"} {
 		putPlayers(f, reg, "gmtest", name, []string{"hostname", name, "numplayers", string(rune('0' + i))}, []string{"Joe", "Joey"}, nil)
 	}
-	srv := New(Options{Config: testConfig(), Registry: reg, Games: testGames(f), Messenger: &messenger{}})
+	srv := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: testGames(f)}, Messenger: &messenger{}})
 	ln := nettest.NewPipes()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

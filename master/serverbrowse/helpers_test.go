@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 
 	"github.com/rs/zerolog"
 
@@ -154,10 +155,9 @@ func testConfig() (c Config) {
 func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 	t.Helper()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}),
-		Games:    testGames(t),
-		Config:   testConfig(),
-		Log:      zerolog.Nop(),
+		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}), Games: testGames(t)},
+		Config:  testConfig(),
+		Self:    part.Self{Log: zerolog.Nop()},
 	}
 	if change != nil {
 		change(&opt)

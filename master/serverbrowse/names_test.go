@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"pgregory.net/rapid"
 
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -40,7 +41,7 @@ func TestIndexMatchesFullScan(t *testing.T) {
 	name := rapid.Custom(func(t *rapid.T) string {
 		return rapid.StringOfN(rapid.SampledFrom([]rune("aAbB\u00e4")), 0, 5, -1).Draw(t, "name")
 	})
-	s := New(Options{Registry: newTestRegistry()})
+	s := New(Options{Listing: part.Listing{Registry: newTestRegistry()}})
 	rapid.Check(t, func(t *rapid.T) {
 		reg := newTestRegistry()
 		for i, players := range rapid.SliceOfN(rapid.SliceOfN(name, 0, 6), 0, 6).Draw(t, "servers") {
@@ -83,7 +84,7 @@ func TestIndexMatchesFullScan(t *testing.T) {
 func TestIndexOfNamesIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
-		s := New(Options{Registry: reg})
+		s := New(Options{Listing: part.Listing{Registry: reg}})
 		want := func(names ...string) {
 			t.Helper()
 			found, _ := s.search(netip.MustParseAddr("192.0.2.99"), "gmtest", PlayerSearch{Options: SearchSubstring, Name: "jo"})
@@ -131,7 +132,7 @@ func TestSearchesOfAnAddressHaveABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
 		manyPlayers(t, reg, 300, 16)
-		s := New(Options{Registry: reg})
+		s := New(Options{Listing: part.Listing{Registry: reg}})
 		client, other := netip.MustParseAddr("192.0.2.99"), netip.MustParseAddr("192.0.2.98")
 		q := PlayerSearch{Name: "unknown"}
 		spend := func() (n int) {
@@ -209,7 +210,7 @@ func BenchmarkSearch165000(b *testing.B) {
 		"part": {Name: "1 of unknown", Options: SearchSubstring}, "bad": {Name: "layer unknown", Options: SearchPrefix | SearchSuffix},
 	} {
 		b.Run("index/"+name, func(b *testing.B) {
-			s := New(Options{Registry: reg})
+			s := New(Options{Listing: part.Listing{Registry: reg}})
 			s.searches = nil
 			s.names("gmtest")
 			for b.Loop() {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
@@ -145,7 +146,7 @@ func TestPickIsBounded(t *testing.T) {
 func TestFiltersShareAWholeList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
-		s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(t)})
+		s := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: testGames(t)}})
 		n := 0
 		get := func(fields ...string) *view {
 			t.Helper()

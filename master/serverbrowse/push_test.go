@@ -21,6 +21,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
 )
@@ -205,7 +206,7 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 }
 
 func TestChangesAreCollectedLongerForMore(t *testing.T) {
-	f := New(Options{Config: testConfig(), Registry: newTestRegistry(), Games: testGames(t)}).feed
+	f := New(Options{Config: testConfig(), Listing: part.Listing{Registry: newTestRegistry(), Games: testGames(t)}}).feed
 	for _, c := range []struct {
 		audience   int
 		took, want time.Duration
@@ -231,7 +232,7 @@ func TestFollowedListsAreBounded(t *testing.T) {
 		var lines bytes.Buffer
 		config := testConfig()
 		config.MaxFollowed = bound
-		s := New(Options{Config: config, Registry: reg, Games: testGames(t), Log: zerolog.New(&lines)})
+		s := New(Options{Config: config, Listing: part.Listing{Registry: reg, Games: testGames(t)}, Self: part.Self{Log: zerolog.New(&lines)}})
 		join := func(i int, f func(*ListRequest)) (*asked, *subscriber, bool) {
 			t.Helper()
 			r := request(f)
@@ -295,7 +296,7 @@ func TestJoinWithAnOldList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
 		fill(t, reg, shortList+int(maxHold/holdPerServer))
-		s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(t)})
+		s := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: testGames(t)}})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.feed.run(ctx) }()
@@ -386,7 +387,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 	games := testGames(t)
 	rapid.Check(t, func(t *rapid.T) {
 		reg := master.NewRegistry(master.Limits{Changes: 8})
-		s := New(Options{Config: testConfig(), Registry: reg, Games: games})
+		s := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: games}})
 		r := request(func(r *ListRequest) { r.Fields, r.Filter = `\hostname`, "shown=1" })
 		addresses := newAddresses(reg)
 		askers := []advertise.Asker{{}, addresses.Outside(), addresses.Asker(netip.MustParseAddr("10.0.0.9")), addresses.Asker(netip.MustParseAddr("127.0.0.1"))}

@@ -5,16 +5,13 @@ import (
 	"hash/maphash"
 	"net"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/filterlog"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
 )
@@ -22,11 +19,11 @@ import (
 // Options configure a Server. All functions must be safe for concurrent use.
 type Options struct {
 	Config // its live keys are replaced by Reload
+	part.Self
+	part.Peers
+	part.Listing
 
-	Registry  *master.Registry // required
-	Games     *games.Catalog   // required
 	Messenger master.Messenger // nil: messages to servers are dropped
-	Addresses *advertise.Table // which addresses browsers get; nil: those of the list
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
 	// It is called at most ten times a second for each game, filter and set of
@@ -34,14 +31,7 @@ type Options struct {
 	Rooms func(game string) []games.Room
 	// Waiting returns how many players are in the chat room of a group room; nil:
 	// there is no chat.
-	Waiting  func(id uint32) int
-	Banned   netserve.AddrSet // addresses that are not served
-	Trusted  netserve.AddrSet // addresses without limits of their own
-	Verdicts *verdicts.Log    // of requests for lists; nil: none
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
-	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+	Waiting func(id uint32) int
 }
 
 // Server answers server browsers. It may serve several listeners one after the

@@ -18,8 +18,7 @@ func (*Config) Describe() service.Descriptor {
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	return service.OpenConns(ctx, c.Listen, New(Options{
-		Config: *c, Registry: env.List, Games: env.Games, Rooms: env.Rooms, Waiting: env.Waiting, Addresses: env.Addresses, Messenger: env.Messenger,
-		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Verdicts: env.Players,
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Players), Listing: env.Listing,
+		Rooms: env.Rooms, Waiting: env.Waiting, Messenger: env.Messenger,
 	}))
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -759,7 +760,7 @@ func TestPlayerSearchIsBounded(t *testing.T) {
 		players[i] = "Joe"
 	}
 	putPlayers(t, reg, "gmtest", "192.0.2.1:6500", nil, players, nil)
-	srv := New(Options{Config: testConfig(), Registry: reg, Games: testGames(t)})
+	srv := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: testGames(t)}})
 	for most, want := range map[uint32]int{0: maxFound, 1: 1, maxFound: maxFound, maxFound + 1: maxFound, 0xFFFFFFFF: maxFound} {
 		found, ok := srv.search(netip.MustParseAddr("192.0.2.99"), "gmtest", PlayerSearch{Name: "joe", Max: most})
 		if got := len(found); got != want || !ok {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -315,7 +316,7 @@ func TestFieldNames(t *testing.T) {
 func TestViewIsSharedUntilTheGameChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
-		s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(t)})
+		s := New(Options{Config: testConfig(), Listing: part.Listing{Registry: reg, Games: testGames(t)}})
 		r := request(nil)
 		get := func() *view {
 			t.Helper()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
 )
 
@@ -36,12 +37,12 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	s := &server{metrics: env.Metrics("empty")}
+	s := &server{self: env.Counted("empty")}
 	s.greeting.Store(&c.Greeting)
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
 		Serve: func(ctx context.Context) error {
-			return netserve.ServePackets(ctx, conn, s, netserve.PacketOptions{Log: env.Log, Metrics: s.metrics})
+			return netserve.ServePackets(ctx, conn, s, s.self.Packets(1))
 		},
 		Reload: func(to service.Service) { s.greeting.Store(&to.(*Config).Greeting) },
 		Close:  conn.Close,
@@ -50,14 +51,14 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 
 // server answers datagrams.
 type server struct {
+	self     part.Self
 	greeting atomic.Pointer[string] // as configured now
-	metrics  *netserve.Metrics
 }
 
 // ServePacket implements netserve.PacketHandler.
 func (s *server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if len(p.Data) == 0 {
-		s.metrics.Drop("empty")
+		s.self.Metrics.Drop("empty")
 		return
 	}
 	_ = w.WritePacket(append([]byte(*s.greeting.Load()+" "), p.Data...), p.To, p.From)

@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master"
+)
+
+// env returns the service.Env of a service.
+func (d *Daemon) env(name string, s *settings) *service.Env {
+	return &service.Env{
+		Self: part.Self{
+			Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
+			Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
+		},
+		Listing: part.Listing{Registry: d.registry, Games: d.catalogue.Catalog(), Addresses: d.addresses},
+		Catalogue: part.Catalogue{
+			Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus,
+			Served: s.served, Nouns: s.nouns(), Docs: s.docs(),
+		},
+		Network:     d.network(s),
+		GameServers: d.gameServers(s),
+		Players: service.Players{
+			Store: d.store, Accounts: d.accounts, Hub: d.hub, Keys: d.keys, Files: d.files, News: d.news, Stats: d.stats,
+			Mail:    func() mail.Config { return d.settings.Load().Mail },
+			Private: func() bool { return d.settings.Load().private() },
+		},
+		Talk: service.Talk{Rules: d.chatRules, Said: d.webhooks.ChatSaid, Up: d.webhooks.ChatUp},
+		Operations: service.Operations{
+			Operator: d.operator, Ready: d.ready, Trouble: d.node.trouble, Tail: d.opt.Tail, Gatherer: d.metrics, Opened: d.opened,
+		},
+		Verdicts: service.Verdicts{Servers: d.servers, Players: d.players},
+		Chat:     &d.chat, Relay: &d.relay, Cluster: d.cluster,
+	}
+}
+
+func (d *Daemon) network(s *settings) service.Network {
+	listeners := configs.Listeners(s.config)
+	n := service.Network{
+		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
+		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress,
+		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
+		Banned:  d.bannedFrom, Bans: d.bans, FileBans: d.keepers.fileBans,
+	}
+	if d.geo != nil {
+		n.Locate = d.geo.locate
+	}
+	return n
+}
+
+func (d *Daemon) gameServers(s *settings) service.GameServers {
+	return service.GameServers{
+		Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, Recheck: d.keepers.recheck,
+		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },
+		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
+	}
+}
