@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/service"
 )
 
 // adminServer is a Server on loopback; connections of the test may come from
@@ -26,7 +27,7 @@ type adminServer struct {
 func newAdminServer(t *testing.T) *adminServer {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	s := New(Options{Tail: logtail.New(1), Self: part.Self{Registerer: reg, Log: zerolog.Nop()}, Gatherer: reg})
+	s := New(Options{Operations: service.Operations{Tail: logtail.New(1), Gatherer: reg}, Self: part.Self{Registerer: reg, Log: zerolog.Nop()}})
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -95,7 +96,7 @@ func putFile(t *testing.T, l *operator.Local) storage.File {
 // options are those of a server for an operator.
 func options(op operator.Operator, log *bytes.Buffer) Options {
 	o := Options{
-		Operator: op, Token: testToken, Gatherer: prometheus.NewRegistry(), Self: part.Self{Log: zerolog.Nop()}, Tail: logtail.New(100),
+		Operations: service.Operations{Operator: op, Gatherer: prometheus.NewRegistry(), Tail: logtail.New(100)}, Token: testToken, Self: part.Self{Log: zerolog.Nop()},
 	}
 	if log != nil {
 		o.Log = zerolog.New(log)

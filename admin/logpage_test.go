@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/service"
 )
 
 func TestLogLines(t *testing.T) {
@@ -188,7 +189,7 @@ func (r *recorder) String() string {
 
 func TestStreamMissedLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opt := Options{Tail: logtail.New(10), Self: part.Self{Log: zerolog.Nop()}}
+		opt := Options{Operations: service.Operations{Tail: logtail.New(10)}, Self: part.Self{Log: zerolog.Nop()}}
 		s := New(opt)
 		ctx, cancel := context.WithCancel(t.Context())
 		out := &recorder{head: http.Header{}}
@@ -223,7 +224,7 @@ func TestStreamMissedLines(t *testing.T) {
 func TestStreamUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tail := logtail.New(1000)
-		s := New(Options{Tail: tail, Token: testToken, Self: part.Self{Log: zerolog.Nop()}})
+		s := New(Options{Operations: service.Operations{Tail: tail}, Token: testToken, Self: part.Self{Log: zerolog.Nop()}})
 		ours, theirs := net.Pipe()
 		ln := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
 		ln.conn <- ours

@@ -10,15 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/web/session"
 )
@@ -26,25 +23,14 @@ import (
 // Options configure a Server. Operator, Tail and Gatherer are required.
 type Options struct {
 	part.Self
+	part.Catalogue
+	service.Operations
 
-	Operator operator.Operator
-	Token    string // empty: no request is authorized
-	Config   Config
+	Token  string // empty: no request is authorized
+	Config Config
 
-	// Nouns are those that exist; pages about others do not.
-	Nouns noun.Set
-	// Served returns whether games can use a service; nil: all are shown.
-	Served func(games.Service) games.Served
 	// Protocols are the names of those in which an added server can be queried.
 	Protocols []string
-	// Ready returns an error until the daemon serves.
-	Ready func() error
-	// Trouble returns a problem that an operator should look at although the daemon serves;
-	// nil: nothing ever.
-	Trouble func() error
-	// Tail has the last lines of the log.
-	Tail     *logtail.Ring
-	Gatherer prometheus.Gatherer
 }
 
 // Server answers on the admin address.

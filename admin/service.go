@@ -57,10 +57,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	s := New(Options{
-		Config: *c, Self: env.Self,
-		Operator: env.Operator, Token: token, Nouns: env.Nouns, Served: env.Served, Protocols: env.Protocols,
-		Ready: env.Ready, Trouble: env.Trouble, Tail: env.Tail,
-		Gatherer: env.Gatherer,
+		Config: *c, Self: env.Self, Catalogue: env.Catalogue, Operations: env.Operations, Token: token, Protocols: env.Protocols,
 	})
 	return service.OnListener(ln, s.Serve), nil
 }

@@ -43,14 +43,13 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		ports = append(ports, net.JoinHostPort(host, strconv.Itoa(ZandronumPort)))
 	}
 	f := New(Options{
-		Listing: env.Listing, Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Every: c.Every,
+		Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing, Every: c.Every,
 		Found: func(a netip.AddrPort) bool { return env.Asker.Watch(a, "a2s", master.FromLAN) == nil },
 		FoundZandronum: func(a netip.AddrPort) {
 			if err := env.Asker.Watch(a, "zandronum", master.FromLAN); err != nil { // it is counted
 				env.Log.Debug().Stringer("peer", a).Err(err).Msg("announced server not asked")
 			}
 		},
-		Self: env.Counted(DropReasons()...),
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: service.PacketAddrs(opened), Ports: ports,

@@ -25,6 +25,7 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/records"
@@ -87,7 +88,7 @@ func startPipe(t testing.TB, change func(*Options)) *fixture {
 func build(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
 	store := storetest.New(t)
-	service, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(t.TempDir(), "account.key")})
+	all, err := accounts.Open(t.Context(), store, accounts.Options{KeyFile: filepath.Join(t.TempDir(), "account.key")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +100,11 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{
-		t: t, timeout: timeout, store: store, accounts: service, hub: presence.New(store, presence.Options{}),
+		t: t, timeout: timeout, store: store, accounts: all, hub: presence.New(store, presence.Options{}),
 		rules: chatrules.New(store), drops: prometheus.NewRegistry(),
 	}
 	opt := Options{
-		Config: defaults(), Accounts: service, Games: catalog, Attach: f.hub.Attach, Rules: f.rules, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...)},
+		Config: defaults(), Accounts: all, Games: catalog, Attach: f.hub.Attach, Talk: service.Talk{Rules: f.rules}, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...)},
 	}
 	opt.Rate, opt.MaxPerAddr = -1, -1
 	opt.Pace, opt.PaceBurst, opt.PacePerAddr, opt.PacePerAddrBurst = 1e6, 1e6, 1e6, 1e7

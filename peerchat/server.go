@@ -31,6 +31,8 @@ type Options struct {
 	Config // its live keys are replaced by Reload
 	part.Self
 	part.Peers // a client is looked up in Banned again with each command
+	part.Catalogue
+	service.Talk
 
 	Accounts *accounts.Service
 	Games    *games.Catalog
@@ -38,19 +40,9 @@ type Options struct {
 	// ban, a deletion or a new password ends its session. It returns a function
 	// that undoes that.
 	Attach func(presence.Attached) (detach func())
-	// Rooms returns the group rooms of a game beside those of the catalogue. It may
-	// block.
-	Rooms func(game string) []games.Room
-	// Room returns a group room and the game that it belongs to.
-	Room  func(id uint32) (room games.Room, game string, ok bool)
-	Rules *chatrules.Table // rules of operators for players; nil: none
 	// Given returns the address under which the list gives a game server at an
 	// address to players elsewhere.
 	Given func(netip.Addr) netip.Addr
-	// Said is called with each text in a channel.
-	Said func(channel, nick, text string)
-	// Up is called when a channel gets its first member.
-	Up func(channel string)
 	// Motd are the lines of the message of the day.
 	Motd []string
 	// Cluster are the other nodes with the same players and channels; nil: none.

@@ -36,13 +36,11 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	outside := env.Addresses.Outside
 	s := New(Options{
-		Config: *c, Accounts: env.Accounts, Games: env.Games, Rooms: env.Rooms, Room: env.Room, Motd: motd, Rules: env.Rules, Said: env.Said, Up: env.Up, Attach: env.Hub.Attach,
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players), Catalogue: env.Catalogue, Talk: env.Talk,
+		Accounts: env.Accounts, Games: env.Games, Motd: motd, Attach: env.Hub.Attach, Cluster: env.Cluster,
 		Given: func(a netip.Addr) netip.Addr {
 			return outside().Given(netip.AddrPortFrom(a, 1)).Addr()
 		},
-		Cluster: env.Cluster,
-		Peers:   env.Peers(storage.ScopePresence, env.Verdicts.Players),
-		Self:    env.Counted(DropReasons()...),
 	})
 	r, err := service.OpenConns(ctx, c.Listen, s)
 	if err != nil {

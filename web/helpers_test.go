@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/webtest"
 )
@@ -22,8 +21,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	f := webtest.New(t, DropReasons()...)
 	opt := Options{
 		Config:  &Config{MaxConns: 8192, MaxPerAddr: 256, MaxStreams: 4096, MaxStreamsPerAddr: 64},
-		Options: api.Options{List: f.Registry, Games: f.Catalog, Version: "1.2.3", Served: webtest.Served, Nouns: webtest.Nouns()},
-		Log:     zerolog.Nop(), Metrics: f.Metrics, Registerer: f.Gauges,
+		Options: api.Options{Listing: part.Listing{Registry: f.Registry, Games: f.Catalog}, Self: part.Self{Version: "1.2.3", Metrics: f.Metrics, Registerer: f.Gauges}, Catalogue: part.Catalogue{Served: webtest.Served, Nouns: webtest.Nouns()}},
 	}
 	for _, c := range change {
 		c(&opt)

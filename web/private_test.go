@@ -14,7 +14,7 @@ import (
 // withAddresses is webtest.Advertised behind a proxy that says where visitors come
 // from.
 func withAddresses(o *Options) {
-	o.Addresses = webtest.Advertised(o.List)
+	o.Addresses = webtest.Advertised(o.Registry)
 	o.Config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")} // of httptest
 }
 

@@ -49,7 +49,7 @@ func sorted(list []string) string {
 
 // A private address is found by visitors that are shown it, and by no others.
 func TestSearchPrivateAddress(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.List) })
+	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.Registry) })
 	f.Put(webtest.Listed{Addr: "127.0.0.1:6500", Rules: []string{"hostname", "Here"}})
 	for visitor, given := range webtest.Visitors() {
 		at := visitor + ":999"

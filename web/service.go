@@ -53,12 +53,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	s := New(Options{
 		Config: c,
 		Options: api.Options{
-			History: kept, List: env.Registry, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
-			Chat: chatOf(env), Rooms: env.Rooms, Stats: env.Store,
-			Served: env.Served, Started: env.Started, Version: env.Version, Master: env.Master,
-			Verdicts: env.Verdicts.Servers, Players: env.Verdicts.Players, Meetings: env.Meetings, Nouns: env.Nouns,
+			Self: env.Counted(DropReasons()...), Listing: env.Listing, Catalogue: env.Catalogue,
+			History: kept, Chat: chatOf(env), Stats: env.Store, Verdicts: env.Verdicts.Servers, Players: env.Verdicts.Players, Meetings: env.Meetings,
 		},
-		Docs: env.Docs, Focus: env.Focus, Trusted: env.Trusted,
+		Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
@@ -67,7 +65,6 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Accounts: account.Options{
 			Service: players, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private, Mail: env.Mail,
 		},
-		Log: env.Log, Metrics: env.Counted(DropReasons()...).Metrics, Registerer: env.Registerer,
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error {
 		g, ctx := errgroup.WithContext(ctx)

@@ -12,11 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/history"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/account"
 	"github.com/respawnd/respawnd/web/api"
@@ -35,12 +31,6 @@ type Options struct {
 
 	api.Options // History may be nil for one of our own, Started zero for now
 
-	// Docs are the pages of the documentation that services are about, and whether one of
-	// those is on.
-	Docs map[string]bool
-	// Focus are the names of the games of this community, which stand first; none:
-	// all games alike.
-	Focus []string
 	// Prober asks the server of a page about itself; nil: no server is asked.
 	Prober Prober
 	// Recheck has servers tested for whether they let in strangers; nil: none are.
@@ -58,10 +48,6 @@ type Options struct {
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Services returns the running services; nil: not shown.
 	Services func() []Service
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts refusals; nil: not counted
-	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
 }
 
 // Server answers requests for pages and JSON. All methods may be called

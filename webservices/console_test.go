@@ -13,13 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/webservices/nas"
 )
 
 // serveConsoles serves a server with the room for consoles over a socket.
 func serveConsoles(t *testing.T) (s *Server, address string) {
 	t.Helper()
-	r := nas.New(nas.Options{Service: name, Log: zerolog.Nop()})
+	r := nas.New(nas.Options{Self: part.Self{Name: name, Log: zerolog.Nop()}})
 	_, opt := newTestServer(t, nil)
 	opt.Registerer = prometheus.NewRegistry()
 	s = newServer(*opt, []room{echo(), {pages: r.Pages(), find: r.Find, names: nas.Names()}})

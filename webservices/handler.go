@@ -27,7 +27,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.contain(r)
 	q := s.request(r)
 	switch from := q.From.Addr(); {
-	case !s.trusted(from) && !s.rate.Load().Allow(from, time.Now()):
+	case !s.opt.Trusted.Has(from) && !s.rate.Load().Allow(from, time.Now()):
 		s.refuse(w, http.StatusTooManyRequests, droppedRate)
 		return
 	case s.opt.Banned.Has(from):

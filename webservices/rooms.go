@@ -45,7 +45,7 @@ func rooms(o *Options) ([]room, error) {
 	if o.Records != nil {
 		all = append(all, recordRoom(sake.New(sake.Options{
 			Config: o.Config.RecordConfig, Store: o.Records, Tickets: o.Tickets, Games: o.Games, Files: stored, Verify: signIn.Verify, Prove: prove,
-			Verdicts: o.Verdicts, Log: o.Log, Registerer: o.Registerer,
+			Self: o.Self, Peers: o.Peers,
 		})))
 	}
 	if o.News != nil {
@@ -65,7 +65,7 @@ func rooms(o *Options) ([]room, error) {
 func playerPagesRoom(o *Options) room {
 	r := bfhq.New(bfhq.Options{
 		Config: o.Config.PagesConfig, Games: o.Games, Store: o.Store, Nick: o.Accounts.Profiles.ByUniqueNick, Limits: o.Stats.Limits,
-		SignedIn: o.SignedIn, Service: name, Verdicts: o.Verdicts, Log: o.Log, Registerer: o.Registerer,
+		SignedIn: o.SignedIn, Self: o.Self, Peers: o.Peers,
 	})
 	o.Stats.SetTaker(r.Take)
 	return room{find: r.Find, names: bfhq.Names(), run: r.Serve, reload: func(c *Config) { r.Reload(c.PagesConfig) }}
@@ -75,8 +75,7 @@ func playerPagesRoom(o *Options) room {
 // sign-in.
 func consoleRoom(o *Options, signIn *auth.Room) room {
 	r := nas.New(nas.Options{
-		Config: o.Config.ConsoleConfig, Users: o.Accounts.Users, Grants: o.Accounts.Grants, MayRegister: signIn.MayRegister, Service: name, Verdicts: o.Verdicts,
-		Log: o.Log, Registerer: o.Registerer,
+		Config: o.Config.ConsoleConfig, Users: o.Accounts.Users, Grants: o.Accounts.Grants, MayRegister: signIn.MayRegister, Self: o.Self, Peers: o.Peers,
 	})
 	return room{pages: r.Pages(), find: r.Find, names: nas.Names(), reload: func(c *Config) { r.Reload(c.ConsoleConfig) }}
 }
@@ -97,12 +96,11 @@ func gameFileRoom(o *Options) room {
 // newMatches makes the room for matches, whose players v verifies.
 func newMatches(o *Options, v competition.Verifier) *competition.Room {
 	return competition.New(competition.Options{
-		Config: o.Config.MatchConfig, Store: o.Store, Verifier: v, Rand: rand.Reader, Service: name, Verdicts: o.Verdicts,
+		Config: o.Config.MatchConfig, Store: o.Store, Verifier: v, Rand: rand.Reader, Self: o.Self, Peers: o.Peers,
 		Boards: func(game string) []games.Board {
 			g, _ := o.Games.Lookup(game)
 			return g.Boards
 		},
-		Log: o.Log, Registerer: o.Registerer,
 	})
 }
 
@@ -114,8 +112,7 @@ func matchRoom(m *competition.Room) room {
 func newAuth(o *Options) *auth.Room {
 	return auth.New(auth.Options{
 		Key: o.Key, Identity: o.Config.RSAMode == Identity, Accounts: o.Accounts, Store: o.Store,
-		Registrations: o.Config.Registrations, Consoles: o.Config.ConsoleTickets, Trusted: o.Trusted, Service: name, Verdicts: o.Verdicts,
-		Log: o.Log, Registerer: o.Registerer,
+		Registrations: o.Config.Registrations, Consoles: o.Config.ConsoleTickets, Self: o.Self, Peers: o.Peers,
 	})
 }
 
@@ -129,8 +126,8 @@ func authRoom(a *auth.Room) room {
 // newFiles makes the room for files.
 func newFiles(o *Options) *sakefiles.Room {
 	return sakefiles.New(sakefiles.Options{
-		Config: o.Config.FileConfig, Files: o.Files, Owners: o.Store, Tickets: o.Tickets, SignedIn: o.SignedIn, Trusted: o.Trusted, Verdicts: o.Verdicts,
-		Cluster: o.Cluster, Log: o.Log, Registerer: o.Registerer,
+		Config: o.Config.FileConfig, Files: o.Files, Owners: o.Store, Tickets: o.Tickets, SignedIn: o.SignedIn,
+		Cluster: o.Cluster, Self: o.Self, Peers: o.Peers,
 	})
 }
 
@@ -140,7 +137,7 @@ func fileRoom(f *sakefiles.Room) room {
 
 // newsRoom makes the room for messages of the day and patches.
 func newsRoom(o *Options) room {
-	m := motd.New(motd.Options{Config: o.Config.NewsConfig, News: o.News, Registerer: o.Registerer, Game: func(name string) string {
+	m := motd.New(motd.Options{Config: o.Config.NewsConfig, News: o.News, Self: o.Self, Game: func(name string) string {
 		g, _ := o.Games.Lookup(name)
 		return g.Name
 	}})

@@ -81,7 +81,7 @@ func noSecure(err error, address string) error {
 // ServeSecure is Serve for games that speak SSL 3.0. It is called at most once.
 func (s *Server) ServeSecure(ctx context.Context, ln net.Listener, identity *ssl3.Identity) error {
 	secure := ssl3.NewListener(ln, ssl3.Options{
-		Identity: identity, Rand: rand.Reader, Limits: handshakeLimits(&s.opt.Config), Exempt: s.trusted, Ended: s.shook,
+		Identity: identity, Rand: rand.Reader, Limits: handshakeLimits(&s.opt.Config), Exempt: s.opt.Trusted.Has, Ended: s.shook,
 	})
 	s.secure.Store(secure)
 	// A refused connection is closed without a word: a text would need a handshake.

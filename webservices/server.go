@@ -105,7 +105,7 @@ func newServer(opt Options, all []room) *Server {
 	}
 	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts, s.handshakes)
 	s.gate = netserve.NewGate(netserve.ConnOptions{
-		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.trusted,
+		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.opt.Trusted.Has,
 	})
 	s.Reload(&opt.Config)
 	return s
@@ -135,8 +135,6 @@ func (s *Server) Run(ctx context.Context) {
 	}
 	all.Wait()
 }
-
-func (s *Server) trusted(a netip.Addr) bool { return s.opt.Trusted != nil && s.opt.Trusted(a) }
 
 // Serve answers requests on ln until ctx ends. Then it waits up to two seconds
 // for pending replies, closes the rest and returns nil. An error that ends it

@@ -121,12 +121,12 @@ var ranks = map[string]int{
 	"internal/uplink": 4,
 	"operator":        3,
 	"web/account":     3,
-	"web/api":         3,
+	"web/api":         4,
 	"web/docs":        3,
 	"web/webtest":     3, // for tests
 
-	"webservices/competition": 3,
-	"webservices/sake":        3,
+	"webservices/competition": 4,
+	"webservices/sake":        4,
 	"webservices/ssl3":        3,
 
 	"webservices/bfhq":      4,

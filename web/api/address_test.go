@@ -36,7 +36,7 @@ func TestEventsAddressByVisitor(t *testing.T) {
 }
 
 func TestBatchTextFor(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.List) })
+	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.Registry) })
 	f.believeProxy()
 	if err := f.Catalog.Replace([]games.Game{{Name: "gmtest", Facts: games.Facts{Join: "game://{address}"}}, {Name: "gmother"}}); err != nil {
 		t.Fatal(err)

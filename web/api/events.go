@@ -185,7 +185,7 @@ func (t *stream) tell(b *batch) error {
 	if len(b.spots) > 0 {
 		asker = t.server.opt.Addresses.Browser(t.addr, netip.Addr{})
 	}
-	return t.write(b.formFor(t.game, t.server.opt.List.Sharing(t.game), asker).bytes(t.zipped))
+	return t.write(b.formFor(t.game, t.server.opt.Registry.Sharing(t.game), asker).bytes(t.zipped))
 }
 
 // tellCounts sends the counts of chat rooms that changed.

@@ -182,9 +182,9 @@ func TestStreamReset(t *testing.T) {
 	const held = 16
 	synctest.Test(t, func(t *testing.T) {
 		f, ln := newFixture(t, func(o *Options) {
-			o.List = master.NewRegistry(master.Limits{Changes: held, PerAddr: 1 << 20, PerNet: 1 << 20})
+			o.Registry = master.NewRegistry(master.Limits{Changes: held, PerAddr: 1 << 20, PerNet: 1 << 20})
 		}), webtest.NewPipes()
-		f.Registry = f.api.opt.List
+		f.Registry = f.api.opt.Registry
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- f.Serve(ctx, ln) }()

@@ -164,7 +164,7 @@ func TestFields(t *testing.T) {
 
 // A visitor may search only for the address that he is given.
 func TestAddressFilterByVisitor(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.List) })
+	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.Registry) })
 	f.believeProxy()
 	f.Put(webtest.Listed{Addr: "127.0.0.1:1"})
 	for visitor, host := range webtest.Visitors() {

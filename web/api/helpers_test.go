@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/webtest"
 )
@@ -27,7 +28,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{Fixture: webtest.New(t, append(front.DropReasons(), DropReasons()...)...)}
 	opt := Options{
-		List: f.Registry, Games: f.Catalog, History: history.NewBook(), Started: time.Now(), Version: "1.2.3", Served: webtest.Served, Nouns: webtest.Nouns(),
+		Listing: part.Listing{Registry: f.Registry, Games: f.Catalog}, History: history.NewBook(), Self: part.Self{Started: time.Now(), Version: "1.2.3"}, Catalogue: part.Catalogue{Served: webtest.Served, Nouns: webtest.Nouns()},
 	}
 	for _, c := range change {
 		c(&opt)

@@ -59,7 +59,7 @@ func (s *API) GameHistory(game string, span history.Span) history.Series {
 	if game == "" {
 		return s.opt.History.All(span)
 	}
-	return s.opt.History.Games(span, append(slices.Clone(s.opt.List.Sharing(game)), game)...)
+	return s.opt.History.Games(span, append(slices.Clone(s.opt.Registry.Sharing(game)), game)...)
 }
 
 // span reads the parameter span; missing means a day.
@@ -85,12 +85,12 @@ func (s *API) serveHistory(w http.ResponseWriter, r *http.Request, p Params) err
 	if server, listed := s.findServer(r.PathValue("id"), s.Asker(r)); listed {
 		public = server.Public
 	}
-	if !ok || s.opt.List.IsHidden(public) { // its history is hidden too
+	if !ok || s.opt.Registry.IsHidden(public) { // its history is hidden too
 		return errNoServer
 	}
 	key := history.Key{Origin: origin, Public: public}
 	_, remembered := s.opt.History.Of(key, history.Month)
-	if server, listed := s.opt.List.Find(public); !remembered && (!listed || server.Origin != origin) {
+	if server, listed := s.opt.Registry.Find(public); !remembered && (!listed || server.Origin != origin) {
 		return errNoServer
 	}
 	body := []byte(`{"id":"`)

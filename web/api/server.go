@@ -5,43 +5,30 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// Options are the dependencies of an API. All of it but Addresses, Domains, Chat,
-// Rooms, Stats and Version is required.
+// Options are the dependencies of an API. Registry, Games, Served, Nouns, History and Started
+// are required.
 type Options struct {
-	List  *master.Registry
-	Games *games.Catalog
-	// Master is the identity of this daemon, by which others recognize it; may be empty.
-	Master string
-	// Addresses decides which addresses of servers visitors are given; nil: those
-	// of the list.
-	Addresses *advertise.Table
-	// Domains are those under which clients of games look for us; for the names in
-	// /api/v1/games/{name}.
-	Domains []string
-	// Served returns whether games can use a service.
-	Served func(games.Service) games.Served
-	// Nouns are those that exist here.
-	Nouns noun.Set
+	part.Self
+	part.Listing
+	part.Catalogue
+
 	// History gets a sample of all numbers of players every history.Interval while
 	// Run runs.
 	History *history.Book
 	// Chat counts the members of chat rooms; nil: there is no chat.
 	Chat Chat
-	// Rooms returns the group rooms of a game that are not in the catalogue; nil: none.
-	Rooms func(game string) []games.Room
 	// Stats are the scores and data of players; nil: there are none.
 	Stats Stats
 	// Verdicts are those on game servers, Players those on players; nil: none are known.
@@ -49,8 +36,6 @@ type Options struct {
 	Players  *verdicts.Log
 	// Meetings has the kinds of routers of players; nil: none are known.
 	Meetings *meeting.Recorder
-	Started  time.Time // of the daemon
-	Version  string    // of the program; may be empty
 }
 
 // API answers requests under /api/v1. All methods may be called concurrently.
@@ -67,7 +52,7 @@ type API struct {
 
 // New returns an API.
 func New(f *front.Front, opt Options) *API {
-	list := newLister(opt.List, opt.Games)
+	list := newLister(opt.Registry, opt.Games)
 	list.master = opt.Master
 	s := &API{
 		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
@@ -146,7 +131,7 @@ func (s *API) Find(id string, asker advertise.Asker) (*Row, *Snapshot, bool) {
 // Asker returns the network position of a visitor, if addresses of servers
 // depend on it: equal visitors share answers.
 func (s *API) Asker(r *http.Request) advertise.Asker {
-	if !s.opt.List.AnyPrivate() {
+	if !s.opt.Registry.AnyPrivate() {
 		return advertise.Asker{}
 	}
 	return s.opt.Addresses.Asker(s.Visitor(r))

@@ -13,12 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -44,6 +42,9 @@ type Store interface {
 
 // Options are the parts of a Room. Key, Accounts and Store are required.
 type Options struct {
+	part.Self
+	part.Peers
+
 	Key      *Key
 	Identity bool // the mode identity, else keypair
 	Accounts *accounts.Service
@@ -51,12 +52,7 @@ type Options struct {
 	// Registrations is how many accounts one address may make per minute; 0: no
 	// bound.
 	Registrations int
-	Consoles      bool                  // whether tickets of the PS3 are accepted, whose signature is not checked
-	Trusted       func(netip.Addr) bool // whether that does not apply to an address; nil: it always does
-	Service       string                // name in verdicts
-	Verdicts      *verdicts.Log
-	Log           zerolog.Logger
-	Registerer    prometheus.Registerer
+	Consoles      bool // whether tickets of the PS3 are accepted, whose signature is not checked
 }
 
 // Room executes the methods of the sign-in. All methods may be called
@@ -91,7 +87,7 @@ func (r *Room) SetConsoles(accept bool) { r.consoles.Store(accept) }
 
 // MayRegister reports whether an address may make one more account, and counts it.
 func (r *Room) MayRegister(from netip.Addr) bool {
-	if r.opt.Trusted != nil && r.opt.Trusted(from) {
+	if r.opt.Trusted.Has(from) {
 		return true
 	}
 	if !r.registrations.Load().Allow(from, time.Now()) {

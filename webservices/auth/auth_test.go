@@ -23,6 +23,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -248,7 +249,7 @@ func build(t testing.TB, edit func(*Options)) *fixture {
 	if f.profile, err = service.Users.Register(t.Context(), alice()); err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Key: recordedKey(t), Accounts: service, Store: store, Service: "webservices", Verdicts: f.log, Registerer: prometheus.NewRegistry()}
+	opt := Options{Key: recordedKey(t), Accounts: service, Store: store, Peers: part.Peers{Verdicts: f.log}, Self: part.Self{Name: "webservices", Registerer: prometheus.NewRegistry()}}
 	if edit != nil {
 		edit(&opt)
 	}

@@ -86,7 +86,7 @@ func (r *Room) answer(q *soap.Request, c *certificate, private []byte, err error
 
 // note notes a verdict on the address of a request.
 func (r *Room) note(q *soap.Request, v verdicts.Verdict, detail string) {
-	r.opt.Verdicts.NoteDetail(r.opt.Service, q.From.Addr(), q.Game, v, detail)
+	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, detail)
 	r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Stringer("verdict", v).Str("method", q.Method).Msg("sign-in")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -103,7 +104,7 @@ func (w *world) start(edit func(*Options)) {
 			return w.store.ProfileByUniqueNick(ctx, namespace, storage.Fold(nick))
 		},
 		SignedIn: func(_ context.Context, _ storage.ProfileID, from netip.Addr) bool { return from == home.Addr() },
-		Service:  "webservices", Verdicts: w.verdicts, Registerer: w.metrics,
+		Peers:    part.Peers{Verdicts: w.verdicts}, Self: part.Self{Name: "webservices", Registerer: w.metrics},
 	}
 	if edit != nil {
 		edit(&opt)

@@ -139,7 +139,7 @@ func (r *Room) selectUnlock(ctx context.Context, q *request) (*Answer, error) {
 		return nil, errBadUnlock
 	case !r.proved(ctx, q, id):
 		r.metrics.choices.WithLabelValues(choiceUnproved).Inc()
-		r.opt.Verdicts.NotePlayer(r.opt.Service, q.from, q.game.Name, verdicts.UnlockUnproved)
+		r.opt.Verdicts.NotePlayer(r.opt.Name, q.from, q.game.Name, verdicts.UnlockUnproved)
 		return nil, errBadUnlock
 	}
 	policy := r.config.Load().Unlocks

@@ -6,12 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/stats"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -25,6 +22,9 @@ type Store interface {
 
 // Options are the parts of a Room. Config, Games, Store, Nick and Limits are required.
 type Options struct {
+	part.Self
+	part.Peers
+
 	Config PagesConfig
 	Games  *games.Catalog
 	Store  Store
@@ -34,11 +34,6 @@ type Options struct {
 	Limits func() stats.Limits
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
-
-	Service    string        // name of the service in verdicts
-	Verdicts   *verdicts.Log // nil: nothing is noted
-	Log        zerolog.Logger
-	Registerer prometheus.Registerer // nil: nothing is registered
 }
 
 // Room answers requests for pages and counts rounds. All methods may be called concurrently.

@@ -126,7 +126,7 @@ const pageRound = "bf2statistics.php"
 // disk, from where it can be sent again.
 func (r *Room) refusal(w http.ResponseWriter, status int, q *soap.Request, result string, v verdicts.Verdict, text string) {
 	r.metrics.rounds.WithLabelValues(result).Inc()
-	r.opt.Verdicts.NoteDetail(r.opt.Service, q.From.Addr(), q.Game, v, clean.Line(text, maxText))
+	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, clean.Line(text, maxText))
 	a := &Answer{Failed: true}
 	reply(w, status, a.table([]string{"response"}, []string{text}))
 }
@@ -171,7 +171,7 @@ func (r *Room) serveRound(g *games.Game) func(http.ResponseWriter, *http.Request
 			return
 		}
 		r.noteRound(round, repeated, nil)
-		r.opt.Verdicts.NotePlayer(r.opt.Service, q.From.Addr(), g.Name, verdicts.RoundCounted)
+		r.opt.Verdicts.NotePlayer(r.opt.Name, q.From.Addr(), g.Name, verdicts.RoundCounted)
 		var a Answer
 		a.table([]string{"response", "mapname", "mapstart"}, []string{"OK", round.value("mapname"), round.value("mapstart")})
 		reply(w, http.StatusOK, &a)

@@ -30,8 +30,8 @@ const (
 // errDIME means that a message cannot be read.
 var errDIME = errors.New("malformed DIME message")
 
-// part is one record of a DIME message.
-type part struct {
+// piece is one record of a DIME message.
+type piece struct {
 	format  byte // of typ
 	id, typ string
 	data    []byte
@@ -39,7 +39,7 @@ type part struct {
 
 // readDIME reads a message. It stops behind the record that is marked as the last one,
 // because the announced length may be longer; padding at the end may be missing.
-func readDIME(r io.Reader) (parts []part, err error) {
+func readDIME(r io.Reader) (parts []piece, err error) {
 	left := maxDIME
 	for {
 		p, flags, err := readPart(r, &left)
@@ -60,7 +60,7 @@ func readDIME(r io.Reader) (parts []part, err error) {
 }
 
 // readPart reads a record of at most left bytes, which it reduces.
-func readPart(r io.Reader, left *int) (p part, flags byte, err error) {
+func readPart(r io.Reader, left *int) (p piece, flags byte, err error) {
 	var head [dimeHeader]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return p, 0, err
@@ -93,7 +93,7 @@ func readPart(r io.Reader, left *int) (p part, flags byte, err error) {
 func padded(n int) int { return (n + 3) &^ 3 }
 
 // appendDIME appends a message.
-func appendDIME(dst []byte, parts []part) []byte {
+func appendDIME(dst []byte, parts []piece) []byte {
 	be := binary.BigEndian
 	for i, p := range parts {
 		flags := byte(dimeVersion << 3)
@@ -116,7 +116,7 @@ func appendDIME(dst []byte, parts []part) []byte {
 
 // AppendMessage appends the body of a request with a report, as games write it.
 func AppendMessage(dst, envelope, report []byte) []byte {
-	return appendDIME(dst, []part{
+	return appendDIME(dst, []piece{
 		{format: dimeURI, id: "cid:id0", typ: "http://schemas.xmlsoap.org/soap/envelope/", data: envelope},
 		{format: dimeMedia, id: "report", typ: "application/bin", data: report},
 	})

@@ -183,7 +183,7 @@ func (room *Room) note(r *soap.Request, c code, err error) {
 	if v == verdicts.MatchRefused {
 		detail = err.Error()
 	}
-	room.opt.Verdicts.NoteDetail(room.opt.Service, r.From.Addr(), r.Game, v, detail)
+	room.opt.Verdicts.NoteDetail(room.opt.Name, r.From.Addr(), r.Game, v, detail)
 	room.opt.Log.Debug().Stringer("peer", r.From).Str("game", r.Game).Str("method", r.Method).Stringer("verdict", v).Str("reason", cmp.Or(detail, err.Error())).
 		Msg("request about a match refused")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/records"
@@ -107,7 +108,7 @@ func (w *world) start(edit func(*Options)) {
 		Boards: func(string) []games.Board {
 			return []games.Board{{Name: "kills", Key: "7", How: games.BoardSum}, {Name: "wins", Key: "result.win", How: games.BoardSum}, {Name: "other", Key: "kills", How: games.BoardSum}}
 		},
-		Now: func() time.Time { return w.now }, Log: zerolog.Nop(), Registerer: prometheus.NewRegistry(),
+		Now: func() time.Time { return w.now }, Self: part.Self{Log: zerolog.Nop(), Registerer: prometheus.NewRegistry()},
 	}
 	if edit != nil {
 		edit(&opt)

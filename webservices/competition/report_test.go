@@ -106,7 +106,7 @@ func TestMalformedReports(t *testing.T) {
 }
 
 func TestMalformedDIME(t *testing.T) {
-	whole := appendDIME(nil, []part{{format: dimeURI, id: "a", typ: "b", data: []byte("c")}, {id: "d", data: []byte("efghi")}})
+	whole := appendDIME(nil, []piece{{format: dimeURI, id: "a", typ: "b", data: []byte("c")}, {id: "d", data: []byte("efghi")}})
 	for n := range len(whole) - 3 { // the padding of the last record may be missing
 		if _, err := readDIME(bytes.NewReader(whole[:n])); err == nil {
 			t.Errorf("the first %d of %d bytes are read", n, len(whole))
@@ -131,11 +131,11 @@ func TestMalformedDIME(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	many := appendDIME(nil, make([]part, maxDIMERecords+1))
+	many := appendDIME(nil, make([]piece, maxDIMERecords+1))
 	if _, err := readDIME(bytes.NewReader(many)); !errors.Is(err, errDIME) {
 		t.Errorf("%d records: %v", maxDIMERecords+1, err)
 	}
-	if parts, err := readDIME(bytes.NewReader(appendDIME(nil, make([]part, maxDIMERecords)))); err != nil || len(parts) != maxDIMERecords {
+	if parts, err := readDIME(bytes.NewReader(appendDIME(nil, make([]piece, maxDIMERecords)))); err != nil || len(parts) != maxDIMERecords {
 		t.Errorf("%d records: %v", maxDIMERecords, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -26,7 +27,7 @@ func TestServe_stops_while_it_restores(t *testing.T) {
 	var log bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	New(Options{Store: endless{}, Log: zerolog.New(&log)}).Serve(ctx)
+	New(Options{Store: endless{}, Self: part.Self{Log: zerolog.New(&log)}}).Serve(ctx)
 	if log.Len() > 0 {
 		t.Errorf("logged: %s", &log)
 	}

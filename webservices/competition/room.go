@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -58,17 +57,15 @@ type Verifier interface {
 
 // Options configure a Room. Store and Verifier are required.
 type Options struct {
+	part.Self
+	part.Peers
+
 	Config   MatchConfig
 	Store    storage.Matches
 	Verifier Verifier
 	Boards   func(game string) []games.Board // leaderboards; nil: there are none
 	Rand     io.Reader
 	Now      func() time.Time // nil: time.Now
-	Service  string           // name in verdicts
-	Verdicts *verdicts.Log    // nil: nothing is noted
-
-	Log        zerolog.Logger
-	Registerer prometheus.Registerer // nil: nothing is registered
 }
 
 // Room answers the requests of the competition service. Its methods may be called

@@ -39,7 +39,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := verdicts.NewLog(zerolog.Nop(), 0)
-			w := newWorld(t, func(o *Options) { o.Service, o.Verdicts, o.Verifier = "webservices", log, test.verifier })
+			w := newWorld(t, func(o *Options) { o.Name, o.Verdicts, o.Verifier = "webservices", log, test.verifier })
 			body := &soap.Element{Name: test.method, Children: []*soap.Element{
 				{Name: "certificate", Children: []*soap.Element{{Name: "profileid", Value: "1"}}}, {Name: "proof", Value: test.proof},
 			}}

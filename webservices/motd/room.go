@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/query"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -19,12 +20,13 @@ const noPatch = `\newver\0`
 
 // Options are the parts of a Room. News is required.
 type Options struct {
+	part.Self
+
 	Config NewsConfig
 	News   *news.Table
 	// Game returns the name in the catalogue of a game that a request names, empty if it
 	// is unknown; nil: all are unknown.
-	Game       func(name string) string
-	Registerer prometheus.Registerer // nil: nothing is registered
+	Game func(name string) string
 }
 
 // Room answers requests for news. All methods may be called concurrently.

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage/records"
@@ -43,8 +44,8 @@ func build(t *testing.T, edit func(*Options)) *fixture {
 	}
 	f := &fixture{t: t, store: store, accounts: service, log: verdicts.NewLog(zerolog.Nop(), 0)}
 	opt := Options{
-		Config: ConsoleConfig{NAS: true, NASNewConsoles: true, NASHardware: true}, Users: service.Users, Grants: service.Grants, Service: "webservices",
-		Verdicts: f.log, Registerer: prometheus.NewRegistry(),
+		Config: ConsoleConfig{NAS: true, NASNewConsoles: true, NASHardware: true}, Users: service.Users, Grants: service.Grants,
+		Peers: part.Peers{Verdicts: f.log}, Self: part.Self{Name: "webservices", Registerer: prometheus.NewRegistry()},
 	}
 	if edit != nil {
 		edit(&opt)

@@ -9,28 +9,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
 // Options are the parts of a Room. Users and Grants are required.
 type Options struct {
+	part.Self
+	part.Peers
+
 	Config ConsoleConfig
 	Users  *accounts.Users
 	Grants *accounts.Grants
 	// MayRegister reports whether an address may make one more account, and counts it;
 	// nil: it may.
 	MayRegister func(netip.Addr) bool
-	Service     string        // name in verdicts
-	Verdicts    *verdicts.Log // nil: nothing is noted
-	Log         zerolog.Logger
-	Registerer  prometheus.Registerer // nil: nothing is registered
 }
 
 // Room answers consoles. All methods may be called concurrently.
@@ -153,7 +150,7 @@ const maxDetail = 80
 // note notes a verdict on the address of a request.
 func (r *Room) note(q *soap.Request, v verdicts.Verdict, detail string) {
 	detail = clean.Line(detail, maxDetail)
-	r.opt.Verdicts.NoteDetail(r.opt.Service, q.From.Addr(), q.Game, v, detail)
+	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, detail)
 	r.opt.Log.Debug().Stringer("peer", q.From).Stringer("verdict", v).Str("detail", detail).Msg("console of Nintendo")
 }
 

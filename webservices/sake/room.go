@@ -9,13 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -52,6 +50,9 @@ type Files interface {
 
 // Options are the parts of a Room. Store, Tickets and Games are required.
 type Options struct {
+	part.Self
+	part.Peers
+
 	Config  RecordConfig
 	Store   Store
 	Tickets Tickets
@@ -62,11 +63,7 @@ type Options struct {
 	Verify func(ctx context.Context, certificate *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error)
 	// Prove is called with a profile that has shown its ticket, the address, and the
 	// ticket, which is empty if it has shown a certificate; nil: nothing is.
-	Prove    func(profile storage.ProfileID, from netip.Addr, ticket string)
-	Verdicts *verdicts.Log // nil: nothing is noted
-
-	Log        zerolog.Logger
-	Registerer prometheus.Registerer // nil: nothing is registered
+	Prove func(profile storage.ProfileID, from netip.Addr, ticket string)
 }
 
 // Room executes the methods of SAKE. Its methods may be called concurrently.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -92,8 +93,8 @@ func newFixture(t testing.TB, edit func(*Options)) *fixture {
 	}
 	reg := prometheus.NewRegistry()
 	opt := Options{
-		Config: config(), Store: s, Tickets: tickets{}, Games: catalog, Files: fakeFiles{}, Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Log: zerolog.Nop(), Registerer: reg,
+		Config: config(), Store: s, Tickets: tickets{}, Games: catalog, Files: fakeFiles{}, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Self: part.Self{Log: zerolog.Nop(), Registerer: reg},
 	}
 	if edit != nil {
 		edit(&opt)

@@ -64,8 +64,8 @@ type reader struct {
 	done bool   // the last boundary was read
 }
 
-// part is the header of a part of a form.
-type part struct {
+// partHead is the header of a part of a form.
+type partHead struct {
 	file bool   // it has a file name
 	name string // of the file, shortened; untrusted text
 }
@@ -76,24 +76,24 @@ func newReader(in io.Reader, boundary string) *reader {
 
 // next reads the header of the next part, after the content of the one before was read to
 // its end. The error is io.EOF after the last part.
-func (r *reader) next() (part, error) {
+func (r *reader) next() (partHead, error) {
 	if r.done {
-		return part{}, io.EOF
+		return partHead{}, io.EOF
 	}
 	if r.read == 0 { // the first boundary has no line before it
 		if err := r.expect(r.mark[2:]); err != nil {
-			return part{}, err
+			return partHead{}, err
 		}
 	}
 	tail, err := r.take(2)
 	switch {
 	case err != nil:
-		return part{}, err
+		return partHead{}, err
 	case string(tail) == "--":
 		r.done = true
-		return part{}, io.EOF
+		return partHead{}, io.EOF
 	case string(tail) != "\r\n":
-		return part{}, errNoForm
+		return partHead{}, errNoForm
 	}
 	return r.header()
 }
@@ -127,16 +127,16 @@ func ended(err error) error {
 }
 
 // header reads the header of a part.
-func (r *reader) header() (p part, err error) {
+func (r *reader) header() (p partHead, err error) {
 	start := r.read
 	for {
 		line, err := r.in.ReadSlice('\n')
 		r.read += int64(len(line))
 		switch {
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return part{}, ended(err)
+			return partHead{}, ended(err)
 		case err != nil || r.read-start > maxPartHeader:
-			return part{}, errNoForm
+			return partHead{}, errNoForm
 		}
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) == 0 {

@@ -10,13 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/files"
-	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -61,18 +58,16 @@ type Tickets interface {
 
 // Options are the parts of a Room. Config, Files and Owners are required.
 type Options struct {
+	part.Self
+	part.Peers
+
 	Config  FileConfig
 	Files   *files.Table
 	Owners  Owners
 	Tickets Tickets // nil: no ticket is valid
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
-	Trusted  func(netip.Addr) bool // whether MaxUploadsPerAddr does not apply; nil: it applies to all
-	Verdicts *verdicts.Log         // nil: nothing is noted
-	Cluster  cluster.Bus           // other nodes, which get proofs; nil: none
-
-	Log        zerolog.Logger
-	Registerer prometheus.Registerer // nil: nothing is registered
+	Cluster  cluster.Bus // other nodes, which get proofs; nil: none
 }
 
 // Room answers uploads and downloads. All methods may be called concurrently.
@@ -184,7 +179,7 @@ func (r *Room) enter(from netip.Addr) bool {
 	c := r.config.Load()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.busy >= c.MaxUploads || r.busyFor[from] >= c.MaxUploadsPerAddr && (r.opt.Trusted == nil || !r.opt.Trusted(from)) {
+	if r.busy >= c.MaxUploads || r.busyFor[from] >= c.MaxUploadsPerAddr && !r.opt.Trusted.Has(from) {
 		return false
 	}
 	r.busy++

@@ -197,14 +197,14 @@ func (r *Room) begin(req *http.Request, form *reader, profile storage.ProfileID)
 
 // nextFile reads up to the content of the next file. The error is io.EOF after the last
 // part.
-func nextFile(form *reader) (part, error) {
+func nextFile(form *reader) (partHead, error) {
 	for {
 		p, err := form.next()
 		if err != nil || p.file {
 			return p, err
 		}
 		if err := form.content(io.Discard); err != nil {
-			return part{}, err
+			return partHead{}, err
 		}
 	}
 }
