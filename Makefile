@@ -33,7 +33,7 @@ fmt: ## format
 	$(LINT) fmt ./...
 
 docs: ## write the generated pages and tables in docs/ and configs/default.yaml
-	$(GO) test ./daemon/services ./internal/verdicts -update
+	$(GO) test ./daemon/services ./internal/verdicts ./internal/games -update
 	$(GO) test ./test/docs -run Reference -update
 	$(GO) test ./web/docs -run Pages -update
 

@@ -94,7 +94,7 @@ func TestGamesComeAndGo(t *testing.T) {
 				Name: "ours", Title: "Ours", Secrets: []string{"first1", "second"}, ID: 99, QueryPort: 7777, BackendFlags: 5,
 				Rooms: []games.Room{{ID: 9, Name: "Nine", MaxWaiting: 3, Fields: []games.Field{{Key: "k", Value: "v"}}}},
 			},
-			{Name: "gmtest", Maintenance: true, Given: games.FieldMaintenance},
+			{Name: "gmtest", Maintenance: true, Given: games.FieldsOf("maintenance")},
 		}
 		if err := op.PutGames(ctx, list); err != nil {
 			t.Fatal(err)

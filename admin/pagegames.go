@@ -112,23 +112,11 @@ func pageOfGame(name string) string { return "/games/" + url.PathEscape(name) }
 
 func (s *Server) gameAddForm(r *http.Request) (done, to string, err error) {
 	text := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
-	g := games.Game{Name: strings.ToLower(text("name")), Title: text("title")}
-	if secret := text("secret"); secret != "" {
-		g.Secrets = []string{secret}
-	}
-	if text("id") != "" {
-		n, err := formNumber(r, "id", 1<<31-1)
-		if err != nil {
-			return "", "", err
+	g := games.Game{Name: strings.ToLower(text("name"))}
+	for _, key := range []string{"title", "secret", "id", "port"} {
+		if err := g.Set(key, text(key)); err != nil {
+			return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 		}
-		g.ID = int(n)
-	}
-	if text("port") != "" {
-		n, err := formNumber(r, "port", 65535)
-		if err != nil {
-			return "", "", err
-		}
-		g.QueryPort = uint16(n)
 	}
 	if _, err := s.opt.Operator.OwnGame(r.Context(), g.Name); err == nil {
 		return "", "", fmt.Errorf("%w: there is a record of yours of %s already; change it on its page", operator.ErrBadRequest, g.Name)

@@ -46,7 +46,7 @@ func (l *Local) SetMaintenance(ctx context.Context, name string, on bool) error 
 		return err
 	}
 	g.Maintenance = on
-	g.Given |= games.FieldMaintenance
+	g.Given |= games.FieldsOf("maintenance")
 	return l.putGames(ctx, []games.Game{g}, actGameMaintenance, onOff(on))
 }
 

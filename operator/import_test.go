@@ -10,17 +10,15 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-const importedSQL = "CREATE TABLE `games` (`id` int, `gamename` text, `secretkey` text, `description` text, `queryport` int);\n" +
-	"INSERT INTO `games` VALUES (8,'gmtest','aBcDeF','Test game',6500),(9,'fresh','aBcDeF','Fresh',6500),(4,'nokey','','',0),(5,'bad name','','',0);\n" +
-	"INSERT INTO `grouplist` (`groupid`, `gameid`, `maxwaiting`, `name`, `other`) VALUES (1,9,200,'Taken',''),(2,9,0,'Own','');\n"
+const importedTSV = "Test game\tgmtest\t8\taBcDeF\t\t\nFresh\tfresh\t9\taBcDeF\t\t\n\tnokey\t4\t\t\t\n\tbad name\t5\t\t\t\n"
 
 func TestImportGames(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file, text string
 		want       operator.GameImport
 	}{
-		"SQL": {"dump.sql", importedSQL, operator.GameImport{
-			Format: games.FormatSQL, Records: 4, Games: 3, Refused: 1, Stored: 3, New: 1, Changed: 2,
+		"TSV": {"list.tsv", importedTSV, operator.GameImport{
+			Format: games.FormatTSV, Records: 4, Games: 3, Refused: 1, Stored: 3, New: 1, Changed: 2,
 			Taken: []operator.TakenGame{
 				{Game: "gmtest", Fields: []string{"secrets"}}, {Game: "fresh", New: true, Fields: []string{}}, {Game: "nokey", Fields: []string{"id"}},
 			},
@@ -29,8 +27,8 @@ func TestImportGames(t *testing.T) {
 				{Game: "gmtest", Difference: games.Difference{Field: "id", Here: "7", Imported: "8"}},
 			},
 			DifferBy:  map[string]int{"title": 1, "id": 1},
-			LeftOut:   []string{"dump.sql:2: game \"bad name\": the name must be 1 to 31 characters of a-z, 0-9, _ and -, and must not start with -", `game fresh: room 1: the id belongs to a room of game "rooms"`},
-			LeftOutOf: 2,
+			LeftOut:   []string{`list.tsv:4: game "bad name": name must be 1 to 31 characters of a-z, 0-9, _ and -, and must not start with -`},
+			LeftOutOf: 1,
 		}},
 		"YAML": {"own.yaml", "games: [{name: gmtest, title: Mine, id: 7}, {name: fresh}, {name: nokey}]", operator.GameImport{
 			Format: games.FormatYAML, Records: 3, Games: 3, Stored: 3, New: 1, Changed: 1,

@@ -3,6 +3,7 @@ package quickmatch
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"math/big"
 	"strconv"
 	"sync"
@@ -111,7 +112,7 @@ func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
 		if !ok || !s.chat.Owns(operator.GroupChannel(room.ID)) {
 			continue
 		}
-		key := strconv.FormatUint(uint64(room.ID), 10) + " " + g.QuickMatch.String()
+		key := fmt.Sprintf("%d %v", room.ID, g.QuickMatch)
 		if r := s.bots[g.Name]; r != nil {
 			if wanted[g.Name] = true; r.key != key {
 				r.cancel() // it begins again at the next look

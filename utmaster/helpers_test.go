@@ -33,10 +33,10 @@ var home = netip.MustParseAddr("192.0.2.10")
 func testGames(t testing.TB) *games.Catalog {
 	t.Helper()
 	c, err := games.NewCatalog([]games.Game{
-		{Name: "ut2", ID: 634, Facts: games.Facts{Epic: []games.Epic{{Least: 2000, Most: 2225}}}},
-		{Name: "u2xmp", Facts: games.Facts{Epic: []games.Epic{{Least: 2226, Most: 2226}}}},
-		{Name: "ut2004", ID: 837, Facts: games.Facts{Epic: []games.Epic{{Word: "UT2K4", Least: 3000, Most: 3999}, {Least: 3000, Most: 3999}}}},
-		{Name: "redorchestra", Facts: games.Facts{Epic: []games.Epic{{Word: "RO", Least: 3000, Most: 3999}}}},
+		{Name: "ut2", ID: 634, Facts: games.Facts{Epic: []games.Epic{{Versions: [2]int{2000, 2225}}}}},
+		{Name: "u2xmp", Facts: games.Facts{Epic: []games.Epic{{Versions: [2]int{2226, 2226}}}}},
+		{Name: "ut2004", ID: 837, Facts: games.Facts{Epic: []games.Epic{{Word: "UT2K4", Versions: [2]int{3000, 3999}}, {Versions: [2]int{3000, 3999}}}}},
+		{Name: "redorchestra", Facts: games.Facts{Epic: []games.Epic{{Word: "RO", Versions: [2]int{3000, 3999}}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func browseEpic(ctx context.Context, t *Target, address string) (string, error) 
 		return "", errors.New("the catalogue does not have the version of the game")
 	}
 	return onTCP(ctx, address, func(conn net.Conn) (string, error) {
-		b := utmaster.Browser{Version: int32(t.Game.Epic[0].Most), Word: t.Game.Epic[0].Word}
+		b := utmaster.Browser{Version: int32(t.Game.Epic[0].Versions[1]), Word: t.Game.Epic[0].Word}
 		servers, err := b.List(ctx, conn)
 		return listed(len(servers)), err
 	})

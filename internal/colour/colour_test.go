@@ -85,7 +85,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
-	if diff := cmp.Diff(games.ColourFamilies(), Words()); diff != "" {
+	if diff := cmp.Diff(games.Words("colours"), Words()); diff != "" {
 		t.Errorf("families of the catalogue and of this package (-catalogue +package):\n%s", diff)
 	}
 	for _, word := range append(Words(), "") {

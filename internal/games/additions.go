@@ -16,24 +16,15 @@ type Addition struct {
 	LeftOut []string
 }
 
-// Addition returns the part of a record, usually an imported one, that the catalogue lacks. A
-// game that the catalogue lacks is added, without rooms whose ids are taken. For an
+// Addition returns the part of a record of an imported list that the catalogue lacks. Of a game
+// that the catalogue lacks that is the whole record. For an
 // existing game only new secrets are added, after the known ones, and an id or a
 // title if none is known: such lists are older and shorten long secrets, so they
 // must not determine the preferred secret. Secrets beyond MaxSecrets are left out.
 func (c *Catalog) Addition(g Game) (a Addition) {
 	known, ok := c.Lookup(g.Name)
 	if !ok {
-		a.Record, a.New = g.clone(), true
-		a.Record.Rooms = nil
-		for _, r := range g.Rooms {
-			if _, other, taken := c.Room(r.ID); taken {
-				a.LeftOut = append(a.LeftOut, fmt.Sprintf("room %d: the id belongs to a room of game %q", r.ID, other.Name))
-				continue
-			}
-			a.Record.Rooms = append(a.Record.Rooms, r)
-		}
-		return a
+		return Addition{Record: g, New: true}
 	}
 	a.Record = Game{Name: known.Name, Source: g.Source}
 	if known.Title == "" && g.Title != "" {
@@ -46,7 +37,7 @@ func (c *Catalog) Addition(g Game) (a Addition) {
 	}
 	all := union(known.Secrets, g.Secrets)
 	if n := len(all) - MaxSecrets; n > 0 {
-		a.LeftOut = append(a.LeftOut, fmt.Sprintf("%s: a game has at most %d", counted(n, "secret"), MaxSecrets))
+		a.LeftOut = append(a.LeftOut, fmt.Sprintf("%s: a game has at most %d", counted(n, "secrets"), MaxSecrets))
 		all = all[:MaxSecrets]
 	}
 	if len(all) > len(known.Secrets) {

@@ -44,10 +44,6 @@ func TestAddition(t *testing.T) {
 			Addition{Record: Game{Name: "bare", Title: "Bare", ID: 4, Secrets: []string{"ghijkl"}}, Fields: []string{"title", "id", "secrets"}},
 		},
 		"new": {Game{Name: "new", Title: "New", QueryPort: 1}, Addition{Record: Game{Name: "new", Title: "New", QueryPort: 1}, New: true}},
-		"new with a room of another": {
-			Game{Name: "new", Rooms: []Room{{ID: 7, Name: "Mine"}, {ID: 9, Name: "Nine"}}},
-			Addition{Record: Game{Name: "new", Rooms: []Room{{ID: 9, Name: "Nine"}}}, New: true, LeftOut: []string{`room 7: the id belongs to a room of game "same"`}},
-		},
 		"no room for secrets": {
 			Game{Name: "full", Secrets: []string{"abcdef"}},
 			Addition{Record: Game{Name: "full"}, LeftOut: []string{"1 secret: a game has at most 16"}},
@@ -71,7 +67,7 @@ func TestAddition(t *testing.T) {
 func TestDifferences(t *testing.T) {
 	here := Game{Name: "x", Policy: Policy{NoSecure: On}, Maintenance: true, Secrets: []string{"abcdef"}, Facts: Facts{Hosts: []Host{{"a.example.org", "qr2"}}}}
 	list := here.Differences(Game{
-		Name: "x", Policy: Policy{A2S: On}, Given: FieldMaintenance | FieldHosts, Secrets: []string{"ghijkl"}, Title: string(make([]byte, 200)),
+		Name: "x", Policy: Policy{A2S: On}, Given: FieldsOf("maintenance", "hosts"), Secrets: []string{"ghijkl"}, Title: string(make([]byte, 200)),
 	})
 	want := []Difference{
 		{"title", "", string(make([]byte, maxShownValue)) + "..."},

@@ -3,7 +3,7 @@ package games
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"sort"
 	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -49,7 +49,8 @@ func NewCatalog(layers ...[]Game) (*Catalog, error) {
 // Replace makes the layers, the lowest first, the whole content of the
 // catalogue. A record of a game that a lower layer has too changes only the
 // fields it states: secrets and rooms as whole lists, the policy switch by
-// switch, everything else value by value. The layers are copied.
+// switch, everything else value by value. The layers are copied, but for the lists of built-in
+// records, which are not checked either.
 //
 // If any record is invalid, the catalogue does not change and the *InvalidError
 // names all bad records. A game may occur once in a layer, a room id once in
@@ -204,11 +205,7 @@ func build(layers [][]Game, beside map[uint32]string) (*index, error) {
 	m := merger{games: make([]Game, 0, longest), layers: make([]int, 0, longest), at: make(map[string]int, longest), ownRooms: make(map[string]bool)}
 	for n, layer := range layers {
 		for i := range layer {
-			g := layer[i].clone()
-			g.Name = ascii.ToLower(g.Name)
-			if g.check(&probs) {
-				m.add(n, g, &probs)
-			}
+			m.add(n, &layer[i], &probs)
 		}
 	}
 	idx := newIndex(m.games, rooms{beside, m.ownRooms}, &probs)
@@ -223,22 +220,34 @@ type merger struct {
 	ownRooms map[string]bool
 }
 
-// add adds a record of layer n, over those of the layers below.
-func (m *merger) add(n int, g Game, probs *problems) {
-	i, known := m.at[g.Name]
-	if known && m.layers[i] == n {
-		probs.add(g.Source, g.Name, "already in %s", m.games[i].Source)
-		return
+// add adds a copy of a record of layer n, over those of the layers below, if it is valid. A built-in
+// record is neither checked nor copied deeply: a test checks it, and it is read for the catalogue alone.
+func (m *merger) add(n int, record *Game, probs *problems) {
+	last := len(m.games)
+	m.games = append(m.games, *record)
+	g := &m.games[last]
+	valid := true
+	if g.Source.Origin != FromEmbedded {
+		g.unshare()
+		g.Name = ascii.ToLower(g.Name)
+		valid = g.check(probs)
 	}
-	if g.states(FieldRooms, len(g.Rooms) > 0) {
+	i, known := m.at[g.Name]
+	if known && valid && m.layers[i] == n {
+		probs.add(g.Source, g.Name, "already in %s", m.games[i].Source)
+		valid = false
+	}
+	if valid && (len(g.Rooms) > 0 || g.Given&FieldsOf("rooms") != 0) {
 		m.ownRooms[g.Name] = g.Source.Origin > FromEmbedded
 	}
-	if known {
-		m.games[i], m.layers[i] = m.games[i].overlay(g), n
+	switch {
+	case valid && !known:
+		m.at[g.Name], m.layers = last, append(m.layers, n)
 		return
+	case valid:
+		m.games[i], m.layers[i] = m.games[i].overlay(*g), n
 	}
-	m.at[g.Name] = len(m.games)
-	m.games, m.layers = append(m.games, g), append(m.layers, n)
+	m.games = m.games[:last]
 }
 
 // newIndex sorts the games, which become its own, fills in defaults, and rejects
@@ -251,7 +260,7 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 		byRoom: make(map[uint32]roomAt),
 		base:   make(map[string]*Game),
 	}
-	slices.SortFunc(list, func(a, b Game) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name }) // copies no games to compare them
 	for i := range list {
 		g := &list[i]
 		if g.QueryPort == 0 {
@@ -328,7 +337,7 @@ func (idx *index) addAliases(probs *problems) {
 			}
 			idx.base[name] = g
 			if known {
-				alias.Facts = alias.inherit(g.Facts)
+				alias.inherit(g)
 				alias.Maintenance = alias.Maintenance || g.Maintenance
 				alias.DisabledServices |= g.DisabledServices
 			}

@@ -54,16 +54,17 @@ func TestOverrideChangesStatedFields(t *testing.T) {
 		"second login":            {Game{Policy: Policy{SecondLogin: KickUser}}, func(g *Game) { g.Policy.SecondLogin = KickUser }},
 		"a switch of presence":    {Game{Policy: Policy{AutoAccept: On}}, func(g *Game) { g.Policy.AutoAccept = On }},
 		"another switch":          {Game{Policy: Policy{StrictLegacyValidate: On}}, func(g *Game) { g.Policy.StrictLegacyValidate = On }},
-		"secrets given as none":   {Game{Given: FieldSecrets}, func(g *Game) { g.Secrets = nil }},
-		"id given as 0":           {Game{Given: FieldID}, func(g *Game) { g.ID = 0 }},
-		"flags given as 0":        {Game{Given: FieldBackendFlags}, func(g *Game) { g.BackendFlags = 0 }},
-		"disabled given as 0":     {Game{Given: FieldDisabledServices}, func(g *Game) { g.DisabledServices = 0 }},
-		"maintenance given as no": {Game{Given: FieldMaintenance}, func(g *Game) { g.Maintenance = false }},
-		"rooms given as none":     {Game{Given: FieldRooms}, func(g *Game) { g.Rooms = nil }},
+		"secrets given as none":   {Game{Given: FieldsOf("secrets")}, func(g *Game) { g.Secrets = nil }},
+		"id given as 0":           {Game{Given: FieldsOf("id")}, func(g *Game) { g.ID = 0 }},
+		"flags given as 0":        {Game{Given: FieldsOf("backend_flags")}, func(g *Game) { g.BackendFlags = 0 }},
+		"disabled given as 0":     {Game{Given: FieldsOf("disabled_services")}, func(g *Game) { g.DisabledServices = 0 }},
+		"maintenance given as no": {Game{Given: FieldsOf("maintenance")}, func(g *Game) { g.Maintenance = false }},
+		"rooms given as none":     {Game{Given: FieldsOf("rooms")}, func(g *Game) { g.Rooms = nil }},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			want := full.clone()
+			want := full
+			want.unshare()
 			want.Name = "x"
 			tc.want(&want)
 			if diff := cmp.Diff(want, layered(t, full, tc.above)); diff != "" {
@@ -95,7 +96,7 @@ func TestThreeLayersAndTheirSource(t *testing.T) {
 func TestStatedZeroSurvivesTheLayerBetween(t *testing.T) {
 	c := newCatalog(t,
 		[]Game{{Name: "x", BackendFlags: 0x80}},
-		[]Game{{Name: "x", Given: FieldBackendFlags}},
+		[]Game{{Name: "x", Given: FieldsOf("backend_flags")}},
 		[]Game{{Name: "x", QueryPort: 9}},
 	)
 	if g, _ := c.Lookup("x"); g.BackendFlags != 0 || g.Given != 0 {
@@ -166,7 +167,7 @@ func TestReplaceKeepsTheContentAfterErrors(t *testing.T) {
 		`my.yaml:3: game "b": secret 1 has 2 characters`,
 		`my.yaml:4: game "c": room 1: the id belongs to a room of game "a" in my.yaml:2`,
 		`my.yaml:6: game "d": already in my.yaml:5`,
-		`my.yaml:7: game "not good": the name must be`,
+		`my.yaml:7: game "not good": name must be`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
@@ -183,7 +184,7 @@ func TestReplaceKeepsTheContentAfterErrors(t *testing.T) {
 func TestOverriddenRoomFreesItsID(t *testing.T) {
 	c := newCatalog(t,
 		[]Game{{Name: "a", Rooms: []Room{{ID: 1, Name: "R"}}}},
-		[]Game{{Name: "a", Given: FieldRooms}, {Name: "b", Rooms: []Room{{ID: 1, Name: "S"}}}},
+		[]Game{{Name: "a", Given: FieldsOf("rooms")}, {Name: "b", Rooms: []Room{{ID: 1, Name: "S"}}}},
 	)
 	if _, g, ok := c.Room(1); !ok || g.Name != "b" {
 		t.Errorf("Room(1) is of %q, %v; want b", g.Name, ok)

@@ -1,30 +1,21 @@
 package games
 
-import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
-)
+import "slices"
 
 // Epic is how clients and servers of a game sign in to a master in the form of
 // Epic's.
 type Epic struct {
-	// Word stands before CLIENT and SERVER in the role, capitals and digits, at most
-	// MaxEpicWord. Empty: nothing does, or a word that no game has.
-	Word string
-	// Least and Most are the versions of the game, 1 to MaxEpicVersion.
-	Least, Most int
+	// Before CLIENT and SERVER; missing: nothing, or a word that no game has.
+	Word string `yaml:"word" as:"capitals" max:"32"`
+	// The least and the greatest version of the game.
+	Versions [2]int `yaml:"versions,required" range:"1 to 1048576"`
 }
 
-// Bounds of Epic.
-const (
-	MaxEpic        = 8 // per game
-	MaxEpicWord    = 32
-	MaxEpicVersion = 1 << 20
-)
+func (e *Epic) rules(bad func(string, ...any)) {
+	if e.Versions[0] > e.Versions[1] {
+		bad("the least of the versions comes first")
+	}
+}
 
 // epicIndex finds games by how they sign in to a master in the form of Epic's. It is
 // part of a catalogue and never changes.
@@ -46,7 +37,7 @@ func (c *Catalog) Epic(word string, version int) (g Game, known bool) {
 	}
 	for _, want := range []string{word, ""} {
 		for _, e := range idx.epic {
-			if e.Word == want && version >= e.Least && version <= e.Most {
+			if e.Word == want && version >= e.Versions[0] && version <= e.Versions[1] {
 				return *e.game, true
 			}
 		}
@@ -61,67 +52,6 @@ func newEpicIndex(list []Game) (x epicIndex) {
 			x = append(x, epicOf{&list[i], e})
 		}
 	}
-	slices.SortStableFunc(x, func(a, b epicOf) int { return (a.Most - a.Least) - (b.Most - b.Least) })
+	slices.SortStableFunc(x, func(a, b epicOf) int { return (a.Versions[1] - a.Versions[0]) - (b.Versions[1] - b.Versions[0]) })
 	return x
-}
-
-// String describes the way for comparisons and messages.
-func (e Epic) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %d-%d", e.Word, e.Least, e.Most))
-}
-
-// epic reads how a game signs in to a master in the form of Epic's.
-func (y *yamlReader) epic(k, n *yaml.Node) (out []Epic) {
-	for _, item := range y.items(k, n) {
-		var e Epic
-		y.eachKey(item, func(key string, k, v *yaml.Node) {
-			switch key {
-			case "word":
-				e.Word = y.text(k, v)
-			case "versions":
-				list := y.items(k, v)
-				if len(list) != 2 {
-					y.bad(k, "epic: versions must be the least and the greatest, such as [3000, 3999]")
-					return
-				}
-				e.Least, e.Most = int(y.number(k, list[0], 0, 31)), int(y.number(k, list[1], 0, 31))
-			default:
-				y.bad(k, "epic: unknown key %q", shorten(key))
-			}
-		})
-		out = append(out, e)
-	}
-	return out
-}
-
-// checkEpic reports ways that a game cannot have.
-func checkEpic(list []Epic, bad func(string, ...any)) {
-	if len(list) > MaxEpic {
-		bad("%d entries in epic, at most %d are allowed", len(list), MaxEpic)
-		return
-	}
-	for _, e := range list {
-		switch {
-		case len(e.Word) > MaxEpicWord || strings.ContainsFunc(e.Word, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') }):
-			bad("epic: the word %q must be at most %d capitals and digits", shorten(e.Word), MaxEpicWord)
-		case e.Least < 1 || e.Most < e.Least || e.Most > MaxEpicVersion:
-			bad("epic: the versions must be 1 to %d, the least first", MaxEpicVersion)
-		}
-	}
-}
-
-// appendEpic appends ways in the form that epic reads.
-func appendEpic(b []byte, list []Epic) []byte {
-	for i, e := range list {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, '{')
-		if e.Word != "" {
-			b = append(strconv.AppendQuote(append(b, "word: "...), e.Word), ", "...)
-		}
-		b = append(b, "versions: ["...)
-		b = append(strconv.AppendInt(append(strconv.AppendInt(b, int64(e.Least), 10), ", "...), int64(e.Most), 10), "]}"...)
-	}
-	return b
 }

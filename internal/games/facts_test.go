@@ -38,21 +38,21 @@ func TestFactsYAML(t *testing.T) {
 
 func TestFactsYAML_mistakes(t *testing.T) {
 	for name, tc := range map[string]struct{ record, want string }{
-		"wildcard":           {`domains: ["*.example.org"]`, `the domain "*.example.org" must be a host name`},
+		"wildcard":           {`domains: ["*.example.org"]`, `domains: "*.example.org" must be a host name`},
 		"label over 63":      {`domains: [` + strings.Repeat("a", 64) + `.org]`, "must be a host name"},
 		"no domain":          {`domains: [localhost]`, "must be a host name"},
-		"host":               {`hosts: ["a b.c"]`, `the host "a" must be a host name`},
+		"host":               {`hosts: ["a b.c"]`, `host "a": the name must be a host name`},
 		"service of a host":  {`hosts: ["a.example.org smtp"]`, `"smtp" is not a service; there are qr2, `},
 		"service":            {`needs: [qr3]`, `needs: "qr3" is not a service`},
 		"used service":       {`uses: [qr3]`, `uses: "qr3" is not a service`},
-		"service twice":      {`needs: [qr2, qr2]`, "needs names qr2 twice"},
+		"service twice":      {`needs: [qr2, qr2]`, `needs: "qr2" is there twice`},
 		"needed and used":    {`needs: [qr2], uses: [qr2]`, "qr2 is in needs and in uses"},
 		"port 0":             {`lan_ports: [0]`, "lan_ports must be a number from 1 to 65535"},
 		"port over 65535":    {`lan_ports: [65536]`, "lan_ports must be a number from 1 to 65535"},
 		"namespace":          {`namespace: 65536`, "namespace must be a number from 0 to 65535"},
 		"itself as alias":    {`aliases: [x]`, "the game is an alias of itself"},
-		"alias twice":        {`aliases: [y, y]`, "the alias y is there twice"},
-		"name of an alias":   {`aliases: ["a b"]`, `the alias "a b" is not a name`},
+		"alias twice":        {`aliases: [y, y]`, `aliases: "y" is there twice`},
+		"name of an alias":   {`aliases: ["a b"]`, `aliases: "a b" must be 1 to 31 characters`},
 		"shared_list":        {`shared_list: perhaps`, "shared_list must be on or off"},
 		"join, a script":     {`join: "javascript://{address}"`, "join must be a link with {address} once"},
 		"join, a page":       {`join: "https://a.example/{address}"`, "join must be a link with {address} once"},
@@ -60,9 +60,9 @@ func TestFactsYAML_mistakes(t *testing.T) {
 		"join, no address":   {`join: "game://x"`, "join must be a link with {address} once"},
 		"join, two of them":  {`join: "game://{address}{address}"`, "join must be a link with {address} once"},
 		"join, quotes":       {`join: "game://{address}'\">"`, "join must be a link with {address} once"},
-		"type of a key":      {`keys: ["a:3"]`, `the key "a" must be`},
-		"type that is text":  {`keys: ["a:b"]`, `the type of key "a" must be 0, 1 or 2`},
-		"colours":            {`colours: red`, `colours "red" is not one of: quake, doom, unreal, swat`},
+		"type of a key":      {`keys: ["a:3"]`, `keys must have the type 0, 1 or 2, not "a:3"`},
+		"type that is text":  {`keys: ["a:b"]`, `keys must have the type 0, 1 or 2, not "a:b"`},
+		"colours":            {`colours: red`, `colours must be quake, doom, unreal or swat, not "red"`},
 		"control characters": {`via: "a\nb"`, "via has a control character"},
 		"no list":            {`needs: qr2`, "needs must be a list"},
 	} {
@@ -128,7 +128,7 @@ func TestParseYAMLMistakesBetweenRecords(t *testing.T) {
 		t.Fatalf("ParseYAML: %v, want 7 problems", err)
 	}
 	for _, want := range []string{
-		`own.yaml:2: game "a": the domain`, `own.yaml:4: game "c": room 7: the id belongs to a room of game "b" in own.yaml:3`,
+		`own.yaml:2: game "a": domains: `, `own.yaml:4: game "c": room 7: the id belongs to a room of game "b" in own.yaml:3`,
 		`own.yaml:4: game "c": the alias d is one of game "b"`, `own.yaml:5: game "e": the alias b has aliases of its own`,
 		`own.yaml:6: game "f": lan_ports must be`, `own.yaml:7: game "g": needs: "smtp" is not a service`, `own.yaml:8: game "c": already in own.yaml:4`,
 	} {
@@ -174,7 +174,7 @@ func TestCatalogSharedLists(t *testing.T) {
 	}{
 		"record":        {nil, [][]string{{"base", "demo", "mac"}}},
 		"stated in own": {[]Game{{Name: "apart", Facts: Facts{SharedList: true}}}, [][]string{{"apart", "apartd"}, {"base", "demo", "mac"}}},
-		"off in own":    {[]Game{{Name: "base", Given: FieldSharedList}}, nil},
+		"off in own":    {[]Game{{Name: "base", Given: FieldsOf("shared_list")}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := NewCatalog(below, tc.own)
@@ -273,7 +273,7 @@ func TestParseTables(t *testing.T) {
 	for name, tc := range map[string]struct{ games, rooms, want string }{
 		"columns":     {"a\tb\n", "", "embedded:1: 2 columns, want 13"},
 		"more":        {strings.TrimSuffix(row, "\n") + "\tx\n", "", "14 columns, want 13"},
-		"number":      {strings.Replace(row, "6501", "65536", 1), "", "port must be a number from 0 to 65535"},
+		"number":      {strings.Replace(row, "6501", "65536", 1), "", "port must be a number from 1 to 65535"},
 		"name twice":  {row + row, "", `embedded:2: game "gmtest": already in embedded:1`},
 		"room's game": {row, "7\tother\t\tLobby\t\n", "there is no such game"},
 	} {

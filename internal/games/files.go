@@ -2,25 +2,30 @@ package games
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // File is a file that a game loads over HTTP.
 type File struct {
-	// Path is that of the request, with * for any characters: 1 to MaxFilePath
-	// printable characters of ASCII that begin with a slash or *. Case is not significant.
-	Path string
-	Is   FileKind
-	// Text is the file, for FileText; at most MaxFileText bytes.
-	Text string
+	// Path of the request, without regard to case; * stands for any characters. The
+	// most exact one counts; hosts decides between games.
+	Path string `yaml:"path,required,lower" as:"path" max:"128"`
+	// text: the text beside it. motd: the message of the day. motd_utf16: the same in
+	// UTF-16. room_pairs: the rooms as a table in Lua. servserv: config.txt, MOTD and
+	// patches of EA's games. bfhq: pages of Battlefield 2's players, and the rounds of
+	// its servers.
+	Is FileKind `yaml:"is" words:"text, motd, motd_utf16, servserv, room_pairs, bfhq" default:"text"`
+	// The file.
+	Text string `yaml:"text,unless=is" as:"content" max:"16384"`
+}
+
+func (f *File) rules(bad func(string, ...any)) {
+	if f.Is != FileText && f.Text != "" {
+		bad("text is for files that are text")
+	}
 }
 
 // FileKind is the source of a file's content.
@@ -36,24 +41,11 @@ const (
 	FileBFHQ      FileKind = "bfhq"       // by the end of the path: the pages of Battlefield 2's players, and its servers' rounds
 )
 
-// FileKinds returns all kinds.
-func FileKinds() []FileKind {
-	return []FileKind{FileText, FileMotd, FileMotdUTF16, FileServServ, FileRoomPairs, FileBFHQ}
-}
-
-// Bounds of File.
-const (
-	MaxFiles     = 16 // per game
-	MaxFilePath  = 128
-	MaxFileText  = 16 << 10
-	maxWildcards = 4
-)
+// maxWildcards is the number of * in the path of a file.
+const maxWildcards = 4
 
 // MaxRequestPath is the length of the longest path that is compared with those of files.
 const MaxRequestPath = 256
-
-// String returns the file as in lists of differences.
-func (f File) String() string { return f.Path + " " + string(f.Is) }
 
 // literal returns how many characters of the path are not wildcards.
 func (f *File) literal() int { return len(f.Path) - strings.Count(f.Path, "*") }
@@ -132,79 +124,4 @@ func (c *Catalog) File(host, path string) (of []string, f File, ok bool) {
 		return nil, File{}, false
 	}
 	return of, *found[0].File, true
-}
-
-// files reads the files of a game.
-func (y *yamlReader) files(k, n *yaml.Node) (out []File) {
-	for _, item := range y.items(k, n) {
-		f := File{Is: FileText}
-		y.eachKey(item, func(key string, k, v *yaml.Node) {
-			switch key {
-			case "path":
-				f.Path = ascii.ToLower(y.text(k, v))
-			case "is":
-				f.Is = FileKind(y.text(k, v))
-			case "text":
-				f.Text = y.text(k, v)
-			default:
-				y.bad(k, "files: unknown key %q", shorten(key))
-			}
-		})
-		out = append(out, f)
-	}
-	return out
-}
-
-// checkFiles reports files that a game cannot have.
-func checkFiles(files []File, bad func(string, ...any)) {
-	if len(files) > MaxFiles {
-		bad("%d files, at most %d are allowed", len(files), MaxFiles)
-		return
-	}
-	for i, f := range files {
-		badFile := func(format string, args ...any) { bad("file %q: %s", shorten(f.Path), fmt.Sprintf(format, args...)) }
-		switch {
-		case !validFilePath(f.Path):
-			badFile("the path must be 1 to %d printable characters that begin with / or *, with at most %d *", MaxFilePath, maxWildcards)
-		case !slices.Contains(FileKinds(), f.Is):
-			badFile("%q is not one of %s", shorten(string(f.Is)), joinKinds())
-		case f.Is != FileText && f.Text != "":
-			badFile("text is for files that are text")
-		case len(f.Text) > MaxFileText || !utf8.ValidString(f.Text) || strings.Contains(f.Text, "\x00"):
-			badFile("the text must be UTF-8 of at most %d bytes", MaxFileText)
-		case slices.ContainsFunc(files[:i], func(o File) bool { return o.Path == f.Path }):
-			badFile("it is there twice")
-		}
-	}
-}
-
-func joinKinds() string {
-	var words []string
-	for _, k := range FileKinds() {
-		words = append(words, string(k))
-	}
-	return strings.Join(words, ", ")
-}
-
-// validFilePath reports whether a text can be File.Path.
-func validFilePath(p string) bool {
-	return p != "" && len(p) <= MaxFilePath && (p[0] == '/' || p[0] == '*') && strings.Count(p, "*") <= maxWildcards &&
-		!strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || 'A' <= r && r <= 'Z' })
-}
-
-// appendFiles appends files in the form that files reads.
-func appendFiles(b []byte, files []File) []byte {
-	for i, f := range files {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = strconv.AppendQuote(append(b, "{path: "...), f.Path)
-		if f.Is == FileText {
-			b = strconv.AppendQuote(append(b, ", text: "...), f.Text)
-		} else {
-			b = append(append(b, ", is: "...), f.Is...)
-		}
-		b = append(b, '}')
-	}
-	return b
 }

@@ -123,7 +123,7 @@ func FuzzFilePath(f *testing.F) {
 	f.Add("/servserv/*config.txt", "/servserv/generals/config.txt")
 	f.Add("****", "/")
 	f.Fuzz(func(t *testing.T, pattern, path string) {
-		if len(pattern) > MaxFilePath || len(path) > MaxRequestPath {
+		if len(pattern) > maxFilePath || len(path) > MaxRequestPath {
 			return
 		}
 		file := File{Path: pattern}

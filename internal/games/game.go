@@ -11,10 +11,6 @@
 // (package storage), and it opens no file and no socket.
 package games
 
-import (
-	"slices"
-)
-
 const (
 	// DefaultQueryPort is the query port of a game whose record names none.
 	DefaultQueryPort = 6500
@@ -35,39 +31,45 @@ const (
 //
 // In a layer the zero value of a field means "not stated": the layers below
 // decide. Given marks the fields that are stated although their value is zero.
+//
+// A fact about games is declared once, as a field here or in a part of it. The YAML form, the
+// columns of games.tsv, limits, layers, aliases, differences and the page games.md for operators
+// follow from its tags, which the type fact explains, and from its comment.
 type Game struct {
-	// Name identifies the game: lower case, 1 to MaxNameLen characters of
-	// a-z, 0-9, '_' and '-'.
-	Name string
-	// Title is the display name, at most MaxTextLen bytes of UTF-8.
-	Title string
-	// Secrets are the secret keys. The first is the one to encrypt with, any of
-	// them may prove a host. Without a secret the game is listed but unusable.
-	// A layer that states secrets replaces the whole list.
-	Secrets []string
-	// ID is the numeric game id of the account and statistics services; 0: unknown.
-	ID int
-	// QueryPort is the default port on which hosts answer queries. In the
-	// catalogue it is never 0.
-	QueryPort uint16
-	// BackendFlags are copied into the query challenge and the list header.
-	BackendFlags uint16
-	// DisabledServices are the bits of the availability answer; see Availability.
-	DisabledServices uint32
-	// Maintenance is the operator's switch: the game answers "temporarily down".
-	Maintenance bool
-	// Rooms are the static group rooms. A layer that states rooms replaces them all.
-	Rooms []Room
-	// Tables are the tables of records that players store. A layer that states
-	// tables replaces them all.
-	Tables []Table
-	// Policy holds the exceptions of this game. Layers merge it switch by switch.
-	Policy Policy
-	// Facts are the peculiarities of the game's online mode. Layers merge them
-	// value by value and list by list.
+	// Identifies the game: 1 to 31 characters of a-z, 0-9, _ and -. Case does not matter.
+	Name string `yaml:"name,required,lower,column" as:"name"`
+	// Display name.
+	Title string `yaml:"title,filled,column" as:"text"`
+	// Secret keys of 6 or 7 characters. The first is the one to encrypt with, any of them
+	// may prove a game server. Without a secret the game is listed, but unusable. secret:
+	// KEY is the short form for one.
+	Secrets []string `yaml:"secrets,one=secret,unique,count,column" as:"secret" most:"16"`
+	// Game id of the account and statistics services; 0: unknown.
+	ID int `yaml:"id,column"`
+	// Query port of game servers that name none; default 6500.
+	QueryPort uint16 `yaml:"port,column" range:"1 to 65535"`
+	// Bits of the query challenge and the header of lists. 0x80: game servers require
+	// a challenge before each query.
+	BackendFlags uint16 `yaml:"backend_flags,column"`
+	// Availability answer: 1 gone for good, 2 temporarily down.
+	DisabledServices uint32 `yaml:"disabled_services,column"`
+	// on: answer "temporarily down" for now.
+	Maintenance bool `yaml:"maintenance"`
+	// Chat rooms that are always there. A built-in room gives way to a room of yours
+	// with its id. [{id: 7, name: Lobby, max_waiting: 50, fields: {key: value}}]
+	Rooms []Room `yaml:"rooms,count" most:"1000"`
+	// Leaderboards. The results of players come from the final reports of game servers
+	// (gstats); they count for players whose presence the server proves. [{name: kills,
+	// title: Kills, how: sum}]
+	Boards []Board `yaml:"boards,unique,count" most:"32"`
+	// Tables of records that players store (SAKE). A table that is missing begins with
+	// its first record, with fields of any type. [{name: levels, fields: [score:int,
+	// title:unicode], limit: 10}]
+	Tables []Table `yaml:"tables,unique,count" most:"1000"`
 	Facts
-	// Boards are the leaderboards. A layer that states boards replaces them all.
-	Boards []Board
+	// Exceptions. Layers merge them switch by switch.
+	Policy Policy `yaml:"policy,each"`
+
 	// Given marks fields that are stated although they are zero. It is empty in
 	// the catalogue.
 	Given Fields
@@ -76,50 +78,17 @@ type Game struct {
 	Source Source
 }
 
-// Fields is a set of fields of a Game.
-type Fields uint32
-
-// The fields for which "stated and zero" differs from "not stated".
-const (
-	FieldSecrets Fields = 1 << iota
-	FieldID
-	FieldBackendFlags
-	FieldDisabledServices
-	FieldMaintenance
-	FieldRooms
-	FieldDomains
-	FieldHosts
-	FieldNamespace
-	FieldPartner
-	FieldLANPorts
-	FieldNeeds
-	FieldUses
-	FieldVia
-	FieldAliases
-	FieldNote
-	FieldKeys
-	FieldSharedList
-	FieldBoards
-	FieldTables
-	FieldColours
-	FieldQuake3
-	FieldEpic
-	FieldJoin
-	FieldFiles
-	FieldQuickMatch
-)
-
 // Room is a group room: a chat room of a game that exists even when it is empty.
 type Room struct {
-	// ID is unique over all games, and neither 0 nor 0xFFFFFFFF: lists carry it
-	// in the place of an address, and those two have a meaning there.
-	ID uint32
-	// Name is shown to players, 1 to MaxTextLen bytes.
-	Name string
-	// MaxWaiting is the room's capacity, 0 to MaxRoomCapacity; 0: not stated.
-	MaxWaiting int
-	// Fields are further keys of the room in the order in which they are listed.
-	Fields []Field
+	// Unique over all games. Lists carry it in the place of an address, and 0 and
+	// 4294967295 have a meaning there.
+	ID uint32 `yaml:"id,required" range:"1 to 4294967294"`
+	// Shown to players.
+	Name string `yaml:"name,required" as:"text"`
+	// Capacity; 0: not stated.
+	MaxWaiting int `yaml:"max_waiting" range:"0 to 1000000"`
+	// Further keys of the room in the order in which they are listed.
+	Fields []Field `yaml:"fields" most:"32"`
 }
 
 // Field is one key of a room with its value. Neither contains a backslash.
@@ -128,39 +97,31 @@ type Field struct {
 }
 
 // Policy holds the switches for games that need an exception. The zero value is
-// right for nearly every game.
+// right for nearly every game. Inherit leaves a switch to the setting of the service, or
+// else is Off.
 type Policy struct {
-	// StrictAvailability: On answers "gone" while the game has no secret, Off
-	// answers by the record only, Inherit leaves it to the service's setting.
-	StrictAvailability Switch
-	// NoSecure: On is for QR1 games whose hosts never answer \secure\; an answer
-	// to a query proves their address instead. Inherit is Off.
-	NoSecure Switch
-	// StrictLegacyValidate: On lets only clients with a correct \validate\
-	// answer read the old list without encryption, Off lets all clients,
-	// Inherit leaves it to the service's setting.
-	StrictLegacyValidate Switch
-
-	// SecondLogin determines which sessions the login of a player who is
-	// already signed in displaces; empty leaves it to the service's setting.
-	SecondLogin SecondLogin
-	// AutoAccept: On makes buddies of two players with mutual requests, without
-	// an answer. Games with friend codes need it.
-	AutoAccept Switch
-	// SymmetricDelete: On also removes a player from the list of a buddy that
-	// the player removes.
-	SymmetricDelete Switch
-	// NoUserID: On reports the user id as 0 at login. Some games of handhelds
-	// want that.
-	NoUserID Switch
-	// A2S: On is for games whose servers speak Valve's protocol, in which nothing
-	// proves a secret: those servers are listed in the game itself.
-	A2S Switch
-	// NoRelay: On never relays the players of the game. Inherit is Off.
-	NoRelay Switch
-	// ZeroStats: On answers 0 for statistics that a player does not have, where the
-	// game asks for them by name. Inherit is Off: the value is empty.
-	ZeroStats Switch
+	// on: answer "gone" while the game has no secret; off: by the record alone.
+	StrictAvailability Switch `yaml:"strict_availability"`
+	// Old game servers that never prove their secret: an answered query has to do.
+	NoSecure Switch `yaml:"no_secure"`
+	// The old list, unencrypted, only for clients that prove the secret; off: for all.
+	StrictLegacyValidate Switch `yaml:"strict_legacy_validate"`
+	// Two players with requests for each other become buddies without an answer. Games
+	// with friend codes need it.
+	AutoAccept Switch `yaml:"auto_accept"`
+	// A player who removes a buddy disappears from the list of that buddy too.
+	SymmetricDelete Switch `yaml:"symmetric_delete"`
+	// Report the user id as 0 at sign-in. Some games of handhelds need that.
+	NoUserID Switch `yaml:"no_user_id"`
+	// Servers speak Valve's protocol and prove no secret: list them in the game.
+	A2S Switch `yaml:"a2s"`
+	// Never relay players whose routers prevent a direct connection.
+	NoRelay Switch `yaml:"no_relay"`
+	// Statistics that a player does not have are 0, not empty.
+	ZeroStats Switch `yaml:"zero_stats"`
+	// Sessions that end when a player signs in again: those of the same profile, those of
+	// the user's profiles, or none. Missing: as gpcm.second_login says.
+	SecondLogin SecondLogin `yaml:"second_login" words:"profile, user, allow"`
 }
 
 // SecondLogin is the effect of a second sign-in of a player.
@@ -238,104 +199,4 @@ func (g Game) Availability(strict bool) uint32 {
 		bits |= Gone
 	}
 	return bits
-}
-
-// states reports whether the record states field f, even with a zero value.
-func (g Game) states(f Fields, nonZero bool) bool { return nonZero || g.Given&f != 0 }
-
-// overlay returns g with the fields that top states. It shares the slices of both.
-func (g Game) overlay(top Game) Game {
-	given := g.Given | top.Given
-	if top.Title != "" {
-		g.Title = top.Title
-	}
-	if top.states(FieldSecrets, len(top.Secrets) > 0) {
-		g.Secrets = top.Secrets
-	}
-	if top.states(FieldID, top.ID != 0) {
-		g.ID = top.ID
-	}
-	if top.QueryPort != 0 {
-		g.QueryPort = top.QueryPort
-	}
-	if top.states(FieldBackendFlags, top.BackendFlags != 0) {
-		g.BackendFlags = top.BackendFlags
-	}
-	if top.states(FieldDisabledServices, top.DisabledServices != 0) {
-		g.DisabledServices = top.DisabledServices
-	}
-	if top.states(FieldMaintenance, top.Maintenance) {
-		g.Maintenance = top.Maintenance
-	}
-	if top.states(FieldRooms, len(top.Rooms) > 0) {
-		g.Rooms = top.Rooms
-	}
-	if top.states(FieldBoards, len(top.Boards) > 0) {
-		g.Boards = top.Boards
-	}
-	if top.states(FieldTables, len(top.Tables) > 0) {
-		g.Tables = top.Tables
-	}
-	g.Facts = g.Facts.overlay(top.Facts, top.Given)
-	g.Policy = g.Policy.overlay(top.Policy)
-	g.Source = top.Source
-	g.Given = given &^ g.nonZero()
-	return g
-}
-
-// nonZero returns the fields that need no mark in Given.
-func (g Game) nonZero() Fields {
-	var all Fields
-	mark := func(f Fields, set bool) {
-		if set {
-			all |= f
-		}
-	}
-	mark(FieldSecrets, len(g.Secrets) > 0)
-	mark(FieldID, g.ID != 0)
-	mark(FieldBackendFlags, g.BackendFlags != 0)
-	mark(FieldDisabledServices, g.DisabledServices != 0)
-	mark(FieldMaintenance, g.Maintenance)
-	mark(FieldRooms, len(g.Rooms) > 0)
-	mark(FieldBoards, len(g.Boards) > 0)
-	mark(FieldTables, len(g.Tables) > 0)
-	return all | g.Facts.nonZero()
-}
-
-func (p Policy) overlay(top Policy) Policy {
-	return Policy{
-		StrictAvailability:   p.StrictAvailability.overlay(top.StrictAvailability),
-		NoSecure:             p.NoSecure.overlay(top.NoSecure),
-		StrictLegacyValidate: p.StrictLegacyValidate.overlay(top.StrictLegacyValidate),
-		SecondLogin:          top.SecondLogin.Or(p.SecondLogin),
-		AutoAccept:           p.AutoAccept.overlay(top.AutoAccept),
-		SymmetricDelete:      p.SymmetricDelete.overlay(top.SymmetricDelete),
-		NoUserID:             p.NoUserID.overlay(top.NoUserID),
-		A2S:                  p.A2S.overlay(top.A2S),
-		NoRelay:              p.NoRelay.overlay(top.NoRelay),
-		ZeroStats:            p.ZeroStats.overlay(top.ZeroStats),
-	}
-}
-
-func (s Switch) overlay(top Switch) Switch {
-	if top == Inherit {
-		return s
-	}
-	return top
-}
-
-// clone returns a copy that shares no slice with g.
-func (g Game) clone() Game {
-	g.Secrets = slices.Clone(g.Secrets)
-	g.Rooms = slices.Clone(g.Rooms)
-	for i := range g.Rooms {
-		g.Rooms[i].Fields = slices.Clone(g.Rooms[i].Fields)
-	}
-	g.Boards = slices.Clone(g.Boards)
-	g.Tables = slices.Clone(g.Tables)
-	for i := range g.Tables {
-		g.Tables[i].Fields = slices.Clone(g.Tables[i].Fields)
-	}
-	g.Facts = g.Facts.clone()
-	return g
 }

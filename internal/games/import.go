@@ -11,7 +11,10 @@ import (
 )
 
 // ErrUnknownFormat is returned for a file in none of the known formats.
-var ErrUnknownFormat = errors.New("not a known list of games: want YAML, game_list.tsv, gslist.cfg or a dump of OpenSpy's or UniSpy's database")
+var ErrUnknownFormat = errors.New("not a known list of games: want YAML, game_list.tsv or gslist.cfg")
+
+// errSQL is returned for the dump of a database.
+var errSQL = errors.New("a dump of a database is not read: make a game_list.tsv of it, as docs/operators/games.md shows")
 
 // Format is the form of a list of games.
 type Format string
@@ -21,7 +24,6 @@ const (
 	FormatYAML   Format = "yaml"   // see ParseYAML
 	FormatTSV    Format = "tsv"    // game_list.tsv: columns between tabs
 	FormatGSList Format = "gslist" // gslist.cfg: columns of fixed width
-	FormatSQL    Format = "sql"    // a dump of OpenSpy's or UniSpy's database
 )
 
 // Report is the result of an import: Read is the number of games returned plus
@@ -76,10 +78,10 @@ func importFrom(r io.Reader, source Source) ([]Game, Report, error) {
 		list, rep.Read, err = parseTSV(data, source, &probs)
 	case FormatGSList:
 		list, rep.Read, err = parseGSList(data, source, &probs)
-	case FormatSQL:
-		list, rep.Read, err = parseSQL(data, source, &probs)
 	default:
-		err = ErrUnknownFormat
+		if err = ErrUnknownFormat; extension(source.File) == ".sql" {
+			err = errSQL
+		}
 	}
 	if err != nil {
 		return nil, Report{}, err
@@ -117,19 +119,16 @@ func mergeDuplicates(list []Game, probs *problems) []Game {
 			probs.add(g.Source, g.Name, "more than %d secrets for one game, the rest is left out", MaxSecrets)
 			secrets = secrets[:MaxSecrets]
 		}
-		joined := g.overlay(first)
-		joined.Secrets = secrets
-		joined.Given &^= joined.nonZero()
-		out[i] = joined
+		out[i] = g.overlay(first)
+		if out[i].Secrets = secrets; len(secrets) > 0 {
+			out[i].Given &^= FieldsOf("secrets")
+		}
 	}
 	return out
 }
 
 // detect determines the format by the first significant line, then by the name.
 func detect(data []byte, name string) Format {
-	if looksLikeSQL(data) {
-		return FormatSQL
-	}
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimRight(line, "\r\n")
 		text := bytes.TrimSpace(line)
@@ -146,17 +145,20 @@ func detect(data []byte, name string) Format {
 		}
 		break
 	}
-	switch strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))) {
+	switch extension(name) {
 	case ".yaml", ".yml":
 		return FormatYAML
 	case ".tsv":
 		return FormatTSV
 	case ".cfg":
 		return FormatGSList
-	case ".sql":
-		return FormatSQL
 	}
 	return ""
+}
+
+// extension returns that of a file's name, in lower case.
+func extension(name string) string {
+	return strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 }
 
 // decodeText returns b as text: UTF-8 if it is that, else Latin-1, in which the

@@ -59,7 +59,7 @@ func TestImportGSList(t *testing.T) {
 	}
 	checkProblems(t, rep, []string{
 		"gslist.cfg:7: the line ends before the name",
-		`gslist.cfg:8: game "two words": the name must be`,
+		`gslist.cfg:8: game "two words": name must be`,
 		`gslist.cfg:10: game "shortsec": secret 1 has 3 characters`,
 	})
 	if rep.Format != FormatGSList || rep.Read != 10 || rep.Merged != 3 || rep.Refused != 3 || rep.WithoutSecret != 2 {
@@ -83,8 +83,8 @@ func TestImportTSV(t *testing.T) {
 		t.Errorf("games (-want +got):\n%s", diff)
 	}
 	checkProblems(t, rep, []string{
-		`game_list.tsv:7: game "badid": the id "x12" must be`,
-		`game_list.tsv:8: game "bad name": the name must be`,
+		`game_list.tsv:7: game "badid": id must be a number from 0 to 2147483647, not "x12"`,
+		`game_list.tsv:8: game "bad name": name must be`,
 		`game_list.tsv:9: bare " in non-quoted-field`,
 		"game_list.tsv:12: 1 columns",
 		"game_list.tsv:13: 7 columns",
@@ -159,6 +159,9 @@ func TestImportRefusesWholeFiles(t *testing.T) {
 	racetest.Skip(t, "reads a file of the largest size")
 	if _, _, err := Import(strings.NewReader("hello"), "x.txt"); !errors.Is(err, ErrUnknownFormat) || !strings.HasPrefix(err.Error(), "x.txt: ") {
 		t.Errorf("unknown form: %v, want ErrUnknownFormat and the name", err)
+	}
+	if _, _, err := Import(strings.NewReader("INSERT INTO games VALUES (1);"), "dump.SQL"); !errors.Is(err, errSQL) || !strings.Contains(err.Error(), "games.md") {
+		t.Errorf("dump: %v, want errSQL, which names the page with the conversion", err)
 	}
 	if _, _, err := Import(strings.NewReader("games: ["), "x.yaml"); err == nil {
 		t.Error("broken YAML: no error")

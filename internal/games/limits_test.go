@@ -7,6 +7,39 @@ import (
 	"testing"
 )
 
+// The limits that the tags of Game and its parts state.
+const (
+	maxID           = 1<<31 - 1
+	maxRoomCapacity = 1_000_000
+	maxRoomFields   = 32
+	maxFieldKeyLen  = 64
+	maxBoards       = 32
+	maxBoardKeyLen  = 64
+	maxTables       = 1000
+	maxTableFields  = 200
+	maxTableName    = 64
+	maxTableLimit   = 10_000
+	maxDomains      = 8
+	maxHosts        = 16
+	maxNamespace    = 65535
+	maxLANPorts     = 8
+	maxServices     = 16
+	maxAliases      = 32
+	maxKeys         = 64
+	maxQuake3       = 8
+	maxQuake3Name   = 63
+	maxProtocols    = 32
+	maxQuake3Ports  = 4
+	maxFiles        = 16
+	maxFilePath     = 128
+	maxFileText     = 16 << 10
+	maxQuickMaps    = 128
+	maxQuickMap     = 64
+	maxEpic         = 8
+	maxEpicWord     = 32
+	maxEpicVersion  = 1 << 20
+)
+
 // many returns n values that differ.
 func many[T any](n int, value func(i int) T) (list []T) {
 	for i := range n {
@@ -24,28 +57,36 @@ func numbered(n int, format string) []string {
 func flow(items []string) string { return "[" + strings.Join(items, ", ") + "]" }
 
 func TestLimitsOfRecords(t *testing.T) {
-	long := strings.Repeat("n", MaxTableName)
-	word := strings.Repeat("q", MaxQuake3Name)
+	long := strings.Repeat("n", maxTableName)
+	word := strings.Repeat("q", maxQuake3Name)
 	field := func(n int) string { return "tables: [{name: t, fields: " + flow(numbered(n, "f%d:int")) + "}]" }
 	quick := func(nick, m string, n int) string {
 		return "quickmatch: {room: r, profile: 1, nick: " + nick + ", maps: " + flow(numbered(n, m+"%d")) + "}"
 	}
+	ports := func(n int) string { return "q3: [{name: q, ports: " + flow(numbered(n, "1%d")) + "}]" }
+	epic := func(word string, most int) string {
+		return fmt.Sprintf("epic: [{word: %s, versions: [1, %d]}]", word, most)
+	}
 	protocols := func(n int) string { return "q3: [{name: q, protocols: " + flow(numbered(n, "%d")) + "}]" }
 	for name, tc := range map[string]struct{ at, over string }{
-		"tables":       {"tables: " + flow(numbered(MaxTables, "{name: t%d}")), "tables: " + flow(numbered(MaxTables+1, "{name: t%d}"))},
-		"fields":       {field(MaxTableFields), field(MaxTableFields + 1)},
+		"tables":       {"tables: " + flow(numbered(maxTables, "{name: t%d}")), "tables: " + flow(numbered(maxTables+1, "{name: t%d}"))},
+		"fields":       {field(maxTableFields), field(maxTableFields + 1)},
 		"table name":   {"tables: [{name: " + long + "}]", "tables: [{name: " + long + "n}]"},
-		"table limit":  {fmt.Sprintf("tables: [{name: t, limit: %d}]", MaxTableLimit), fmt.Sprintf("tables: [{name: t, limit: %d}]", MaxTableLimit+1)},
-		"files":        {"files: " + flow(numbered(MaxFiles, "{path: /a%d}")), "files: " + flow(numbered(MaxFiles+1, "{path: /a%d}"))},
-		"file path":    {"files: [{path: /" + strings.Repeat("p", MaxFilePath-1) + "}]", "files: [{path: /" + strings.Repeat("p", MaxFilePath) + "}]"},
+		"table limit":  {fmt.Sprintf("tables: [{name: t, limit: %d}]", maxTableLimit), fmt.Sprintf("tables: [{name: t, limit: %d}]", maxTableLimit+1)},
+		"files":        {"files: " + flow(numbered(maxFiles, "{path: /a%d}")), "files: " + flow(numbered(maxFiles+1, "{path: /a%d}"))},
+		"file path":    {"files: [{path: /" + strings.Repeat("p", maxFilePath-1) + "}]", "files: [{path: /" + strings.Repeat("p", maxFilePath) + "}]"},
 		"wildcards":    {"files: [{path: /" + strings.Repeat("*a", maxWildcards) + "}]", "files: [{path: /" + strings.Repeat("*a", maxWildcards+1) + "}]"},
-		"file text":    {"files: [{path: /, text: " + strings.Repeat("t", MaxFileText) + "}]", "files: [{path: /, text: " + strings.Repeat("t", MaxFileText+1) + "}]"},
-		"bot nick":     {quick(strings.Repeat("n", MaxBotNick), "m", 1), quick(strings.Repeat("n", MaxBotNick+1), "m", 1)},
-		"quick maps":   {quick("n", "m", MaxQuickMaps), quick("n", "m", MaxQuickMaps+1)},
+		"file text":    {"files: [{path: /, text: " + strings.Repeat("t", maxFileText) + "}]", "files: [{path: /, text: " + strings.Repeat("t", maxFileText+1) + "}]"},
+		"bot nick":     {quick(strings.Repeat("n", maxBotNick), "m", 1), quick(strings.Repeat("n", maxBotNick+1), "m", 1)},
+		"quick maps":   {quick("n", "m", maxQuickMaps), quick("n", "m", maxQuickMaps+1)},
 		"quick map":    {quick("n", strings.Repeat("m", maxQuickMap-1), 1), quick("n", strings.Repeat("m", maxQuickMap), 1)},
-		"q3 names":     {"q3: " + flow(numbered(MaxQuake3, "{name: q%d}")), "q3: " + flow(numbered(MaxQuake3+1, "{name: q%d}"))},
+		"q3 names":     {"q3: " + flow(numbered(maxQuake3, "{name: q%d}")), "q3: " + flow(numbered(maxQuake3+1, "{name: q%d}"))},
 		"q3 name":      {"q3: [{name: " + word + "}]", "q3: [{name: " + word + "q}]"},
-		"q3 protocols": {protocols(MaxQuake3Protocols), protocols(MaxQuake3Protocols + 1)},
+		"q3 protocols": {protocols(maxProtocols), protocols(maxProtocols + 1)},
+		"q3 ports":     {ports(maxQuake3Ports), ports(maxQuake3Ports + 1)},
+		"epic":         {"epic: " + flow(numbered(maxEpic, "{versions: [1, 1%d]}")), "epic: " + flow(numbered(maxEpic+1, "{versions: [1, 1%d]}"))},
+		"epic word":    {epic(strings.Repeat("E", maxEpicWord), 1), epic(strings.Repeat("E", maxEpicWord+1), 1)},
+		"epic version": {epic("E", maxEpicVersion), epic("E", maxEpicVersion+1)},
 	} {
 		if _, err := ParseYAML(strings.NewReader("games: [{name: x, "+tc.at+"}]"), Source{}); err != nil {
 			t.Errorf("%s at the limit: %v", name, err)
@@ -58,7 +99,11 @@ func TestLimitsOfRecords(t *testing.T) {
 
 func TestFactsBounds(t *testing.T) {
 	problems := func(f Facts) (list []string) {
-		f.check("gmtest", func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) })
+		var p problems
+		(&Game{Name: "gmtest", Facts: f}).check(&p)
+		for _, problem := range p.list {
+			list = append(list, problem.Reason)
+		}
 		return list
 	}
 	domain := func(i int) string { return fmt.Sprintf("a%d.example.org", i) }
@@ -66,17 +111,17 @@ func TestFactsBounds(t *testing.T) {
 		most  int
 		facts func(n int) Facts
 	}{
-		"domains":   {MaxDomains, func(n int) Facts { return Facts{Domains: many(n, domain)} }},
-		"hosts":     {MaxHosts, func(n int) Facts { return Facts{Hosts: many(n, func(i int) Host { return Host{Name: domain(i)} })} }},
-		"lan_ports": {MaxLANPorts, func(n int) Facts { return Facts{LANPorts: many(n, func(i int) uint16 { return uint16(i + 1) })} }},
-		"services":  {MaxServices, func(n int) Facts { return Facts{Needs: slices.Repeat([]Service{"qr2"}, n)} }},
-		"aliases": {MaxAliases, func(n int) Facts {
+		"domains":   {maxDomains, func(n int) Facts { return Facts{Domains: many(n, domain)} }},
+		"hosts":     {maxHosts, func(n int) Facts { return Facts{Hosts: many(n, func(i int) Host { return Host{Name: domain(i)} })} }},
+		"lan_ports": {maxLANPorts, func(n int) Facts { return Facts{LANPorts: many(n, func(i int) uint16 { return uint16(i + 1) })} }},
+		"services":  {maxServices, func(n int) Facts { return Facts{Needs: slices.Repeat([]Service{"qr2"}, n)} }},
+		"aliases": {maxAliases, func(n int) Facts {
 			return Facts{Aliases: many(n, func(i int) string { return fmt.Sprint("alias", i) })}
 		}},
-		"keys": {MaxKeys, func(n int) Facts {
+		"keys": {maxKeys, func(n int) Facts {
 			return Facts{Keys: many(n, func(i int) Key { return Key{Name: fmt.Sprint("key", i)} })}
 		}},
-		"namespace": {MaxNamespace, func(n int) Facts { return Facts{Namespace: n} }},
+		"namespace": {maxNamespace, func(n int) Facts { return Facts{Namespace: n} }},
 	} {
 		over := func(n int) bool {
 			return slices.ContainsFunc(problems(tt.facts(n)), func(p string) bool {

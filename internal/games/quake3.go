@@ -1,45 +1,33 @@
 package games
 
-import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
-)
+import "slices"
 
 // Quake3 is a name under which servers of a game register with a master of
 // Quake III's protocol, or of one that is made like it. The services that a game needs
 // or uses say which: idmaster, codmaster or nwmaster, else q3master.
 type Quake3 struct {
-	// Name is the game's name in requests for lists, 1 to MaxQuake3Name visible
-	// characters of ASCII; case matters. Games of one family may share it.
-	Name string
-	// Tag is the word of heartbeats whose servers may leave out the name, and whose
-	// lists clients request by protocol alone. Empty: servers always state the name.
-	Tag string
-	// Flatline is the word of the heartbeat of a server that stops; empty: there is
-	// none.
-	Flatline string
-	// Protocols are the numbers of the game's protocols, by which games with one
-	// tag differ, at most MaxQuake3Protocols.
-	Protocols []int
-	// Ports are those of the game's master where they differ from the first one of its
-	// service, at most MaxQuake3Ports. They tell games apart whose protocols have the
-	// same numbers.
-	Ports []uint16
-	// Whole reports that lists hold empty and full servers, requested or not.
-	Whole bool
+	// In requests for lists; case matters. Games of one family may share it.
+	Name string `yaml:"name,required" as:"word" max:"63"`
+	// Word of heartbeats of servers that may leave out the name, and whose lists clients
+	// request by protocol alone; without it they state the name.
+	Tag string `yaml:"tag" as:"word" max:"63"`
+	// Word of the heartbeat of a server that stops.
+	Flatline string `yaml:"flatline" as:"word" max:"63"`
+	// By which games with one tag differ; at idmaster the upper halves of their numbers,
+	// at nwmaster the byte in the answers of servers.
+	Protocols []int `yaml:"protocols" most:"32"`
+	// Of the game's master, where it is not that of the first game, and of its keys. They
+	// tell games apart whose protocols have the same numbers.
+	Ports []uint16 `yaml:"ports" range:"1 to 65535" most:"4"`
+	// on: lists always hold empty and full servers, requested or not.
+	Whole bool `yaml:"whole"`
 }
 
-// Bounds of Quake3.
-const (
-	MaxQuake3          = 8 // per game
-	MaxQuake3Name      = 63
-	MaxQuake3Protocols = 32
-	MaxQuake3Ports     = 4
-)
+func (q *Quake3) rules(bad func(string, ...any)) {
+	if q.Flatline != "" && (q.Tag == "" || q.Flatline == q.Tag) {
+		bad("the flatline must have a tag and differ from it")
+	}
+}
 
 // Quake3Index finds games by their names in Quake III's protocol. It is part of a
 // catalogue and never changes.
@@ -208,107 +196,4 @@ func pick(list []quake3Of, name string, protocol int) (found quake3Of, ok bool) 
 		}
 	}
 	return found, ok
-}
-
-// String describes the name for comparisons and messages.
-func (q Quake3) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %v %v %v", q.Name, q.Tag, q.Flatline, q.Protocols, q.Ports, q.Whole))
-}
-
-// quake3 reads the names of a game in Quake III's protocol.
-func (y *yamlReader) quake3(k, n *yaml.Node) (out []Quake3) {
-	for _, item := range y.items(k, n) {
-		var q Quake3
-		y.eachKey(item, func(key string, k, v *yaml.Node) {
-			switch key {
-			case "name":
-				q.Name = y.text(k, v)
-			case "tag":
-				q.Tag = y.text(k, v)
-			case "flatline":
-				q.Flatline = y.text(k, v)
-			case "protocols":
-				for _, p := range y.items(k, v) {
-					q.Protocols = append(q.Protocols, int(y.number(k, p, 0, 31)))
-				}
-			case "ports":
-				for _, p := range y.items(k, v) {
-					q.Ports = append(q.Ports, uint16(y.number(k, p, 0, 16)))
-				}
-			case "whole":
-				q.Whole = y.position(k, v) == On
-			default:
-				y.bad(k, "q3: unknown key %q", shorten(key))
-			}
-		})
-		out = append(out, q)
-	}
-	return out
-}
-
-// checkQuake3 reports names that a game cannot have.
-func checkQuake3(names []Quake3, bad func(string, ...any)) {
-	if len(names) > MaxQuake3 {
-		bad("%d names in q3, at most %d are allowed", len(names), MaxQuake3)
-		return
-	}
-	for i, q := range names {
-		switch {
-		case !isQuake3Word(q.Name):
-			bad("q3: the name must be 1 to %d visible characters of ASCII", MaxQuake3Name)
-		case q.Tag != "" && !isQuake3Word(q.Tag), q.Flatline != "" && !isQuake3Word(q.Flatline):
-			bad("q3: tag and flatline of %s must be at most %d visible characters of ASCII", q.Name, MaxQuake3Name)
-		case q.Flatline != "" && (q.Tag == "" || q.Flatline == q.Tag):
-			bad("q3: the flatline of %s must have a tag and differ from it", q.Name)
-		case len(q.Protocols) > MaxQuake3Protocols:
-			bad("q3: %s has %d protocols, at most %d are allowed", q.Name, len(q.Protocols), MaxQuake3Protocols)
-		case len(q.Ports) > MaxQuake3Ports, slices.Contains(q.Ports, 0):
-			bad("q3: %s has %d ports, at most %d are allowed, none of them 0", q.Name, len(q.Ports), MaxQuake3Ports)
-		case slices.ContainsFunc(names[:i], func(o Quake3) bool { return o.Name == q.Name && o.Tag == q.Tag }):
-			bad("q3: %s is there twice", q.Name)
-		}
-	}
-}
-
-// isQuake3Word reports whether s is a word of Quake III's messages.
-func isQuake3Word(s string) bool {
-	return s != "" && len(s) <= MaxQuake3Name && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' })
-}
-
-// appendQuake3 appends names in the form that quake3 reads.
-func appendQuake3(b []byte, names []Quake3) []byte {
-	for i, q := range names {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = strconv.AppendQuote(append(b, "{name: "...), q.Name)
-		if q.Tag != "" {
-			b = strconv.AppendQuote(append(b, ", tag: "...), q.Tag)
-		}
-		if q.Flatline != "" {
-			b = strconv.AppendQuote(append(b, ", flatline: "...), q.Flatline)
-		}
-		b = appendNumbers(b, ", protocols: [", q.Protocols)
-		b = appendNumbers(b, ", ports: [", q.Ports)
-		if q.Whole {
-			b = append(b, ", whole: on"...)
-		}
-		b = append(b, '}')
-	}
-	return b
-}
-
-// appendNumbers appends a list under a key, nothing if it is empty.
-func appendNumbers[T int | uint16](b []byte, key string, list []T) []byte {
-	if len(list) == 0 {
-		return b
-	}
-	b = append(b, key...)
-	for i, n := range list {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = strconv.AppendInt(b, int64(n), 10)
-	}
-	return append(b, ']')
 }

@@ -2,10 +2,6 @@ package games
 
 import (
 	"slices"
-	"strconv"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/internal/ascii"
 )
@@ -13,35 +9,22 @@ import (
 // QuickMatch is the automatic match of a game whose players are brought together by a
 // program in a chat room. The zero value: there is none.
 type QuickMatch struct {
-	// Room is the name of the group room, without regard to case.
-	Room string
-	// Nick is the name of the program in chat, at most MaxBotNick characters.
-	Nick string
-	// Profile is the number by which games recognise the program. No player has it.
-	Profile uint32
-	// Maps are the folders of the maps that are played, at most MaxQuickMaps. A
-	// game skips those that it does not have.
-	Maps []string
+	// Name of the group room, without regard to case.
+	Room string `yaml:"room,required" as:"text"`
+	// Of the program in chat.
+	Nick string `yaml:"nick,required" as:"nick" max:"20"`
+	// Number by which games recognise the program; no player can claim it.
+	Profile uint32 `yaml:"profile,required" range:"1 to 2147483647"`
+	// Folders of the maps that are played. A game skips those that it does not have.
+	Maps []string `yaml:"maps,required" as:"map" max:"64" most:"128"`
 }
 
-// Bounds of QuickMatch.
-const (
-	MaxBotNick   = 20
-	MaxQuickMaps = 128
-	maxQuickMap  = 64 // characters
-)
+// maxBotNick bounds QuickMatch.Nick.
+const maxBotNick = 20
 
 // IsZero reports whether there is no automatic match.
 func (q QuickMatch) IsZero() bool {
 	return q.Nick == "" && q.Room == "" && q.Profile == 0 && len(q.Maps) == 0
-}
-
-// String returns the match as in lists of differences.
-func (q QuickMatch) String() string {
-	if q.IsZero() {
-		return ""
-	}
-	return strings.Join([]string{q.Room, q.Nick, strconv.FormatUint(uint64(q.Profile), 10), strings.Join(q.Maps, "/")}, " ")
 }
 
 // QuickRoom returns the group room of the automatic match.
@@ -66,7 +49,7 @@ func (c *Catalog) QuickMatchProfile(id uint32) bool {
 // QuickMatchNick reports whether a nick, in whatever case, is that of a program.
 func (c *Catalog) QuickMatchNick(nick string) bool {
 	idx := c.current.Load()
-	return idx != nil && len(nick) <= MaxBotNick && idx.botNicks[ascii.ToLower(nick)]
+	return idx != nil && len(nick) <= maxBotNick && idx.botNicks[ascii.ToLower(nick)]
 }
 
 // QuickMatches returns the games with an automatic match.
@@ -97,75 +80,4 @@ func (idx *index) addQuickMatches(probs *problems) {
 			idx.quick = append(idx.quick, i)
 		}
 	}
-}
-
-// quickMatch reads the automatic match of a game.
-func (y *yamlReader) quickMatch(n *yaml.Node) (q QuickMatch) {
-	y.eachKey(n, func(key string, k, v *yaml.Node) {
-		switch key {
-		case "room":
-			q.Room = y.text(k, v)
-		case "nick":
-			q.Nick = y.text(k, v)
-		case "profile":
-			q.Profile = uint32(y.number(k, v, 1, 31))
-		case "maps":
-			for _, item := range y.items(k, v) {
-				q.Maps = append(q.Maps, y.text(k, item))
-			}
-		default:
-			y.bad(k, "quickmatch: unknown key %q", shorten(key))
-		}
-	})
-	return q
-}
-
-// check reports the first error of q.
-func (q QuickMatch) check(bad func(string, ...any)) {
-	if q.IsZero() {
-		return
-	}
-	switch {
-	case q.Room == "" || textProblem(q.Room, MaxTextLen) != "":
-		bad("quickmatch: it needs the name of a room")
-	case !validBotNick(q.Nick):
-		bad("quickmatch: the nick must be 1 to %d letters, digits, hyphens and underscores", MaxBotNick)
-	case q.Profile == 0:
-		bad("quickmatch: it needs the number of a profile")
-	case len(q.Maps) == 0 || len(q.Maps) > MaxQuickMaps:
-		bad("quickmatch: %d maps, 1 to %d are allowed", len(q.Maps), MaxQuickMaps)
-	case slices.ContainsFunc(q.Maps, func(m string) bool { return !validQuickMap(m) }):
-		bad("quickmatch: the name of a map must be 1 to %d printable characters without < and >", maxQuickMap)
-	}
-}
-
-func validBotNick(s string) bool {
-	return s != "" && len(s) <= MaxBotNick && !strings.ContainsFunc(s, func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-		return !letter && (r < '0' || r > '9') && r != '-' && r != '_'
-	})
-}
-
-func validQuickMap(s string) bool {
-	return s != "" && len(s) <= maxQuickMap && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool {
-		return r < ' ' || r > '~' || r == '<' || r == '>' || r == '\\'
-	})
-}
-
-// appendQuickMatch appends q in the form that quickMatch reads.
-func appendQuickMatch(b []byte, q QuickMatch) []byte {
-	if q.IsZero() {
-		return append(b, "{}"...)
-	}
-	b = strconv.AppendQuote(append(b, "{room: "...), q.Room)
-	b = strconv.AppendQuote(append(b, ", nick: "...), q.Nick)
-	b = strconv.AppendUint(append(b, ", profile: "...), uint64(q.Profile), 10)
-	b = append(b, ", maps: ["...)
-	for i, m := range q.Maps {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = strconv.AppendQuote(b, m)
-	}
-	return append(b, "]}"...)
 }

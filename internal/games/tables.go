@@ -2,16 +2,9 @@ package games
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/respawnd/respawnd/internal/ascii"
-)
-
-// Limits of the tables of a game.
-const (
-	MaxTables      = 1000   // MaxTables is the number of tables of a game.
-	MaxTableFields = 200    // MaxTableFields is the number of fields of a table.
-	MaxTableName   = 64     // MaxTableName is the longest name of a table or field.
-	MaxTableLimit  = 10_000 // MaxTableLimit is the highest number of records of an owner.
 )
 
 // Access determines which players may use the records of a table.
@@ -27,28 +20,56 @@ const (
 
 // Table is a table of records that players of a game store.
 type Table struct {
-	// Name is 1 to MaxTableName visible characters of ASCII; case does not matter.
-	Name string
-	// Fields are the only fields of the records; none: any.
-	Fields []TableField
-	// Limit is the number of records of one owner, up to MaxTableLimit; 0: the
-	// service's setting.
-	Limit int
-	// Read is AllPlayers or OwnerOnly; empty: AllPlayers.
-	Read Access
-	// Write is AllPlayers, OwnerOnly or NoPlayer; empty: OwnerOnly.
-	Write Access
-	// NotRateable refuses ratings.
-	NotRateable bool
-	// Public shows the table on the pages.
-	Public bool
+	// Case does not matter.
+	Name string `yaml:"name,required,fold" as:"visible" max:"64"`
+	// The only fields, each with its type: byte, short, int, int64, float, ascii,
+	// unicode, boolean, date or binary. None: any fields.
+	Fields []TableField `yaml:"fields" most:"200"`
+	// Records of one player; missing: as sake.records_per_owner says.
+	Limit int `yaml:"limit" range:"1 to 10000"`
+	// Players that read the records; missing: all.
+	Read Access `yaml:"read" words:"all, owner"`
+	// Players that write records, none: only operators; missing: owner.
+	Write Access `yaml:"write" words:"all, owner, none"`
+	// off: players cannot rate records.
+	NotRateable bool `yaml:"rateable,not"`
+	// on: show the records on the pages.
+	Public bool `yaml:"public"`
+}
+
+func (t *Table) rules(bad func(string, ...any)) {
+	for i, f := range t.Fields {
+		if slices.ContainsFunc(t.Fields[:i], func(other TableField) bool { return ascii.EqualFold(other.Name, f.Name) }) {
+			bad("field %q is there twice", shorten(f.Name))
+		}
+	}
 }
 
 // TableField is a field of a Table.
 type TableField struct {
 	Name string
-	Type string // one of TableTypes
+	Type string // one of tableTypes
 }
+
+// String returns the name, ":" and the type.
+func (f TableField) String() string { return f.Name + ":" + f.Type }
+
+func (f *TableField) parse(text string) error {
+	f.Name, f.Type, _ = strings.Cut(text, ":")
+	return nil
+}
+
+func (f *TableField) rules(bad func(string, ...any)) {
+	if visible(f.Name, maxTableField) != "" || strings.Contains(f.Name, ".") {
+		bad("the name must be 1 to %d visible characters of ASCII without a dot", maxTableField)
+	}
+	if f.Wire() == "" {
+		bad("the type must be %s", oneOf(tableTypeNames()))
+	}
+}
+
+// maxTableField bounds the name of a field of a table.
+const maxTableField = 64
 
 // tableTypes are the types of fields and their names on the wire.
 var tableTypes = [...]struct{ name, wire string }{
@@ -64,8 +85,8 @@ var tableTypes = [...]struct{ name, wire string }{
 	{"binary", "binaryDataValue"},
 }
 
-// TableTypes returns the names of the types of fields.
-func TableTypes() (names []string) {
+// tableTypeNames returns the names of the types of fields.
+func tableTypeNames() (names []string) {
 	for _, t := range tableTypes {
 		names = append(names, t.name)
 	}

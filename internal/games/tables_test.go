@@ -33,7 +33,7 @@ func TestTables(t *testing.T) {
 	if field, known := table.Field("SCORE"); !ok || !known || field.Wire() != "intValue" {
 		t.Errorf("Table, Field: %+v, %+v", table, field)
 	}
-	c, err := NewCatalog(list, []Game{{Name: "x", Given: FieldTables}})
+	c, err := NewCatalog(list, []Game{{Name: "x", Given: FieldsOf("tables")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +44,14 @@ func TestTables(t *testing.T) {
 
 func TestTablesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"{}":                                "the name must be 1 to 64",
-		`{name: "a b"}`:                     "the name must be 1 to 64",
-		"{name: a}, {name: A}":              "there is one of that name",
+		"{}":                                "name is missing",
+		`{name: "a b"}`:                     "name must be 1 to 64",
+		"{name: a}, {name: A}":              `table "A": is there twice`,
 		"{name: a, limit: 0}":               "must be a number from 1",
 		"{name: a, read: none}":             "read must be",
 		"{name: a, write: some}":            "write must be",
-		"{name: a, fields: [b]}":            "the type of field",
-		"{name: a, fields: [b:text]}":       "the type of field",
+		"{name: a, fields: [b]}":            "the type must be byte, short, int,",
+		"{name: a, fields: [b:text]}":       "the type must be byte, short, int,",
 		"{name: a, fields: [b.c:int]}":      "without a dot",
 		"{name: a, fields: [b:int, B:int]}": "twice",
 		"{name: a, size: 3}":                "unknown key",

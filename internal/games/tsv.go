@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -70,12 +69,10 @@ func gameFromRow(row []string, at Source, probs *problems) (Game, bool) {
 	}
 	g := Game{Name: ascii.ToLower(column(1)), Title: column(0), Source: at}
 	if id := column(2); id != "" {
-		n, err := strconv.ParseUint(id, 10, 31)
-		if err != nil {
-			probs.add(at, g.Name, "the id %q must be a number from 0 to %d", shorten(id), MaxID)
+		if err := g.Set("id", id); err != nil {
+			probs.add(at, g.Name, "%v, not %q", err, shorten(id))
 			return Game{}, false
 		}
-		g.ID = int(n)
 	}
 	if s := column(3); s != "" {
 		g.Secrets = []string{s}

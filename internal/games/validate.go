@@ -1,9 +1,11 @@
 package games
 
 import (
+	"cmp"
 	"fmt"
-	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,33 +13,22 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// Limits of a record. Everything beyond is refused, never cut.
+// Limits of a record that the tags of its fields do not state alone. Everything beyond is
+// refused, never cut.
 const (
 	// MaxNameLen is the length of the longest game name in bytes.
 	MaxNameLen = 31
 	// MinSecretLen and MaxSecretLen bound a secret key, printable ASCII.
 	MinSecretLen = 6
 	MaxSecretLen = 7
-	// MaxSecrets is the maximum number of secrets of a game.
-	MaxSecrets = 16
-	// MaxTextLen bounds a title, a room's name and a field's value, in bytes.
+	// MaxTextLen bounds a text whose field states no limit, in bytes.
 	MaxTextLen = 255
-	// MaxFieldKeyLen bounds the key of a room's field in bytes.
-	MaxFieldKeyLen = 64
-	// MaxRoomFields is the maximum number of further fields of a room.
-	MaxRoomFields = 32
-	// MaxRooms is the maximum number of rooms of a game.
-	MaxRooms = 1000
-	// MaxRoomCapacity is the greatest MaxWaiting of a room.
-	MaxRoomCapacity = 1_000_000
-	// MaxID is the greatest game id.
-	MaxID = math.MaxInt32
+	// MaxRooms and MaxSecrets are the maximum numbers of rooms and secrets of a game.
+	MaxRooms   = 1000
+	MaxSecrets = 16
 	// MaxRecords is the maximum number of records of a list or layer.
 	MaxRecords = 100_000
 )
-
-// noRoom ends a list of rooms on the wire, so no room may have this id.
-const noRoom = 0xFFFFFFFF
 
 // ValidName reports whether name can be the name of a game: 1 to MaxNameLen
 // characters of a-z, 0-9, '_' and '-', with no '-' in front. Such a name is safe
@@ -55,91 +46,255 @@ func ValidName(name string) bool {
 	return true
 }
 
+// form is a rule for texts.
+type form struct {
+	plain bool // written without quotes where YAML allows
+	// reason returns the problem with a text that is not empty, or "". most is the tag max.
+	reason func(s string, most int) string
+}
+
+// forms are the rules for texts, by the tag as.
+var forms = map[string]form{
+	"": {false, func(string, int) string { return "" }},
+	"name": {true, func(s string, _ int) string {
+		return must(ValidName(s), "be 1 to %d characters of a-z, 0-9, _ and -, and must not start with -", MaxNameLen)
+	}},
+	"text": {false, func(s string, most int) string { return textProblem(s, cmp.Or(most, MaxTextLen)) }},
+	"content": {false, func(s string, most int) string {
+		return must(len(s) <= most && utf8.ValidString(s) && !strings.Contains(s, "\x00"), "be UTF-8 of at most %d bytes", most)
+	}},
+	"secret": {true, func(s string, _ int) string {
+		if n := len(s); n < MinSecretLen || n > MaxSecretLen {
+			return fmt.Sprintf("has %d characters, want %d or %d", n, MinSecretLen, MaxSecretLen)
+		}
+		if visible(s, MaxSecretLen) != "" {
+			return "has a character that is not printable ASCII"
+		}
+		return ""
+	}},
+	"domain": {true, func(s string, _ int) string { return must(validDomain(s), domainRule) }},
+	"service": {true, func(s string, _ int) string {
+		if Service(s).known() {
+			return ""
+		}
+		return serviceRule()
+	}},
+	"join": {false, func(s string, _ int) string {
+		return must(validJoin(s), "be a link with {address} once and a scheme of its own, such as game://{address}")
+	}},
+	"visible": {false, visible},
+	"word":    {false, visibleWord},
+	"capitals": {false, func(s string, most int) string {
+		return must(only(s, most, func(c byte) bool { return isCapital(c) || isDigit(c) }), "be at most %d capitals and digits", most)
+	}},
+	"nick": {false, func(s string, most int) string {
+		return must(only(s, most, func(c byte) bool { return isCapital(c) || isSmall(c) || isDigit(c) || c == '-' || c == '_' }),
+			"be 1 to %d letters, digits, hyphens and underscores", most)
+	}},
+	"map": {false, func(s string, most int) string {
+		return must(strings.TrimSpace(s) == s && only(s, most, func(c byte) bool { return c >= ' ' && c <= '~' && !strings.ContainsRune(`<>\`, rune(c)) }),
+			"be 1 to %d printable characters without < and >", most)
+	}},
+	"path": {false, func(s string, most int) string {
+		return must((s[0] == '/' || s[0] == '*') && strings.Count(s, "*") <= maxWildcards && visibleWord(s, most) == "",
+			"be 1 to %d printable characters that begin with / or *, with at most %d *", most, maxWildcards)
+	}},
+}
+
+// must returns "" if a text fits, else "must" and the rule.
+func must(fits bool, rule string, args ...any) string {
+	if fits {
+		return ""
+	}
+	return "must " + fmt.Sprintf(rule, args...)
+}
+
+// only reports whether a text has 1 to most bytes, all of which pass.
+func only(s string, most int, pass func(c byte) bool) bool {
+	for i := range len(s) {
+		if !pass(s[i]) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= most
+}
+
+func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
+func isSmall(c byte) bool   { return c >= 'a' && c <= 'z' }
+func isDigit(c byte) bool   { return c >= '0' && c <= '9' }
+
+// visible returns the problem with a text that must be visible ASCII, or "".
+func visible(s string, most int) string {
+	return must(only(s, most, func(c byte) bool { return c > ' ' && c <= '~' }), "be 1 to %d visible characters of ASCII", most)
+}
+
+// visibleWord is visible for a text of protocols that separate with backslashes.
+func visibleWord(s string, most int) string {
+	return must(visible(s, most) == "" && !strings.ContainsRune(s, '\\'), "be 1 to %d visible characters of ASCII without a backslash", most)
+}
+
 // check adds everything that is wrong with g, which may be a partial record, and
 // reports whether nothing is.
-func (g Game) check(p *problems) bool {
+func (g *Game) check(p *problems) bool {
 	before := p.total
 	bad := func(format string, args ...any) { p.add(g.Source, g.Name, format, args...) }
-	switch {
-	case g.Name == "":
-		bad("the name is missing")
-	case !ValidName(g.Name):
-		bad("the name must be 1 to %d characters of a-z, 0-9, _ and -, and must not start with -", MaxNameLen)
+	gameRecord().check(reflect.ValueOf(g).Elem(), bad)
+	for i, s := range g.Uses {
+		if slices.Contains(g.Needs, s) && !slices.Contains(g.Uses[:i], s) {
+			bad("%s is in needs and in uses", s)
+		}
 	}
-	if reason := textProblem(g.Title, MaxTextLen); reason != "" {
-		bad("the title %s", reason)
+	for i, q := range g.Quake3 {
+		if slices.ContainsFunc(g.Quake3[:i], func(o Quake3) bool { return o.Name == q.Name && o.Tag == q.Tag }) {
+			bad("q3 %q: is there twice", shorten(q.Name))
+		}
 	}
-	checkSecrets(g.Secrets, bad)
-	if g.ID < 0 || g.ID > MaxID {
-		bad("the id must be 0 to %d", MaxID)
-	}
-	checkRooms(g.Rooms, bad)
-	checkBoards(g.Boards, bad)
-	checkTables(g.Tables, bad)
-	g.Facts.check(g.Name, bad)
-	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate, p.AutoAccept, p.SymmetricDelete, p.NoUserID, p.A2S, p.NoRelay, p.ZeroStats) > On {
-		bad("the policy has a switch that is neither inherit, off nor on")
-	}
-	switch g.Policy.SecondLogin {
-	case "", KickProfile, KickUser, AllowSecond:
-	default:
-		bad("the policy's second_login must be profile, user or allow")
+	if g.Name != "" && slices.Contains(g.Aliases, g.Name) {
+		bad("the game is an alias of itself")
 	}
 	return p.total == before
 }
 
-// checkSecrets names secrets by their place: their text must not reach a log.
-func checkSecrets(secrets []string, bad func(string, ...any)) {
-	if len(secrets) > MaxSecrets {
-		bad("%d secrets, at most %d are allowed", len(secrets), MaxSecrets)
-		return
-	}
-	for i, s := range secrets {
-		switch {
-		case len(s) < MinSecretLen || len(s) > MaxSecretLen:
-			bad("secret %d has %d characters, want %d or %d", i+1, len(s), MinSecretLen, MaxSecretLen)
-		case strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }):
-			bad("secret %d has a character that is not printable ASCII", i+1)
-		case slices.Contains(secrets[:i], s):
-			bad("secret %d repeats an earlier one", i+1)
+// check calls bad with everything that is wrong with v.
+func (r *record) check(v reflect.Value, bad func(string, ...any)) {
+	for i := range r.facts {
+		f := &r.facts[i]
+		switch x := f.in(v); {
+		case !f.zero(x):
+			f.check(x, bad)
+		case f.required, f.standard != "", f.or != "" && !r.fact(f.or).in(v).IsZero():
+			bad("%s is missing", f.key)
 		}
 	}
 }
 
-func checkRooms(rooms []Room, bad func(string, ...any)) {
-	if len(rooms) > MaxRooms {
-		bad("%d rooms, at most %d are allowed", len(rooms), MaxRooms)
-		return
-	}
-	for _, r := range rooms {
-		badRoom := func(format string, args ...any) { bad("room %d: %s", r.ID, fmt.Sprintf(format, args...)) }
-		if r.ID == 0 || r.ID == noRoom {
-			badRoom("the id must be 1 to %d", uint32(noRoom-1))
+// check calls bad with everything that is wrong with v, which is not zero.
+func (f *fact) check(v reflect.Value, bad func(string, ...any)) {
+	switch f.kind {
+	case partsKind:
+		f.checkPart(v, func(format string, args ...any) { bad("%s: %s", f.key, fmt.Sprintf(format, args...)) })
+	case listKind:
+		f.checkList(v, bad)
+	case pairsKind:
+		checkRoomFields(v.Interface().([]Field), f.most, bad)
+	default:
+		if reason := f.reason(v); reason != "" {
+			bad("%s %s", f.key, reason)
 		}
-		if r.Name == "" {
-			badRoom("the name is missing")
-		} else if reason := textProblem(r.Name, MaxTextLen); reason != "" {
-			badRoom("the name %s", reason)
-		}
-		if r.MaxWaiting < 0 || r.MaxWaiting > MaxRoomCapacity {
-			badRoom("max_waiting must be 0 to %d", MaxRoomCapacity)
-		}
-		checkRoomFields(r.Fields, badRoom)
 	}
 }
 
-func checkRoomFields(fields []Field, bad func(string, ...any)) {
-	if len(fields) > MaxRoomFields {
-		bad("%d fields, at most %d are allowed", len(fields), MaxRoomFields)
+// checkPart checks a struct.
+func (f *fact) checkPart(v reflect.Value, bad func(string, ...any)) {
+	if f.parts != nil {
+		f.parts.check(v, bad)
+	}
+	if f.hasRules {
+		v.Addr().Interface().(ruled).rules(bad)
+	}
+}
+
+// checkList checks a list.
+func (f *fact) checkList(v reflect.Value, bad func(string, ...any)) {
+	if v.Len() > f.most {
+		bad("%d %s, at most %d are allowed", v.Len(), f.key, f.most)
 		return
 	}
-	if len(fields) == 0 {
+	for i := range v.Len() {
+		if f.item.kind == partsKind || f.item.kind == wordKind {
+			f.item.checkPart(v.Index(i), func(format string, args ...any) { bad("%s %s", f.label(v, i), fmt.Sprintf(format, args...)) })
+		} else if reason := f.item.reason(v.Index(i)); reason != "" {
+			bad("%s %s", f.label(v, i), reason)
+		}
+		if f.unique && f.repeats(v, i) {
+			bad("%s is there twice", f.label(v, i))
+		}
+	}
+}
+
+// label returns the beginning of messages about an entry of a list: with its value or first
+// field, but of a secret only with its place, as its text must not reach a log.
+func (f *fact) label(list reflect.Value, i int) string {
+	v := identity(list.Index(i))
+	var value string
+	switch {
+	case f.as == "secret":
+		return fmt.Sprintf("secret %d", i+1)
+	case v.Kind() == reflect.String:
+		value = strconv.Quote(shorten(v.String()))
+	default:
+		value = fmt.Sprint(v)
+	}
+	if v != list.Index(i) {
+		return singular(f.key) + " " + value + ":"
+	}
+	return f.key + ": " + value
+}
+
+// repeats reports whether an earlier entry of a list has the same value or first field.
+func (f *fact) repeats(list reflect.Value, i int) bool {
+	own, fold := identity(list.Index(i)).String(), f.item.parts != nil && f.item.parts.facts[0].fold
+	for k := range i {
+		if other := identity(list.Index(k)).String(); other == own || fold && ascii.EqualFold(other, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// identity returns an entry of a list, or the first field of one that has fields.
+func identity(entry reflect.Value) reflect.Value {
+	if entry.Kind() == reflect.Struct {
+		return entry.Field(0)
+	}
+	return entry
+}
+
+// reason returns the problem with a value that is one word or text, or "".
+func (f *fact) reason(v reflect.Value) string {
+	switch f.kind {
+	case textKind:
+		if s := v.String(); f.words == nil {
+			return f.form.reason(s, f.max)
+		} else if !slices.Contains(f.words, s) {
+			return fmt.Sprintf("must be %s, not %q", oneOf(f.words), shorten(s))
+		}
+	case switchKind:
+		if v.Uint() > uint64(On) {
+			return "must be inherit, off or on"
+		}
+	case spanKind:
+		return cmp.Or(f.rangeReason(v.Index(0)), f.rangeReason(v.Index(1)))
+	case numberKind:
+		return f.rangeReason(v)
+	default: // anything goes
+	}
+	return ""
+}
+
+// rangeReason is reason for a number.
+func (f *fact) rangeReason(v reflect.Value) string {
+	n, negative := uint64(0), false
+	if v.CanInt() {
+		n, negative = uint64(v.Int()), v.Int() < 0
+	} else {
+		n = v.Uint()
+	}
+	if negative || n < f.low || n > f.high {
+		return f.rangeRule()
+	}
+	return ""
+}
+
+func checkRoomFields(fields []Field, most int, bad func(string, ...any)) {
+	if len(fields) > most {
+		bad("%d fields, at most %d are allowed", len(fields), most)
 		return
 	}
 	seen := make(map[string]bool, len(fields)) // clients ask without regard to case
 	for _, f := range fields {
 		key, folded := shorten(f.Key), ascii.ToLower(f.Key)
-		switch reason := textProblem(f.Key, MaxFieldKeyLen); {
+		switch reason := textProblem(f.Key, maxKeyName); {
 		case f.Key == "":
 			bad("a field without a key")
 		case reason != "":

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
+	"reflect"
 
 	"go.yaml.in/yaml/v3"
 
@@ -30,34 +29,10 @@ var (
 // ParseYAML reads a list of games in the project's own form:
 //
 //	games:
-//	  - name: gmtest            # required
-//	    title: Test game
-//	    secret: HA6zkS          # or secrets: [first, second]
-//	    id: 1
-//	    port: 6500
-//	    backend_flags: 0x80
-//	    disabled_services: 2
-//	    maintenance: off
-//	    rooms: [{id: 7, name: Lobby, max_waiting: 50, fields: {roomType: "1"}}]
-//	    tables: [{name: levels, fields: [score:int, title:unicode], limit: 10, read: all, write: owner,
-//	      rateable: off, public: on}]
-//	    domains: [example.org]
-//	    hosts: [master.example.org, motd.example.com webservices]
-//	    namespace: 12
-//	    partner: 0
-//	    lan_ports: [23000]
-//	    needs: [qr2, serverbrowse]
-//	    uses: [cdkey]
-//	    via: Write MasterServerAddress=master.example.org into game.ini
-//	    aliases: [gmtestd]
-//	    shared_list: on
-//	    note: a remark
-//	    keys: [hostname, numplayers:1]
-//	    policy: {strict_availability: on, no_secure: on, strict_legacy_validate: on,
-//	      second_login: user, auto_accept: on, symmetric_delete: on, no_user_id: on, a2s: on, no_relay: on, zero_stats: on}
+//	  - {name: gmtest, title: Test game, secret: HA6zkS, id: 1, needs: [qr2, serverbrowse]}
 //
-// A key that is missing, or has no value, is not stated; see [Game]. Anchors,
-// merge keys, unknown keys and keys that occur twice are refused.
+// The page games.md for operators has all keys. A key that is missing, or has no value, is not
+// stated; see [Game]. Anchors, merge keys, unknown keys and keys that occur twice are refused.
 //
 // source is copied into every game, with the record's line. All mistakes in
 // records are returned together as an *InvalidError; invalid YAML, ErrTooLarge
@@ -170,12 +145,13 @@ type yamlReader struct {
 	source Source
 	probs  *problems
 	name   string // of the game that is being read, for messages
+	part   string // of the game, for messages; empty, or ends with ": "
 }
 
 func (y *yamlReader) bad(n *yaml.Node, format string, args ...any) {
 	at := y.source
 	at.Line = n.Line
-	y.probs.add(at, y.name, format, args...)
+	y.probs.add(at, y.name, "%s%s", y.part, fmt.Sprintf(format, args...))
 }
 
 // eachKey calls f for every key of the mapping n that has a value.
@@ -208,58 +184,11 @@ func (y *yamlReader) game(n *yaml.Node) (g Game, ok bool) {
 	before := y.probs.total
 	y.name = nameIn(n)
 	defer func() { y.name = "" }()
-	g.Name = y.name
 	g.Source = y.source
 	g.Source.Line = n.Line
-	var given Fields
-	var secretKey string // the one of secret and secrets that was used
-	y.eachKey(n, func(key string, k, v *yaml.Node) {
-		switch key {
-		case "name":
-			y.text(k, v)
-		case "title":
-			g.Title = y.text(k, v)
-		case "secret", "secrets":
-			if secretKey != "" {
-				y.bad(k, "%s and %s: one of them is enough", secretKey, key)
-			}
-			secretKey = key
-			g.Secrets = y.secrets(k, v)
-			given |= FieldSecrets
-		case "id":
-			g.ID = int(y.number(k, v, 0, 31))
-			given |= FieldID
-		case "port":
-			g.QueryPort = uint16(y.number(k, v, 1, 16))
-		case "backend_flags":
-			g.BackendFlags = uint16(y.number(k, v, 0, 16))
-			given |= FieldBackendFlags
-		case "disabled_services":
-			g.DisabledServices = uint32(y.number(k, v, 0, 32))
-			given |= FieldDisabledServices
-		case "maintenance":
-			g.Maintenance = y.position(k, v) == On
-			given |= FieldMaintenance
-		case "rooms":
-			g.Rooms = y.rooms(k, v)
-			given |= FieldRooms
-		case "boards":
-			g.Boards = y.boards(k, v)
-			given |= FieldBoards
-		case "tables":
-			g.Tables = y.tables(k, v)
-			given |= FieldTables
-		case "policy":
-			g.Policy = y.policy(v)
-		default:
-			bit, known := y.fact(&g.Facts, k, v)
-			if !known {
-				y.bad(k, "unknown key %q", shorten(key))
-			}
-			given |= bit
-		}
-	})
-	g.Given = given &^ g.nonZero()
+	v := reflect.ValueOf(&g).Elem()
+	g.Given = y.record(gameRecord(), n, v)
+	g.Given &^= nonZero(v)
 	return g, g.check(y.probs) && y.probs.total == before
 }
 
@@ -273,106 +202,95 @@ func nameIn(n *yaml.Node) string {
 	return ""
 }
 
-func (y *yamlReader) policy(n *yaml.Node) (p Policy) {
-	y.eachKey(n, func(key string, k, v *yaml.Node) {
-		switch key {
-		case "strict_availability":
-			p.StrictAvailability = y.position(k, v)
-		case "no_secure":
-			p.NoSecure = y.position(k, v)
-		case "strict_legacy_validate":
-			p.StrictLegacyValidate = y.position(k, v)
-		case "second_login":
-			p.SecondLogin = SecondLogin(y.text(k, v))
-		case "auto_accept":
-			p.AutoAccept = y.position(k, v)
-		case "symmetric_delete":
-			p.SymmetricDelete = y.position(k, v)
-		case "no_user_id":
-			p.NoUserID = y.position(k, v)
-		case "a2s":
-			p.A2S = y.position(k, v)
-		case "no_relay":
-			p.NoRelay = y.position(k, v)
-		case "zero_stats":
-			p.ZeroStats = y.position(k, v)
-		default:
-			y.bad(k, "policy: unknown key %q", shorten(key))
+// record reads the facts of v from a mapping, and returns those that it states.
+func (y *yamlReader) record(r *record, n *yaml.Node, v reflect.Value) (given Fields) {
+	for i := range r.facts {
+		if f := &r.facts[i]; f.standard != "" {
+			f.in(v).SetString(f.standard)
 		}
+	}
+	var used Fields
+	y.eachKey(n, func(key string, k, value *yaml.Node) {
+		i, known := r.at[key]
+		if !known {
+			y.bad(k, "unknown key %q", shorten(key))
+			return
+		}
+		f := &r.facts[i]
+		if used.has(i) {
+			other := f.key
+			if key == other {
+				other = f.one
+			}
+			y.bad(k, "%s and %s: one of them is enough", other, key)
+		}
+		used |= 1 << i
+		if f.zeroable() {
+			given |= 1 << i
+		}
+		y.value(f, k, value, f.in(v))
 	})
-	return p
-}
-
-func (y *yamlReader) rooms(k, n *yaml.Node) (rooms []Room) {
-	for _, item := range y.items(k, n) {
-		var r Room
-		y.eachKey(item, func(key string, k, v *yaml.Node) {
-			switch key {
-			case "id":
-				r.ID = uint32(y.number(k, v, 0, 32))
-			case "name":
-				r.Name = y.text(k, v)
-			case "max_waiting":
-				r.MaxWaiting = int(y.number(k, v, 0, 31))
-			case "fields":
-				y.eachKey(v, func(key string, k, v *yaml.Node) {
-					r.Fields = append(r.Fields, Field{Key: key, Value: y.text(k, v)})
-				})
-			default:
-				y.bad(k, "room: unknown key %q", shorten(key))
-			}
-		})
-		rooms = append(rooms, r)
-	}
-	return rooms
-}
-
-// boards reads leaderboards; the key of one is its name unless it has another.
-func (y *yamlReader) boards(k, n *yaml.Node) (boards []Board) {
-	for _, item := range y.items(k, n) {
-		var b Board
-		y.eachKey(item, func(key string, k, v *yaml.Node) {
-			switch key {
-			case "name":
-				b.Name = y.text(k, v)
-			case "title":
-				b.Title = y.text(k, v)
-			case "key":
-				b.Key = y.text(k, v)
-			case "how":
-				b.How = BoardRule(y.text(k, v))
-			default:
-				y.bad(k, "board: unknown key %q", shorten(key))
-			}
-		})
-		if b.Key == "" {
-			b.Key = b.Name
+	for i := range r.facts {
+		if f := &r.facts[i]; f.or != "" && f.zero(f.in(v)) {
+			f.in(v).Set(r.fact(f.or).in(v))
 		}
-		boards = append(boards, b)
 	}
-	return boards
+	return given
 }
 
-// secrets reads one secret or a list of them; an empty one means none.
-func (y *yamlReader) secrets(k, n *yaml.Node) (secrets []string) {
-	if n.Kind != yaml.SequenceNode {
-		if s := y.text(k, n); s != "" {
-			secrets = append(secrets, s)
+// value reads the value n of the key k, or an entry of its list, into v.
+func (y *yamlReader) value(f *fact, k, n *yaml.Node, v reflect.Value) {
+	switch f.kind {
+	case partsKind:
+		outer := y.part
+		y.part = singular(f.key) + ": "
+		y.record(f.parts, n, v)
+		y.part = outer
+	case listKind:
+		y.list(f, k, n, v)
+	case spanKind:
+		if n.Kind != yaml.SequenceNode || len(n.Content) != v.Len() {
+			y.bad(n, "%s must be the least and the greatest, such as [%d, %d]", k.Value, f.low, f.high)
+			return
 		}
-		return secrets
+		for i, item := range n.Content {
+			y.scalar(f, k, item, v.Index(i))
+		}
+	case pairsKind:
+		y.eachKey(n, func(key string, k, n *yaml.Node) {
+			v.Set(reflect.Append(v, reflect.ValueOf(Field{Key: key, Value: y.text(k, n)})))
+		})
+	default:
+		y.scalar(f, k, n, v)
 	}
-	for _, item := range n.Content {
-		secrets = append(secrets, y.text(k, item))
-	}
-	return secrets
 }
 
-func (y *yamlReader) items(k, n *yaml.Node) []*yaml.Node {
-	if n.Kind != yaml.SequenceNode {
+// scalar reads a value that is one word or text.
+func (y *yamlReader) scalar(f *fact, k, n *yaml.Node, v reflect.Value) {
+	if n.Kind != yaml.ScalarNode {
+		y.bad(n, "%s must be text", shorten(k.Value))
+	} else if reason := f.set(v, n.Value); reason != "" {
+		y.bad(n, "%s %s", k.Value, reason)
+	}
+}
+
+// list reads a list. Where one entry may stand for it, an empty text is none.
+func (y *yamlReader) list(f *fact, k, n *yaml.Node, v reflect.Value) {
+	entries := n.Content
+	switch {
+	case n.Kind == yaml.SequenceNode:
+	case f.one == "":
 		y.bad(n, "%s must be a list", k.Value)
-		return nil
+		return
+	case n.Kind != yaml.ScalarNode || n.Value != "":
+		entries = []*yaml.Node{n}
 	}
-	return n.Content
+	for _, n := range entries {
+		before, entry := y.probs.total, reflect.New(v.Type().Elem()).Elem()
+		if y.value(f.item, k, n, entry); y.probs.total == before {
+			v.Set(reflect.Append(v, entry))
+		}
+	}
 }
 
 // text returns the value as written, whatever type YAML gives it: a secret like
@@ -383,34 +301,6 @@ func (y *yamlReader) text(k, n *yaml.Node) string {
 		return ""
 	}
 	return n.Value
-}
-
-// number reads a decimal number, or a hexadecimal one that starts with 0x.
-func (y *yamlReader) number(k, n *yaml.Node, least uint64, bits int) uint64 {
-	digits, base := y.text(k, n), 10
-	if hex, ok := strings.CutPrefix(digits, "0x"); ok {
-		digits, base = hex, 16
-	}
-	v, err := strconv.ParseUint(digits, base, bits)
-	if err != nil || v < least {
-		y.bad(n, "%s must be a number from %d to %d", k.Value, least, uint64(1)<<bits-1)
-		return 0
-	}
-	return v
-}
-
-// position reads a switch; "inherit" is the same as no key at all.
-func (y *yamlReader) position(k, n *yaml.Node) Switch {
-	switch strings.ToLower(y.text(k, n)) {
-	case "on", "true", "yes":
-		return On
-	case "off", "false", "no":
-		return Off
-	case "inherit":
-		return Inherit
-	}
-	y.bad(n, "%s must be on or off", k.Value)
-	return Inherit
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

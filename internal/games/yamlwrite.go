@@ -2,6 +2,7 @@ package games
 
 import (
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -19,144 +20,92 @@ func AppendYAML(b []byte, games []Game) []byte {
 		return append(b, "games: []\n"...)
 	}
 	b = append(b, "games:\n"...)
-	for _, g := range games {
-		b = append(b, "  - {"...)
-		b = appendGame(b, g)
-		b = append(b, "}\n"...)
+	for i := range games {
+		b = append(b, "  - "...)
+		b = gameRecord().append(b, reflect.ValueOf(&games[i]).Elem(), games[i].Given)
+		b = append(b, '\n')
 	}
 	return b
 }
 
-func appendGame(b []byte, g Game) []byte {
-	b = append(b, "name: "...)
-	b = appendWord(b, g.Name)
-	if g.Title != "" {
-		b = append(b, ", title: "...)
-		b = strconv.AppendQuote(b, g.Title)
+// append appends the facts of v that are not zero or are in given.
+func (r *record) append(b []byte, v reflect.Value, given Fields) []byte {
+	b = append(b, '{')
+	start := len(b)
+	for i := range r.facts {
+		f := &r.facts[i]
+		x := f.in(v)
+		if !r.written(f, v, x) && !given.has(i) {
+			continue
+		}
+		if len(b) > start {
+			b = append(b, ", "...)
+		}
+		b = f.append(append(append(b, f.key...), ": "...), x)
 	}
-	if g.states(FieldSecrets, len(g.Secrets) > 0) {
-		b = append(b, ", secrets: ["...)
-		for i, s := range g.Secrets {
+	return append(b, '}')
+}
+
+// written reports whether x, the fact f of v, is written although nothing says that it is given.
+func (r *record) written(f *fact, v, x reflect.Value) bool {
+	switch {
+	case f.unless != "":
+		other := r.fact(f.unless)
+		return !r.written(other, v, other.in(v))
+	case f.or != "" && x.Equal(r.fact(f.or).in(v)), f.standard != "" && x.String() == f.standard:
+		return false
+	}
+	return !f.zero(x)
+}
+
+// append appends a value.
+func (f *fact) append(b []byte, v reflect.Value) []byte {
+	switch f.kind {
+	case partsKind:
+		return f.parts.append(b, v, 0)
+	case listKind, spanKind:
+		b = append(b, '[')
+		for i := range v.Len() {
 			if i > 0 {
 				b = append(b, ", "...)
 			}
-			b = appendWord(b, s)
-		}
-		b = append(b, ']')
-	}
-	number := func(key string, v uint64) {
-		b = append(b, key...)
-		b = strconv.AppendUint(b, v, 10)
-	}
-	if g.states(FieldID, g.ID != 0) {
-		number(", id: ", uint64(max(g.ID, 0)))
-	}
-	if g.QueryPort != 0 {
-		number(", port: ", uint64(g.QueryPort))
-	}
-	if g.states(FieldBackendFlags, g.BackendFlags != 0) {
-		number(", backend_flags: ", uint64(g.BackendFlags))
-	}
-	if g.states(FieldDisabledServices, g.DisabledServices != 0) {
-		number(", disabled_services: ", uint64(g.DisabledServices))
-	}
-	if g.states(FieldMaintenance, g.Maintenance) {
-		b = append(b, ", maintenance: "...)
-		b = append(b, onOff(g.Maintenance).String()...)
-	}
-	if g.states(FieldRooms, len(g.Rooms) > 0) {
-		b = appendRooms(append(b, ", rooms: ["...), g.Rooms)
-		b = append(b, ']')
-	}
-	if g.states(FieldBoards, len(g.Boards) > 0) {
-		b = appendBoards(append(b, ", boards: ["...), g.Boards)
-		b = append(b, ']')
-	}
-	if g.states(FieldTables, len(g.Tables) > 0) {
-		b = appendTables(append(b, ", tables: ["...), g.Tables)
-		b = append(b, ']')
-	}
-	return appendPolicy(appendFacts(b, g), g.Policy)
-}
-
-func appendBoards(b []byte, boards []Board) []byte {
-	for i, board := range boards {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = appendWord(append(b, "{name: "...), board.Name)
-		if board.Title != "" {
-			b = strconv.AppendQuote(append(b, ", title: "...), board.Title)
-		}
-		if board.Key != board.Name {
-			b = strconv.AppendQuote(append(b, ", key: "...), board.Key)
-		}
-		b = append(b, ", how: "...)
-		b = append(b, board.How...)
-		b = append(b, '}')
-	}
-	return b
-}
-
-func appendRooms(b []byte, rooms []Room) []byte {
-	for i, r := range rooms {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, "{id: "...)
-		b = strconv.AppendUint(b, uint64(r.ID), 10)
-		b = append(b, ", name: "...)
-		b = strconv.AppendQuote(b, r.Name)
-		if r.MaxWaiting > 0 {
-			b = append(b, ", max_waiting: "...)
-			b = strconv.AppendInt(b, int64(r.MaxWaiting), 10)
-		}
-		if len(r.Fields) > 0 {
-			b = append(b, ", fields: {"...)
-			for i, f := range r.Fields {
-				if i > 0 {
-					b = append(b, ", "...)
-				}
-				b = append(appendWord(b, f.Key), ": "...)
-				b = strconv.AppendQuote(b, f.Value)
+			if f.kind == spanKind {
+				b = appendNumber(b, v.Index(i))
+				continue
 			}
-			b = append(b, '}')
+			b = f.item.append(b, v.Index(i))
 		}
-		b = append(b, '}')
+		return append(b, ']')
+	case pairsKind:
+		b = append(b, '{')
+		for i, f := range v.Interface().([]Field) {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = strconv.AppendQuote(append(appendWord(b, f.Key), ": "...), f.Value)
+		}
+		return append(b, '}')
+	case wordKind:
+		return appendWord(b, v.Addr().Interface().(word).String())
+	case numberKind:
+		return appendNumber(b, v)
+	case toggleKind:
+		return append(b, onOff(v.Bool() != f.not).String()...)
+	case switchKind:
+		return append(b, Switch(v.Uint()).String()...)
+	default:
+		if f.plain {
+			return appendWord(b, v.String())
+		}
+		return strconv.AppendQuote(b, v.String())
 	}
-	return b
 }
 
-func appendPolicy(b []byte, p Policy) []byte {
-	sep := ", policy: {"
-	for _, s := range []struct {
-		key      string
-		position Switch
-	}{
-		{"strict_availability", p.StrictAvailability},
-		{"no_secure", p.NoSecure},
-		{"strict_legacy_validate", p.StrictLegacyValidate},
-		{"auto_accept", p.AutoAccept},
-		{"symmetric_delete", p.SymmetricDelete},
-		{"no_user_id", p.NoUserID},
-		{"a2s", p.A2S},
-		{"no_relay", p.NoRelay},
-		{"zero_stats", p.ZeroStats},
-	} {
-		if s.position == Inherit {
-			continue
-		}
-		b = append(b, sep+s.key+": "+s.position.String()...)
-		sep = ", "
+func appendNumber(b []byte, v reflect.Value) []byte {
+	if v.CanInt() {
+		return strconv.AppendInt(b, v.Int(), 10)
 	}
-	if p.SecondLogin != "" {
-		b = append(b, sep+"second_login: "+string(p.SecondLogin)...)
-		sep = ", "
-	}
-	if sep == ", " {
-		b = append(b, '}')
-	}
-	return b
+	return strconv.AppendUint(b, v.Uint(), 10)
 }
 
 // appendWord appends s, in quotes if any YAML reader could take the plain word for

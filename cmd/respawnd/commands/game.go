@@ -86,22 +86,16 @@ var errUnknownGame = errors.New("not in the catalogue; `respawnd game list` list
 
 func (p *program) gameAdd() *cobra.Command {
 	var g games.Game
-	var flags uint16
-	var disabled uint32
 	cmd := p.operatorCommand("add NAME", "Add a game, or change a built-in one", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			return p.confirm(op.PutGames(ctx, []games.Game{g}), "stored %s", g.Name)
 		})
 	cmd.PreRun = func(cmd *cobra.Command, args []string) {
 		g.Name = strings.ToLower(args[0])
-		if cmd.Flags().Changed("backend-flags") {
-			g.BackendFlags, g.Given = flags, g.Given|games.FieldBackendFlags
-		}
-		if cmd.Flags().Changed("disabled-services") {
-			g.DisabledServices, g.Given = disabled, g.Given|games.FieldDisabledServices
-		}
-		if cmd.Flags().Changed("maintenance") {
-			g.Given |= games.FieldMaintenance
+		for _, flag := range []string{"backend-flags", "disabled-services", "maintenance"} {
+			if cmd.Flags().Changed(flag) {
+				g.Given |= games.FieldsOf(strings.ReplaceAll(flag, "-", "_"))
+			}
 		}
 	}
 	f := cmd.Flags()
@@ -109,8 +103,8 @@ func (p *program) gameAdd() *cobra.Command {
 	f.StringSliceVar(&g.Secrets, "secret", nil, "secret key; the first is used, all are accepted")
 	f.IntVar(&g.ID, "id", 0, "numeric id")
 	f.Uint16Var(&g.QueryPort, "port", 0, "standard query port")
-	f.Uint16Var(&flags, "backend-flags", 0, "128: servers want a challenge before they answer queries")
-	f.Uint32Var(&disabled, "disabled-services", 0, "availability answer: 1 gone, 2 down for now")
+	f.Uint16Var(&g.BackendFlags, "backend-flags", 0, "128: servers want a challenge before they answer queries")
+	f.Uint32Var(&g.DisabledServices, "disabled-services", 0, "availability answer: 1 gone, 2 down for now")
 	f.BoolVar(&g.Maintenance, "maintenance", false, "answer \"down for now\"")
 	return cmd
 }
@@ -125,7 +119,7 @@ func (p *program) gameRemove() *cobra.Command {
 func (p *program) gameImport() *cobra.Command {
 	var list []games.Game
 	var report games.Report
-	cmd := p.operatorCommand("import FILE", "Add the games of a list (gslist.cfg, game_list.tsv, an SQL dump or our YAML)", cobra.ExactArgs(1),
+	cmd := p.operatorCommand("import FILE", "Add the games of a list (gslist.cfg, game_list.tsv or our YAML)", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			result, err := operator.ImportGames(ctx, op, list, report)
 			if err != nil {
