@@ -237,8 +237,8 @@ type Sake interface {
 	// exist are missing.
 	SakeRecords(ctx context.Context, table SakeTableID, ids []uint32) ([]SakeRecord, error)
 
-	// ScanSake calls visit with rows of a table until it returns false. The whole scan
-	// is one step: visit must be quick and must not use the store. The row is valid only until visit returns;
+	// ScanSake calls visit with rows of a table until it returns false. It reads them by
+	// pages, each as of one moment. The row is valid only until visit returns;
 	// visit may read its fields, which removes them. Rows that cannot
 	// be read are left out.
 	ScanSake(ctx context.Context, table SakeTableID, scan SakeScan, visit func(*SakeRow) bool) error

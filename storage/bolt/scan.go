@@ -16,44 +16,40 @@ func (r reader) Scan(of engine.Range) iter.Seq2[engine.Entry, error] {
 		if b == nil {
 			return
 		}
-		entries := upwards
 		if of.Backward {
-			entries = downwards
-		}
-		n := 0
-		for k, v := range entries(b, of.From, of.To) {
-			if !of.Contains(k) || !yield(engine.Entry{Key: k, Value: v}, nil) {
-				return
-			}
-			if n++; n == of.Limit {
-				return
-			}
+			downwards(b, &of, yield)
+		} else {
+			upwards(b, &of, yield)
 		}
 	}
 }
 
-// upwards yields the entries of a bucket from a key on.
-func upwards(b *bbolt.Bucket, from, _ []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(k, v []byte) bool) {
-		c := b.Cursor()
-		for k, v := c.Seek(from); k != nil && yield(k, v); k, v = c.Next() {
+// upwards yields the entries of a range from the lowest on.
+func upwards(b *bbolt.Bucket, of *engine.Range, yield func(engine.Entry, error) bool) {
+	c := b.Cursor()
+	n := 0
+	for k, v := c.Seek(of.From); k != nil && (of.To == nil || bytes.Compare(k, of.To) < 0) && yield(engine.Entry{Key: k, Value: v}, nil); k, v = c.Next() {
+		if n++; n == of.Limit {
+			return
 		}
 	}
 }
 
-// downwards yields the entries of a bucket below a key, nil: all, from the highest on.
+// downwards yields the entries of a range from the highest on.
 //
 // A transaction that deleted entries has pages without any. There bbolt's Prev returns
 // nothing, as it does at the beginning of the bucket, and Last never ends if all pages are
 // such. Below the lowest key neither is called.
-func downwards(b *bbolt.Bucket, _, to []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(k, v []byte) bool) {
-		lowest, _ := b.Cursor().First()
-		if lowest == nil || to != nil && bytes.Compare(lowest, to) >= 0 {
+func downwards(b *bbolt.Bucket, of *engine.Range, yield func(engine.Entry, error) bool) {
+	lowest, _ := b.Cursor().First()
+	if lowest == nil || of.To != nil && bytes.Compare(lowest, of.To) >= 0 {
+		return
+	}
+	c := b.Cursor()
+	n := 0
+	for k, v := highest(c, of.To); bytes.Compare(k, of.From) >= 0 && yield(engine.Entry{Key: k, Value: v}, nil); k, v = previous(c) {
+		if n++; n == of.Limit || bytes.Equal(k, lowest) {
 			return
-		}
-		c := b.Cursor()
-		for k, v := highest(c, to); yield(k, v) && !bytes.Equal(k, lowest); k, v = previous(c) {
 		}
 	}
 }
@@ -79,9 +75,10 @@ func previous(c *bbolt.Cursor) (k, v []byte) {
 }
 
 // lastKey returns the highest key of a bucket, nil if there is none.
-func lastKey(b *bbolt.Bucket) []byte {
-	for k := range downwards(b, nil, nil) {
-		return k
-	}
-	return nil
+func lastKey(b *bbolt.Bucket) (last []byte) {
+	downwards(b, &engine.Range{}, func(e engine.Entry, _ error) bool {
+		last = e.Key
+		return false
+	})
+	return last
 }

@@ -59,6 +59,10 @@ type Layout struct {
 	First func(t Table) bool
 }
 
+// Page is how many entries of a range an engine behind a network fetches in one round trip.
+// Code above reads long ranges in steps of so many.
+const Page = 256
+
 // Limits that every engine keeps. Code above keeps records well below them.
 const (
 	MaxKey   = 2 << 10  // MaxKey is the size in bytes of the longest key.

@@ -10,9 +10,6 @@ import (
 	"github.com/respawnd/respawnd/storage/engine"
 )
 
-// pageRows is the most entries that a scan reads in one round trip.
-const pageRows = 1000
-
 // A span is a range that a step relies on.
 type span struct {
 	table    int16
@@ -76,9 +73,9 @@ func (s *scanner) isEmpty() bool { return s.r.To != nil && bytes.Compare(s.r.Fro
 // limit returns how many entries the next page has at most.
 func (s *scanner) limit() int {
 	if s.r.Limit > 0 {
-		return min(pageRows, s.r.Limit)
+		return min(engine.Page, s.r.Limit)
 	}
-	return pageRows
+	return engine.Page
 }
 
 // peek returns the next entry, nil at the end.

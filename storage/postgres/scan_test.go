@@ -18,7 +18,7 @@ func TestLongScanSeesOneMoment(t *testing.T) {
 		entries, limit int
 		step           func(e *Engine, scan func(engine.Reader) error) error
 	}{
-		"view": {pageRows + 1, 0, func(e *Engine, scan func(engine.Reader) error) error { return e.View(t.Context(), scan) }},
+		"view": {engine.Page + 1, 0, func(e *Engine, scan func(engine.Reader) error) error { return e.View(t.Context(), scan) }},
 		"change that fails, with a limit": {4, 2, func(e *Engine, scan func(engine.Reader) error) error {
 			err := e.Update(t.Context(), func(tx engine.Tx) error {
 				return errors.Join(tx.Delete(table, key(1)), scan(tx), errStop) // so the first page has one entry too few

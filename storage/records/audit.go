@@ -144,51 +144,36 @@ type auditPlace struct {
 	left   [2]int // how many entries the limit still lets it see, per ring
 }
 
-// auditPlaceAt returns the place below a number, or at the newest entry for 0.
-func auditPlaceAt(tx engine.Reader, before uint64, limit int) (p auditPlace, err error) {
+// begin sets the place below a number, or at the newest entry for 0.
+func (p *auditPlace) begin(tx engine.Reader, before uint64, limit int) error {
 	p.left = [2]int{limit, limit}
 	if before == 0 {
-		return p, nil
+		return nil
 	}
 	p.before = auditKey(before)
 	for i, ring := range auditRings() {
 		newer, _, err := newest(tx, ring, p.before, limit)
 		if err != nil {
-			return p, err
+			return err
 		}
 		p.left[i] -= newer
 	}
-	return p, nil
+	return nil
 }
 
 // AuditLog is described in [storage.Audit].
 func (s *Store) AuditLog(ctx context.Context, before uint64) iter.Seq2[storage.AuditEntry, error] {
-	return func(yield func(storage.AuditEntry, error) bool) {
-		var place *auditPlace
-		for more := true; more; {
-			var items []item[storage.AuditEntry]
-			var next auditPlace
-			err := s.view(ctx, func(tx engine.Reader) (err error) {
-				if place != nil {
-					next = *place
-				} else if next, err = auditPlaceAt(tx, before, int(s.maxAudit.Load())); err != nil {
-					return err
-				}
-				items, more, err = next.page(tx)
-				return err
-			})
-			if err != nil {
-				yield(storage.AuditEntry{}, err)
-				return
-			}
-			place = &next
-			for _, it := range items {
-				if !yield(it.record, it.err) {
-					return
-				}
-			}
+	var begin *auditPlace
+	return paged(ctx, s, begin, func(tx engine.Reader, at *auditPlace) ([]item[storage.AuditEntry], *auditPlace, bool, error) {
+		var next auditPlace
+		if at != nil {
+			next = *at
+		} else if err := next.begin(tx, before, int(s.maxAudit.Load())); err != nil {
+			return nil, at, false, err
 		}
-	}
+		items, more, err := next.page(tx)
+		return items, &next, more, err
+	})
 }
 
 // page reads one page downwards and moves the place to its end. more says that there may
@@ -204,7 +189,7 @@ func (p *auditPlace) page(tx engine.Reader) (items []item[storage.AuditEntry], m
 		if p.left[i] == 0 {
 			continue
 		}
-		r := engine.Range{Table: t, To: p.before, Backward: true, Limit: min(p.left[i], pageRecords)}
+		r := engine.Range{Table: t, To: p.before, Backward: true, Limit: min(p.left[i], engine.Page)}
 		for e, err := range tx.Scan(r) {
 			if err != nil {
 				return nil, false, err
@@ -213,7 +198,7 @@ func (p *auditPlace) page(tx engine.Reader) (items []item[storage.AuditEntry], m
 		}
 	}
 	slices.SortFunc(entries, func(a, b ringEntry) int { return bytes.Compare(b.Key, a.Key) })
-	entries = entries[:min(len(entries), pageRecords)]
+	entries = entries[:min(len(entries), engine.Page)]
 	for _, e := range entries {
 		record, err := readRecord[storage.AuditEntry](tx, e.Entry)
 		if err != nil {
@@ -223,5 +208,5 @@ func (p *auditPlace) page(tx engine.Reader) (items []item[storage.AuditEntry], m
 		p.left[e.ring]--
 		p.before = slices.Clone(e.Key)
 	}
-	return items, len(entries) == pageRecords, nil
+	return items, len(entries) == engine.Page, nil
 }

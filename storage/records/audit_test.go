@@ -1,7 +1,6 @@
 package records
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -24,7 +23,7 @@ func TestDamagedAuditEntryIsOneItem(t *testing.T) {
 	damage(t, s, tableAudit, auditKey(2), []byte("nonsense"))
 	var got []string
 	for e, err := range s.AuditLog(t.Context(), 0) {
-		got = append(got, fmt.Sprint(e.Seq, errors.Is(err, storage.ErrDamaged)))
+		got = append(got, fmt.Sprint(e.Seq, isDamage(err)))
 	}
 	if want := "[3 false 0 true 1 false]"; fmt.Sprint(got) != want {
 		t.Errorf("AuditLog() = %v, want %s", got, want)

@@ -139,13 +139,6 @@ func (s *Store) removePair(ctx context.Context, d directions, one, other storage
 	})
 }
 
-// pairs yields the second halves of the pairs that begin with id.
-func (s *Store) pairs(ctx context.Context, t engine.Table, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return iterate(ctx, s, engine.Prefix(t, idKey(id)), func(_ engine.Reader, e engine.Entry) (storage.ProfileID, error) {
-		return secondID(e.Key), nil
-	})
-}
-
 // AddBuddy is described in [storage.Buddies].
 func (s *Store) AddBuddy(ctx context.Context, owner, buddy storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
@@ -176,12 +169,12 @@ func (s *Store) HaveAsBuddy(ctx context.Context, buddy storage.ProfileID) iter.S
 
 // Watched is described in [storage.Buddies].
 func (s *Store) Watched(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return s.unblocked(ctx, tableBuddies, owner)
+	return s.pairs(ctx, tableBuddies, owner, tableBlocks, tableBlockedBy)
 }
 
 // Watchers is described in [storage.Buddies].
 func (s *Store) Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return s.unblocked(ctx, tableBuddyOf, id)
+	return s.pairs(ctx, tableBuddyOf, id, tableBlocks, tableBlockedBy)
 }
 
 // AddBlock is described in [storage.Buddies].
@@ -382,31 +375,22 @@ func (s *Store) Withdraw(ctx context.Context, from, to storage.ProfileID) error 
 
 // SweepRequests is described in [storage.Buddies].
 func (s *Store) SweepRequests(ctx context.Context, now time.Time) (int, error) {
-	var over []storage.Request
-	err := eachReadable(iterate(ctx, s, whole(tableRequests), readRecord[storage.Request]), func(r storage.Request) {
-		if r.Expired(now) {
-			r.Reason = ""
-			over = append(over, r)
-		}
-	})
-	if err != nil {
-		return 0, fmt.Errorf("sweep requests: %w", err)
+	over := func(r *storage.Request) (storage.Request, bool) {
+		return storage.Request{From: r.From, To: r.To}, r.Expired(now)
 	}
 	drop := func(c *change, r storage.Request) (int, error) { return c.dropRequest(r, now) }
-	return sweep(ctx, s, "requests", over, drop, func(r storage.Request) engine.Key {
-		return engine.Key{Table: tableRequests, Key: pairKey(r.To, r.From)}
-	})
+	return sweep(ctx, s, "requests", iterate(ctx, s, whole(tableRequests), readRecord[storage.Request]), over, drop,
+		func(r storage.Request) engine.Key {
+			return engine.Key{Table: tableRequests, Key: pairKey(r.To, r.From)}
+		})
 }
 
 // dropRequest removes a request that has expired at now, unless it was answered or renewed
 // meanwhile, and returns how many it removed.
 func (c *change) dropRequest(r storage.Request, now time.Time) (int, error) {
 	present, err := get[storage.Request](c, tableRequests, pairKey(r.To, r.From))
-	switch {
-	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDamaged):
-		return 0, nil
-	case err != nil || !present.Expired(now):
-		return 0, err
+	if err != nil || !present.Expired(now) {
+		return 0, unlessDamage(err)
 	}
 	return 1, c.deletePair(requestPairs, r.To, r.From)
 }

@@ -226,38 +226,17 @@ func (s Shared) DropContent(ctx context.Context, hash string) (dropped bool, err
 // Contents is described in [storage.Contents]. One that is not whole is among them if no
 // file has it.
 func (s Shared) Contents(ctx context.Context) iter.Seq2[storage.Content, error] {
-	return func(yield func(storage.Content, error) bool) {
-		r := engine.Range{Table: tableContentHeads, Loose: true}
-		for more := true; more; {
-			var page []storage.Content
-			var rest engine.Range
-			err := s.view(ctx, func(tx engine.Reader) (err error) {
-				page, rest, more, err = contentPage(tx, r)
-				return err
-			})
-			if err != nil {
-				yield(storage.Content{}, err)
-				return
-			}
-			for _, c := range page {
-				if !yield(c, nil) {
-					return
-				}
-			}
-			r = rest
-		}
-	}
+	return paged(ctx, s.Store, engine.Range{Table: tableContentHeads, Loose: true}, contentPage)
 }
 
-// contentPage reads one page from the beginning of a range of heads. rest is what follows.
-func contentPage(tx engine.Reader, r engine.Range) (page []storage.Content, rest engine.Range, more bool, err error) {
-	heads, more, err := pageOf(tx, r)
+// contentPage reads one page from the beginning of a range of heads.
+func contentPage(tx engine.Reader, r engine.Range) (items []item[storage.Content], rest engine.Range, more bool, err error) {
+	heads, rest, more, err := pageEntries(tx, r)
 	if err != nil || len(heads) == 0 {
 		return nil, r, false, err
 	}
-	last := heads[len(heads)-1].Key
 	used, err := usedHashes(tx, engine.Range{
-		Table: tableFilesByHash, From: heads[0].Key, To: engine.After(last), Loose: true,
+		Table: tableFilesByHash, From: heads[0].Key, To: engine.After(heads[len(heads)-1].Key), Loose: true,
 	})
 	if err != nil {
 		return nil, r, false, err
@@ -270,10 +249,10 @@ func contentPage(tx engine.Reader, r engine.Range) (page []storage.Content, rest
 		h := openHead(content)
 		c := storage.Content{Hash: hex.EncodeToString(e.Key), Size: h.size, Used: used[string(e.Key)]}
 		if h.whole || !c.Used {
-			page = append(page, c)
+			items = append(items, item[storage.Content]{record: c})
 		}
 	}
-	return page, following(r, last, len(heads)), more, nil
+	return items, rest, more, nil
 }
 
 // usedHashes returns the hashes in a range that files have.

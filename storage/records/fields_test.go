@@ -2,7 +2,6 @@ package records
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -57,7 +56,7 @@ func checkFields[R any](t *testing.T) {
 		if diff := cmp.Diff(record, got); diff != "" {
 			t.Errorf("%T (-written +read):\n%s", record, diff)
 		}
-		if err := decodeFields(append(payload, 99, 0), &got); !errors.Is(err, storage.ErrDamaged) {
+		if err := decodeFields(append(payload, 99, 0), &got); !isDamage(err) {
 			t.Errorf("decodeFields() of an unknown field = %v, want ErrDamaged", err)
 		}
 		if diff := cmp.Diff(*new(R), got); diff != "" {
@@ -84,12 +83,12 @@ func TestFieldsRefuse(t *testing.T) {
 		"a tag twice":              "\x01\x02\x01\x02",
 	} {
 		var u storage.User
-		if err := decodeFields([]byte(payload), &u); !errors.Is(err, storage.ErrDamaged) {
+		if err := decodeFields([]byte(payload), &u); !isDamage(err) {
 			t.Errorf("%s: %v, want ErrDamaged", name, err)
 		}
 	}
 	var p storage.Profile
-	if err := decodeFields([]byte("\x04\x03\x01\x02\x09"), &p); !errors.Is(err, storage.ErrDamaged) {
+	if err := decodeFields([]byte("\x04\x03\x01\x02\x09"), &p); !isDamage(err) {
 		t.Errorf("an item with a wrong field: %v, want ErrDamaged", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -141,7 +140,7 @@ func (c *change) createFile(f storage.File) (_ storage.File, err error) {
 
 // FilesOf is described in [storage.Files].
 func (s *Store) FilesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.File, error] {
-	return iterateByID[storage.File](ctx, s, engine.Prefix(tableFilesByOwner, idKey(owner)), tableFiles)
+	return follow(ctx, s, engine.Prefix(tableFilesByOwner, idKey(owner)), tableFiles, lastID, readRecord[storage.File])
 }
 
 // GetFile is described in [storage.Files].
@@ -252,7 +251,7 @@ func (s *Store) AddDownloads(ctx context.Context, counts map[storage.FileID]int6
 // addDownloads adds to the number of downloads of a file, if there is one.
 func (c *change) addDownloads(id storage.FileID, n int64) error {
 	f, err := get[storage.File](c, tableFiles, idKey(id))
-	if errors.Is(err, storage.ErrNotFound) {
+	if isMissing(err) {
 		return nil
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -58,7 +57,7 @@ func (s *Store) SetGames(ctx context.Context, list []storage.Game) error {
 // setGame stores a game whatever its revision.
 func (c *change) setGame(g storage.Game) error {
 	old, err := get[storage.Game](c, tableGames, []byte(g.Name))
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if err != nil && !isMissing(err) {
 		return err
 	}
 	g.Rev, g.Changed = old.Rev, g.Changed.UTC()

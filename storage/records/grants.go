@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -143,54 +142,22 @@ func (s Shared) RevokeGrants(ctx context.Context, id storage.ProfileID) error {
 
 // SweepGrants is described in [storage.Grants].
 func (s Shared) SweepGrants(ctx context.Context, now time.Time) (n int, err error) {
-	var keys []engine.Key
-	read := func(_ engine.Reader, e engine.Entry) (g grant, err error) {
+	all := iterate(ctx, s.Store, whole(tableGrants), func(_ engine.Reader, e engine.Entry) (g grant, err error) {
 		content, err := openSized(tableGrants, e, grantHead)
 		if err != nil {
 			return g, err
 		}
 		return openGrant(e.Key, content), nil
-	}
-	err = eachReadable(iterate(ctx, s.Store, whole(tableGrants), read), func(g grant) {
-		if !g.Expires.After(now) {
-			keys = append(keys, engine.Key{Table: tableGrants, Key: grantKey(g.Kind, g.Digest)})
-		}
 	})
-	if err != nil {
-		return 0, err
+	over := func(g *grant) (engine.Key, bool) {
+		return engine.Key{Table: tableGrants, Key: grantKey(g.Kind, g.Digest)}, !g.Expires.After(now)
 	}
-	for part := range slices.Chunk(keys, mostAtOnce) {
-		var dropped int
-		err := s.step(ctx, func(c *change) (err error) {
-			dropped, err = c.dropExpired(part, now)
-			return err
-		})
-		if err != nil {
-			return n, err
-		}
-		n += dropped
-	}
-	return n, nil
-}
-
-// dropExpired removes the grants with some keys that have expired, and returns how many
-// those were.
-func (c *change) dropExpired(keys []engine.Key, now time.Time) (n int, err error) {
-	if err := c.Load(keys...); err != nil {
-		return 0, err
-	}
-	for _, k := range keys {
+	drop := func(c *change, k engine.Key) (int, error) {
 		g, err := getGrant(c, k.Key)
-		if errors.Is(err, storage.ErrNotFound) || err == nil && g.Expires.After(now) {
-			continue
-		}
-		if err == nil {
-			err = c.dropGrant(&g)
-		}
-		if err != nil {
+		if err != nil || g.Expires.After(now) {
 			return 0, err
 		}
-		n++
+		return 1, c.dropGrant(&g)
 	}
-	return n, nil
+	return sweep(storage.WithoutAudit(ctx), s.Store, "grants", all, over, drop, func(k engine.Key) engine.Key { return k })
 }

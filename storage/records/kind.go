@@ -130,41 +130,13 @@ func (k *kind[R]) all(ctx context.Context, s *Store) iter.Seq2[R, error] {
 // sweep removes the records that have expired at now and returns how many there were.
 // Damaged ones are not removed.
 func (k *kind[R]) sweep(ctx context.Context, s *Store, now time.Time) (n int, err error) {
-	var expired [][]byte
-	err = eachReadable(k.all(ctx, s), func(r R) {
-		if k.over(&r, now) {
-			expired = append(expired, k.key(&r))
-		}
-	})
-	if err == nil && len(expired) > 0 {
-		err = s.change(ctx, func(c *change) (err error) {
-			n, err = k.drop(c, expired, now)
-			return err
-		})
-	}
-	if err != nil {
-		return 0, fmt.Errorf("sweep %s: %w", k.table, err)
-	}
-	return n, nil
-}
-
-// drop removes those records of keys that have expired at now and returns how many.
-func (k *kind[R]) drop(c *change, keys [][]byte, now time.Time) (n int, err error) {
-	if err := k.load(c, keys); err != nil {
-		return 0, err
-	}
-	for _, key := range keys {
+	over := func(r *R) ([]byte, bool) { return k.key(r), k.over(r, now) }
+	drop := func(c *change, key []byte) (int, error) {
 		r, err := get[R](c, k.table, key)
-		switch {
-		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDamaged):
-		case err != nil:
-			return 0, err
-		case k.over(&r, now):
-			n++
-			if err := c.delete(k.table, key); err != nil {
-				return 0, err
-			}
+		if err != nil || !k.over(&r, now) {
+			return 0, unlessDamage(err)
 		}
+		return 1, errors.Join(c.delete(k.table, key), k.count(c, -1))
 	}
-	return n, k.count(c, -n)
+	return sweep(ctx, s, string(k.table), k.all(ctx, s), over, drop, func(key []byte) engine.Key { return engine.Key{Table: k.table, Key: key} })
 }

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/engine"
 )
 
@@ -68,7 +66,7 @@ func TestLayoutCheck(t *testing.T) {
 		"a value where only ids belong": {tableUserIDs, key, nil, false, false},
 	} {
 		lost, err := check(tt.table, tt.key, tt.value)
-		if lost != tt.lost || errors.Is(err, storage.ErrDamaged) != tt.bad || (err != nil) != tt.bad {
+		if lost != tt.lost || isDamage(err) != tt.bad || (err != nil) != tt.bad {
 			t.Errorf("%s: Check() = %v, %v, want %v, %v", name, lost, err, tt.lost, tt.bad)
 		}
 	}

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -140,7 +139,7 @@ func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, erro
 		return mailbox{}, fmt.Errorf("profile %d: %w", to, storage.ErrNotFound)
 	}
 	box, err := mailboxOf(c, to)
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if err != nil && !isMissing(err) {
 		return mailbox{}, err
 	}
 	box.dropExpired(now)
@@ -168,7 +167,7 @@ func (s *Store) Messages(ctx context.Context, to storage.ProfileID, now time.Tim
 		box, err = mailboxOf(tx, to)
 		return err
 	})
-	if errors.Is(err, storage.ErrNotFound) {
+	if isMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -188,7 +187,7 @@ func (s *Store) RemoveMessages(ctx context.Context, to storage.ProfileID, ids []
 	}
 	return s.change(ctx, func(c *change) error {
 		box, err := mailboxOf(c, to)
-		if errors.Is(err, storage.ErrNotFound) {
+		if isMissing(err) {
 			return nil
 		}
 		if err != nil {
@@ -217,40 +216,26 @@ func (s *Store) CountMessages(ctx context.Context) (messages, profiles int, err 
 
 // SweepMessages is described in [storage.Buddies].
 func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
-	var boxes []storage.ProfileID
-	// expired returns the profile of a mailbox with expired messages, 0 for others.
-	expired := func(tx engine.Reader, e engine.Entry) (storage.ProfileID, error) {
+	type owned struct {
+		mailbox
+		owner storage.ProfileID
+	}
+	boxes := iterate(ctx, s, whole(tableMailboxes), func(tx engine.Reader, e engine.Entry) (owned, error) {
 		box, err := readRecord[mailbox](tx, e)
-		if box.dropExpired(now) == 0 {
-			return 0, err
-		}
-		return secondID(e.Key), err
-	}
-	err := eachReadable(iterate(ctx, s, whole(tableMailboxes), expired), func(to storage.ProfileID) {
-		if to != 0 {
-			boxes = append(boxes, to)
-		}
+		return owned{box, secondID(e.Key)}, err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("sweep messages: %w", err)
-	}
+	over := func(o *owned) (storage.ProfileID, bool) { return o.owner, o.dropExpired(now) > 0 }
 	drop := func(c *change, to storage.ProfileID) (int, error) { return c.sweepMailbox(to, now) }
-	return sweep(ctx, s, "messages", boxes, drop, mailboxKey)
+	return sweep(ctx, s, "messages", boxes, over, drop, mailboxKey)
 }
 
 // sweepMailbox removes the messages of one mailbox that have expired at now. A damaged one
 // stays.
 func (c *change) sweepMailbox(to storage.ProfileID, now time.Time) (int, error) {
 	box, err := mailboxOf(c, to)
-	switch {
-	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDamaged):
-		return 0, nil
-	case err != nil:
-		return 0, err
-	}
 	n := box.dropExpired(now)
-	if n == 0 {
-		return 0, nil
+	if err != nil || n == 0 {
+		return 0, unlessDamage(err)
 	}
 	return n, c.putMailbox(to, box)
 }

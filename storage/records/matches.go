@@ -268,31 +268,9 @@ func (s *Store) DeleteMatch(ctx context.Context, id uint64) error {
 
 // SweepMatches is described in [storage.Matches].
 func (s *Store) SweepMatches(ctx context.Context, before time.Time) (int, error) {
-	var old []uint64
-	for m, err := range iterate(ctx, s, whole(tableMatches), readRecord[storage.Match]) {
-		if err == nil && !m.First.Before(before) {
-			break
-		}
-		if err != nil && !isDamage(err) {
-			return 0, fmt.Errorf("sweep matches: %w", err)
-		}
-		if err == nil {
-			old = append(old, m.ID)
-		}
-	}
-	return sweep(ctx, s, "matches", old, ifThere((*change).dropMatch))
-}
-
-// ifThere returns the step of a sweep that drops a record unless it is gone already.
-func ifThere(drop func(*change, uint64) error) func(*change, uint64) (int, error) {
-	return func(c *change, id uint64) (int, error) {
-		err := drop(c, id)
-		switch {
-		case err == nil:
-			return 1, nil
-		case isMissing(err):
-			return 0, nil
-		}
-		return 0, err
-	}
+	all := iterate(ctx, s, whole(tableMatches), readRecord[storage.Match])
+	old := until(all, func(m *storage.Match) bool { return !m.First.Before(before) })
+	return sweep(ctx, s, "matches", old, func(m *storage.Match) (uint64, bool) { return m.ID, true }, func(c *change, id uint64) (int, error) {
+		return 1, c.dropMatch(id)
+	})
 }

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/respawnd/respawnd/storage"
@@ -83,7 +82,7 @@ func (n numbered[R, ID]) get(tx engine.Reader, id ID) (record R, err error) {
 // getInto is get with decodeInto.
 func (n numbered[R, ID]) getInto(tx engine.Reader, id ID, record *R) error {
 	err := getInto(tx, n.table, idKey(id), record)
-	if id == 0 || !errors.Is(err, storage.ErrNotFound) {
+	if id == 0 || !isMissing(err) {
 		return err
 	}
 	last, failure := tx.Last(n.ids)

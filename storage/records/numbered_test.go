@@ -39,7 +39,7 @@ func TestIDsRunOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := create(); !errors.Is(err, storage.ErrFull) {
+		if err := create(); !isFull(err) {
 			t.Errorf("after the last of %s: %v, want ErrFull", table, err)
 		}
 	}

@@ -234,7 +234,7 @@ func (s *Store) FindProfiles(ctx context.Context, by storage.ProfileIndex, value
 	if value == "" || bytes.IndexByte(prefix[1:len(prefix)-1], 0) >= 0 || len(prefix) > engine.MaxKey {
 		prefix = []byte{0} // no index: nothing is found, but context and store are checked
 	}
-	return iterateByID[storage.Profile](ctx, s, engine.Prefix(tableFoundBy, prefix), tableProfiles)
+	return follow(ctx, s, engine.Prefix(tableFoundBy, prefix), tableProfiles, lastID, readRecord[storage.Profile])
 }
 
 // UpdateProfile is described in [storage.Accounts].

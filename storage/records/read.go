@@ -11,16 +11,46 @@ import (
 	"github.com/respawnd/respawnd/storage/engine"
 )
 
-// An iteration reads a page in one step and yields it outside of any.
-const (
-	pageRecords = 256     // most records in a page
-	pageBytes   = 1 << 20 // a page ends after the record that exceeds this size
-)
+// pageBytes ends a page after the record that exceeds this size.
+const pageBytes = 1 << 20
 
 // item is one step of an iteration.
 type item[R any] struct {
 	record R
 	err    error
+}
+
+// paged yields the items of pages. Each page is read in one step, and yielded outside of any.
+// page reads the one at a place, and returns the place of the next one, if there is more.
+func paged[R, P any](ctx context.Context, s *Store, from P,
+	page func(tx engine.Reader, at P) (items []item[R], next P, more bool, err error),
+) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		at := from
+		for {
+			var p struct { // one variable for the step, which costs less than several
+				items []item[R]
+				next  P
+				more  bool
+			}
+			err := s.view(ctx, func(tx engine.Reader) (err error) {
+				p.items, p.next, p.more, err = page(tx, at)
+				return err
+			})
+			if err != nil {
+				yield(*new(R), err)
+				return
+			}
+			for _, it := range p.items {
+				if !yield(it.record, it.err) {
+					return
+				}
+			}
+			if at = p.next; !p.more {
+				return
+			}
+		}
+	}
 }
 
 // A decoder returns the record of an entry. It shares no memory with it.
@@ -32,86 +62,38 @@ type need func(e engine.Entry) engine.Key
 // iterate yields the records of a range, in its order. Its limit is that of the whole.
 // The needs of the entries of a page are loaded together.
 func iterate[R any](ctx context.Context, s *Store, r engine.Range, read decoder[R], needs ...need) iter.Seq2[R, error] {
-	return iteratePages(ctx, s, r, func(engine.Reader) decoder[R] { return read }, needs...)
-}
-
-// iteratePages is iterate with a decoder for each page, which is used in one step, in the
-// order of the range.
-func iteratePages[R any](ctx context.Context, s *Store, r engine.Range, page func(engine.Reader) decoder[R], needs ...need) iter.Seq2[R, error] {
-	return func(yield func(R, error) bool) {
-		rest, more := r, true
-		for more {
-			var items []item[R]
-			at := rest
-			err := s.view(ctx, func(tx engine.Reader) (err error) {
-				items, rest, more, err = readPage(tx, at, page(tx), needs)
+	return paged(ctx, s, r, func(tx engine.Reader, at engine.Range) (items []item[R], rest engine.Range, more bool, err error) {
+		add := func(e engine.Entry) error {
+			if items == nil {
+				items = make([]item[R], 0, 8)
+			}
+			record, err := read(tx, e)
+			if err != nil && !isDamage(err) {
 				return err
-			})
+			}
 			if err != nil {
-				var zero R
-				yield(zero, err)
-				return
+				err = fmt.Errorf("%s %q: %w", r.Table, e.Key, err)
 			}
-			for _, it := range items {
-				if !yield(it.record, it.err) {
-					return
-				}
-			}
+			items = append(items, item[R]{record, err})
+			return nil
 		}
-	}
-}
-
-// readPage reads one page from the beginning of a range. rest is what follows, if there is
-// more.
-func readPage[R any](tx engine.Reader, r engine.Range, read decoder[R], needs []need,
-) (items []item[R], rest engine.Range, more bool, err error) {
-	entries, more, err := pageOf(tx, r)
-	if err == nil {
-		err = loadNeeds(tx, entries, needs)
-	}
-	if err != nil {
-		return nil, r, false, err
-	}
-	for _, e := range entries { // after the scan: a decoder may read too
-		record, err := read(tx, e)
-		if err != nil && !errors.Is(err, storage.ErrDamaged) {
-			return nil, r, false, err
+		if len(needs) == 0 {
+			rest, more, err = pageOf(tx, at, add)
+			return items, rest, more, err
 		}
-		if err != nil {
-			err = fmt.Errorf("%s %q: %w", r.Table, e.Key, err)
+		entries, rest, more, err := pageEntries(tx, at)
+		if err == nil {
+			err = loadNeeds(tx, entries, needs)
 		}
-		items = append(items, item[R]{record, err})
-	}
-	if n := len(entries); n > 0 {
-		r = following(r, entries[n-1].Key, n)
-	}
-	return items, r, more, nil
-}
-
-// pageOf returns the entries of the first page of a range, and whether there may be more.
-func pageOf(tx engine.Reader, r engine.Range) (entries []engine.Entry, more bool, err error) {
-	part, size := r, 0
-	if part.Limit == 0 || part.Limit > pageRecords {
-		part.Limit = pageRecords
-	}
-	for e, err := range tx.Scan(part) {
-		if err != nil {
-			return nil, false, err
+		for i := 0; err == nil && i < len(entries); i++ {
+			err = add(entries[i])
 		}
-		entries = append(entries, e)
-		if size += len(e.Value); size > pageBytes {
-			break
-		}
-	}
-	full := len(entries) == part.Limit || size > pageBytes
-	return entries, full && len(entries) != r.Limit, nil
+		return items, rest, more, err
+	})
 }
 
 // loadNeeds loads what the decoder of a page needs.
 func loadNeeds(tx engine.Reader, entries []engine.Entry, needs []need) error {
-	if len(entries) == 0 || len(needs) == 0 {
-		return nil
-	}
 	keys := make([]engine.Key, 0, len(entries)*len(needs))
 	for _, e := range entries {
 		for _, n := range needs {
@@ -121,17 +103,60 @@ func loadNeeds(tx engine.Reader, entries []engine.Entry, needs []need) error {
 	return tx.Load(keys...)
 }
 
-// following returns what is left of a range after n entries of which key was the last.
-func following(r engine.Range, key []byte, n int) engine.Range {
-	if r.Limit > 0 {
-		r.Limit -= n
+// pageOf calls use with the entries of the first page of a range, and returns what is left of
+// it, and whether that may have more.
+func pageOf(tx engine.Reader, r engine.Range, use func(engine.Entry) error) (rest engine.Range, more bool, err error) {
+	part := firstPage(r)
+	p := page{use: use}
+	for e, err := range tx.Scan(part) {
+		if !p.add(e, err) {
+			break
+		}
 	}
+	if p.err != nil || p.n == r.Limit && p.n > 0 || p.n < part.Limit && p.size <= pageBytes {
+		return r, false, p.err
+	}
+	r.Limit = max(r.Limit-p.n, 0)
 	if r.Backward {
-		r.To = slices.Clone(key)
+		r.To = slices.Clone(p.last)
 	} else {
-		r.From = append(slices.Clone(key), 0)
+		r.From = append(slices.Clone(p.last), 0)
+	}
+	return r, true, nil
+}
+
+// page is how far a page was read.
+type page struct {
+	use     func(engine.Entry) error
+	n, size int
+	last    []byte
+	err     error
+}
+
+// add uses an entry and reports whether the page goes on.
+func (p *page) add(e engine.Entry, err error) bool {
+	if p.err = err; err == nil {
+		p.err = p.use(e)
+	}
+	p.n, p.size, p.last = p.n+1, p.size+len(e.Value), e.Key
+	return p.err == nil && p.size <= pageBytes
+}
+
+// firstPage is the range that pageOf reads of a range.
+func firstPage(r engine.Range) engine.Range {
+	if r.Limit == 0 || r.Limit > engine.Page {
+		r.Limit = engine.Page
 	}
 	return r
+}
+
+// pageEntries is pageOf that returns the entries.
+func pageEntries(tx engine.Reader, r engine.Range) (entries []engine.Entry, rest engine.Range, more bool, err error) {
+	rest, more, err = pageOf(tx, r, func(e engine.Entry) error {
+		entries = append(entries, e)
+		return nil
+	})
+	return entries, rest, more, err
 }
 
 // whole is the range of all keys of a table.
@@ -145,18 +170,30 @@ func readRecord[R any](_ engine.Reader, e engine.Entry) (record R, err error) {
 	return decode[R](e.Value)
 }
 
-// iterateByID yields the records of a table whose ids end the keys of a range of an index.
-func iterateByID[R any](ctx context.Context, s *Store, index engine.Range, t engine.Table) iter.Seq2[R, error] {
-	id := func(e engine.Entry) engine.Key { return engine.Key{Table: t, Key: e.Key[len(e.Key)-4:]} }
-	read := func(tx engine.Reader, e engine.Entry) (R, error) {
-		record, err := get[R](tx, t, id(e).Key)
-		if errors.Is(err, storage.ErrNotFound) {
-			err = fmt.Errorf("%w: the index has a record that is missing", storage.ErrDamaged)
+// follow yields the records of a table to which the keys of a range of an index lead. key
+// returns that of a record.
+func follow[R any](ctx context.Context, s *Store, index engine.Range, t engine.Table, key func([]byte) []byte, read decoder[R]) iter.Seq2[R, error] {
+	to := func(e engine.Entry) engine.Key { return engine.Key{Table: t, Key: key(e.Key)} }
+	return iterate(ctx, s, index, func(tx engine.Reader, e engine.Entry) (record R, err error) {
+		k := to(e).Key
+		v, err := tx.Get(t, k)
+		switch {
+		case err != nil:
+			return record, err
+		case v == nil:
+			return record, errNotIndexed
 		}
-		return record, err
-	}
-	return iterate(ctx, s, index, read, id)
+		return read(tx, engine.Entry{Key: k, Value: v})
+	}, to)
 }
+
+// errNotIndexed is the error for a record that only an index has.
+var errNotIndexed = fmt.Errorf("%w: the index has a record that is missing", storage.ErrDamaged)
+
+// lastID returns the id of 4 bytes that ends a key of an index, lastID64 that of 8 bytes, or
+// the whole of a shorter key.
+func lastID(key []byte) []byte   { return key[max(len(key)-4, 0):] }
+func lastID64(key []byte) []byte { return key[max(len(key)-8, 0):] }
 
 // keysOf returns copies of the keys of a range.
 func keysOf(tx engine.Reader, r engine.Range) (keys [][]byte, err error) {
@@ -230,7 +267,7 @@ func getValue(tx engine.Reader, t engine.Table, key []byte) ([]byte, error) {
 func eachReadable[R any](records iter.Seq2[R, error], use func(R)) error {
 	for r, err := range records {
 		switch {
-		case errors.Is(err, storage.ErrDamaged):
+		case isDamage(err):
 		case err != nil:
 			return err
 		default:
@@ -243,26 +280,51 @@ func eachReadable[R any](records iter.Seq2[R, error], use func(R)) error {
 // sweepStep is the number of items that a sweep changes in one step.
 const sweepStep = 100
 
-// sweep calls drop with all items, sweepStep of them in one step, and returns
-// the sum of its results. kind is for the error. The keys in needs are loaded for all
-// items of a step together.
-func sweep[T any](ctx context.Context, s *Store, kind string, items []T, drop func(*change, T) (int, error), needs ...func(T) engine.Key,
+// sweep removes what is over among the records of a sequence: it calls drop with what over
+// returns for them, sweepStep of them in one step, and returns the sum of its results. kind is
+// for the error. The keys in needs are loaded for all items of a step together. Damaged records
+// stay.
+func sweep[R, T any](ctx context.Context, s *Store, kind string, records iter.Seq2[R, error], over func(*R) (T, bool),
+	drop func(*change, T) (int, error), needs ...func(T) engine.Key,
 ) (total int, err error) {
-	for part := range slices.Chunk(items, sweepStep) {
+	var items []T
+	flush := func() error {
 		n := 0
 		err := s.change(ctx, func(c *change) (err error) {
-			n, err = sweepPart(c, part, drop, needs)
+			n, err = sweepPart(c, items, drop, needs)
 			return err
 		})
-		if err != nil {
-			return total, fmt.Errorf("sweep %s: %w", kind, err)
+		if err == nil {
+			items, total = items[:0], total+n
 		}
-		total += n
+		return err
+	}
+	for r, failure := range records {
+		if isDamage(failure) {
+			continue
+		}
+		if err = failure; err == nil {
+			if it, gone := over(&r); gone {
+				items = append(items, it)
+			}
+			if len(items) == sweepStep {
+				err = flush()
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil && len(items) > 0 {
+		err = flush()
+	}
+	if err != nil {
+		return total, fmt.Errorf("sweep %s: %w", kind, err)
 	}
 	return total, nil
 }
 
-// sweepPart is one step of a sweep.
+// sweepPart is one step of a sweep. An item that is missing by now counts as none.
 func sweepPart[T any](c *change, part []T, drop func(*change, T) (int, error), needs []func(T) engine.Key) (total int, err error) {
 	var keys []engine.Key
 	for _, need := range needs {
@@ -275,6 +337,9 @@ func sweepPart[T any](c *change, part []T, drop func(*change, T) (int, error), n
 	}
 	for _, it := range part {
 		n, err := drop(c, it)
+		if isMissing(err) {
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -330,4 +395,29 @@ func getEntry(tx engine.Reader, t engine.Table, key []byte, size int) ([]byte, e
 		return nil, fmt.Errorf("%s %q: %w", t, key, err)
 	}
 	return content, nil
+}
+
+func isMissing(err error) bool { return errors.Is(err, storage.ErrNotFound) }
+
+func isDamage(err error) bool { return errors.Is(err, storage.ErrDamaged) }
+
+func isFull(err error) bool { return errors.Is(err, storage.ErrFull) }
+
+// unlessDamage returns nil instead of an error about damage.
+func unlessDamage(err error) error {
+	if isDamage(err) {
+		return nil
+	}
+	return err
+}
+
+// until yields records up to the first of which end is true.
+func until[R any](records iter.Seq2[R, error], end func(*R) bool) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for r, err := range records {
+			if err == nil && end(&r) || !yield(r, err) {
+				return
+			}
+		}
+	}
 }

@@ -143,45 +143,48 @@ type walker struct {
 	done bool         // rest is empty
 }
 
-func newWalker(tx engine.Reader, t engine.Table, id storage.ProfileID) *walker {
-	w := &walker{tx: tx, rest: engine.Prefix(t, idKey(id))}
-	w.rest.Limit = walkerKeys
-	return w
-}
-
-func (w *walker) has(key []byte) (found bool, err error) {
+// pass passes the keys below one.
+func (w *walker) pass(key []byte) {
 	for len(w.keys) > 0 && bytes.Compare(w.keys[0], key) < 0 {
 		w.keys = w.keys[1:]
 	}
-	if len(w.keys) == 0 && !w.done {
-		w.rest.From = key
+}
+
+func (w *walker) has(key []byte) (found bool, err error) {
+	w.pass(key)
+	for len(w.keys) == 0 && !w.done {
 		if w.keys, err = keysOf(w.tx, w.rest); err != nil {
 			return false, err
 		}
-		w.done = len(w.keys) < walkerKeys
+		w.done, w.rest.From = len(w.keys) < walkerKeys, key
+		w.pass(key)
 	}
 	return len(w.keys) > 0 && bytes.Equal(w.keys[0], key), nil
 }
 
-// unblocked yields the second halves of the pairs in a table that begin with id, without
-// those of profiles that block or are blocked.
-func (s *Store) unblocked(ctx context.Context, t engine.Table, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	all := iteratePages(ctx, s, engine.Prefix(t, idKey(id)), func(tx engine.Reader) decoder[storage.ProfileID] {
-		walkers := []*walker{newWalker(tx, tableBlocks, id), newWalker(tx, tableBlockedBy, id)}
-		return func(_ engine.Reader, e engine.Entry) (storage.ProfileID, error) {
-			for _, w := range walkers {
-				if found, err := w.has(e.Key); err != nil || found {
-					return 0, err
+// pairs yields the second halves of the pairs in a table that begin with id, but those that
+// one of the tables without has too.
+func (s *Store) pairs(ctx context.Context, t engine.Table, id storage.ProfileID, without ...engine.Table) iter.Seq2[storage.ProfileID, error] {
+	type pairItem = item[storage.ProfileID]
+	return paged(ctx, s, engine.Prefix(t, idKey(id)), func(tx engine.Reader, at engine.Range) (items []pairItem, rest engine.Range, more bool, err error) {
+		walkers, ranges := make([]walker, len(without)), []engine.Range{firstPage(at)}
+		for i, t := range without {
+			walkers[i] = walker{tx: tx, rest: prefixUpTo(t, idKey(id), walkerKeys)}
+			ranges = append(ranges, walkers[i].rest)
+		}
+		if err := tx.LoadRanges(ranges...); err != nil {
+			return nil, at, false, err
+		}
+		items = make([]pairItem, 0, 32)
+		rest, more, err = pageOf(tx, at, func(e engine.Entry) error {
+			for i := range walkers {
+				if found, err := walkers[i].has(e.Key); err != nil || found {
+					return err
 				}
 			}
-			return secondID(e.Key), nil
-		}
+			items = append(items, pairItem{record: secondID(e.Key)})
+			return nil
+		})
+		return items, rest, more, err
 	})
-	return func(yield func(storage.ProfileID, error) bool) {
-		for other, err := range all {
-			if (other != 0 || err != nil) && !yield(other, err) {
-				return
-			}
-		}
-	}
 }

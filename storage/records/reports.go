@@ -344,20 +344,9 @@ func (s *Store) DeleteReport(ctx context.Context, id uint64) error {
 
 // SweepReports is described in [storage.Stats].
 func (s *Store) SweepReports(ctx context.Context, before time.Time) (int, error) {
-	var old []uint64
-	for r, err := range iterate(ctx, s, whole(tableReports), readReport) {
-		if err == nil && !r.Started.Before(before) {
-			break
-		}
-		if err != nil && !isDamage(err) {
-			return 0, fmt.Errorf("sweep reports: %w", err)
-		}
-		if err == nil {
-			old = append(old, r.ID)
-		}
-	}
-	return sweep(ctx, s, "reports", old, ifThere(func(c *change, id uint64) error {
+	old := until(iterate(ctx, s, whole(tableReports), readReport), func(r *storage.Report) bool { return !r.Started.Before(before) })
+	return sweep(ctx, s, "reports", old, func(r *storage.Report) (uint64, bool) { return r.ID, true }, func(c *change, id uint64) (int, error) {
 		_, err := c.dropReport(id)
-		return err
-	}))
+		return 1, err
+	})
 }

@@ -113,5 +113,5 @@ func (s *Store) Rooms(ctx context.Context, game string) iter.Seq2[storage.Room, 
 	if game == "" {
 		return rooms.all(ctx, s)
 	}
-	return iterateByID[storage.Room](ctx, s, engine.Prefix(tableRoomsByGame, gamePrefix(game)), tableRooms)
+	return follow(ctx, s, engine.Prefix(tableRoomsByGame, gamePrefix(game)), tableRooms, lastID, readRecord[storage.Room])
 }

@@ -111,7 +111,7 @@ func (s Shared) BeginRun(ctx context.Context, node string) (run uint64, err erro
 func (s Shared) EndRun(ctx context.Context, run uint64) error {
 	return s.steps(ctx, func(c *change) (more bool, err error) {
 		r, err := getRun(c, run)
-		if errors.Is(err, storage.ErrNotFound) {
+		if isMissing(err) {
 			return false, nil
 		}
 		if err != nil {

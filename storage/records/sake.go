@@ -246,7 +246,7 @@ func (s *Store) ImportSakeRecord(ctx context.Context, r storage.OwnedSakeRecord)
 		switch _, _, err := sakeRow(c, p.table.Number, r.ID); {
 		case err == nil:
 			return storage.ErrTaken
-		case !errors.Is(err, storage.ErrNotFound):
+		case !isMissing(err):
 			return err
 		}
 		p.rec = r.SakeRecord

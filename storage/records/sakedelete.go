@@ -89,7 +89,7 @@ func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool, er
 	if err != nil {
 		return 0, false, err
 	}
-	entries, more, err := pageOf(c, engine.Prefix(tableSakeRecords, sakeRecordKey(t.Number, 0)[:4]))
+	entries, _, more, err := pageEntries(c, engine.Prefix(tableSakeRecords, sakeRecordKey(t.Number, 0)[:4]))
 	if err != nil {
 		return 0, false, err
 	}
@@ -119,73 +119,52 @@ func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool, er
 
 // SweepSake is described in [storage.Sake].
 func (s *Store) SweepSake(ctx context.Context) (total int, err error) {
-	rest := whole(tableSakeRatings)
-	for more := true; more; {
-		var gone [][]byte
-		at := rest
-		err := s.view(ctx, func(tx engine.Reader) (err error) {
-			gone, rest, more, err = orphanRatings(tx, at)
-			return err
-		})
-		if err != nil {
-			return total, err
-		}
-		n, err := sweep(ctx, s, "SAKE ratings", gone, (*change).dropRating)
-		total += n
-		if err != nil {
-			return total, err
-		}
-	}
-	return total, nil
+	orphan := func(key *[]byte) ([]byte, bool) { return *key, true }
+	return sweep(ctx, s, "SAKE ratings", paged(ctx, s, whole(tableSakeRatings), orphanRatings), orphan, (*change).dropRating)
 }
 
-// ratingOf returns the keys of what a rating needs to stay: its record and its author.
-func ratingOf(key []byte) [2]engine.Key {
-	return [2]engine.Key{{Table: tableSakeRecords, Key: key[:8]}, {Table: tableProfiles, Key: key[8:]}}
+// A rating needs its record and its author to stay.
+func ratedRecord(e engine.Entry) engine.Key {
+	return engine.Key{Table: tableSakeRecords, Key: e.Key[:8]}
+}
+
+func ratingAuthor(e engine.Entry) engine.Key {
+	return engine.Key{Table: tableProfiles, Key: e.Key[8:]}
+}
+
+// ratingStays reports whether the record and the author of a rating are there.
+func ratingStays(tx engine.Reader, e engine.Entry) (record, author bool, err error) {
+	if record, err = has(tx, tableSakeRecords, e.Key[:8]); err == nil {
+		author, err = has(tx, tableProfiles, e.Key[8:])
+	}
+	return record, author, err
 }
 
 // orphanRatings returns the keys of the ratings on the first page of a range whose record or
 // author is gone, and what follows, if there is more.
-func orphanRatings(tx engine.Reader, r engine.Range) (gone [][]byte, rest engine.Range, more bool, err error) {
-	ratings, more, err := pageOf(tx, r)
-	if err != nil || len(ratings) == 0 {
-		return nil, r, false, err
+func orphanRatings(tx engine.Reader, r engine.Range) (gone []item[[]byte], rest engine.Range, more bool, err error) {
+	ratings, rest, more, err := pageEntries(tx, r)
+	if err == nil {
+		err = loadNeeds(tx, ratings, []need{ratedRecord, ratingAuthor})
 	}
-	var keys []engine.Key
-	for _, e := range ratings {
-		of := ratingOf(e.Key)
-		keys = append(keys, of[:]...)
-	}
-	if err := tx.Load(keys...); err != nil {
-		return nil, r, false, err
-	}
-	for _, e := range ratings {
-		for _, k := range ratingOf(e.Key) {
-			found, err := has(tx, k.Table, k.Key)
-			if err != nil {
-				return nil, r, false, err
-			}
-			if !found {
-				gone = append(gone, bytes.Clone(e.Key))
-				break
-			}
+	for i := 0; err == nil && i < len(ratings); i++ {
+		var record, author bool
+		if record, author, err = ratingStays(tx, ratings[i]); !record || !author {
+			gone = append(gone, item[[]byte]{record: bytes.Clone(ratings[i].Key)})
 		}
 	}
-	return gone, following(r, ratings[len(ratings)-1].Key, len(ratings)), more, nil
+	return gone, rest, more, err
 }
 
 // dropRating removes a rating whose record or author is gone, from the average of the record
 // too, and returns how many it removed. The times of the record stay.
 func (c *change) dropRating(key []byte) (int, error) {
-	of := ratingOf(key)
-	if err := c.Load(append(of[:], engine.Key{Table: tableSakeRatings, Key: key})...); err != nil {
+	of := engine.Entry{Key: key}
+	if err := c.Load(ratedRecord(of), ratingAuthor(of), engine.Key{Table: tableSakeRatings, Key: key}); err != nil {
 		return 0, err
 	}
-	record, err := has(c, of[0].Table, of[0].Key)
-	if err != nil {
-		return 0, err
-	}
-	if author, err := has(c, of[1].Table, of[1].Key); err != nil || record && author { // imported again in between
+	record, author, err := ratingStays(c, of)
+	if err != nil || record && author { // imported again in between
 		return 0, err
 	}
 	if record {
@@ -200,7 +179,7 @@ func (c *change) dropRating(key []byte) (int, error) {
 // withdrawRating takes the rating under a key out of the sum of its record.
 func (c *change) withdrawRating(key []byte) error {
 	table, id := binary.BigEndian.Uint32(key), binary.BigEndian.Uint32(key[4:])
-	rating, err := sakeRating(c, table, id, storage.ProfileID(binary.BigEndian.Uint32(key[8:])))
+	rating, err := sakeRating(c, key)
 	if err != nil || rating < 0 {
 		return err
 	}

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -66,7 +65,7 @@ func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids 
 		}
 		for _, id := range ids {
 			row, _, err := sakeRow(tx, t.Number, id)
-			if errors.Is(err, storage.ErrNotFound) {
+			if isMissing(err) {
 				continue
 			}
 			var rec storage.SakeRecord
@@ -85,144 +84,127 @@ func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids 
 
 // ScanSake is described in [storage.Sake].
 func (s *Store) ScanSake(ctx context.Context, table storage.SakeTableID, scan storage.SakeScan, visit func(*storage.SakeRow) bool) error {
-	visited := false
-	return s.view(ctx, func(tx engine.Reader) error {
-		if visited { // rows must not be visited twice
-			return fmt.Errorf("%w: the search was interrupted", storage.ErrUnavailable)
-		}
+	v := sakeScan{rater: scan.Rater}
+	var owned [][]byte
+	err := s.view(ctx, func(tx engine.Reader) error {
 		t, err := getSakeTable(tx, table)
-		if err != nil {
-			return err
+		if v.table = t.Number; err == nil && len(scan.Owners) > 0 {
+			owned, err = v.owned(tx, scan.Owners)
 		}
-		v := sakeScan{tx: tx, table: t.Number, rater: scan.Rater, visit: func(r *storage.SakeRow) bool {
-			visited = true
-			return visit(r)
-		}}
-		if len(scan.Owners) > 0 {
-			return v.owners(scan.Owners)
-		}
-		return v.all(scan.First)
+		return err
 	})
-}
-
-// sakeScan visits records of a table, a page of them at a time.
-type sakeScan struct {
-	tx    engine.Reader
-	table uint32
-	rater storage.ProfileID
-	visit func(*storage.SakeRow) bool
-	row   storage.SakeRow
-}
-
-// all visits all records from one on.
-func (v *sakeScan) all(from uint32) error {
-	r := engine.Prefix(tableSakeRecords, sakeRecordKey(v.table, 0)[:4])
-	r.From = sakeRecordKey(v.table, from)
-	r.Loose = true // an engine need not remember all rows to compare them later
-	if v.rater == 0 {
-		return v.rows(r)
+	if err != nil {
+		return err
 	}
-	for {
-		entries, more, err := pageOf(v.tx, r)
-		if err != nil || len(entries) == 0 {
-			return err
-		}
-		if again, err := v.page(entries); err != nil || !again || !more {
-			return err
-		}
-		r = following(r, entries[len(entries)-1].Key, len(entries))
+	rows := paged(ctx, s, engine.Range{
+		Table: tableSakeRecords, From: sakeRecordKey(v.table, scan.First), To: engine.After(sakeRecordKey(v.table, 0)[:4]), Loose: true,
+	}, v.page)
+	if len(scan.Owners) > 0 {
+		rows = paged(ctx, s, owned, v.ownedPage)
 	}
-}
-
-// rows visits the records of a range, of which no rating is wanted.
-func (v *sakeScan) rows(r engine.Range) error {
-	for e, err := range v.tx.Scan(r) {
+	var row storage.SakeRow
+	for r, err := range rows {
 		if err != nil {
 			return err
 		}
-		if openSakeRow(e.Key, e.Value, &v.row) == nil && !v.visit(&v.row) {
-			return nil
+		if openSakeRow(r.Key, r.Value, &row) != nil {
+			continue
+		}
+		if row.MyRating = r.rating; !visit(&row) {
+			break
 		}
 	}
 	return nil
 }
 
-// owners visits the records of some owners.
-func (v *sakeScan) owners(owners []storage.ProfileID) error {
-	var keys [][]byte
+// sakeScan reads records of a table, a page of them in one step.
+type sakeScan struct {
+	table uint32
+	rater storage.ProfileID
+}
+
+// A ratedRow is a copy of a record with the rating of the rater of a scan, -1 if there is none.
+type ratedRow struct {
+	engine.Entry
+	rating int
+}
+
+// page reads the records on the first page of a range.
+func (v *sakeScan) page(tx engine.Reader, r engine.Range) (rows []item[ratedRow], rest engine.Range, more bool, err error) {
+	entries, rest, more, err := pageEntries(tx, r)
+	if err == nil {
+		rows, err = v.rate(tx, entries)
+	}
+	return rows, rest, more, err
+}
+
+// owned returns the keys of the records of some owners.
+func (v *sakeScan) owned(tx engine.Reader, owners []storage.ProfileID) (keys [][]byte, err error) {
 	for _, owner := range owners {
-		index, err := keysOf(v.tx, engine.Prefix(tableSakeByOwner, sakeByOwnerKey(owner, v.table, 0)[:8]))
+		index, err := keysOf(tx, engine.Prefix(tableSakeByOwner, sakeByOwnerKey(owner, v.table, 0)[:8]))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, key := range index {
 			keys = append(keys, key[4:])
 		}
 	}
-	for part := range slices.Chunk(keys, pageRecords) {
-		entries, err := v.load(part)
-		if err != nil {
-			return err
-		}
-		if again, err := v.page(entries); err != nil || !again {
-			return err
-		}
-	}
-	return nil
+	return keys, nil
 }
 
-// load returns the records under keys.
-func (v *sakeScan) load(keys [][]byte) (entries []engine.Entry, err error) {
-	if err := v.tx.Load(keysIn(tableSakeRecords, keys)...); err != nil {
+// ownedPage reads the records under the first keys.
+func (v *sakeScan) ownedPage(tx engine.Reader, keys [][]byte) (rows []item[ratedRow], rest [][]byte, more bool, err error) {
+	part := keys[:min(len(keys), engine.Page)]
+	entries := make([]engine.Entry, len(part))
+	err = tx.Load(keysIn(tableSakeRecords, part)...)
+	for i := 0; err == nil && i < len(part); i++ {
+		entries[i].Key = part[i]
+		entries[i].Value, err = tx.Get(tableSakeRecords, part[i])
+	}
+	if err == nil {
+		rows, err = v.rate(tx, entries)
+	}
+	return rows, keys[len(part):], len(part) < len(keys), err
+}
+
+// rate copies records and reads what the rater of the scan gave to them.
+func (v *sakeScan) rate(tx engine.Reader, entries []engine.Entry) ([]item[ratedRow], error) {
+	size, ratings := 0, make([][]byte, len(entries))
+	for i, e := range entries {
+		size += len(e.Key) + len(e.Value)
+		if v.rater != 0 {
+			ratings[i] = slices.Concat(e.Key, idKey(v.rater))
+		}
+	}
+	if err := tx.Load(keysIn(tableSakeRatings, ratings)...); err != nil {
 		return nil, err
 	}
-	for _, key := range keys {
-		value, err := v.tx.Get(tableSakeRecords, key)
-		if err != nil {
+	rows, space := make([]item[ratedRow], len(entries)), make([]byte, 0, size)
+	for i, e := range entries {
+		at := len(space)
+		space = append(append(space, e.Key...), e.Value...)
+		end := at + len(e.Key)
+		rows[i].record = ratedRow{engine.Entry{Key: space[at:end:end], Value: space[end:len(space):len(space)]}, -1}
+		var err error
+		if rating := &rows[i].record.rating; v.rater != 0 && isRated(e) {
+			*rating, err = sakeRating(tx, ratings[i])
+		}
+		if err != nil && !isDamage(err) {
 			return nil, err
 		}
-		entries = append(entries, engine.Entry{Key: key, Value: value})
 	}
-	return entries, nil
+	return rows, nil
 }
 
-// page visits records, those that are damaged or missing excepted, and reports whether to continue.
-func (v *sakeScan) page(entries []engine.Entry) (again bool, err error) {
-	if err := v.loadRatings(entries); err != nil {
-		return false, err
-	}
-	for _, e := range entries {
-		if openSakeRow(e.Key, e.Value, &v.row) != nil {
-			continue
-		}
-		if v.rater != 0 && v.row.Ratings > 0 {
-			v.row.MyRating, err = sakeRating(v.tx, v.table, v.row.ID, v.rater)
-			if err != nil && !isDamage(err) {
-				return false, err
-			}
-		}
-		if !v.visit(&v.row) {
-			return false, nil
-		}
-	}
-	return true, nil
+// isRated reports whether a record has ratings.
+func isRated(e engine.Entry) bool {
+	var row storage.SakeRow
+	return openSakeRow(e.Key, e.Value, &row) == nil && row.Ratings > 0
 }
 
-// loadRatings loads what the rater of the scan gave to records.
-func (v *sakeScan) loadRatings(entries []engine.Entry) error {
-	if v.rater == 0 {
-		return nil
-	}
-	keys := make([][]byte, len(entries))
-	for i, e := range entries {
-		keys[i] = slices.Concat(e.Key, idKey(v.rater))
-	}
-	return v.tx.Load(keysIn(tableSakeRatings, keys)...)
-}
-
-// sakeRating returns the rating of a profile for a record, -1 if there is none.
-func sakeRating(tx engine.Reader, table, id uint32, rater storage.ProfileID) (int, error) {
-	content, err := getEntry(tx, tableSakeRatings, sakeRatingKey(table, id, rater), 1)
+// sakeRating returns the rating under a key, -1 if there is none.
+func sakeRating(tx engine.Reader, key []byte) (int, error) {
+	content, err := getEntry(tx, tableSakeRatings, key, 1)
 	if err != nil || content == nil {
 		return -1, err
 	}
@@ -244,8 +226,8 @@ func (s *Store) SakeRatings(ctx context.Context, table storage.SakeTableID, rate
 		if err := tx.Load(keysIn(tableSakeRatings, keys)...); err != nil {
 			return err
 		}
-		for _, id := range ids {
-			rating, err := sakeRating(tx, t.Number, id, rater)
+		for _, key := range keys {
+			rating, err := sakeRating(tx, key)
 			if err != nil {
 				return err
 			}

@@ -129,14 +129,6 @@ func (s *Store) baseOfList(ctx context.Context) (head listHead, whole bool, err 
 	return head, s.list.partial || head.Index.Generation == 0 || len(head.Segments) >= maxSegments, nil
 }
 
-// unlessDamage returns nil instead of an error about damage.
-func unlessDamage(err error) error {
-	if isDamage(err) {
-		return nil
-	}
-	return err
-}
-
 // acquireList returns the head and keeps its generations from being dropped until release.
 func (s *Store) acquireList(ctx context.Context) (listHead, error) {
 	s.list.mu.Lock() // from reading the head on: unused must not run in between

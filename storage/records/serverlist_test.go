@@ -208,7 +208,7 @@ func TestNodesHaveTheirOwnLists(t *testing.T) {
 			t.Errorf("node %q has %d generations, want a segment and its index", name, n)
 		}
 	}
-	if _, err := New(eng, Options{Node: "c"}).ServersSavedAt(t.Context()); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := New(eng, Options{Node: "c"}).ServersSavedAt(t.Context()); !isMissing(err) {
 		t.Errorf("ServersSavedAt() of a new node = %v, want ErrNotFound", err)
 	}
 }
@@ -371,7 +371,7 @@ func TestDamagedChunkLosesOnlyItself(t *testing.T) {
 	whole, _ := load(t, s)
 	damage(t, s, tableServers, s.chunkKey(headOf(t, s).Segments[0].Generation, 1), []byte("not a chunk"))
 	got, errs := load(t, s)
-	if len(errs) != 1 || !errors.Is(errs[0], storage.ErrDamaged) {
+	if len(errs) != 1 || !isDamage(errs[0]) {
 		t.Fatalf("errors = %v, want one ErrDamaged", errs)
 	}
 	if len(got) == 0 || len(got) >= len(whole) || got[0] != 0 || got[len(got)-1] != 999 {
@@ -417,7 +417,7 @@ func TestDamagedRecordInChunkLosesOnlyItself(t *testing.T) {
 	chunk = appendToChunk(chunk, appendServer(nil, &third))
 	damage(t, s, tableServers, s.chunkKey(headOf(t, s).Segments[0].Generation, 0), wrap(chunk))
 	got, errs := load(t, s)
-	if len(got) != 2 || len(errs) != 2 || !errors.Is(errs[0], storage.ErrDamaged) || !errors.Is(errs[1], storage.ErrDamaged) {
+	if len(got) != 2 || len(errs) != 2 || !isDamage(errs[0]) || !isDamage(errs[1]) {
 		t.Errorf("LoadServers() = %v, %v, want 2 records and two ErrDamaged", got, errs)
 	}
 }
@@ -426,10 +426,10 @@ func TestDamagedListHeadLosesOnlyTheList(t *testing.T) {
 	s := openNew(t)
 	save(t, s, records(0, 2))
 	damage(t, s, tableServers, s.listHeadKey(), []byte("?"))
-	if _, errs := load(t, s); len(errs) != 1 || !errors.Is(errs[0], storage.ErrDamaged) {
+	if _, errs := load(t, s); len(errs) != 1 || !isDamage(errs[0]) {
 		t.Errorf("errors = %v, want one ErrDamaged", errs)
 	}
-	if _, err := s.ServersSavedAt(t.Context()); !errors.Is(err, storage.ErrDamaged) {
+	if _, err := s.ServersSavedAt(t.Context()); !isDamage(err) {
 		t.Errorf("ServersSavedAt() = %v, want ErrDamaged", err)
 	}
 	if err := s.CompactServers(t.Context()); err != nil {
@@ -503,7 +503,7 @@ func TestCompactServers(t *testing.T) {
 			saveChanged(t, s, 1, 10)
 		}
 		damage(t, s, tableServers, s.chunkKey(headOf(t, s).Segments[0].Generation, 0), []byte("?"))
-		if err := s.CompactServers(t.Context()); !errors.Is(err, storage.ErrDamaged) {
+		if err := s.CompactServers(t.Context()); !isDamage(err) {
 			t.Errorf("CompactServers() = %v, want ErrDamaged", err)
 		}
 		saveChanged(t, s, 0, 10) // writes everything

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ func FuzzDecodeServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, kept, err := decodeServer(b)
 		if err != nil {
-			if !errors.Is(err, storage.ErrDamaged) {
+			if !isDamage(err) {
 				t.Fatalf("decodeServer() = %v, want ErrDamaged", err)
 			}
 			return

@@ -309,7 +309,7 @@ func TestContents(t *testing.T) {
 	if dropped, err := s.DropContent(t.Context(), contentHash(0)); dropped || err != nil {
 		t.Errorf("DropContent() of a missing one = %v, %v", dropped, err)
 	}
-	if _, err := s.ContentPart(t.Context(), contentHash(0), 0); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.ContentPart(t.Context(), contentHash(0), 0); !isMissing(err) {
 		t.Errorf("ContentPart() of a missing one = %v, want ErrNotFound", err)
 	}
 }
@@ -339,7 +339,7 @@ func TestContentsRefused(t *testing.T) {
 func TestManyContents(t *testing.T) {
 	s, _ := sharedStore(t)
 	var want []storage.Content
-	for n := range 2*pageRecords + 3 {
+	for n := range 2*engine.Page + 3 {
 		c := storage.Content{Hash: contentHash(n), Size: int64(n % 3), Used: n%7 == 0}
 		putContent(t, s, c.Hash, "abc"[:c.Size])
 		if c.Used {
@@ -398,7 +398,7 @@ func TestInterruptedPutIsRemovedOrCompleted(t *testing.T) {
 			if err := s.PutContent(t.Context(), hash, in, int64(len(large()))); !errors.Is(err, errStop) {
 				t.Fatalf("PutContent() = %v", err)
 			}
-			if _, err := s.ContentPart(t.Context(), hash, 0); !errors.Is(err, storage.ErrNotFound) {
+			if _, err := s.ContentPart(t.Context(), hash, 0); !isMissing(err) {
 				t.Errorf("ContentPart() of a part of a content = %v, want ErrNotFound", err)
 			}
 			if all := allContents(t, s); len(all) != 1 || all[0].Used {
@@ -538,7 +538,7 @@ func TestDamagedEntriesOfSharedStores(t *testing.T) {
 				if err := eng.Update(t.Context(), func(tx engine.Tx) error { return tx.Put(test.table, test.key, value) }); err != nil {
 					t.Fatal(err)
 				}
-				if err := call(s); !errors.Is(err, storage.ErrDamaged) {
+				if err := call(s); !isDamage(err) {
 					t.Errorf("%s() with a %s entry of %s = %v, want ErrDamaged", name, damage, test.table, err)
 				}
 			}
@@ -556,7 +556,7 @@ func TestMissingPartOfAContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ContentPart(t.Context(), contentHash(1), 0); !errors.Is(err, storage.ErrDamaged) {
+	if _, err := s.ContentPart(t.Context(), contentHash(1), 0); !isDamage(err) {
 		t.Errorf("ContentPart() = %v, want ErrDamaged", err)
 	}
 }

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -343,9 +342,3 @@ func (s *Store) ImportStats(ctx context.Context, id storage.ProfileID, blocks []
 		return nil
 	})
 }
-
-func isMissing(err error) bool { return errors.Is(err, storage.ErrNotFound) }
-
-func isDamage(err error) bool { return errors.Is(err, storage.ErrDamaged) }
-
-func isFull(err error) bool { return errors.Is(err, storage.ErrFull) }

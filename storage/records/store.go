@@ -80,7 +80,6 @@ package records
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -240,7 +239,7 @@ func (c *change) nextRev(t engine.Table) (storage.Rev, error) {
 // caller's revision, found and err are the result of get for its key. A damaged record
 // cannot be replaced, only deleted.
 func (c *change) revise(t engine.Table, index string, given, found storage.Rev, err error) (storage.Rev, error) {
-	missing := errors.Is(err, storage.ErrNotFound)
+	missing := isMissing(err)
 	switch {
 	case err != nil && !missing:
 		return 0, err

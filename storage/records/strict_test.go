@@ -25,13 +25,10 @@ var errAgain = errors.New("the step runs again")
 // View implements [engine.Engine].
 func (e *strict) View(ctx context.Context, read func(engine.Reader) error) error {
 	return e.Engine.View(ctx, func(tx engine.Reader) error {
-		for _, again := range []bool{false, true} {
+		for range 2 {
 			x := &strictTx{t: e.t, Reader: tx}
 			err := read(x)
 			x.end()
-			if again && errors.Is(err, engine.ErrUnavailable) {
-				return nil // a step that yields what it reads cannot run again
-			}
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/respawnd/respawnd/storage"
@@ -34,7 +33,7 @@ func checkEntries[ID ~uint32](tx engine.Reader, entries []entry, id ID) error {
 		}
 		other, err := lookup[ID](tx, e.t, []byte(e.key))
 		switch {
-		case errors.Is(err, storage.ErrNotFound):
+		case isMissing(err):
 		case err != nil:
 			return err
 		case other != id:

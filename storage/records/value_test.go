@@ -3,7 +3,6 @@ package records
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,14 +21,14 @@ func TestUnsealRefusesDamage(t *testing.T) {
 		"bare JSON":       []byte(`{"name":"a"}`),
 	}
 	for name, value := range tests {
-		if payload, err := unseal(value); !errors.Is(err, storage.ErrDamaged) {
+		if payload, err := unseal(value); !isDamage(err) {
 			t.Errorf("%s: unseal() = %q, %v, want ErrDamaged", name, payload, err)
 		}
 	}
 	if payload, err := unseal(good); err != nil || string(payload) != `{"name":"a"}` {
 		t.Errorf("unseal() = %q, %v", payload, err)
 	}
-	if g, err := decode[storage.Game](wrap([]byte(`{"name":"a","rev":-1}`))); !errors.Is(err, storage.ErrDamaged) || g.Name != "" {
+	if g, err := decode[storage.Game](wrap([]byte(`{"name":"a","rev":-1}`))); !isDamage(err) || g.Name != "" {
 		t.Errorf("decode() of a wrong type = %+v, %v, want the zero Game and ErrDamaged", g, err)
 	}
 }
@@ -63,7 +62,7 @@ func checkDecode[R any](t *testing.T, value []byte) {
 	t.Helper()
 	record, err := decode[R](value)
 	if err != nil {
-		if !errors.Is(err, storage.ErrDamaged) {
+		if !isDamage(err) {
 			t.Errorf("decode(%q) = %v, want ErrDamaged", value, err)
 		}
 		return
@@ -106,7 +105,7 @@ func FuzzChunkRecords(f *testing.F) {
 			}
 			got = append(got, record)
 			again = appendToChunk(again, record)
-			if _, err := decodeJSON[storage.Server](record); err != nil && !errors.Is(err, storage.ErrDamaged) {
+			if _, err := decodeJSON[storage.Server](record); err != nil && !isDamage(err) {
 				t.Errorf("decodeJSON(%q) = %v, want ErrDamaged", record, err)
 			}
 		}
