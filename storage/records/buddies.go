@@ -35,21 +35,17 @@ func hasPair(tx engine.Reader, t engine.Table, one, other storage.ProfileID) (bo
 }
 
 // putPair stores a pair without a value of its own.
-func (c *change) putPair(d directions, one, other storage.ProfileID) error {
+func (c *change) putPair(d directions, one, other storage.ProfileID) {
 	c.touch(one, other)
-	if err := c.putEntry(d.there, pairKey(one, other), nil); err != nil {
-		return err
-	}
-	return c.putEntry(d.back, pairKey(other, one), nil)
+	c.putEntry(d.there, pairKey(one, other), nil)
+	c.putEntry(d.back, pairKey(other, one), nil)
 }
 
 // deletePair removes a pair, which may be missing.
-func (c *change) deletePair(d directions, one, other storage.ProfileID) error {
+func (c *change) deletePair(d directions, one, other storage.ProfileID) {
 	c.touch(one, other)
-	if err := c.delete(d.there, pairKey(one, other)); err != nil {
-		return err
-	}
-	return c.delete(d.back, pairKey(other, one))
+	c.delete(d.there, pairKey(one, other))
+	c.delete(d.back, pairKey(other, one))
 }
 
 // dropRelations removes all pairs with a profile.
@@ -61,9 +57,7 @@ func (c *change) dropRelations(id storage.ProfileID) error {
 				return err
 			}
 			for _, key := range keys {
-				if err := c.deletePair(d, id, secondID(key)); err != nil {
-					return err
-				}
+				c.deletePair(d, id, secondID(key))
 			}
 		}
 	}
@@ -122,7 +116,8 @@ func (c *change) addPair(d directions, owner, other storage.ProfileID, index str
 	if n >= limit {
 		return fmt.Errorf("%s of profile %d: %w", d.there, owner, storage.ErrFull)
 	}
-	return c.putPair(d, owner, other)
+	c.putPair(d, owner, other)
+	return nil
 }
 
 // removePair removes a pair or returns ErrNotFound.
@@ -135,7 +130,8 @@ func (s *Store) removePair(ctx context.Context, d directions, one, other storage
 		if !found {
 			return storage.ErrNotFound
 		}
-		return c.deletePair(d, one, other)
+		c.deletePair(d, one, other)
+		return nil
 	})
 }
 
@@ -148,7 +144,8 @@ func (s *Store) AddBuddy(ctx context.Context, owner, buddy storage.ProfileID) er
 		if err := c.addPair(buddyPairs, owner, buddy, storage.IndexBuddy, storage.MaxBuddies); err != nil {
 			return err
 		}
-		return c.deletePair(requestPairs, buddy, owner)
+		c.deletePair(requestPairs, buddy, owner)
+		return nil
 	})
 }
 
@@ -227,13 +224,9 @@ func (c *change) importPairs(d directions, owner storage.ProfileID, others []sto
 			continue
 		}
 		stored[other] = true
-		if err := c.putPair(d, owner, other); err != nil {
-			return err
-		}
+		c.putPair(d, owner, other)
 		if d == buddyPairs {
-			if err := c.deletePair(requestPairs, other, owner); err != nil {
-				return err
-			}
+			c.deletePair(requestPairs, other, owner)
 		}
 	}
 	return nil
@@ -276,10 +269,9 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 		if err != nil {
 			return err
 		}
-		if err := c.put(tableRequests, pairKey(r.To, r.From), r); err != nil {
-			return err
-		}
-		return c.putEntry(tableRequestsFrom, pairKey(r.From, r.To), nil)
+		c.put(tableRequests, pairKey(r.To, r.From), r)
+		c.putEntry(tableRequestsFrom, pairKey(r.From, r.To), nil)
+		return nil
 	})
 }
 
@@ -364,7 +356,8 @@ func (s *Store) Accept(ctx context.Context, from, to storage.ProfileID, signatur
 		if err != nil && !errors.Is(err, storage.ErrTaken) {
 			return err
 		}
-		return c.deletePair(requestPairs, to, from)
+		c.deletePair(requestPairs, to, from)
+		return nil
 	})
 }
 
@@ -392,5 +385,6 @@ func (c *change) dropRequest(r storage.Request, now time.Time) (int, error) {
 	if err != nil || !present.Expired(now) {
 		return 0, unlessDamage(err)
 	}
-	return 1, c.deletePair(requestPairs, r.To, r.From)
+	c.deletePair(requestPairs, r.To, r.From)
+	return 1, nil
 }

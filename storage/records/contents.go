@@ -52,13 +52,13 @@ func getHead(tx engine.Reader, hash []byte) (h contentHead, err error) {
 	return openHead(content), nil
 }
 
-func (c *change) putHead(hash []byte, h contentHead) error {
+func (c *change) putHead(hash []byte, h contentHead) {
 	content := append(numberKey(uint64(h.size)), numberKey(h.number)...)
 	isWhole := byte(0)
 	if h.whole {
 		isWhole = 1
 	}
-	return c.putEntry(tableContentHeads, hash, append(content, isWhole))
+	c.putEntry(tableContentHeads, hash, append(content, isWhole))
 }
 
 func partKey(hash []byte, part int64) []byte {
@@ -133,28 +133,24 @@ func (p *contentPut) step(c *change) error {
 	}
 	if !h.whole {
 		h.size = p.size
-		if err := p.parts(c); err != nil {
-			return err
-		}
+		p.parts(c)
 	}
 	p.number, h.whole = h.number, p.done
 	p.at += int64(len(p.data))
 	if begins || p.done {
-		return c.putHead(p.hash, h)
+		c.putHead(p.hash, h)
+		return nil
 	}
 	return nil
 }
 
 // parts stores the data as parts.
-func (p *contentPut) parts(c *change) error {
+func (p *contentPut) parts(c *change) {
 	n := p.at / storage.ContentPart
 	for data := range slices.Chunk(p.data, storage.ContentPart) {
-		if err := c.putEntry(tableContents, partKey(p.hash, n), data); err != nil {
-			return err
-		}
+		c.putEntry(tableContents, partKey(p.hash, n), data)
 		n++
 	}
-	return nil
 }
 
 // ContentPart is described in [storage.Contents].
@@ -215,10 +211,11 @@ func (s Shared) DropContent(ctx context.Context, hash string) (dropped bool, err
 		dropped = true
 		for part := range int64(maxParts) {
 			if part*storage.ContentPart < h.size {
-				err = errors.Join(err, c.delete(tableContents, partKey(raw, part)))
+				c.delete(tableContents, partKey(raw, part))
 			}
 		}
-		return errors.Join(err, c.delete(tableContentHeads, raw))
+		c.delete(tableContentHeads, raw)
+		return nil
 	})
 	return dropped && err == nil, err
 }

@@ -102,7 +102,10 @@ func TestCopyOfASharedStore(t *testing.T) {
 
 func TestInterruptedCopyIsSeen(t *testing.T) {
 	s := openNew(t)
-	err := s.change(t.Context(), func(c *change) error { return c.putEntry(tableMarks, []byte(copying.MarkKey), []byte("the source")) })
+	err := s.change(t.Context(), func(c *change) error {
+		c.putEntry(tableMarks, []byte(copying.MarkKey), []byte("the source"))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

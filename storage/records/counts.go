@@ -40,16 +40,16 @@ func (n countName) part(by uint32) engine.Key {
 }
 
 // addCount adds to a count. Steps with different values of by rarely change the same part.
-func (c *change) addCount(name countName, by uint32, n int64) error {
+func (c *change) addCount(name countName, by uint32, n int64) {
 	key := name.part(by).Key
 	old, err := getEntry(c, tableCounts, key, 8)
-	if err != nil {
-		return err
+	if c.failed(err) {
+		return
 	}
 	if old != nil {
 		n += int64(binary.BigEndian.Uint64(old))
 	}
-	return c.putEntry(tableCounts, key, binary.BigEndian.AppendUint64(nil, uint64(n)))
+	c.putEntry(tableCounts, key, binary.BigEndian.AppendUint64(nil, uint64(n)))
 }
 
 // countOf returns a count. A step that changes something does not rely on it.

@@ -56,23 +56,20 @@ func allFileUsage(tx engine.Reader) (u storage.FileUsage, err error) {
 }
 
 // addFileUsage adds files to the usage of a profile and of all.
-func (c *change) addFileUsage(owner storage.ProfileID, files int, size int64) error {
+func (c *change) addFileUsage(owner storage.ProfileID, files int, size int64) {
 	u, err := fileUsage(c, owner)
-	if err != nil {
-		return err
+	if c.failed(err) {
+		return
 	}
-	if err := c.addCount(countFiles, uint32(owner), int64(files)); err != nil {
-		return err
-	}
-	if err := c.addCount(countFileBytes, uint32(owner), size); err != nil {
-		return err
-	}
+	c.addCount(countFiles, uint32(owner), int64(files))
+	c.addCount(countFileBytes, uint32(owner), size)
 	u = storage.FileUsage{Files: u.Files + files, Bytes: u.Bytes + size}
 	if u.Files <= 0 {
-		return c.delete(tableFileUsage, idKey(owner))
+		c.delete(tableFileUsage, idKey(owner))
+		return
 	}
 	content := binary.BigEndian.AppendUint64(nil, uint64(u.Files))
-	return c.putEntry(tableFileUsage, idKey(owner), binary.BigEndian.AppendUint64(content, uint64(u.Bytes)))
+	c.putEntry(tableFileUsage, idKey(owner), binary.BigEndian.AppendUint64(content, uint64(u.Bytes)))
 }
 
 // loadUsage loads what addFileUsage reads, and other keys.
@@ -129,13 +126,10 @@ func (c *change) createFile(f storage.File) (_ storage.File, err error) {
 	if err != nil {
 		return f, err
 	}
-	if err := c.moveEntries(nil, entries, nil); err != nil {
-		return f, err
-	}
-	if err := c.addFileUsage(f.Owner, 1, f.Size); err != nil {
-		return f, err
-	}
-	return f, c.put(tableFiles, idKey(f.ID), f)
+	c.moveEntries(nil, entries, nil)
+	c.addFileUsage(f.Owner, 1, f.Size)
+	c.put(tableFiles, idKey(f.ID), f)
+	return f, nil
 }
 
 // FilesOf is described in [storage.Files].
@@ -168,13 +162,10 @@ func (c *change) dropFile(f storage.File) error {
 	if err != nil {
 		return err
 	}
-	if err := c.moveEntries(entries, nil, nil); err != nil {
-		return err
-	}
-	if err := c.addFileUsage(f.Owner, -1, -f.Size); err != nil {
-		return err
-	}
-	return c.delete(tableFiles, idKey(f.ID))
+	c.moveEntries(entries, nil, nil)
+	c.addFileUsage(f.Owner, -1, -f.Size)
+	c.delete(tableFiles, idKey(f.ID))
+	return nil
 }
 
 // dropFiles removes the files of a profile.
@@ -261,5 +252,6 @@ func (c *change) addDownloads(id storage.FileID, n int64) error {
 	if _, err := f.Canonical(); err != nil {
 		return err
 	}
-	return c.put(tableFiles, idKey(id), f)
+	c.put(tableFiles, idKey(id), f)
+	return nil
 }

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -58,19 +57,20 @@ func getGrant(tx engine.Reader, key []byte) (g grant, err error) {
 	return openGrant(key, content), nil
 }
 
-func (c *change) putGrant(g *grant) error {
+func (c *change) putGrant(g *grant) {
 	content := append(idKey(g.Profile), numberKey(g.number)...)
 	content = binary.BigEndian.AppendUint64(content, uint64(g.Expires.UnixNano()))
 	once := byte(0)
 	if g.Once {
 		once = 1
 	}
-	return errors.Join(c.putEntry(tableGrants, grantKey(g.Kind, g.Digest), append(append(content, once), g.Challenge...)),
-		c.putEntry(tableGrantsOf, g.key(), g.Digest[:]))
+	c.putEntry(tableGrants, grantKey(g.Kind, g.Digest), append(append(content, once), g.Challenge...))
+	c.putEntry(tableGrantsOf, g.key(), g.Digest[:])
 }
 
-func (c *change) dropGrant(g *grant) error {
-	return errors.Join(c.delete(tableGrants, grantKey(g.Kind, g.Digest)), c.delete(tableGrantsOf, g.key()))
+func (c *change) dropGrant(g *grant) {
+	c.delete(tableGrants, grantKey(g.Kind, g.Digest))
+	c.delete(tableGrantsOf, g.key())
 }
 
 // grantsOf returns what tableGrantsOf has of the grants whose keys begin with prefix, the
@@ -101,10 +101,11 @@ func (s Shared) AddGrant(ctx context.Context, g storage.Grant, most int) error {
 		for i := range all {
 			next.number = all[i].number + 1
 			if len(all)-i >= most || all[i].Digest == g.Digest {
-				err = errors.Join(err, c.dropGrant(&all[i]))
+				c.dropGrant(&all[i])
 			}
 		}
-		return errors.Join(err, c.putGrant(&next))
+		c.putGrant(&next)
+		return nil
 	})
 }
 
@@ -125,7 +126,8 @@ func (s Shared) UseGrant(ctx context.Context, kind storage.GrantKind, digest [32
 		if err != nil || !g.Once {
 			return err
 		}
-		return c.dropGrant(&g)
+		c.dropGrant(&g)
+		return nil
 	})
 }
 
@@ -134,7 +136,7 @@ func (s Shared) RevokeGrants(ctx context.Context, id storage.ProfileID) error {
 	return s.step(ctx, func(c *change) error {
 		all, err := grantsOf(c, idKey(id))
 		for i := range all {
-			err = errors.Join(err, c.dropGrant(&all[i]))
+			c.dropGrant(&all[i])
 		}
 		return err
 	})
@@ -157,7 +159,8 @@ func (s Shared) SweepGrants(ctx context.Context, now time.Time) (n int, err erro
 		if err != nil || g.Expires.After(now) {
 			return 0, err
 		}
-		return 1, c.dropGrant(&g)
+		c.dropGrant(&g)
+		return 1, nil
 	}
 	return sweep(storage.WithoutAudit(ctx), s.Store, "grants", all, over, drop, func(k engine.Key) engine.Key { return k })
 }

@@ -20,7 +20,8 @@ func (s Shared) CheckKey(ctx context.Context, name, fingerprint string) error {
 			return err
 		}
 		first = fingerprint
-		return c.putEntry(tableKeys, []byte(name), []byte(fingerprint))
+		c.putEntry(tableKeys, []byte(name), []byte(fingerprint))
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("compare the key with that of other nodes: %w", err)

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -43,9 +42,7 @@ func (k *kind[R]) put(ctx context.Context, s *Store, records ...R) error {
 			if !found {
 				added++
 			}
-			if err := c.put(k.table, key, records[i]); err != nil {
-				return err
-			}
+			c.put(k.table, key, records[i])
 		}
 		return k.count(c, added)
 	})
@@ -82,7 +79,8 @@ func (k *kind[R]) count(c *change, n int) error {
 	if n > k.most {
 		return fmt.Errorf("%w: there may be %d", storage.ErrFull, k.most)
 	}
-	return c.putEntry(tableCounts, k.number().Key, binary.BigEndian.AppendUint64(nil, uint64(n)))
+	c.putEntry(tableCounts, k.number().Key, binary.BigEndian.AppendUint64(nil, uint64(n)))
+	return nil
 }
 
 // revise stores a record with a new revision, if its present one is current. It returns
@@ -93,9 +91,7 @@ func (k *kind[R]) revise(c *change, r R) (old, stored R, err error) {
 	if *k.rev(&r), err = c.revise(k.table, k.index, *k.rev(&r), *k.rev(&old), err); err != nil {
 		return old, r, err
 	}
-	if err := c.put(k.table, key, r); err != nil {
-		return old, r, err
-	}
+	c.put(k.table, key, r)
 	stored, err = get[R](c, k.table, key) // it shares no memory with r
 	return old, stored, err
 }
@@ -136,7 +132,8 @@ func (k *kind[R]) sweep(ctx context.Context, s *Store, now time.Time) (n int, er
 		if err != nil || !k.over(&r, now) {
 			return 0, unlessDamage(err)
 		}
-		return 1, errors.Join(c.delete(k.table, key), k.count(c, -1))
+		c.delete(k.table, key)
+		return 1, k.count(c, -1)
 	}
 	return sweep(ctx, s, string(k.table), k.all(ctx, s), over, drop, func(key []byte) engine.Key { return engine.Key{Table: k.table, Key: key} })
 }

@@ -40,11 +40,12 @@ func mailboxOf(tx engine.Reader, to storage.ProfileID) (mailbox, error) {
 }
 
 // putMailbox stores a mailbox, or removes it if it is empty.
-func (c *change) putMailbox(to storage.ProfileID, box mailbox) error {
+func (c *change) putMailbox(to storage.ProfileID, box mailbox) {
 	if len(box.Messages) == 0 {
-		return c.delete(tableMailboxes, idKey(to))
+		c.delete(tableMailboxes, idKey(to))
+		return
 	}
-	return c.put(tableMailboxes, idKey(to), box)
+	c.put(tableMailboxes, idKey(to), box)
 }
 
 // roomFor reports whether the limits allow m to be appended.
@@ -157,7 +158,8 @@ func (c *change) addMessages(to storage.ProfileID, box mailbox, messages ...stor
 		m.Sent = m.Sent.Round(0).UTC()
 		box.Messages = append(box.Messages, m)
 	}
-	return c.putMailbox(to, box)
+	c.putMailbox(to, box)
+	return nil
 }
 
 // Messages is described in [storage.Buddies].
@@ -198,7 +200,8 @@ func (s *Store) RemoveMessages(ctx context.Context, to storage.ProfileID, ids []
 		if len(box.Messages) == before {
 			return nil
 		}
-		return c.putMailbox(to, box)
+		c.putMailbox(to, box)
+		return nil
 	})
 }
 
@@ -237,5 +240,6 @@ func (c *change) sweepMailbox(to storage.ProfileID, now time.Time) (int, error) 
 	if err != nil || n == 0 {
 		return 0, unlessDamage(err)
 	}
-	return n, c.putMailbox(to, box)
+	c.putMailbox(to, box)
+	return n, nil
 }

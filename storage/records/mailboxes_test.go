@@ -17,7 +17,8 @@ func TestOldMailbox(t *testing.T) {
 		return storage.Message{From: p.ID, Kind: storage.MessageText, Text: text, Sent: now}
 	}
 	err := s.change(t.Context(), func(c *change) error {
-		return c.put(tableMailboxes, idKey(p.ID), mailbox{[]storage.Message{text("1"), text("2"), text("3")}})
+		c.put(tableMailboxes, idKey(p.ID), mailbox{[]storage.Message{text("1"), text("2"), text("3")}})
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

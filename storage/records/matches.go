@@ -112,26 +112,21 @@ func (c *change) putMatch(old []entry, m *storage.Match) error {
 			return err
 		}
 		m.ID = uint64(n)
-		if _, err := c.addSum(matchSumKey(m.Game), sum{records: 1}); err != nil {
-			return err
-		}
+		c.addSum(matchSumKey(m.Game), sum{records: 1})
 	}
 	next := matchEntries(m)
 	for _, e := range old {
 		if !slices.Contains(next, e) {
-			if err := c.delete(e.t, []byte(e.key)); err != nil {
-				return err
-			}
+			c.delete(e.t, []byte(e.key))
 		}
 	}
 	for _, e := range next {
 		if !slices.Contains(old, e) {
-			if err := c.putEntry(e.t, []byte(e.key), nil); err != nil {
-				return err
-			}
+			c.putEntry(e.t, []byte(e.key), nil)
 		}
 	}
-	return c.put(tableMatches, matchKey(m.ID), m)
+	c.put(tableMatches, matchKey(m.ID), m)
+	return nil
 }
 
 // limitMatches removes the oldest matches of a game beyond a number, but not the match
@@ -172,14 +167,11 @@ func (c *change) dropMatch(id uint64) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := c.delete(e.t, []byte(e.key)); err != nil {
-			return err
-		}
+		c.delete(e.t, []byte(e.key))
 	}
-	if _, err := c.addSum(matchSumKey(m.Game), sum{records: -1}); err != nil {
-		return err
-	}
-	return c.delete(tableMatches, key)
+	c.addSum(matchSumKey(m.Game), sum{records: -1})
+	c.delete(tableMatches, key)
+	return nil
 }
 
 // findMatch returns the game and the index entries of a damaged match. It reads the
@@ -219,7 +211,8 @@ func (c *change) forgetMatches(p storage.ProfileID) error {
 		m, err := get[storage.Match](c, tableMatches, keys[i].Key)
 		switch {
 		case isMissing(err) || isDamage(err): // a damaged one cannot be read
-			err = c.delete(tableMatchPlayers, key)
+			c.delete(tableMatchPlayers, key)
+			err = nil
 		case err == nil:
 			old := matchEntries(&m)
 			m.Forget(p)

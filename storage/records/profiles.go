@@ -75,16 +75,15 @@ func (c *change) createProfile(p *storage.Profile) (err error) {
 	if p.Rev, err = c.nextRev(tableProfiles); err != nil {
 		return err
 	}
-	return c.putProfile(nil, *p)
+	c.putProfile(nil, *p)
+	return nil
 }
 
 // putProfile stores a profile and moves its index entries.
-func (c *change) putProfile(old []entry, next storage.Profile) error {
+func (c *change) putProfile(old []entry, next storage.Profile) {
 	key := idKey(next.ID)
-	if err := c.moveEntries(old, profileEntries(next), key); err != nil {
-		return err
-	}
-	return c.put(tableProfiles, key, next)
+	c.moveEntries(old, profileEntries(next), key)
+	c.put(tableProfiles, key, next)
 }
 
 // CreateProfile is described in [storage.Accounts].
@@ -265,7 +264,8 @@ func (s *Store) UpdateProfile(ctx context.Context, p storage.Profile) (storage.P
 		if next.Rev, err = c.nextRev(tableProfiles); err != nil {
 			return err
 		}
-		return c.putProfile(profileEntries(old), next)
+		c.putProfile(profileEntries(old), next)
+		return nil
 	})
 	if err != nil {
 		return storage.Profile{}, fmt.Errorf("profile %d: %w", p.ID, err)
@@ -293,15 +293,11 @@ func (s *Store) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
 
 // dropProfile removes a profile and all data that belongs to it.
 func (c *change) dropProfile(p storage.Profile) error {
-	if err := c.moveEntries(profileEntries(p), nil, nil); err != nil {
-		return err
-	}
+	c.moveEntries(profileEntries(p), nil, nil)
 	if err := c.dropRelations(p.ID); err != nil {
 		return err
 	}
-	if err := c.delete(tableMailboxes, idKey(p.ID)); err != nil {
-		return err
-	}
+	c.delete(tableMailboxes, idKey(p.ID))
 	if err := c.dropFiles(p.ID); err != nil {
 		return err
 	}
@@ -314,5 +310,6 @@ func (c *change) dropProfile(p storage.Profile) error {
 	if err := c.forgetMatches(p.ID); err != nil {
 		return err
 	}
-	return c.delete(tableProfiles, idKey(p.ID))
+	c.delete(tableProfiles, idKey(p.ID))
+	return nil
 }

@@ -122,8 +122,8 @@ func (r ranking) chunkOf(key []byte) (at, before chunk, err error) {
 }
 
 // putChunk stores a chunk.
-func (c *change) putChunk(part chunk) error {
-	return c.putEntry(tableRankChunks, part.first, binary.BigEndian.AppendUint32(nil, uint32(part.n)))
+func (c *change) putChunk(part chunk) {
+	c.putEntry(tableRankChunks, part.first, binary.BigEndian.AppendUint32(nil, uint32(part.n)))
 }
 
 // add inserts a place.
@@ -133,11 +133,10 @@ func (r ranking) add(c *change, place []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := c.putEntry(tableRanks, key, nil); err != nil {
-		return err
-	}
+	c.putEntry(tableRanks, key, nil)
 	if at.n++; at.n <= maxChunk {
-		return c.putChunk(at)
+		c.putChunk(at)
+		return nil
 	}
 	return r.divide(c, at)
 }
@@ -156,10 +155,9 @@ func (r ranking) divide(c *change, at chunk) error {
 	if n <= at.n/2 {
 		return fmt.Errorf("%s %q: %w: it has fewer than %d places", tableRankChunks, at.first, storage.ErrDamaged, at.n)
 	}
-	if err := c.putChunk(chunk{middle, at.n - at.n/2}); err != nil {
-		return err
-	}
-	return c.putChunk(chunk{at.first, at.n / 2})
+	c.putChunk(chunk{middle, at.n - at.n/2})
+	c.putChunk(chunk{at.first, at.n / 2})
+	return nil
 }
 
 // remove deletes a place. A chunk that has become small is joined to the one
@@ -175,12 +173,12 @@ func (r ranking) remove(c *change, place []byte) error {
 	}
 	at.n--
 	if before.first == nil || at.n > maxChunk/4 || at.n+before.n > maxChunk/2 {
-		return c.putChunk(at)
+		c.putChunk(at)
+		return nil
 	}
-	if err := c.delete(tableRankChunks, at.first); err != nil {
-		return err
-	}
-	return c.putChunk(chunk{before.first, before.n + at.n})
+	c.delete(tableRankChunks, at.first)
+	c.putChunk(chunk{before.first, before.n + at.n})
+	return nil
 }
 
 // leave deletes the key of a place, which must be there.
@@ -212,7 +210,8 @@ func (r ranking) move(c *change, from, to []byte) error {
 	if err := r.leave(c, r.key(from)); err != nil {
 		return err
 	}
-	return c.putEntry(tableRanks, r.key(to), nil)
+	c.putEntry(tableRanks, r.key(to), nil)
+	return nil
 }
 
 // before returns how many places are before one, or before the beginning of

@@ -133,7 +133,7 @@ type page struct {
 	err     error
 }
 
-// add uses an entry and reports whether the page goes on.
+// add uses an entry and reports whether the page has room for more.
 func (p *page) add(e engine.Entry, err error) bool {
 	if p.err = err; err == nil {
 		p.err = p.use(e)

@@ -162,12 +162,8 @@ func (c *change) putReport(r *storage.Report) (uint64, error) {
 			return 0, err
 		}
 		r.ID, grown.records = uint64(n), 1
-		if err := c.putEntry(tableReportsOf, reportOfKey(r.Game, r.ID), nil); err != nil {
-			return 0, err
-		}
-		if err := c.putEntry(tableReportRuns, reportRunKey(r), reportKey(r.ID)); err != nil {
-			return 0, err
-		}
+		c.putEntry(tableReportsOf, reportOfKey(r.Game, r.ID), nil)
+		c.putEntry(tableReportRuns, reportRunKey(r), reportKey(r.ID))
 	} else {
 		v, err := c.Get(tableReports, reportKey(r.ID))
 		if err != nil {
@@ -180,10 +176,9 @@ func (c *change) putReport(r *storage.Report) (uint64, error) {
 		return 0, err
 	}
 	grown.bytes += int64(len(head) + len(r.Pairs))
-	if err := c.countReports(r, grown); err != nil {
-		return 0, err
-	}
-	return r.ID, c.putRaw(tableReports, reportKey(r.ID), head, r.Pairs)
+	c.countReports(r, grown)
+	c.putRaw(tableReports, reportKey(r.ID), head, r.Pairs)
+	return r.ID, nil
 }
 
 // reportSize returns the size of a stored report as the sums count it.
@@ -193,11 +188,9 @@ func reportSize(value []byte) int64 { return int64(max(len(value)-recordHeader, 
 func reportSumKey(game string) []byte { return append([]byte{sumGame}, game...) }
 
 // countReports changes the sums to which a report belongs.
-func (c *change) countReports(r *storage.Report, by sum) error {
-	if _, err := c.addSum(reportSumKey(r.Game), by); err != nil {
-		return err
-	}
-	return c.addTotal(totalReports, uint32(r.Conn), by)
+func (c *change) countReports(r *storage.Report, by sum) {
+	c.addSum(reportSumKey(r.Game), by)
+	c.addTotal(totalReports, uint32(r.Conn), by)
 }
 
 // limitReports removes the oldest reports beyond the limits, but not the report
@@ -274,13 +267,10 @@ func (c *change) dropReport(id uint64) (size int64, err error) {
 	if err := c.endRun(run, key); err != nil {
 		return 0, err
 	}
-	if err := c.delete(tableReportsOf, reportOfKey(r.Game, id)); err != nil {
-		return 0, err
-	}
-	if err := c.countReports(&r, sum{-1, -size}); err != nil {
-		return 0, err
-	}
-	return size, c.delete(tableReports, key)
+	c.delete(tableReportsOf, reportOfKey(r.Game, id))
+	c.countReports(&r, sum{-1, -size})
+	c.delete(tableReports, key)
+	return size, nil
 }
 
 // endRun removes an entry of tableReportRuns unless it leads to a later report than that of a key.
@@ -289,7 +279,8 @@ func (c *change) endRun(run, key []byte) error {
 	if err != nil || !bytes.HasPrefix(v, key) {
 		return err
 	}
-	return c.delete(tableReportRuns, run)
+	c.delete(tableReportRuns, run)
+	return nil
 }
 
 // findReport returns the game of a damaged report, and its key in

@@ -50,9 +50,7 @@ func (c *change) raiseRevisions() error {
 		if old != nil {
 			n = binary.BigEndian.Uint64(old)
 		}
-		if err := c.putEntry(tableRevisions, []byte(name), numberKey(n+1)); err != nil {
-			return err
-		}
+		c.putEntry(tableRevisions, []byte(name), numberKey(n+1))
 	}
 	return nil
 }

@@ -57,11 +57,10 @@ func (c *change) putRoom(r storage.Room) (_ storage.Room, err error) {
 		return r, err
 	}
 	if old.ID != 0 && old.Game != next.Game {
-		if err := c.delete(tableRoomsByGame, roomIndexKey(old.Game, old.ID)); err != nil {
-			return r, err
-		}
+		c.delete(tableRoomsByGame, roomIndexKey(old.Game, old.ID))
 	}
-	return next, c.putEntry(tableRoomsByGame, roomIndexKey(next.Game, next.ID), nil)
+	c.putEntry(tableRoomsByGame, roomIndexKey(next.Game, next.ID), nil)
+	return next, nil
 }
 
 // freeRoomID assigns the id after the last one that it assigned, skipping those
@@ -84,7 +83,8 @@ func (c *change) freeRoomID() (uint32, error) {
 			return 0, err
 		}
 		if !taken {
-			return id, c.putEntry(tableMarks, []byte(markRoom), idKey(id))
+			c.putEntry(tableMarks, []byte(markRoom), idKey(id))
+			return id, nil
 		}
 	}
 }
@@ -101,10 +101,9 @@ func (s *Store) DeleteRoom(ctx context.Context, id uint32) error {
 		if err != nil {
 			return err
 		}
-		if err := c.delete(tableRoomsByGame, roomIndexKey(r.Game, id)); err != nil {
-			return err
-		}
-		return c.delete(tableRooms, idKey(id))
+		c.delete(tableRoomsByGame, roomIndexKey(r.Game, id))
+		c.delete(tableRooms, idKey(id))
+		return nil
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/respawnd/respawnd/storage"
@@ -50,12 +49,12 @@ func allRuns(tx engine.Reader) (all []nodeRun, err error) {
 	return all, nil
 }
 
-func (c *change) putRun(r nodeRun) error {
+func (c *change) putRun(r nodeRun) {
 	ended := byte(0)
 	if r.ended {
 		ended = 1
 	}
-	return c.putEntry(tableRuns, numberKey(r.Run), append([]byte{ended}, r.Node...))
+	c.putEntry(tableRuns, numberKey(r.Run), append([]byte{ended}, r.Node...))
 }
 
 // emptyRun removes sessions of a run, and reports whether some may be left. No step removes
@@ -94,14 +93,14 @@ func (s Shared) BeginRun(ctx context.Context, node string) (run uint64, err erro
 			if more, err := c.emptyRun(r.Run); more || err != nil {
 				return more, err
 			}
-			if err := errors.Join(c.delete(tableRuns, numberKey(r.Run)), c.delete(tableBeats, numberKey(r.Run))); err != nil {
-				return false, err
-			}
+			c.delete(tableRuns, numberKey(r.Run))
+			c.delete(tableBeats, numberKey(r.Run))
 		}
 		if run, err = c.Next(tableFences); err != nil {
 			return false, err
 		}
-		return false, c.putRun(nodeRun{NodeRun: storage.NodeRun{Node: node, Run: run}})
+		c.putRun(nodeRun{NodeRun: storage.NodeRun{Node: node, Run: run}})
+		return false, nil
 	})
 	return run, err
 }
@@ -121,7 +120,8 @@ func (s Shared) EndRun(ctx context.Context, run uint64) error {
 			return more, err
 		}
 		r.ended = true
-		return false, c.putRun(r)
+		c.putRun(r)
+		return false, nil
 	})
 }
 
@@ -152,7 +152,8 @@ func (s Shared) Beat(ctx context.Context, node string, run, after uint64) (p sto
 		if p.Ends, err = endsAfter(c, after); err != nil {
 			return err
 		}
-		return c.putEntry(tableBeats, numberKey(run), numberKey(beats[run]))
+		c.putEntry(tableBeats, numberKey(run), numberKey(beats[run]))
+		return nil
 	})
 	if err != nil {
 		return storage.Pulse{}, err

@@ -132,35 +132,26 @@ func (c *change) sakeCountOrAll(key []byte) (storage.SakeCount, error) {
 }
 
 // makeSakeTable stores the data of a new table besides its record.
-func (c *change) makeSakeTable(t *sakeTable) error {
-	return errors.Join(
-		c.putEntry(tableSakeMeta, []byte{sakeLastTable}, binary.BigEndian.AppendUint32(nil, t.Number)),
-		c.putEntry(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number), sakeTableName(t.id())),
-		c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: 1}))
+func (c *change) makeSakeTable(t *sakeTable) {
+	c.putEntry(tableSakeMeta, []byte{sakeLastTable}, binary.BigEndian.AppendUint32(nil, t.Number))
+	c.putEntry(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number), sakeTableName(t.id()))
+	c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: 1})
 }
 
 // storeSake stores a planned record with its index entries and counts.
-func (c *change) storeSake(p *sakePlan) error {
+func (c *change) storeSake(p *sakePlan) {
 	t := &p.table
 	if p.fresh {
-		if err := c.makeSakeTable(t); err != nil {
-			return err
-		}
+		c.makeSakeTable(t)
 	}
 	if p.fresh || p.altered {
-		if err := c.put(tableSakeTables, sakeTableName(t.id()), t); err != nil {
-			return err
-		}
+		c.put(tableSakeTables, sakeTableName(t.id()), t)
 	}
 	if p.existing == 0 {
-		if err := c.putEntry(tableSakeByOwner, sakeByOwnerKey(p.rec.Owner, t.Number, p.rec.ID), nil); err != nil {
-			return err
-		}
+		c.putEntry(tableSakeByOwner, sakeByOwnerKey(p.rec.Owner, t.Number, p.rec.ID), nil)
 	}
-	if err := c.putValue(tableSakeRecords, sakeRecordKey(t.Number, p.rec.ID), p.value); err != nil {
-		return err
-	}
-	return c.countSakeRecord(t, p.rec.Owner, p.growth())
+	c.putValue(tableSakeRecords, sakeRecordKey(t.Number, p.rec.ID), p.value)
+	c.countSakeRecord(t, p.rec.Owner, p.growth())
 }
 
 // planSakeTable finds the table of a new record of an owner, or begins a new one.
@@ -197,11 +188,10 @@ func (c *change) addSake(p *sakePlan, last uint32, lim *storage.SakeLimits) erro
 	}
 	if p.rec.ID > last {
 		id := binary.BigEndian.AppendUint32(nil, p.rec.ID)
-		if err := c.putEntry(tableSakeMeta, sakeLastIDKey(p.table.id()), id); err != nil {
-			return err
-		}
+		c.putEntry(tableSakeMeta, sakeLastIDKey(p.table.id()), id)
 	}
-	return c.storeSake(p)
+	c.storeSake(p)
+	return nil
 }
 
 // CreateSakeRecord is described in [storage.Sake].
@@ -298,7 +288,8 @@ func (s *Store) UpdateSakeRecord(ctx context.Context, table storage.SakeTableID,
 		if err := c.checkSakeLimits(&p, &lim); err != nil {
 			return err
 		}
-		return c.storeSake(&p)
+		c.storeSake(&p)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("update SAKE record %d: %w", id, err)
@@ -313,7 +304,8 @@ func (s *Store) DeleteSakeRecord(ctx context.Context, table storage.SakeTableID,
 		if err != nil {
 			return err
 		}
-		return c.dropSakeRecord(&t, id, row.Owner, size)
+		c.dropSakeRecord(&t, id, row.Owner, size)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("delete SAKE record %d: %w", id, err)
@@ -323,14 +315,10 @@ func (s *Store) DeleteSakeRecord(ctx context.Context, table storage.SakeTableID,
 
 // dropSakeRecord removes a record. Its ratings are removed by SweepSake: there may be
 // many, and no later record has that id.
-func (c *change) dropSakeRecord(t *sakeTable, id uint32, owner storage.ProfileID, size int) error {
-	if err := c.delete(tableSakeRecords, sakeRecordKey(t.Number, id)); err != nil {
-		return err
-	}
-	if err := c.delete(tableSakeByOwner, sakeByOwnerKey(owner, t.Number, id)); err != nil {
-		return err
-	}
-	return c.countSakeRecord(t, owner, storage.SakeCount{Records: -1, Bytes: -int64(size)})
+func (c *change) dropSakeRecord(t *sakeTable, id uint32, owner storage.ProfileID, size int) {
+	c.delete(tableSakeRecords, sakeRecordKey(t.Number, id))
+	c.delete(tableSakeByOwner, sakeByOwnerKey(owner, t.Number, id))
+	c.countSakeRecord(t, owner, storage.SakeCount{Records: -1, Bytes: -int64(size)})
 }
 
 // RateSakeRecord is described in [storage.Sake].
@@ -364,10 +352,9 @@ func (s *Store) RateSakeRecord(ctx context.Context, table storage.SakeTableID, i
 		}
 		p.seal()
 		sum = storage.SakeRating{Ratings: rec.Ratings, Sum: rec.RatingSum}
-		if err := c.putEntry(tableSakeRatings, key, []byte{byte(rating)}); err != nil {
-			return err
-		}
-		return c.storeSake(&p)
+		c.putEntry(tableSakeRatings, key, []byte{byte(rating)})
+		c.storeSake(&p)
+		return nil
 	})
 	if err != nil {
 		return storage.SakeRating{}, fmt.Errorf("rate SAKE record %d: %w", id, err)

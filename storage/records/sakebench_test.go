@@ -29,13 +29,10 @@ func fillSake(tb testing.TB, s *Store, table storage.SakeTableID, n int) {
 		for _, f := range sakeFields(0) {
 			t.Columns = append(t.Columns, storage.SakeColumn{Name: f.Name, Type: f.Value.Type})
 		}
-		if err := c.put(tableSakeTables, sakeTableName(table), &t); err != nil {
-			return err
-		}
-		if err := c.putEntry(tableSakeMeta, sakeNumberKey(sakeTableKey, 1), sakeTableName(table)); err != nil {
-			return err
-		}
-		return c.putEntry(tableSakeMeta, sakeLastIDKey(table), binary.BigEndian.AppendUint32(nil, uint32(n)))
+		c.put(tableSakeTables, sakeTableName(table), &t)
+		c.putEntry(tableSakeMeta, sakeNumberKey(sakeTableKey, 1), sakeTableName(table))
+		c.putEntry(tableSakeMeta, sakeLastIDKey(table), binary.BigEndian.AppendUint32(nil, uint32(n)))
+		return nil
 	}
 	now := time.Now()
 	const step = 50_000
@@ -47,12 +44,8 @@ func fillSake(tb testing.TB, s *Store, table storage.SakeTableID, n int) {
 			for i := from; i < min(n, from+step); i++ {
 				rec := storage.SakeRecord{ID: uint32(i + 1), Owner: storage.ProfileID(i/10 + 1), Created: now, Changed: now, Fields: sakeFields(i)}
 				key := sakeRecordKey(1, rec.ID)
-				if err := c.putValue(tableSakeRecords, key, sealSakeRow(key, &rec, []uint32{0, 1, 2, 3, 4})); err != nil {
-					return err
-				}
-				if err := c.putEntry(tableSakeByOwner, sakeByOwnerKey(rec.Owner, 1, rec.ID), nil); err != nil {
-					return err
-				}
+				c.putValue(tableSakeRecords, key, sealSakeRow(key, &rec, []uint32{0, 1, 2, 3, 4}))
+				c.putEntry(tableSakeByOwner, sakeByOwnerKey(rec.Owner, 1, rec.ID), nil)
 			}
 			return nil
 		})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/respawnd/respawnd/storage"
@@ -18,12 +17,12 @@ func (c *change) dropSake(owner storage.ProfileID) error {
 	if err != nil || all == (sum{}) {
 		return err
 	}
-	if err := errors.Join(c.addTotal(totalSake, uint32(owner), all), c.delete(tableSakeMeta, sakeOwnerKey(owner))); err != nil {
-		return err
-	}
+	c.addTotal(totalSake, uint32(owner), all)
+	c.delete(tableSakeMeta, sakeOwnerKey(owner))
 	keys, err := keysOf(c, engine.Prefix(tableSakeByOwner, idKey(owner)))
 	for _, key := range keys {
-		err = errors.Join(err, c.delete(tableSakeRecords, key[4:]), c.delete(tableSakeByOwner, key))
+		c.delete(tableSakeRecords, key[4:])
+		c.delete(tableSakeByOwner, key)
 	}
 	return err
 }
@@ -58,10 +57,9 @@ func (c *change) dropSakeOwned(owner storage.ProfileID) (all sum, err error) {
 		less := storage.SakeCount{Records: -n.Records, Bytes: -n.Bytes}
 		all.records += int64(less.Records)
 		all.bytes += less.Bytes
-		if err := errors.Join(c.countSake(sakeGameKey(sakeGame, t.Game), less),
-			c.countSake(sakeNumberKey(sakeTableCount, number), less), c.delete(tableSakeMeta, key)); err != nil {
-			return all, err
-		}
+		c.countSake(sakeGameKey(sakeGame, t.Game), less)
+		c.countSake(sakeNumberKey(sakeTableCount, number), less)
+		c.delete(tableSakeMeta, key)
 	}
 	return all, nil
 }
@@ -105,16 +103,14 @@ func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool, er
 		return 0, false, err
 	}
 	for i, e := range entries {
-		if err := c.dropSakeRecord(&t, rows[i].ID, rows[i].Owner, len(e.Value)); err != nil {
-			return 0, false, err
-		}
+		c.dropSakeRecord(&t, rows[i].ID, rows[i].Owner, len(e.Value))
 	}
-	if more {
-		return len(entries), true, nil
+	if !more {
+		c.delete(tableSakeTables, sakeTableName(table))
+		c.delete(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number))
+		c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: -1})
 	}
-	return len(entries), false, errors.Join(c.delete(tableSakeTables, sakeTableName(table)),
-		c.delete(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number)),
-		c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: -1}))
+	return len(entries), more, nil
 }
 
 // SweepSake is described in [storage.Sake].
@@ -173,7 +169,8 @@ func (c *change) dropRating(key []byte) (int, error) {
 			return 0, err
 		}
 	}
-	return 1, c.delete(tableSakeRatings, key)
+	c.delete(tableSakeRatings, key)
+	return 1, nil
 }
 
 // withdrawRating takes the rating under a key out of the sum of its record.
@@ -200,5 +197,6 @@ func (c *change) withdrawRating(key []byte) error {
 		return err
 	}
 	p.seal()
-	return c.storeSake(&p)
+	c.storeSake(&p)
+	return nil
 }

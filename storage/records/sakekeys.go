@@ -140,18 +140,19 @@ func openSakeCount(key, v []byte) (n storage.SakeCount, err error) {
 }
 
 // countSake changes a count. One of 0 is removed.
-func (c *change) countSake(key []byte, by storage.SakeCount) error {
+func (c *change) countSake(key []byte, by storage.SakeCount) {
 	n, err := sakeCount(c, key)
-	if err != nil {
-		return err
+	if c.failed(err) {
+		return
 	}
 	n.Records += by.Records
 	n.Bytes += by.Bytes
 	if n == (storage.SakeCount{}) {
-		return c.delete(tableSakeMeta, key)
+		c.delete(tableSakeMeta, key)
+		return
 	}
 	content := binary.BigEndian.AppendUint64(nil, uint64(n.Records))
-	return c.putEntry(tableSakeMeta, key, binary.BigEndian.AppendUint64(content, uint64(n.Bytes)))
+	c.putEntry(tableSakeMeta, key, binary.BigEndian.AppendUint64(content, uint64(n.Bytes)))
 }
 
 // sakeCounts returns the keys of the counts to which the records of an owner in a table
@@ -166,19 +167,17 @@ func sakeCountKeys(t *sakeTable, owner storage.ProfileID) []engine.Key {
 }
 
 // countSakeRecord changes all counts to which a record belongs.
-func (c *change) countSakeRecord(t *sakeTable, owner storage.ProfileID, by storage.SakeCount) error {
+func (c *change) countSakeRecord(t *sakeTable, owner storage.ProfileID, by storage.SakeCount) {
 	if by == (storage.SakeCount{}) {
-		return nil
+		return
 	}
-	if err := c.Load(sakeCountKeys(t, owner)...); err != nil {
-		return err
+	if c.failed(c.Load(sakeCountKeys(t, owner)...)) {
+		return
 	}
 	for _, key := range sakeCounts(t, owner) {
-		if err := c.countSake(key, by); err != nil {
-			return err
-		}
+		c.countSake(key, by)
 	}
-	return c.addTotal(totalSake, uint32(owner), sum{int64(by.Records), by.Bytes})
+	c.addTotal(totalSake, uint32(owner), sum{int64(by.Records), by.Bytes})
 }
 
 // sakeRow returns the row of a record and the size of its stored form, or ErrNotFound.

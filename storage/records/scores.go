@@ -119,7 +119,8 @@ func (c *change) putScore(score storage.Score) error {
 	if err != nil {
 		return err
 	}
-	return c.put(tableScores, scoreKey(score.ScoreID), scoreRecord{score.Value, score.Updated})
+	c.put(tableScores, scoreKey(score.ScoreID), scoreRecord{score.Value, score.Updated})
+	return nil
 }
 
 // roomForScore returns an error unless a profile exists and may have another score.
@@ -154,7 +155,8 @@ func (c *change) dropScore(key []byte) error {
 			return err
 		}
 	}
-	return c.delete(tableScores, key)
+	c.delete(tableScores, key)
+	return nil
 }
 
 // credit applies the credits of a report and returns how many there were. Those

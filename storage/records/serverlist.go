@@ -229,9 +229,7 @@ func (s *Store) dropGeneration(ctx context.Context, generation, chunks uint64) e
 		rest := chunks - min(chunks, dropStep)
 		err := s.change(ctx, func(c *change) error {
 			for n := rest; n < chunks; n++ {
-				if err := c.delete(tableServers, s.chunkKey(generation, n)); err != nil {
-					return err
-				}
+				c.delete(tableServers, s.chunkKey(generation, n))
 			}
 			return nil
 		})
@@ -335,9 +333,7 @@ func (w *generationWriter) put(c *change) (of segment, err error) {
 		}
 	}
 	for _, chunk := range w.full {
-		if err := c.putValue(tableServers, w.store.chunkKey(of.Generation, of.Chunks), chunk); err != nil {
-			return of, err
-		}
+		c.putValue(tableServers, w.store.chunkKey(of.Generation, of.Chunks), chunk)
 		of.Chunks++
 	}
 	return of, nil

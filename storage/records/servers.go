@@ -97,7 +97,8 @@ func (s *Store) putHead(ctx context.Context, end func(*change) (listHead, error)
 		if head, err = end(c); err != nil {
 			return err
 		}
-		return c.put(tableServers, s.listHeadKey(), head)
+		c.put(tableServers, s.listHeadKey(), head)
+		return nil
 	})
 	s.list.foundAll(head)
 	return err

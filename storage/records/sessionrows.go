@@ -42,9 +42,10 @@ func rowsOf(tx engine.Reader, user storage.UserID) ([]sessionRow, error) {
 }
 
 // putRows stores the sessions of a user.
-func (c *change) putRows(user storage.UserID, rows []sessionRow) error {
+func (c *change) putRows(user storage.UserID, rows []sessionRow) {
 	if len(rows) == 0 {
-		return c.delete(tableSessions, idKey(user))
+		c.delete(tableSessions, idKey(user))
+		return
 	}
 	slices.SortFunc(rows, func(a, b sessionRow) int { return cmp.Compare(a.Fence, b.Fence) })
 	content := make([]byte, 0, len(rows)*sessionRowSize)
@@ -59,11 +60,11 @@ func (c *change) putRows(user storage.UserID, rows []sessionRow) error {
 		}
 		content = append(content, byte(r.Displaces), displaced)
 	}
-	return c.putEntry(tableSessions, idKey(user), content)
+	c.putEntry(tableSessions, idKey(user), content)
 }
 
 // displace marks the sessions of a user that a new one displaces and returns them.
-func (c *change) displace(rows []sessionRow, by *storage.LiveSession) (displaced []storage.LiveSession, err error) {
+func (c *change) displace(rows []sessionRow, by *storage.LiveSession) (displaced []storage.LiveSession) {
 	for i := range rows {
 		r := &rows[i]
 		if r.displaced || !by.Over(&r.LiveSession) {
@@ -71,11 +72,9 @@ func (c *change) displace(rows []sessionRow, by *storage.LiveSession) (displaced
 		}
 		r.displaced = true
 		displaced = append(displaced, r.LiveSession)
-		if err := c.putEntry(tableDisplaced, placeKey(r.Run, r.ID), nil); err != nil {
-			return nil, err
-		}
+		c.putEntry(tableDisplaced, placeKey(r.Run, r.ID), nil)
 	}
-	return displaced, nil
+	return displaced
 }
 
 // place says whose session has an id in a run: tableSessionsOf has it under both.
@@ -94,8 +93,8 @@ func openPlace(key, content []byte) place {
 	}
 }
 
-func (c *change) putPlace(e *storage.LiveSession) error {
-	return c.putEntry(tableSessionsOf, placeKey(e.Run, e.ID), append(idKey(e.User), idKey(e.Profile)...))
+func (c *change) putPlace(e *storage.LiveSession) {
+	c.putEntry(tableSessionsOf, placeKey(e.Run, e.ID), append(idKey(e.User), idKey(e.Profile)...))
 }
 
 // placesOf returns the places of the sessions of a run, up to most of them; 0: all.
@@ -139,9 +138,7 @@ func (c *change) dropSessions(run uint64, all []place) error {
 	for _, p := range all {
 		gone[p.id] = true
 		for _, t := range []engine.Table{tableSessionsOf, tableDisplaced} {
-			if err := c.delete(t, placeKey(run, p.id)); err != nil {
-				return err
-			}
+			c.delete(t, placeKey(run, p.id))
 		}
 	}
 	for _, p := range users {
@@ -150,9 +147,7 @@ func (c *change) dropSessions(run uint64, all []place) error {
 			return err
 		}
 		rows = slices.DeleteFunc(rows, func(r sessionRow) bool { return r.Run == run && gone[r.ID] })
-		if err := c.putRows(p.user, rows); err != nil {
-			return err
-		}
+		c.putRows(p.user, rows)
 	}
 	return nil
 }

@@ -31,10 +31,10 @@ func (s Shared) EnterSession(ctx context.Context, e storage.LiveSession) (fence 
 		if e.Fence, err = c.Next(tableFences); err != nil {
 			return err
 		}
-		if displaced, err = c.displace(rows, &e); err != nil {
-			return err
-		}
-		return errors.Join(c.putPlace(&e), c.putRows(e.User, append(rows, sessionRow{LiveSession: e})))
+		displaced = c.displace(rows, &e)
+		c.putPlace(&e)
+		c.putRows(e.User, append(rows, sessionRow{LiveSession: e}))
+		return nil
 	})
 	if err != nil {
 		return 0, nil, err
@@ -146,7 +146,8 @@ func (c *change) restoreRun(node string, run uint64) error {
 	if err == nil || errors.Is(err, storage.ErrTaken) {
 		return err
 	}
-	return c.putRun(nodeRun{NodeRun: storage.NodeRun{Node: node, Run: run}})
+	c.putRun(nodeRun{NodeRun: storage.NodeRun{Node: node, Run: run}})
+	return nil
 }
 
 // restoreRows adds sessions of a user with their fences, and returns the ids of those that
@@ -164,17 +165,16 @@ func (c *change) restoreRows(user storage.UserID, sessions []storage.LiveSession
 			slices.ContainsFunc(sessions, func(o storage.LiveSession) bool { return o.Over(&e) }):
 			displaced = append(displaced, e.ID)
 		default:
-			_, markErr := c.displace(rows, &e)
-			if err := errors.Join(markErr, c.putPlace(&e)); err != nil {
-				return nil, err
-			}
+			c.displace(rows, &e)
+			c.putPlace(&e)
 			rows = append(rows, sessionRow{LiveSession: e})
 		}
 	}
 	if len(rows) == before {
 		return displaced, nil
 	}
-	return displaced, c.putRows(user, rows)
+	c.putRows(user, rows)
+	return displaced, nil
 }
 
 // Waiting is described in [storage.Sessions]. It is no single step: a message that comes

@@ -188,10 +188,9 @@ func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data [
 	if err != nil {
 		return err
 	}
-	if err := c.putSize(id, size); err != nil {
-		return err
-	}
-	return c.putRaw(tableStatBlocks, key, binary.BigEndian.AppendUint64(nil, uint64(second)), data)
+	c.putSize(id, size)
+	c.putRaw(tableStatBlocks, key, binary.BigEndian.AppendUint64(nil, uint64(second)), data)
+	return nil
 }
 
 // wantProfile returns ErrNotFound if a profile does not exist.
@@ -239,10 +238,9 @@ func (s *Store) DeleteStatBlock(ctx context.Context, id storage.StatBlockID) err
 		if err != nil {
 			return err
 		}
-		if err := c.putSize(id.Profile, size); err != nil {
-			return err
-		}
-		return c.delete(tableStatBlocks, key)
+		c.putSize(id.Profile, size)
+		c.delete(tableStatBlocks, key)
+		return nil
 	})
 }
 
@@ -280,14 +278,10 @@ func (c *change) dropStats(id storage.ProfileID) (int, error) {
 		return 0, err
 	}
 	for _, k := range blocks {
-		if err := c.delete(tableStatBlocks, k); err != nil {
-			return 0, err
-		}
+		c.delete(tableStatBlocks, k)
 	}
 	if len(blocks) > 0 {
-		if err := c.putSize(id, storage.StatSize{}); err != nil {
-			return 0, err
-		}
+		c.putSize(id, storage.StatSize{})
 	}
 	scores, err := keysOf(c, engine.Prefix(tableScores, idKey(id)))
 	if err != nil {

@@ -32,23 +32,21 @@ func readSum(tx engine.Reader, key []byte) (sum, error) {
 }
 
 // putSum stores a sum, or removes it if nothing is counted.
-func (c *change) putSum(key []byte, s sum) error {
+func (c *change) putSum(key []byte, s sum) {
 	if s == (sum{}) {
-		return c.delete(tableStatSums, key)
+		c.delete(tableStatSums, key)
+		return
 	}
 	content := binary.BigEndian.AppendUint64(make([]byte, 0, 16), uint64(s.records))
-	return c.putEntry(tableStatSums, key, binary.BigEndian.AppendUint64(content, uint64(s.bytes)))
+	c.putEntry(tableStatSums, key, binary.BigEndian.AppendUint64(content, uint64(s.bytes)))
 }
 
-// addSum changes a sum and returns it.
-func (c *change) addSum(key []byte, by sum) (sum, error) {
+// addSum changes a sum.
+func (c *change) addSum(key []byte, by sum) {
 	s, err := readSum(c, key)
-	if err != nil {
-		return s, err
+	if !c.failed(err) {
+		c.putSum(key, sum{s.records + by.records, s.bytes + by.bytes})
 	}
-	s.records += by.records
-	s.bytes += by.bytes
-	return s, c.putSum(key, s)
 }
 
 // A total is the sum of all records of a kind, kept as two counts.
@@ -66,16 +64,14 @@ func (t total) keys(from uint32) []engine.Key {
 }
 
 // addTotal changes a total. Steps with different values of from rarely change the same parts.
-func (c *change) addTotal(t total, from uint32, by sum) error {
+func (c *change) addTotal(t total, from uint32, by sum) {
 	if by.records != 0 {
-		if err := c.addCount(t.records, from, by.records); err != nil {
-			return err
-		}
+		c.addCount(t.records, from, by.records)
 	}
 	if by.bytes == 0 {
-		return nil
+		return
 	}
-	return c.addCount(t.bytes, from, by.bytes)
+	c.addCount(t.bytes, from, by.bytes)
 }
 
 // readTotal returns a total. A step that changes something does not rely on it.
@@ -96,15 +92,13 @@ func statSize(tx engine.Reader, id storage.ProfileID) (storage.StatSize, error) 
 }
 
 // putSize stores how much a profile has stored, and changes the total.
-func (c *change) putSize(id storage.ProfileID, size storage.StatSize) error {
+func (c *change) putSize(id storage.ProfileID, size storage.StatSize) {
 	old, err := statSize(c, id)
-	if err != nil || old == size {
-		return err
+	if c.failed(err) || old == size {
+		return
 	}
-	if err := c.addTotal(totalBlocks, uint32(id), sum{int64(size.Blocks - old.Blocks), size.Bytes - old.Bytes}); err != nil {
-		return err
-	}
-	return c.putSum(profileSumKey(id), sum{int64(size.Blocks), size.Bytes})
+	c.addTotal(totalBlocks, uint32(id), sum{int64(size.Blocks - old.Blocks), size.Bytes - old.Bytes})
+	c.putSum(profileSumKey(id), sum{int64(size.Blocks), size.Bytes})
 }
 
 // StatTotals is described in [storage.Stats].

@@ -133,6 +133,7 @@ type change struct {
 	shared  bool // a read that was not loaded costs a round trip
 	number  bool // that of the audit entry is to be loaded
 	wrote   bool
+	err     error    // of a change: the methods that store and remove return none
 	touched []pair   // pairs whose relation changed
 	held    []string // changed tables that daemons hold in memory, see heldAs
 }
@@ -160,6 +161,9 @@ func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 		if err == nil && c.wrote {
 			err = s.note(ctx, c)
 		}
+		if c.err != nil {
+			err = c.err
+		}
 		return err
 	})
 	s.relations.forget(touched)
@@ -172,35 +176,42 @@ func (c *change) touch(one, other storage.ProfileID) {
 	c.touched = append(c.touched, p)
 }
 
-// put stores a record under a key.
-func (c *change) put(t engine.Table, key []byte, record any) error {
-	value, err := encode(key, record)
-	if err != nil {
-		return err
+// failed keeps the first error of a change, which is then that of the step, and reports whether
+// err is one.
+func (c *change) failed(err error) bool {
+	if c.err == nil {
+		c.err = err
 	}
-	return c.putValue(t, key, value)
+	return err != nil
+}
+
+// put stores a record under a key.
+func (c *change) put(t engine.Table, key []byte, record any) {
+	if value, err := encode(key, record); !c.failed(err) {
+		c.putValue(t, key, value)
+	}
 }
 
 // putValue stores a value that is sealed.
-func (c *change) putValue(t engine.Table, key, value []byte) error {
+func (c *change) putValue(t engine.Table, key, value []byte) {
 	c.changes(t)
-	return c.Put(t, key, value)
+	c.failed(c.Put(t, key, value))
 }
 
 // putRaw stores a payload that is not JSON, in two parts, under a key.
-func (c *change) putRaw(t engine.Table, key, head, data []byte) error {
-	return c.putValue(t, key, sealRecord(key, head, data))
+func (c *change) putRaw(t engine.Table, key, head, data []byte) {
+	c.putValue(t, key, sealRecord(key, head, data))
 }
 
 // putEntry stores an entry of an index, a pair or a number.
-func (c *change) putEntry(t engine.Table, key, content []byte) error {
-	return c.putValue(t, key, sealEntry(key, content))
+func (c *change) putEntry(t engine.Table, key, content []byte) {
+	c.putValue(t, key, sealEntry(key, content))
 }
 
 // delete removes a key, which may be missing.
-func (c *change) delete(t engine.Table, key []byte) error {
+func (c *change) delete(t engine.Table, key []byte) {
 	c.changes(t)
-	return c.Delete(t, key)
+	c.failed(c.Delete(t, key))
 }
 
 // remove deletes a key and reports whether it was there.
@@ -209,7 +220,8 @@ func (c *change) remove(t engine.Table, key []byte) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
-	return true, c.delete(t, key)
+	c.delete(t, key)
+	return true, nil
 }
 
 // removeAll deletes keys and returns how many were there.

@@ -45,14 +45,12 @@ func checkEntries[ID ~uint32](tx engine.Reader, entries []entry, id ID) error {
 
 // moveEntries stores the new entries of a record with an id and removes the old ones that
 // it has no longer.
-func (c *change) moveEntries(old, entries []entry, id []byte) error {
+func (c *change) moveEntries(old, entries []entry, id []byte) {
 	for _, e := range old {
 		if slices.Contains(entries, e) {
 			continue
 		}
-		if err := c.delete(e.t, []byte(e.key)); err != nil {
-			return err
-		}
+		c.delete(e.t, []byte(e.key))
 	}
 	for _, e := range entries {
 		if slices.Contains(old, e) {
@@ -62,9 +60,6 @@ func (c *change) moveEntries(old, entries []entry, id []byte) error {
 		if e.index != "" {
 			content = id
 		}
-		if err := c.putEntry(e.t, []byte(e.key), content); err != nil {
-			return err
-		}
+		c.putEntry(e.t, []byte(e.key), content)
 	}
-	return nil
 }

@@ -23,8 +23,8 @@ func userEntries(u storage.User) []entry {
 
 // countUser adds n to the number of users. The part depends on the e-mail, which is known
 // before the id.
-func (c *change) countUser(u storage.User, n int64) error {
-	return c.addCount(countUsers, userPart(u), n)
+func (c *change) countUser(u storage.User, n int64) {
+	c.addCount(countUsers, userPart(u), n)
 }
 
 func userPart(u storage.User) uint32 { return checksum(emailKey(u.Partner, u.Email)) }
@@ -120,19 +120,16 @@ func (c *change) newUser(u storage.User) (_ storage.User, err error) {
 	if u.Rev, err = c.nextRev(tableUsers); err != nil {
 		return u, err
 	}
-	if err := c.countUser(u, 1); err != nil {
-		return u, err
-	}
-	return u, c.putUser(nil, u)
+	c.countUser(u, 1)
+	c.putUser(nil, u)
+	return u, nil
 }
 
 // putUser stores a user and moves its index entries.
-func (c *change) putUser(old []entry, next storage.User) error {
+func (c *change) putUser(old []entry, next storage.User) {
 	key := idKey(next.ID)
-	if err := c.moveEntries(old, userEntries(next), key); err != nil {
-		return err
-	}
-	return c.put(tableUsers, key, next)
+	c.moveEntries(old, userEntries(next), key)
+	c.put(tableUsers, key, next)
 }
 
 // GetUser is described in [storage.Accounts].
@@ -174,7 +171,8 @@ func (s *Store) UpdateUser(ctx context.Context, u storage.User) (storage.User, e
 		if next.Rev, err = c.nextRev(tableUsers); err != nil {
 			return err
 		}
-		return c.putUser(userEntries(old), next)
+		c.putUser(userEntries(old), next)
+		return nil
 	})
 	if err != nil {
 		return storage.User{}, fmt.Errorf("user %d: %w", u.ID, err)
@@ -198,13 +196,10 @@ func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 				return err
 			}
 		}
-		if err := c.moveEntries(userEntries(u), nil, nil); err != nil {
-			return err
-		}
-		if err := c.countUser(u, -1); err != nil {
-			return err
-		}
-		return c.delete(tableUsers, idKey(id))
+		c.moveEntries(userEntries(u), nil, nil)
+		c.countUser(u, -1)
+		c.delete(tableUsers, idKey(id))
+		return nil
 	})
 }
 
