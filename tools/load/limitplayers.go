@@ -51,7 +51,7 @@ func storeAccounts(ctx context.Context, dir string, first, n int) (err error) {
 					return
 				}
 				nick := storedNick(i)
-				_, err := all.Import(ctx, accountrules.Account{
+				_, err := all.Transfer.Import(ctx, accountrules.Account{
 					ID: storage.UserID(i + 1), Email: nick + "@example.com", Password: password,
 					Profiles: []accountrules.AccountProfile{{Profile: storage.Profile{
 						ID: storage.ProfileID(i + 1), Nick: nick, UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: nick}},
