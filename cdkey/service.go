@@ -3,7 +3,6 @@ package cdkey
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -34,12 +33,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
 		Keys: env.Keys,
 	})
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
-		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:  conn.Close,
-	}, nil
+	return service.OnSocket(conn, s), nil
 }
 
 // maxProducts bounds Config.Products.

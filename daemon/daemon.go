@@ -231,10 +231,9 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 		return err
 	}
 	d.webhooks = webhook.New(webhook.Options{
-		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks, Version: d.opt.Version,
+		Self: d.self("webhook", s), Listing: d.listing(), Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks,
 		Cluster: d.cluster, Title: d.title,
 		Colours: func(game string) colour.Family { return colour.OfGame(d.catalogue.Catalog(), game) },
-		Log:     d.log.With().Str("service", "webhook").Logger(), Registerer: d.metrics,
 	})
 	d.bans.OnChange(d.webhooks.BansChanged)
 	d.chatRules.OnChange(d.webhooks.RulesChanged)

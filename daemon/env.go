@@ -14,11 +14,7 @@ import (
 // env returns the service.Env of a service.
 func (d *Daemon) env(name string, s *settings) *service.Env {
 	return &service.Env{
-		Self: part.Self{
-			Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
-			Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
-		},
-		Listing: part.Listing{Registry: d.registry, Games: d.catalogue.Catalog(), Addresses: d.addresses},
+		Self: d.self(name, s), Listing: d.listing(),
 		Catalogue: part.Catalogue{
 			Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus,
 			Served: s.served, Nouns: s.nouns(), Docs: s.docs(),
@@ -37,6 +33,18 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Verdicts: service.Verdicts{Servers: d.servers, Players: d.players},
 		Chat:     &d.chat, Relay: &d.relay, Cluster: d.cluster,
 	}
+}
+
+// self returns what a service, or another part that has a name in the log, knows of itself.
+func (d *Daemon) self(name string, s *settings) part.Self {
+	return part.Self{
+		Name: name, Version: d.opt.Version, Master: d.master, DataDir: s.DataDir, Started: d.started,
+		Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
+	}
+}
+
+func (d *Daemon) listing() part.Listing {
+	return part.Listing{Registry: d.registry, Games: d.catalogue.Catalog(), Addresses: d.addresses}
 }
 
 func (d *Daemon) network(s *settings) service.Network {

@@ -1,6 +1,7 @@
 package mangler
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"sync"
@@ -49,6 +50,11 @@ func New(opt Options) *Server {
 	s.buffers.New = func() any { return new([PacketLen]byte) }
 	s.Reload(&opt.Config)
 	return s
+}
+
+// Serve answers packets of conn until ctx ends. conn stays open and belongs to the caller.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
+	return netserve.ServePackets(ctx, conn, s, s.opt.Packets(1))
 }
 
 // Reload applies the live keys at once. Every address starts with a full burst.

@@ -2,7 +2,6 @@ package mangler
 
 import (
 	"context"
-	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
@@ -20,16 +19,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	self := env.Counted(DropReasons()...)
-	s := New(Options{
-		Config: *c, Self: self, Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
-	})
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
-		Serve: func(ctx context.Context) error {
-			return netserve.ServePackets(ctx, conn, s, self.Packets(1))
-		},
-		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:  conn.Close,
-	}, nil
+	return service.OnSocket(conn, New(Options{
+		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+	})), nil
 }

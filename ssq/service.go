@@ -2,7 +2,6 @@ package ssq
 
 import (
 	"context"
-	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
@@ -26,10 +25,5 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 		Players: env.Verdicts.Players,
 	})
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
-		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:  conn.Close,
-	}, nil
+	return service.OnSocket(conn, s), nil
 }

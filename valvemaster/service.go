@@ -28,13 +28,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Config: *c, Self: env.Counted(dropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 		Targets: targets{env.Asker},
 	})
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
-		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:  conn.Close,
-		Keeper: &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }},
-	}, nil
+	r := service.OnSocket(conn, s)
+	r.Keeper = &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }}
+	return r, nil
 }
 
 // targets queries servers over A2S. It implements Targets.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -120,7 +121,7 @@ func TestBridge(t *testing.T) {
 }
 
 func TestChatSaidAllocs(t *testing.T) {
-	d := New(Options{Registry: nil})
+	d := New(Options{Listing: part.Listing{Registry: nil}})
 	if n := testing.AllocsPerRun(100, func() { d.ChatSaid("#GSP!gmtest", "Ann", "hello") }); n != 0 {
 		t.Errorf("a line that no hook is for allocates %v times", n)
 	}

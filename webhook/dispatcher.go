@@ -8,22 +8,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/colour"
-	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // Options configure a Dispatcher. Registry is required.
 type Options struct {
-	Registry *master.Registry
-	// Addresses decides which addresses of servers are reported; nil: those of the
-	// list. Hooks are outside of all networks of ours.
-	Addresses *advertise.Table
+	part.Self
+	part.Listing
+
 	// Bans returns the bans that are in force; nil: there are none. BansChanged
 	// is called after each change.
 	Bans func() []storage.Ban
@@ -40,13 +35,7 @@ type Options struct {
 	// them. nil: this node is alone.
 	Cluster cluster.Bus
 	// Hooks are the receivers at the start.
-	Hooks   []Hook
-	Version string
-
-	Log zerolog.Logger
-	// Registerer is for the metrics of this package, once there are hooks; nil: they are not
-	// registered.
-	Registerer prometheus.Registerer
+	Hooks []Hook
 }
 
 // Dispatcher watches the list, the bans and the chat and sends their changes to the

@@ -17,6 +17,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -101,9 +102,8 @@ func newFixture(t *testing.T, hooks []Hook) *fixture {
 	f := &fixture{t: t, registry: master.NewRegistry(master.Limits{Changes: 64}), gauges: prometheus.NewRegistry(), to: &receiver{}}
 	f.put(listing{port: 1000, name: "here already", players: "20"})
 	f.d = New(Options{
-		Registry: f.registry, Bans: func() []storage.Ban { return f.bans }, Rules: func() []storage.ChatRule { return f.rules }, Room: roomOf, Hooks: hooks, Version: "1.2.3",
+		Listing: part.Listing{Registry: f.registry}, Bans: func() []storage.Ban { return f.bans }, Rules: func() []storage.ChatRule { return f.rules }, Room: roomOf, Hooks: hooks, Self: part.Self{Version: "1.2.3", Log: zerolog.New(&f.log), Registerer: f.gauges},
 		Title: func(game string) string { return "Title of " + game },
-		Log:   zerolog.New(&f.log), Registerer: f.gauges,
 	})
 	f.d.through = f.to
 	return f

@@ -11,17 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/cluster"
-	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/part"
-	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
-	"github.com/respawnd/respawnd/webservices/bfhq"
 	"github.com/respawnd/respawnd/webservices/onehost"
 	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
@@ -41,32 +37,20 @@ const (
 // name is that of the service in the log of verdicts.
 const name = "webservices"
 
-// Store is the part of the store that the rooms use.
-type Store interface {
-	auth.Store
-	bfhq.Store
-	storage.Matches
-}
-
 // Options are the parts of a Server. Config, Games, Key, Accounts and Store are
 // required.
 type Options struct {
 	part.Self
 	part.Peers
+	service.Players // without Files there are none, without News no messages, without Stats no pages of players
 
-	Config   Config
-	Games    *games.Catalog
-	Key      *auth.Key
-	Accounts *accounts.Service
-	Store    Store
-
-	Files   *files.Table      // of players; nil: there are no files
-	News    *news.Table       // messages that games show at their start; nil: none
+	Config  Config
+	Games   *games.Catalog
+	Key     *auth.Key
 	Records sake.Store        // of players; nil: there are no records
 	Tickets sakefiles.Tickets // required with Records
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
-	Stats    *stats.Book // data of the statistics service; nil: there are no pages of players
 	Cluster  cluster.Bus // other nodes; nil: none
 	// Served returns whether games can use a service here; nil: they cannot.
 	Served func(games.Service) games.Served

@@ -65,9 +65,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s, err := New(Options{
 		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
-		Key: key, Accounts: env.Accounts, Store: env.Store, Games: env.Games,
-		Files: env.Files, News: env.News, Records: env.Store, Tickets: env.Accounts.Grants, SignedIn: env.Hub.SignedInFrom,
-		Stats: env.Stats, Cluster: env.Cluster, Served: env.Served,
+		Players: env.Players, Key: key, Games: env.Games, Records: env.Store, Tickets: env.Accounts.Grants, SignedIn: env.Hub.SignedInFrom, Cluster: env.Cluster, Served: env.Served,
 	})
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())

@@ -72,15 +72,12 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Bans:  env.Bans,
 		Files: c.folder(env.DataDir),
 	})
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
-		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		Reload: func(to service.Service) { s.reload(to.(*Config), env) },
-		Close:  conn.Close,
-		Keeper: &service.Keeper{
-			Origin: master.FromZandronum, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted, FileBans: s.FileBans,
-		},
-	}, nil
+	r := service.OnSocket(conn, s)
+	r.Reload = func(to service.Service) { s.reload(to.(*Config), env) }
+	r.Keeper = &service.Keeper{
+		Origin: master.FromZandronum, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted, FileBans: s.FileBans,
+	}
+	return r, nil
 }
 
 // unlisted returns the servers that verified their address and are in no list.

@@ -101,6 +101,24 @@ func OnListener(ln net.Listener, serve func(context.Context, net.Listener) error
 	}
 }
 
+// PacketServer is a service of datagrams, made from a C.
+type PacketServer[C Service] interface {
+	// Serve serves the packets of conn until ctx ends. conn stays open.
+	Serve(ctx context.Context, conn *netserve.PacketConn) error
+	// Reload applies the live keys of to.
+	Reload(to C)
+}
+
+// OnSocket returns a Running for a service of one UDP socket, which it closes.
+func OnSocket[C Service](conn *netserve.PacketConn, s PacketServer[C]) *Running {
+	return &Running{
+		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
+		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		Reload: func(to Service) { s.Reload(to.(C)) },
+		Close:  conn.Close,
+	}
+}
+
 // ClosePackets closes UDP sockets.
 func ClosePackets(opened []*netserve.PacketConn) error {
 	var errs []error
