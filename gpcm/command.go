@@ -234,10 +234,8 @@ func (x *session) told(c *command, err error) *refusal {
 	if why := refusalOf(err, c.codes, c.fail); why != nil {
 		return why
 	}
-	if untold, tell := x.server.trouble.Tell(time.Now()); tell {
-		fault.Log(x.server.opt.Log, err).Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
-			Int("untold", untold).Msg("command not carried out")
-	}
+	x.server.trouble.Line(fault.Log(x.server.opt.Log, err)).Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
+		Msg("command not carried out")
 	if away(err) && x.signedIn && c.fail != 0 {
 		return &refusal{code: c.fail, text: texts[codeDatabase]} // the session continues while the database is away
 	}

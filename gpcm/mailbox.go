@@ -95,9 +95,7 @@ func (p *page) mailboxLater(err error) {
 	if errors.Is(err, storage.ErrUnavailable) {
 		level = zerolog.DebugLevel // the daemon has logged it
 	}
-	if untold, tell := p.server.trouble.Tell(time.Now()); tell {
-		p.server.opt.Log.WithLevel(level).Err(err).Int("untold", untold).Msg("mailbox not read, it is tried again")
-	}
+	p.server.trouble.Line(p.server.opt.Log.WithLevel(level)).Err(err).Msg("mailbox not read, it is tried again")
 	p.unread.from = time.Now().Add(mailboxPause)
 	if p.unread.again == nil {
 		p.unread.again = time.AfterFunc(mailboxPause, func() { p.out.push(item{event: presence.MessagesWaiting{}}) })

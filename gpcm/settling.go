@@ -136,7 +136,5 @@ func (x *session) settleAtEnd(ctx context.Context, there bool) {
 
 // troubled logs a fault of the store, not too often.
 func (s *Server) troubled(err error, what string) {
-	if untold, tell := s.trouble.Tell(time.Now()); tell {
-		fault.Log(s.opt.Log, err).Err(err).Int("untold", untold).Msg(what)
-	}
+	s.trouble.Line(fault.Log(s.opt.Log, err)).Err(err).Msg(what)
 }

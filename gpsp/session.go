@@ -143,9 +143,7 @@ func (x *session) handle(ctx context.Context, m gamespy.Message) error {
 		x.out.b = x.out.b[:0]
 		result, err = x.server.perform(context.WithoutCancel(ctx), &c, r, &x.out)
 		if err != nil {
-			if untold, tell := x.server.trouble.Tell(time.Now()); tell {
-				fault.Log(x.log, err).Str("command", c.name).Err(err).Int("untold", untold).Msg("request not carried out")
-			}
+			x.server.trouble.Line(fault.Log(x.log, err)).Str("command", c.name).Err(err).Msg("request not carried out")
 		}
 	}
 	x.server.metrics.request(c.name, result)

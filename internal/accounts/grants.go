@@ -96,9 +96,7 @@ func (g *Grants) note(err error) {
 	if err == nil {
 		return
 	}
-	if untold, tell := g.ungranted.Tell(time.Now()); tell {
-		g.log.Error().Err(err).Int("untold", untold).Msg("login tickets were not stored or not revoked")
-	}
+	g.ungranted.Line(g.log.Error()).Err(err).Msg("login tickets were not stored or not revoked")
 }
 
 // Revoke ends all tokens and tickets of a profile.

@@ -49,10 +49,8 @@ func (g *guard) wrong(from netip.Addr, user storage.UserID, now time.Time) {
 	}
 	g.failed(from, user, now)
 	if g.note(failure{what: wrongPassword, user: user}, now) {
-		if untold, tell := g.guessing.Tell(now); tell {
-			g.log.Warn().Uint32("user", uint32(user)).Int("untold", untold).
-				Msg("the password of an account is being guessed: addresses that never signed in to it have one attempt per second")
-		}
+		g.guessing.Line(g.log.Warn()).Uint32("user", uint32(user)).
+			Msg("the password of an account is being guessed: addresses that never signed in to it have one attempt per second")
 	}
 }
 

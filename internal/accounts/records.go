@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -73,9 +72,7 @@ func (r *editor) remember(ctx context.Context, what string, id storage.UserID, e
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	if untold, tell := r.trouble.Tell(time.Now()); tell {
-		r.log.Error().Err(err).Uint32("user", uint32(id)).Int("untold", untold).Msg("the " + what + " of a sign-in was not stored")
-	}
+	r.trouble.Line(r.log.Error()).Err(err).Uint32("user", uint32(id)).Msg("the " + what + " of a sign-in was not stored")
 }
 
 // editProfile is editUser for a profile, and returns it as it was stored.

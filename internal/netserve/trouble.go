@@ -94,6 +94,16 @@ func (t *Trouble) Tell(now time.Time) (untold int, tell bool) {
 	return untold, true
 }
 
+// Line returns e with the number of errors that were not logged since the last one, or
+// nil, which logs nothing, if the error is not to be logged.
+func (t *Trouble) Line(e *zerolog.Event) *zerolog.Event {
+	untold, tell := t.Tell(time.Now())
+	if !tell {
+		return e.Discard()
+	}
+	return e.Int("untold", untold)
+}
+
 // Bounds of the log of panics.
 const (
 	panicOrigins = 64        // distinct origins that are remembered; more are only counted

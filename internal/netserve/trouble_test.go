@@ -1,16 +1,20 @@
 package netserve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 func TestBackoffGrowsToItsBoundAndStartsAgain(t *testing.T) {
@@ -123,4 +127,26 @@ func TestTroubleIsLoggedAFewTimesAMinute(t *testing.T) {
 	if untold, tell := tr.Tell(now.Add(throttle)); !tell || untold != 101-troubleLines {
 		t.Errorf("after a minute: got %d, %v, want %d untold and a line", untold, tell, 101-troubleLines)
 	}
+}
+
+func TestTroubleLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var trouble Trouble
+		logger := zerolog.New(&log)
+		line := func() string {
+			log.Reset()
+			trouble.Line(logger.Warn()).Msg("x")
+			return log.String()
+		}
+		for i := range troubleLines + 2 {
+			if got := line(); (got != "") != (i < troubleLines) {
+				t.Errorf("line %d is %q", i, got)
+			}
+		}
+		time.Sleep(throttle)
+		if got := line(); !strings.Contains(got, `"untold":2`) {
+			t.Errorf("the next line is %q, want 2 untold", got)
+		}
+	})
 }

@@ -724,11 +724,11 @@ func TestPlainWarning(t *testing.T) {
 func TestOff(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near).register("ann@example.org", "Ann", "", "secret")
-	if !f.site.Accounts() {
+	if !f.site.Look().Accounts {
 		t.Error("the pages have no link to accounts")
 	}
 	f.pages.SetLimits(false, 0, 0)
-	if f.site.Accounts() {
+	if f.site.Look().Accounts {
 		t.Error("the pages link to accounts that are switched off")
 	}
 	for _, path := range []string{"/account", "/account/login", "/account/register"} {

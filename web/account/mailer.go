@@ -141,9 +141,7 @@ func (m *mailer) ask(r mailRequest, c *mail.Config) {
 
 // overflow logs that a request finds no room.
 func (m *mailer) overflow() string {
-	if untold, tell := m.full.Tell(time.Now()); tell {
-		m.Log().Warn().Int("untold", untold).Msg("requests for mail with reset links were dropped: too many wait")
-	}
+	m.full.Line(m.Log().Warn()).Msg("requests for mail with reset links were dropped: too many wait")
 	return mailFull
 }
 
@@ -242,17 +240,13 @@ func (m *mailer) deliver(ctx, sending context.Context, o *outgoing) string {
 func (m *mailer) mailed(ctx context.Context, id storage.UserID, from netip.Addr) {
 	m.Log().Info().Uint32("user", uint32(id)).Stringer("peer", from).Msg("reset link mailed")
 	if _, err := m.opt.Store.AddAudit(ctx, m.entry(ctx, "account.reset_mail", id, from)); err != nil {
-		if untold, tell := m.failing.Tell(time.Now()); tell {
-			m.Log().Warn().Err(err).Uint32("user", uint32(id)).Int("untold", untold).Msg("a reset link was mailed; the audit log does not have it")
-		}
+		m.failing.Line(m.Log().Warn()).Err(err).Uint32("user", uint32(id)).Msg("a reset link was mailed; the audit log does not have it")
 	}
 }
 
 // failed logs an error that is not the visitor's.
 func (m *mailer) failed(user storage.UserID, err error) string {
-	if untold, tell := m.failing.Tell(time.Now()); tell {
-		m.Log().Warn().Err(err).Uint32("user", uint32(user)).Int("untold", untold).Msg("a reset link was not mailed")
-	}
+	m.failing.Line(m.Log().Warn()).Err(err).Uint32("user", uint32(user)).Msg("a reset link was not mailed")
 	return mailFailed
 }
 

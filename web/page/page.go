@@ -122,9 +122,6 @@ func (s *Site) change(edit func(*Look)) {
 	}
 }
 
-// Accounts reports whether the pages have a link to accounts.
-func (s *Site) Accounts() bool { return s.Look().Accounts }
-
 // Frame is the data around the content of a page.
 type Frame struct {
 	*Look

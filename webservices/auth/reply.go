@@ -3,7 +3,6 @@ package auth
 import (
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -74,9 +73,7 @@ func (r *Room) answer(q *soap.Request, c *certificate, private []byte, err error
 	case errors.Is(err, errConsole):
 		r.note(q, verdicts.AccountRefused, err.Error())
 	default:
-		if untold, tell := r.faults.Tell(time.Now()); tell {
-			fault.Log(r.opt.Log, err).Err(err).Int("untold", untold).Msg("a sign-in failed")
-		}
+		r.faults.Line(fault.Log(r.opt.Log, err)).Err(err).Msg("a sign-in failed")
 	}
 	if err != nil {
 		c = nil

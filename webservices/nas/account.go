@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/fault"
@@ -309,9 +308,7 @@ func (r *Room) refused(q *soap.Request, c *console, err error) Form {
 	case known:
 		code, retry, result = codeBadField, "0", resultBadField
 	default:
-		if untold, tell := r.faults.Tell(time.Now()); tell {
-			fault.Log(r.opt.Log, err).Err(err).Int("untold", untold).Msg("a console was not signed in")
-		}
+		r.faults.Line(fault.Log(r.opt.Log, err)).Err(err).Msg("a console was not signed in")
 	}
 	r.done(requestLogin, result)
 	if known {

@@ -71,9 +71,7 @@ func gamesOf(f Form) (codes []string, ok bool) {
 
 // failed logs that files of a game cannot be read.
 func (r *Room) failed(game string, err error) {
-	if untold, tell := r.faults.Tell(time.Now()); tell {
-		r.opt.Log.Error().Err(err).Str("game", game).Int("untold", untold).Msg("files for consoles of Nintendo cannot be read")
-	}
+	r.faults.Line(r.opt.Log.Error()).Err(err).Str("game", game).Msg("files for consoles of Nintendo cannot be read")
 }
 
 // files answers with the list of a folder or the number of files in it. folder may be nil;

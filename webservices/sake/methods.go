@@ -83,6 +83,14 @@ func (c *call) find() (storage.SakeTable, error) {
 	return t, err
 }
 
+// reading returns the table and the fields of its records that a request names.
+func (c *call) reading() (t storage.SakeTable, fields []field, err error) {
+	if t, err = c.find(); err == nil {
+		fields, err = c.fields(&t)
+	}
+	return t, fields, err
+}
+
 // needTable returns recordNotFound in the place of tableNotFound for a table that only
 // the games file has.
 func (c *call) needTable() error {
@@ -138,11 +146,7 @@ func (c *call) getRecordLimit() (func(*soap.Writer), error) {
 
 // getMyRecords returns the records of the player.
 func (c *call) getMyRecords() (func(*soap.Writer), error) {
-	t, err := c.find()
-	if err != nil {
-		return nil, err
-	}
-	fields, err := c.fields(&t)
+	t, fields, err := c.reading()
 	if err != nil {
 		return nil, err
 	}
@@ -150,20 +154,12 @@ func (c *call) getMyRecords() (func(*soap.Writer), error) {
 	if s.filter, err = parseFilter("", &s.columns); err != nil {
 		return nil, err
 	}
-	ids, err := c.run(&s)
-	if err != nil {
-		return nil, err
-	}
-	return c.records(ids, fields)
+	return c.found(&s, fields)
 }
 
 // getSpecificRecords returns records by their ids, in that order.
 func (c *call) getSpecificRecords() (func(*soap.Writer), error) {
-	t, err := c.find()
-	if err != nil {
-		return nil, err
-	}
-	fields, err := c.fields(&t)
+	_, fields, err := c.reading()
 	if err != nil {
 		return nil, err
 	}

@@ -48,11 +48,7 @@ func (c *call) compile(t *storage.SakeTable) (*search, error) {
 
 // searchForRecords returns the records that match a filter.
 func (c *call) searchForRecords() (func(*soap.Writer), error) {
-	t, err := c.find()
-	if err != nil {
-		return nil, err
-	}
-	fields, err := c.fields(&t)
+	t, fields, err := c.reading()
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +80,11 @@ func (c *call) searchForRecords() (func(*soap.Writer), error) {
 		}
 		return c.recordsAround(ids, at, fields)
 	}
+	return c.found(s, fields)
+}
+
+// found returns the records that a search without target finds.
+func (c *call) found(s *search, fields []field) (func(*soap.Writer), error) {
 	ids, err := c.run(s)
 	if err != nil {
 		return nil, err
@@ -114,11 +115,7 @@ func (c *call) selectOwners(s *search) bool {
 
 // getRandomRecords returns some of the records that match a filter.
 func (c *call) getRandomRecords() (func(*soap.Writer), error) {
-	t, err := c.find()
-	if err != nil {
-		return nil, err
-	}
-	fields, err := c.fields(&t)
+	t, fields, err := c.reading()
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +125,7 @@ func (c *call) getRandomRecords() (func(*soap.Writer), error) {
 	}
 	most, _ := c.q.Body.Int("max")
 	s.most, s.order = int(min(max(most, 0), maxFound)), randomOrder()
-	ids, err := c.run(s)
-	if err != nil {
-		return nil, err
-	}
-	return c.records(ids, fields)
+	return c.found(s, fields)
 }
 
 // getRecordCount counts the records that match a filter.
