@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"iter"
@@ -35,46 +34,24 @@ func usageKey(owner storage.ProfileID) engine.Key {
 }
 
 // fileUsage returns the usage of a profile, or of all for 0.
-func fileUsage(tx engine.Reader, owner storage.ProfileID) (u storage.FileUsage, err error) {
+func fileUsage(tx engine.Reader, owner storage.ProfileID) (storage.FileUsage, error) {
 	if owner == 0 {
-		return allFileUsage(tx)
+		s, err := readTotal(tx, totalFiles)
+		return storage.FileUsage{Files: int(s.records), Bytes: s.bytes}, err
 	}
-	content, err := getEntry(tx, tableFileUsage, idKey(owner), 16)
-	if err != nil || content == nil {
-		return u, err
-	}
-	return storage.FileUsage{Files: int(binary.BigEndian.Uint64(content)), Bytes: int64(binary.BigEndian.Uint64(content[8:]))}, nil
+	s, err := readSum(tx, tableFileUsage, idKey(owner))
+	return storage.FileUsage{Files: int(s.records), Bytes: s.bytes}, err
 }
 
-func allFileUsage(tx engine.Reader) (u storage.FileUsage, err error) {
-	n, err := countOf(tx, countFiles)
-	if err != nil {
-		return u, err
-	}
-	size, err := countOf(tx, countFileBytes)
-	return storage.FileUsage{Files: int(n), Bytes: size}, err
-}
-
-// addFileUsage adds files to the usage of a profile and of all.
-func (c *change) addFileUsage(owner storage.ProfileID, files int, size int64) {
-	u, err := fileUsage(c, owner)
-	if c.failed(err) {
-		return
-	}
-	c.addCount(countFiles, uint32(owner), int64(files))
-	c.addCount(countFileBytes, uint32(owner), size)
-	u = storage.FileUsage{Files: u.Files + files, Bytes: u.Bytes + size}
-	if u.Files <= 0 {
-		c.delete(tableFileUsage, idKey(owner))
-		return
-	}
-	content := binary.BigEndian.AppendUint64(nil, uint64(u.Files))
-	c.putEntry(tableFileUsage, idKey(owner), binary.BigEndian.AppendUint64(content, uint64(u.Bytes)))
+// addFileUsage changes the usage of a profile and of all.
+func (c *change) addFileUsage(owner storage.ProfileID, by sum) {
+	c.addTotal(totalFiles, uint32(owner), by)
+	c.addSum(tableFileUsage, idKey(owner), by)
 }
 
 // loadUsage loads what addFileUsage reads, and other keys.
 func (c *change) loadUsage(owner storage.ProfileID, more ...engine.Key) error {
-	return c.Load(append(more, usageKey(owner), countFiles.part(uint32(owner)), countFileBytes.part(uint32(owner)))...)
+	return c.Load(append(append(more, usageKey(owner)), totalFiles.keys(uint32(owner))...)...)
 }
 
 // CreateFile is described in [storage.Files].
@@ -127,7 +104,7 @@ func (c *change) createFile(f storage.File) (_ storage.File, err error) {
 		return f, err
 	}
 	c.moveEntries(nil, entries, nil)
-	c.addFileUsage(f.Owner, 1, f.Size)
+	c.addFileUsage(f.Owner, sum{1, f.Size})
 	c.put(tableFiles, idKey(f.ID), f)
 	return f, nil
 }
@@ -163,7 +140,7 @@ func (c *change) dropFile(f storage.File) error {
 		return err
 	}
 	c.moveEntries(entries, nil, nil)
-	c.addFileUsage(f.Owner, -1, -f.Size)
+	c.addFileUsage(f.Owner, sum{-1, -f.Size})
 	c.delete(tableFiles, idKey(f.ID))
 	return nil
 }
@@ -198,12 +175,8 @@ func (s *Store) Files(ctx context.Context, after storage.FileID) iter.Seq2[stora
 }
 
 // FileUsage is described in [storage.Files].
-func (s *Store) FileUsage(ctx context.Context, owner storage.ProfileID) (u storage.FileUsage, err error) {
-	err = s.view(ctx, func(tx engine.Reader) (err error) {
-		u, err = fileUsage(tx, owner)
-		return err
-	})
-	return u, err
+func (s *Store) FileUsage(ctx context.Context, owner storage.ProfileID) (storage.FileUsage, error) {
+	return read(ctx, s, func(tx engine.Reader) (storage.FileUsage, error) { return fileUsage(tx, owner) })
 }
 
 // HasContent is described in [storage.Files].

@@ -111,11 +111,7 @@ func (s Shared) AddGrant(ctx context.Context, g storage.Grant, most int) error {
 
 // FindGrant is described in [storage.Grants].
 func (s Shared) FindGrant(ctx context.Context, kind storage.GrantKind, digest [32]byte) (storage.Grant, error) {
-	var g grant
-	err := s.view(ctx, func(tx engine.Reader) (err error) {
-		g, err = getGrant(tx, grantKey(kind, digest))
-		return err
-	})
+	g, err := read(ctx, s.Store, func(tx engine.Reader) (grant, error) { return getGrant(tx, grantKey(kind, digest)) })
 	return g.Grant, err
 }
 

@@ -164,11 +164,7 @@ func (c *change) addMessages(to storage.ProfileID, box mailbox, messages ...stor
 
 // Messages is described in [storage.Buddies].
 func (s *Store) Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error) {
-	var box mailbox
-	err := s.view(ctx, func(tx engine.Reader) (err error) {
-		box, err = mailboxOf(tx, to)
-		return err
-	})
+	box, err := read(ctx, s, func(tx engine.Reader) (mailbox, error) { return mailboxOf(tx, to) })
 	if isMissing(err) {
 		return nil, nil
 	}

@@ -112,7 +112,7 @@ func (c *change) putMatch(old []entry, m *storage.Match) error {
 			return err
 		}
 		m.ID = uint64(n)
-		c.addSum(matchSumKey(m.Game), sum{records: 1})
+		c.addSum(tableStatSums, matchSumKey(m.Game), sum{records: 1})
 	}
 	next := matchEntries(m)
 	for _, e := range old {
@@ -135,7 +135,7 @@ func (c *change) limitMatches(game string, stay uint64, keep int) error {
 	oldest := engine.Prefix(tableMatchesOf, gamePrefix(game))
 	oldest.Backward, oldest.Loose = true, true // an older one that is stored meanwhile may stay
 	for range maxReportDrop {
-		n, err := readSum(c, matchSumKey(game))
+		n, err := readSum(c, tableStatSums, matchSumKey(game))
 		if err != nil || n.records <= int64(keep) {
 			return err
 		}
@@ -169,7 +169,7 @@ func (c *change) dropMatch(id uint64) error {
 	for _, e := range entries {
 		c.delete(e.t, []byte(e.key))
 	}
-	c.addSum(matchSumKey(m.Game), sum{records: -1})
+	c.addSum(tableStatSums, matchSumKey(m.Game), sum{records: -1})
 	c.delete(tableMatches, key)
 	return nil
 }

@@ -133,12 +133,8 @@ func (s *Store) GetProfile(ctx context.Context, id storage.ProfileID) (storage.P
 }
 
 // ProfilesOf is described in [storage.Accounts].
-func (s *Store) ProfilesOf(ctx context.Context, user storage.UserID) (all []storage.Profile, err error) {
-	err = s.view(ctx, func(tx engine.Reader) (err error) {
-		all, err = profilesOf(tx, user)
-		return err
-	})
-	return all, err
+func (s *Store) ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error) {
+	return read(ctx, s, func(tx engine.Reader) ([]storage.Profile, error) { return profilesOf(tx, user) })
 }
 
 // profilesOf returns the profiles of a user in the order of their nicks.

@@ -95,10 +95,7 @@ func (s *Store) Relation(ctx context.Context, one, other storage.ProfileID) (sto
 	if ok {
 		return seenFrom(r, inOrder), nil
 	}
-	err := s.view(ctx, func(tx engine.Reader) (err error) {
-		r, err = p.read(tx)
-		return err
-	})
+	r, err := read(ctx, s, p.read)
 	if err != nil {
 		return storage.Relation{}, err
 	}

@@ -189,7 +189,7 @@ func reportSumKey(game string) []byte { return append([]byte{sumGame}, game...) 
 
 // countReports changes the sums to which a report belongs.
 func (c *change) countReports(r *storage.Report, by sum) {
-	c.addSum(reportSumKey(r.Game), by)
+	c.addSum(tableStatSums, reportSumKey(r.Game), by)
 	c.addTotal(totalReports, uint32(r.Conn), by)
 }
 
@@ -197,7 +197,7 @@ func (c *change) countReports(r *storage.Report, by sum) {
 // keep, and returns how many.
 func (c *change) limitReports(game string, keep uint64, limits storage.ReportLimits) (dropped int, err error) {
 	if limits.PerGame > 0 {
-		n, err := readSum(c, reportSumKey(game))
+		n, err := readSum(c, tableStatSums, reportSumKey(game))
 		if err != nil {
 			return 0, err
 		}
@@ -307,12 +307,8 @@ func findReport(tx engine.Reader, key []byte) (r storage.Report, run []byte, err
 }
 
 // GetReport is described in [storage.Stats].
-func (s *Store) GetReport(ctx context.Context, id uint64) (r storage.Report, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		r, err = getReport(tx, id)
-		return err
-	})
-	return r, err
+func (s *Store) GetReport(ctx context.Context, id uint64) (storage.Report, error) {
+	return read(ctx, s, func(tx engine.Reader) (storage.Report, error) { return getReport(tx, id) })
 }
 
 // Reports is described in [storage.Stats].

@@ -111,12 +111,9 @@ func sakeNumber(tx engine.Reader, key []byte) (uint32, error) {
 }
 
 // sakeCount returns a count.
-func sakeCount(tx engine.Reader, key []byte) (n storage.SakeCount, err error) {
-	v, err := tx.Get(tableSakeMeta, key)
-	if err != nil || v == nil {
-		return n, err
-	}
-	return openSakeCount(key, v)
+func sakeCount(tx engine.Reader, key []byte) (storage.SakeCount, error) {
+	s, err := readSum(tx, tableSakeMeta, key)
+	return storage.SakeCount{Records: int(s.records), Bytes: s.bytes}, err
 }
 
 // countAllSake returns the count of all records.
@@ -125,34 +122,9 @@ func countAllSake(tx engine.Reader) (storage.SakeCount, error) {
 	return storage.SakeCount{Records: int(all.records), Bytes: all.bytes}, err
 }
 
-// openSakeCount returns the count that is the value of a key.
-func openSakeCount(key, v []byte) (n storage.SakeCount, err error) {
-	content, err := openEntry(key, v)
-	if err == nil && len(content) != 16 {
-		err = storage.ErrDamaged
-	}
-	if err != nil {
-		return n, fmt.Errorf("%s %q: %w", tableSakeMeta, key, err)
-	}
-	n.Records = int(binary.BigEndian.Uint64(content))
-	n.Bytes = int64(binary.BigEndian.Uint64(content[8:]))
-	return n, nil
-}
-
 // countSake changes a count. One of 0 is removed.
 func (c *change) countSake(key []byte, by storage.SakeCount) {
-	n, err := sakeCount(c, key)
-	if c.failed(err) {
-		return
-	}
-	n.Records += by.Records
-	n.Bytes += by.Bytes
-	if n == (storage.SakeCount{}) {
-		c.delete(tableSakeMeta, key)
-		return
-	}
-	content := binary.BigEndian.AppendUint64(nil, uint64(n.Records))
-	c.putEntry(tableSakeMeta, key, binary.BigEndian.AppendUint64(content, uint64(n.Bytes)))
+	c.addSum(tableSakeMeta, key, sum{int64(by.Records), by.Bytes})
 }
 
 // sakeCounts returns the keys of the counts to which the records of an owner in a table

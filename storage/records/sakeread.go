@@ -279,10 +279,6 @@ func readOwnedSake(tx engine.Reader, e engine.Entry) (out storage.OwnedSakeRecor
 }
 
 // CountSake is described in [storage.Sake].
-func (s *Store) CountSake(ctx context.Context) (n storage.SakeCount, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		n, err = countAllSake(tx)
-		return err
-	})
-	return n, err
+func (s *Store) CountSake(ctx context.Context) (storage.SakeCount, error) {
+	return read(ctx, s, countAllSake)
 }

@@ -180,25 +180,17 @@ func (c *change) restoreRows(user storage.UserID, sessions []storage.LiveSession
 // Waiting is described in [storage.Sessions]. It is no single step: a message that comes
 // meanwhile is found the next time.
 func (s Shared) Waiting(ctx context.Context, run uint64) (ids []storage.ProfileID, err error) {
-	var profiles []storage.ProfileID
-	err = s.view(ctx, func(tx engine.Reader) error {
-		all, err := placesOf(tx, run, 0)
-		profiles = nil
-		for _, p := range all {
-			profiles = append(profiles, p.profile)
-		}
-		return err
-	})
+	all, err := read(ctx, s.Store, func(tx engine.Reader) ([]place, error) { return placesOf(tx, run, 0) })
 	if err != nil {
 		return nil, err
 	}
+	var profiles []storage.ProfileID
+	for _, p := range all {
+		profiles = append(profiles, p.profile)
+	}
 	slices.Sort(profiles)
 	for part := range slices.Chunk(slices.Compact(profiles), mostAtOnce) {
-		var found []storage.ProfileID
-		err := s.view(ctx, func(tx engine.Reader) (err error) {
-			found, err = withMail(tx, part)
-			return err
-		})
+		found, err := read(ctx, s.Store, func(tx engine.Reader) ([]storage.ProfileID, error) { return withMail(tx, part) })
 		if err != nil {
 			return nil, err
 		}

@@ -250,12 +250,8 @@ func (s *Store) StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[
 }
 
 // StatSizeOf is described in [storage.Stats].
-func (s *Store) StatSizeOf(ctx context.Context, id storage.ProfileID) (size storage.StatSize, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		size, err = statSize(tx, id)
-		return err
-	})
-	return size, err
+func (s *Store) StatSizeOf(ctx context.Context, id storage.ProfileID) (storage.StatSize, error) {
+	return read(ctx, s, func(tx engine.Reader) (storage.StatSize, error) { return statSize(tx, id) })
 }
 
 // DeleteStats is described in [storage.Stats].

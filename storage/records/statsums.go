@@ -16,15 +16,16 @@ const (
 	sumMatches = 'm' // and the name: matches of a game
 )
 
-// A sum counts records, so that no step has to iterate over them.
+// A sum counts records, so that no step has to iterate over them. Files and SAKE records are
+// counted likewise in tables of their own.
 type sum struct {
 	records int64
 	bytes   int64
 }
 
 // readSum returns a sum, zero if there is none.
-func readSum(tx engine.Reader, key []byte) (sum, error) {
-	content, err := getEntry(tx, tableStatSums, key, 16)
+func readSum(tx engine.Reader, t engine.Table, key []byte) (sum, error) {
+	content, err := getEntry(tx, t, key, 16)
 	if err != nil || content == nil {
 		return sum{}, err
 	}
@@ -32,20 +33,20 @@ func readSum(tx engine.Reader, key []byte) (sum, error) {
 }
 
 // putSum stores a sum, or removes it if nothing is counted.
-func (c *change) putSum(key []byte, s sum) {
+func (c *change) putSum(t engine.Table, key []byte, s sum) {
 	if s == (sum{}) {
-		c.delete(tableStatSums, key)
+		c.delete(t, key)
 		return
 	}
 	content := binary.BigEndian.AppendUint64(make([]byte, 0, 16), uint64(s.records))
-	c.putEntry(tableStatSums, key, binary.BigEndian.AppendUint64(content, uint64(s.bytes)))
+	c.putEntry(t, key, binary.BigEndian.AppendUint64(content, uint64(s.bytes)))
 }
 
 // addSum changes a sum.
-func (c *change) addSum(key []byte, by sum) {
-	s, err := readSum(c, key)
+func (c *change) addSum(t engine.Table, key []byte, by sum) {
+	s, err := readSum(c, t, key)
 	if !c.failed(err) {
-		c.putSum(key, sum{s.records + by.records, s.bytes + by.bytes})
+		c.putSum(t, key, sum{s.records + by.records, s.bytes + by.bytes})
 	}
 }
 
@@ -54,6 +55,7 @@ type total struct{ records, bytes countName }
 
 var (
 	totalSake    = total{countSakeRecords, countSakeBytes}
+	totalFiles   = total{countFiles, countFileBytes}
 	totalBlocks  = total{countStatBlocks, countStatBlockBytes}
 	totalReports = total{countReports, countReportBytes}
 )
@@ -87,7 +89,7 @@ func profileSumKey(id storage.ProfileID) []byte { return append([]byte{sumProfil
 
 // statSize returns how much a profile has stored.
 func statSize(tx engine.Reader, id storage.ProfileID) (storage.StatSize, error) {
-	s, err := readSum(tx, profileSumKey(id))
+	s, err := readSum(tx, tableStatSums, profileSumKey(id))
 	return storage.StatSize{Blocks: int(s.records), Bytes: s.bytes}, err
 }
 
@@ -98,7 +100,7 @@ func (c *change) putSize(id storage.ProfileID, size storage.StatSize) {
 		return
 	}
 	c.addTotal(totalBlocks, uint32(id), sum{int64(size.Blocks - old.Blocks), size.Bytes - old.Bytes})
-	c.putSum(profileSumKey(id), sum{int64(size.Blocks), size.Bytes})
+	c.putSum(tableStatSums, profileSumKey(id), sum{int64(size.Blocks), size.Bytes})
 }
 
 // StatTotals is described in [storage.Stats].

@@ -127,6 +127,15 @@ func (s *Store) view(ctx context.Context, read func(engine.Reader) error) error 
 	return s.eng.View(ctx, read)
 }
 
+// read returns the result of a step that reads.
+func read[T any](ctx context.Context, s *Store, fn func(engine.Reader) (T, error)) (result T, err error) {
+	err = s.view(ctx, func(tx engine.Reader) (err error) {
+		result, err = fn(tx)
+		return err
+	})
+	return result, err
+}
+
 // A change is a step that changes records.
 type change struct {
 	engine.Tx

@@ -205,11 +205,7 @@ func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 
 // CountUsers is described in [storage.Accounts].
 func (s *Store) CountUsers(ctx context.Context) (int, error) {
-	var n int64
-	err := s.view(ctx, func(tx engine.Reader) (err error) {
-		n, err = countOf(tx, countUsers)
-		return err
-	})
+	n, err := read(ctx, s, func(tx engine.Reader) (int64, error) { return countOf(tx, countUsers) })
 	return int(n), err
 }
 
