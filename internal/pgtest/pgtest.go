@@ -5,7 +5,7 @@
 // them, even if they are killed. New starts a server for one test, which ends with the test
 // binary. The data of a server is in a temporary folder. It listens on a Unix socket there and
 // on a free port of the loopback address. It does not wait for the disk, so its data does not
-// survive a power cut. When root runs the tests, it runs as user postgres, because PostgreSQL
+// survive a power cut, but for one of Durable. When root runs the tests, it runs as user postgres, because PostgreSQL
 // refuses root.
 //
 // The programs postgres, initdb and pg_ctl are taken from PATH or from the newest folder
@@ -74,12 +74,25 @@ func New(tb testing.TB) *Server {
 	return NewAt(tb, loopback)
 }
 
+// Durable is New for a server that waits for the disk, as those of operators do: for
+// measurements.
+func Durable(tb testing.TB) *Server {
+	tb.Helper()
+	find(tb)
+	s, err := newServer(&Server{at: loopback, durable: true})
+	if err != nil {
+		tb.Fatalf("PostgreSQL for tests: %v", err)
+	}
+	tb.Cleanup(s.close)
+	return s
+}
+
 // NewAt is New on another address of this machine than the loopback one. Everyone who
 // reaches the address has all rights: it should be one of a network namespace.
 func NewAt(tb testing.TB, at netip.Addr) *Server {
 	tb.Helper()
 	find(tb)
-	s, err := newServer(at)
+	s, err := newServer(&Server{at: at})
 	if err != nil {
 		tb.Fatalf("PostgreSQL for tests: %v", err)
 	}
@@ -89,7 +102,7 @@ func NewAt(tb testing.TB, at netip.Addr) *Server {
 
 // Open is New for a program that measures. close stops the server.
 func Open() (s *Server, closeServer func(), err error) {
-	s, err = newServer(loopback)
+	s, err = newServer(&Server{at: loopback})
 	if err != nil {
 		return nil, nil, fmt.Errorf("PostgreSQL for tests: %w", err)
 	}
@@ -102,6 +115,8 @@ type Server struct {
 	at   netip.Addr
 	port int
 	end  func() // stops it and removes the folder; nil for the shared server
+
+	durable bool // it waits for the disk
 
 	users *os.File     // holds this process's lock of the shared server; nil for others
 	made  atomic.Int64 // databases of this process so far
@@ -240,14 +255,16 @@ func (s *Server) settings() string {
 		"listen_addresses=" + s.at.String(),
 		fmt.Sprintf("port=%d", s.port),
 		"unix_socket_directories=" + s.dir,
-		"fsync=off",
-		"full_page_writes=off",
-		"shared_buffers=16MB",
 		"max_connections=500",
 		"autovacuum=off", // it would hold databases that are copied
 		"jit=off",
 		"max_wal_size=256MB",
 		"timezone=UTC",
+	}
+	if s.durable {
+		all = append(all, "shared_buffers=128MB")
+	} else {
+		all = append(all, "fsync=off", "full_page_writes=off", "shared_buffers=16MB")
 	}
 	return "-c " + strings.Join(all, " -c ")
 }

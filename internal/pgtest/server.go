@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,14 +76,14 @@ func find(tb testing.TB) {
 	}
 }
 
-// newServer creates a server in a new temporary folder and starts it.
-func newServer(at netip.Addr) (*Server, error) {
+// newServer gives a server a new temporary folder and starts it.
+func newServer(s *Server) (*Server, error) {
 	// The path of a socket is short: at most 107 characters.
 	dir, err := os.MkdirTemp("", "pgtest")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, at: at, prepared: make(map[string]string)}
+	s.dir, s.prepared = dir, make(map[string]string)
 	if err := own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -27,7 +27,7 @@ const linger = "10"
 // exclusive lock of users, which it gets when no process uses the server, and then stops it.
 func joinShared() (*Server, error) {
 	if _, err := exec.LookPath("flock"); err != nil {
-		return newServer(loopback) // a server for this binary alone
+		return newServer(&Server{at: loopback}) // a server for this binary alone
 	}
 	dir := filepath.Join(os.TempDir(), "respawnd-pgtest-"+strconv.Itoa(os.Getuid()))
 	if err := ownFolder(dir); err != nil {

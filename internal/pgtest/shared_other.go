@@ -3,4 +3,4 @@
 package pgtest
 
 // joinShared starts a server for this test binary alone: servers are shared on Linux.
-func joinShared() (*Server, error) { return newServer(loopback) }
+func joinShared() (*Server, error) { return newServer(&Server{at: loopback}) }

@@ -17,7 +17,7 @@ import (
 )
 
 // oldFile returns a copy of the file of an older schema that is kept in
-// testdata (the programs beside them made them).
+// testdata (its README.md says how they were made).
 func oldFile(t *testing.T, name string) string {
 	t.Helper()
 	return copyFile(t, filepath.Join("testdata", name), filepath.Join(t.TempDir(), "respawnd.db"))

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"net/url"
 	"testing"
 	"time"
 
@@ -57,4 +58,17 @@ func TestContract(t *testing.T) {
 func TestHistoryOfNodes(t *testing.T) {
 	url := emptyDatabase(t)
 	enginetest.History(t, openAt(t, url, testOptions()), openAt(t, url, testOptions()))
+}
+
+// withParam adds a parameter to a URL.
+func withParam(t *testing.T, address, name, value string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set(name, value)
+	u.RawQuery = q.Encode()
+	return u.String()
 }

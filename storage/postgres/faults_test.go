@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -592,17 +591,4 @@ func TestCutWithLocks(t *testing.T) {
 	if n := number(t, other, one, "n"); n != lockAfter+1 {
 		t.Errorf("the number is %d, want %d", n, lockAfter+1)
 	}
-}
-
-// withParam adds a parameter to a URL.
-func withParam(t *testing.T, address, name, value string) string {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set(name, value)
-	u.RawQuery = q.Encode()
-	return u.String()
 }
