@@ -56,9 +56,9 @@ func bob(change func(*operator.NewAccount)) operator.NewAccount {
 	return a
 }
 
-func create(t *testing.T, op operator.Operator, a operator.NewAccount) storage.Profile {
+func create(t *testing.T, op operator.Conn, a operator.NewAccount) storage.Profile {
 	t.Helper()
-	p, err := op.CreateAccount(t.Context(), a)
+	p, err := operator.CreateAccount.Call(t.Context(), op, a)
 	if err != nil {
 		t.Fatalf("CreateAccount(%s, %s): %v", a.Email, a.Nick, err)
 	}
@@ -77,7 +77,7 @@ func logsIn(t *testing.T, l *operator.Local, email, password string) error {
 }
 
 func TestCreateAccount(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		first := create(t, op, bob(nil))
 		second := create(t, op, bob(func(a *operator.NewAccount) { a.Nick, a.UniqueNick = "J\u00fcrgen", "" }))
 		other := create(t, op, bob(func(a *operator.NewAccount) { a.Partner, a.Namespace, a.Password = 10, 15, "other" }))
@@ -99,19 +99,19 @@ func TestCreateAccount(t *testing.T) {
 			"unique nick": {UniqueNick: "bobu", Namespace: 1},
 			"id first":    {ID: first.User, Email: "unknown@example.com"},
 		} {
-			got, err := op.FindAccount(t.Context(), ref)
+			got, err := operator.FindAccount.Call(t.Context(), op, ref)
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(accounts.Account{}, "Created")); err != nil || diff != "" || got.Created.IsZero() {
 				t.Errorf("FindAccount by %s: %v (-want +got):\n%s", name, err, diff)
 			}
 		}
-		if got, err := op.FindAccount(t.Context(), operator.AccountRef{Email: "bob@example.com", Partner: 10}); got.ID != other.User || err != nil {
+		if got, err := operator.FindAccount.Call(t.Context(), op, operator.AccountRef{Email: "bob@example.com", Partner: 10}); got.ID != other.User || err != nil {
 			t.Errorf("FindAccount with partner 10 = %d, %v; want %d", got.ID, err, other.User)
 		}
 		for name, ref := range map[string]operator.AccountRef{
 			"nothing": {}, "id": {ID: 4711}, "e-mail": {Email: "x@example.com"}, "unique nick": {UniqueNick: "BobU", Namespace: 2},
 			"partner": {Email: "bob@example.com", Partner: 11},
 		} {
-			if _, err := op.FindAccount(t.Context(), ref); !errors.Is(err, storage.ErrNotFound) {
+			if _, err := operator.FindAccount.Call(t.Context(), op, ref); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("FindAccount by unknown %s: %v, want ErrNotFound", name, err)
 			}
 		}
@@ -119,7 +119,7 @@ func TestCreateAccount(t *testing.T) {
 }
 
 func TestCreateAccountRefused(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Conn) {
 		create(t, op, bob(nil))
 		for name, change := range map[string]func(*operator.NewAccount){
 			"same nick":        func(*operator.NewAccount) {},
@@ -129,7 +129,7 @@ func TestCreateAccountRefused(t *testing.T) {
 			"unique nick used": func(a *operator.NewAccount) { a.Email = "b@example.com" },
 			"negative partner": func(a *operator.NewAccount) { a.Email, a.UniqueNick, a.Partner = "b@example.com", "", -1 },
 		} {
-			_, err := op.CreateAccount(t.Context(), bob(change))
+			_, err := operator.CreateAccount.Call(t.Context(), op, bob(change))
 			if !errors.Is(err, operator.ErrBadRequest) || strings.Contains(err.Error(), "guess") {
 				t.Errorf("%s: %v, want ErrBadRequest", name, err)
 			}
@@ -138,13 +138,13 @@ func TestCreateAccountRefused(t *testing.T) {
 }
 
 func TestListAccounts(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Conn) {
 		for i := range 7 {
 			create(t, op, operator.NewAccount{Namespace: 1, Email: fmt.Sprintf("p%d@example.com", i), Nick: "Someone", UniqueNick: fmt.Sprintf("Un%dique", i), Password: "p"})
 		}
 		emails := func(q operator.AccountQuery) (out []string, next storage.UserID) {
 			t.Helper()
-			page, err := op.ListAccounts(t.Context(), q)
+			page, err := operator.ListAccounts.Call(t.Context(), op, q)
 			if err != nil || page.LeftOut != 0 {
 				t.Fatalf("ListAccounts(%+v): %v, %d left out", q, err, page.LeftOut)
 			}
@@ -171,7 +171,7 @@ func TestListAccounts(t *testing.T) {
 }
 
 func TestSetPassword(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ended := kicks{}
 		l.Sessions = ended
 		p := create(t, op, bob(nil))
@@ -180,7 +180,7 @@ func TestSetPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		ticket := s.Grants.IssueTicket(p.ID)
-		if err := op.SetPassword(t.Context(), p.User, "new one"); err != nil {
+		if err := operator.SetPassword.Exec(t.Context(), op, operator.NewPassword{ID: p.User, Password: "new one"}); err != nil {
 			t.Fatalf("SetPassword: %v", err)
 		}
 		if err := logsIn(t, l, "bob@example.com", "new one"); err != nil {
@@ -195,20 +195,20 @@ func TestSetPassword(t *testing.T) {
 		if !errors.Is(ended[p.User], presence.ErrDisplaced) {
 			t.Errorf("sessions ended: %v", ended)
 		}
-		if err := op.SetPassword(t.Context(), p.User, strings.Repeat("x", 31)); !errors.Is(err, operator.ErrBadRequest) {
+		if err := operator.SetPassword.Exec(t.Context(), op, operator.NewPassword{ID: p.User, Password: strings.Repeat("x", 31)}); !errors.Is(err, operator.ErrBadRequest) {
 			t.Errorf("a password that is too long: %v, want ErrBadRequest", err)
 		}
-		if err := op.SetPassword(t.Context(), 4711, "x"); !errors.Is(err, storage.ErrNotFound) {
+		if err := operator.SetPassword.Exec(t.Context(), op, operator.NewPassword{ID: 4711, Password: "x"}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("password of an unknown one: %v, want ErrNotFound", err)
 		}
 	})
 }
 
 func TestIssueReset(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		p := create(t, op, bob(nil))
 		begin := time.Now()
-		r, err := op.IssueReset(t.Context(), p.User)
+		r, err := operator.IssueReset.Call(t.Context(), op, operator.AccountID{ID: p.User})
 		page, code, _ := strings.Cut(r.Link, "#")
 		if err != nil || page != l.ResetPage() || r.Expires.Sub(begin) < accounts.ResetLife || r.Expires.After(time.Now().Add(accounts.ResetLife)) {
 			t.Errorf("IssueReset() = %+v, %v", r, err)
@@ -216,26 +216,26 @@ func TestIssueReset(t *testing.T) {
 		if id, err := accounts.ResetAccount(code); err != nil || id != p.User {
 			t.Errorf("the link is for account %d, %v, want %d", id, err, p.User)
 		}
-		if r, err := op.IssueReset(t.Context(), 4711); !errors.Is(err, storage.ErrNotFound) || r.Link != "" {
+		if r, err := operator.IssueReset.Call(t.Context(), op, operator.AccountID{ID: 4711}); !errors.Is(err, storage.ErrNotFound) || r.Link != "" {
 			t.Errorf("IssueReset() of an unknown one = %+v, %v, want ErrNotFound", r, err)
 		}
 		l.ResetPage = func() string { return "" }
-		if r, err := op.IssueReset(t.Context(), p.User); !errors.Is(err, operator.ErrBadRequest) || r.Link != "" {
+		if r, err := operator.IssueReset.Call(t.Context(), op, operator.AccountID{ID: p.User}); !errors.Is(err, operator.ErrBadRequest) || r.Link != "" {
 			t.Errorf("IssueReset() without the page = %+v, %v, want ErrBadRequest", r, err)
 		}
 	})
 }
 
 func TestBanAccount(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ended := kicks{}
 		l.Sessions = ended
 		p := create(t, op, bob(nil))
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Expires: until, Reason: "cheats", By: "me"}); err != nil {
+		if err := operator.BanAccount.Exec(t.Context(), op, operator.NewAccountBan{ID: p.User, Expires: until, Reason: "cheats", By: "me"}); err != nil {
 			t.Fatalf("BanAccount: %v", err)
 		}
-		a, err := op.FindAccount(t.Context(), operator.AccountRef{ID: p.User})
+		a, err := operator.FindAccount.Call(t.Context(), op, operator.AccountRef{ID: p.User})
 		if err != nil || !a.Ban.Expires.Equal(until) || a.Ban.Reason != "cheats" || a.Ban.By != "me" || a.Ban.Added.IsZero() {
 			t.Errorf("ban = %+v, %v", a.Ban, err)
 		}
@@ -246,7 +246,7 @@ func TestBanAccount(t *testing.T) {
 			t.Errorf("sessions ended: %v", ended)
 		}
 		for range 2 {
-			if err := op.UnbanAccount(t.Context(), p.User); err != nil {
+			if err := operator.UnbanAccount.Exec(t.Context(), op, operator.AccountID{ID: p.User}); err != nil {
 				t.Errorf("UnbanAccount: %v", err)
 			}
 		}
@@ -254,34 +254,34 @@ func TestBanAccount(t *testing.T) {
 			t.Errorf("login afterwards: %v", err)
 		}
 		for name, err := range map[string]error{
-			"ban":   op.BanAccount(t.Context(), 4711, storage.AccountBan{}),
-			"unban": op.UnbanAccount(t.Context(), 4711),
+			"ban":   operator.BanAccount.Exec(t.Context(), op, operator.NewAccountBan{ID: 4711}),
+			"unban": operator.UnbanAccount.Exec(t.Context(), op, operator.AccountID{ID: 4711}),
 		} {
 			if !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%s of an unknown one: %v, want ErrNotFound", name, err)
 			}
 		}
-		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Reason: strings.Repeat("x", 2000)}); err == nil {
+		if err := operator.BanAccount.Exec(t.Context(), op, operator.NewAccountBan{ID: p.User, Reason: strings.Repeat("x", 2000)}); err == nil {
 			t.Error("a reason that is too long was taken")
 		}
 	})
 }
 
 func TestDeleteAccount(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ended := kicks{}
 		l.Sessions = ended
 		p := create(t, op, bob(nil))
-		if err := op.DeleteAccount(t.Context(), p.User); err != nil {
+		if err := operator.DeleteAccount.Exec(t.Context(), op, operator.AccountID{ID: p.User}); err != nil {
 			t.Fatalf("DeleteAccount: %v", err)
 		}
-		if _, err := op.FindAccount(t.Context(), operator.AccountRef{UniqueNick: "BobU", Namespace: 1}); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := operator.FindAccount.Call(t.Context(), op, operator.AccountRef{UniqueNick: "BobU", Namespace: 1}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("FindAccount afterwards: %v, want ErrNotFound", err)
 		}
 		if !errors.Is(ended[p.User], presence.ErrDeleted) {
 			t.Errorf("sessions ended: %v", ended)
 		}
-		if err := op.DeleteAccount(t.Context(), p.User); !errors.Is(err, storage.ErrNotFound) {
+		if err := operator.DeleteAccount.Exec(t.Context(), op, operator.AccountID{ID: p.User}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("second DeleteAccount: %v, want ErrNotFound", err)
 		}
 	})
@@ -302,7 +302,7 @@ func decode(t *testing.T, b []byte) (list []accounts.Account) {
 }
 
 func TestExportImport(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		one := create(t, op, bob(nil))
 		two := create(t, op, bob(func(a *operator.NewAccount) { a.Email, a.UniqueNick = "c@example.com", "" }))
 		for owner, buddy := range map[storage.ProfileID]storage.ProfileID{one.ID: two.ID, two.ID: one.ID} {
@@ -311,34 +311,34 @@ func TestExportImport(t *testing.T) {
 			}
 		}
 		var plain, secret bytes.Buffer
-		if n, err := op.ExportAccounts(t.Context(), &plain, false); n != 0 || err != nil {
+		if n, err := operator.ExportAccounts.Call(t.Context(), op, operator.AccountExport{Secrets: false}, &plain); n != 0 || err != nil {
 			t.Fatalf("ExportAccounts: %d left out, %v", n, err)
 		}
-		if n, err := op.ExportAccounts(t.Context(), &secret, true); n != 0 || err != nil {
+		if n, err := operator.ExportAccounts.Call(t.Context(), op, operator.AccountExport{Secrets: true}, &secret); n != 0 || err != nil {
 			t.Fatalf("ExportAccounts with secrets: %d left out, %v", n, err)
 		}
 		if list := decode(t, plain.Bytes()); len(list) != 2 || list[0].MD5 != "" || strings.Contains(plain.String(), "password") {
 			t.Errorf("export without secrets:\n%s", plain.String())
 		}
 		list := decode(t, secret.Bytes())
-		for name, to := range map[string]operator.Operator{"local": newLocal(t), "client": serve(t, newLocal(t), testToken)} {
-			out, err := to.ImportAccounts(t.Context(), list)
+		for name, to := range map[string]operator.Conn{"local": newLocal(t), "client": serve(t, newLocal(t), testToken)} {
+			out, err := operator.ImportAccounts.Call(t.Context(), to, operator.AccountImport{Accounts: list})
 			if err != nil || len(out) != 2 || out[0].User != one.User || out[1].Profiles[0] != two.ID || out[0].Error != "" {
 				t.Fatalf("%s: ImportAccounts = %+v, %v", name, out, err)
 			}
-			if err := to.ImportBuddies(t.Context(), list); err != nil {
+			if err := operator.ImportBuddies.Exec(t.Context(), to, operator.AccountImport{Accounts: list}); err != nil {
 				t.Fatalf("%s: ImportBuddies: %v", name, err)
 			}
-			a, err := to.FindAccount(t.Context(), operator.AccountRef{Email: "bob@example.com"})
+			a, err := operator.FindAccount.Call(t.Context(), to, operator.AccountRef{Email: "bob@example.com"})
 			if err != nil || len(a.Profiles) != 1 || !slices.Equal(a.Profiles[0].Buddies, []storage.ProfileID{two.ID}) {
 				t.Errorf("%s: imported %+v, %v", name, a, err)
 			}
-			if _, err := to.CreateAccount(t.Context(), bob(func(a *operator.NewAccount) { a.Nick, a.UniqueNick = "B2", "" })); err != nil {
+			if _, err := operator.CreateAccount.Call(t.Context(), to, bob(func(a *operator.NewAccount) { a.Nick, a.UniqueNick = "B2", "" })); err != nil {
 				t.Errorf("%s: the password did not move: %v", name, err)
 			}
 			bad := list[1]
 			bad.ID, bad.Email = 0, "no e-mail"
-			out, err = to.ImportAccounts(t.Context(), []accounts.Account{list[0], bad})
+			out, err = operator.ImportAccounts.Call(t.Context(), to, operator.AccountImport{Accounts: []accounts.Account{list[0], bad}})
 			if err != nil || len(out) != 2 || out[0].Error == "" || out[1].Error == "" {
 				t.Errorf("%s: second import = %+v, %v; want both refused", name, out, err)
 			}
@@ -362,7 +362,7 @@ func TestImportParts(t *testing.T) {
 		"huge":    {[]accounts.Account{long(2 * limit), {}}, []int{1, 1}},
 	} {
 		var got []int
-		if err := inParts(tc.list, limit, func(part []accounts.Account) error { got = append(got, len(part)); return nil }); err != nil {
+		if err := operator.InParts(tc.list, limit, func(part []accounts.Account) error { got = append(got, len(part)); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, tc.want) {
@@ -370,15 +370,15 @@ func TestImportParts(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if err := inParts(make([]accounts.Account, 2*operator.MaxAccountPage), maxImport, func([]accounts.Account) error { return broken }); !errors.Is(err, broken) {
+	if err := operator.InParts(make([]accounts.Account, 2*operator.MaxAccountPage), operator.MaxImport, func([]accounts.Account) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("a part that fails: %v", err)
 	}
 }
 
 func TestRotateAccountKey(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		create(t, op, bob(nil))
-		if n, err := op.RotateAccountKey(t.Context()); n != 1 || err != nil {
+		if n, err := operator.RotateAccountKey.Call(t.Context(), op, operator.None{}); n.Done != 1 || err != nil {
 			t.Errorf("RotateAccountKey = %d, %v; want 1", n, err)
 		}
 		if err := logsIn(t, l, "bob@example.com", "hunter2!"); err != nil {
@@ -391,14 +391,14 @@ func TestWithoutAccounts(t *testing.T) {
 	const noAccounts = "accounts are not served here"
 	l := newLocal(t)
 	l.OpenAccounts = nil
-	for name, op := range map[string]operator.Operator{"local": l, "client": serve(t, l, testToken)} {
+	for name, op := range map[string]operator.Conn{"local": l, "client": serve(t, l, testToken)} {
 		ctx := t.Context()
-		_, create := op.CreateAccount(ctx, bob(nil))
-		_, imported := op.ImportAccounts(ctx, []accounts.Account{{}})
-		_, exported := op.ExportAccounts(ctx, io.Discard, false)
+		_, create := operator.CreateAccount.Call(ctx, op, bob(nil))
+		_, imported := operator.ImportAccounts.Call(ctx, op, operator.AccountImport{Accounts: []accounts.Account{{}}})
+		_, exported := operator.ExportAccounts.Call(ctx, op, operator.AccountExport{Secrets: false}, io.Discard)
 		for what, err := range map[string]error{
 			"create": create, "import": imported, "export": exported,
-			"ban": op.BanAccount(ctx, 1, storage.AccountBan{}), "password": op.SetPassword(ctx, 1, "x"),
+			"ban": operator.BanAccount.Exec(ctx, op, operator.NewAccountBan{ID: 1}), "password": operator.SetPassword.Exec(ctx, op, operator.NewPassword{ID: 1, Password: "x"}),
 		} {
 			if err == nil || err.Error() != noAccounts {
 				t.Errorf("%s, %s: %v, want %s", name, what, err, noAccounts)
@@ -444,15 +444,15 @@ func TestAccountRequestMistakes(t *testing.T) {
 func TestClientExportCut(t *testing.T) {
 	c := serve(t, &breaksOff{newLocal(t)}, testToken)
 	var out bytes.Buffer
-	if _, err := c.ExportAccounts(t.Context(), &out, false); !errors.Is(err, errExportCut) || out.Len() == 0 {
-		t.Errorf("ExportAccounts: %v after %d bytes, want %v", err, out.Len(), errExportCut)
+	if _, err := operator.ExportAccounts.Call(t.Context(), c, operator.AccountExport{Secrets: false}, &out); !errors.Is(err, errCut) || out.Len() == 0 {
+		t.Errorf("ExportAccounts: %v after %d bytes, want %v", err, out.Len(), errCut)
 	}
 }
 
 // breaksOff is an operator whose exports fail in the middle.
 type breaksOff struct{ *operator.Local }
 
-func (b *breaksOff) ExportAccounts(_ context.Context, w io.Writer, _ bool) (int, error) {
+func (b *breaksOff) Write(_ context.Context, _ *operator.Operation, _ any, w io.Writer) (int, error) {
 	if _, err := w.Write(bytes.Repeat([]byte("{}\n"), 64<<10)); err != nil {
 		return 0, err
 	}

@@ -21,9 +21,9 @@ import (
 )
 
 // auditLines returns the audit log as one line per entry, oldest first.
-func auditLines(t *testing.T, op operator.Operator) []string {
+func auditLines(t *testing.T, op operator.Conn) []string {
 	t.Helper()
-	page, err := op.AuditLog(t.Context(), operator.AuditQuery{Limit: operator.MaxAuditPage})
+	page, err := operator.ReadAudit.Call(t.Context(), op, operator.AuditQuery{Limit: operator.MaxAuditPage})
 	if err != nil {
 		t.Fatalf("AuditLog: %v", err)
 	}
@@ -35,7 +35,7 @@ func auditLines(t *testing.T, op operator.Operator) []string {
 }
 
 func TestAuditEntries(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ctx := t.Context()
 		prefix := netip.MustParsePrefix("192.0.2.0/24")
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
@@ -45,47 +45,47 @@ func TestAuditEntries(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}
-		do("AddBan", op.AddBan(ctx, storage.Ban{Prefix: prefix, Scope: storage.ScopeLists, Reason: "flood", Expires: until}))
-		_, err := op.RemoveBan(ctx, prefix, storage.EveryScope)
+		do("AddBan", operator.AddBan.Exec(ctx, op, operator.NewBan{Prefix: prefix, Scope: storage.ScopeLists, Reason: "flood", Expires: until}))
+		_, err := operator.RemoveBan.Call(ctx, op, operator.BanRef{Prefix: prefix, Scope: storage.EveryScope})
 		do("RemoveBan", err)
-		_, err = op.RemoveBan(ctx, prefix, storage.EveryScope) // none left: no entry
+		_, err = operator.RemoveBan.Call(ctx, op, operator.BanRef{Prefix: prefix, Scope: storage.EveryScope}) // none left: no entry
 		do("RemoveBan again", err)
-		do("PutGames", op.PutGames(ctx, []games.Game{{Name: "one", Secrets: []string{"SeCreT"}}, {Name: "two"}}))
-		do("SetMaintenance", op.SetMaintenance(ctx, "one", true))
-		do("DeleteGame", op.DeleteGame(ctx, "two"))
+		do("PutGames", operator.PutGames.Exec(ctx, op, []games.Game{{Name: "one", Secrets: []string{"SeCreT"}}, {Name: "two"}}))
+		do("SetMaintenance", operator.SetMaintenance.Exec(ctx, op, operator.Maintenance{Game: "one", On: true}))
+		do("DeleteGame", operator.DeleteGame.Exec(ctx, op, operator.GameRef{Game: "two"}))
 		at := netip.MustParseAddrPort("192.0.2.1:6500")
-		do("AddServer", op.AddServer(ctx, storage.AddedServer{Address: "a.example:27015", Protocol: "a2s", Game: "cstrike"}))
-		_, err = op.RemoveServer(ctx, "a.example:27015")
+		do("AddServer", operator.AddServer.Exec(ctx, op, operator.NewServer{Address: "a.example:27015", Protocol: "a2s", Game: "cstrike"}))
+		_, err = operator.RemoveServer.Call(ctx, op, operator.ServerRef{Address: "a.example:27015"})
 		do("RemoveServer", err)
-		do("HideServer", op.HideServer(ctx, storage.HiddenServer{Address: at, Reason: "fake"}))
-		do("UnhideServer", op.UnhideServer(ctx, at))
+		do("HideServer", operator.HideServer.Exec(ctx, op, operator.NewHidden{Address: at, Reason: "fake"}))
+		do("UnhideServer", operator.UnhideServer.Exec(ctx, op, operator.HiddenRef{Address: at}))
 		put(t, l, "gmtest", at.String())
-		_, err = op.RemoveServer(ctx, at.String())
+		_, err = operator.RemoveServer.Call(ctx, op, operator.ServerRef{Address: at.String()})
 		do("RemoveServer of a listed one", err)
-		room, err := op.PutRoom(ctx, storage.Room{ID: 77, Game: "one", Name: "Lobby"})
+		room, err := operator.PutRoom.Call(ctx, op, operator.NewRoom{ID: 77, Game: "one", Name: "Lobby"})
 		do("PutRoom", err)
-		do("DeleteRoom", op.DeleteRoom(ctx, room.ID))
+		do("DeleteRoom", operator.DeleteRoom.Exec(ctx, op, operator.RoomRef{ID: room.ID}))
 		p := create(t, op, bob(nil))
-		_, err = op.IssueReset(ctx, p.User)
+		_, err = operator.IssueReset.Call(ctx, op, operator.AccountID{ID: p.User})
 		do("IssueReset", err)
-		do("SetPassword", op.SetPassword(ctx, p.User, "another secret"))
-		do("BanAccount", op.BanAccount(ctx, p.User, storage.AccountBan{Reason: "cheats"}))
-		do("UnbanAccount", op.UnbanAccount(ctx, p.User))
-		do("UnbanAccount again", op.UnbanAccount(ctx, p.User)) // not banned: no entry
-		do("DeleteAccount", op.DeleteAccount(ctx, p.User))
-		_, err = op.ImportAccounts(ctx, []accounts.Account{{
+		do("SetPassword", operator.SetPassword.Exec(ctx, op, operator.NewPassword{ID: p.User, Password: "another secret"}))
+		do("BanAccount", operator.BanAccount.Exec(ctx, op, operator.NewAccountBan{ID: p.User, Reason: "cheats"}))
+		do("UnbanAccount", operator.UnbanAccount.Exec(ctx, op, operator.AccountID{ID: p.User}))
+		do("UnbanAccount again", operator.UnbanAccount.Exec(ctx, op, operator.AccountID{ID: p.User})) // not banned: no entry
+		do("DeleteAccount", operator.DeleteAccount.Exec(ctx, op, operator.AccountID{ID: p.User}))
+		_, err = operator.ImportAccounts.Call(ctx, op, operator.AccountImport{Accounts: []accounts.Account{{
 			Email: "a@b.c", Password: "imported1", Profiles: []accounts.AccountProfile{{Profile: storage.Profile{Nick: "A"}}},
-		}})
+		}}})
 		do("ImportAccounts", err)
-		_, err = op.RotateAccountKey(ctx)
+		_, err = operator.RotateAccountKey.Call(ctx, op, operator.None{})
 		do("RotateAccountKey", err)
 		l.OpenChat = openLobby
 		mute := storage.ChatRuleKey{Kind: storage.ChatMute, Prefix: prefix, Channel: "#GPG!12"}
-		do("PutChatRule", op.PutChatRule(ctx, storage.ChatRule{ChatRuleKey: mute, Reason: "spam", Expires: until}))
-		do("RemoveChatRule", op.RemoveChatRule(ctx, mute))
-		_, err = op.ChatKick(ctx, operator.ChatTarget{Nick: "Ann", Channel: "#GPG!12"}, "flood")
+		do("PutChatRule", operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(storage.ChatRule{ChatRuleKey: mute, Reason: "spam", Expires: until})))
+		do("RemoveChatRule", operator.RemoveChatRule.Exec(ctx, op, operator.ChatRuleRef(mute)))
+		_, err = operator.ChatKick.Call(ctx, op, operator.Kicking{ChatTarget: operator.ChatTarget{Nick: "Ann", Channel: "#GPG!12"}, Reason: "flood"})
 		do("ChatKick", err)
-		do("ChatSay", op.ChatSay(ctx, "#GPG!12", "not for the log"))
+		do("ChatSay", operator.ChatSay.Exec(ctx, op, operator.Saying{Channel: "#GPG!12", Text: "not for the log"}))
 
 		want := []string{
 			`ban.add 0 "192.0.2.0/24 (lists)" "until ` + until.Format(time.RFC3339) + `: flood"`,
@@ -126,14 +126,17 @@ func TestAuditEntries(t *testing.T) {
 }
 
 func TestAuditOfRefusedChanges(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Conn) {
 		for name, err := range map[string]error{
-			"ban of everybody":       op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}),
-			"unknown game removed":   op.DeleteGame(t.Context(), "none"),
-			"unknown maintenance":    op.SetMaintenance(t.Context(), "none", true),
-			"unknown room removed":   op.DeleteRoom(t.Context(), 99),
-			"unknown account":        op.DeleteAccount(t.Context(), 99),
-			"kick of an unknown one": func() error { _, err := op.Kick(t.Context(), 99); return err }(),
+			"ban of everybody":     operator.AddBan.Exec(t.Context(), op, operator.NewBan(storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll})),
+			"unknown game removed": operator.DeleteGame.Exec(t.Context(), op, operator.GameRef{Game: "none"}),
+			"unknown maintenance":  operator.SetMaintenance.Exec(t.Context(), op, operator.Maintenance{Game: "none", On: true}),
+			"unknown room removed": operator.DeleteRoom.Exec(t.Context(), op, operator.RoomRef{ID: 99}),
+			"unknown account":      operator.DeleteAccount.Exec(t.Context(), op, operator.AccountID{ID: 99}),
+			"kick of an unknown one": func() error {
+				_, err := operator.KickProfile.Call(t.Context(), op, operator.ProfileRef{ID: 99})
+				return err
+			}(),
 		} {
 			if err == nil {
 				t.Errorf("%s was taken", name)
@@ -151,10 +154,10 @@ func TestAuditActor(t *testing.T) {
 	h := New(options(l, nil)).Handler()
 	b := storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.1/32"), Scope: storage.ScopeAll}
 
-	if err := l.AddBan(t.Context(), b); err != nil {
+	if err := operator.AddBan.Exec(t.Context(), l, operator.NewBan(b)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AddBan(operator.WithActor(t.Context(), operator.Actor{By: "Änne %"}), b); err != nil {
+	if err := operator.AddBan.Exec(operator.WithActor(t.Context(), operator.Actor{By: "Änne %"}), c, operator.NewBan(b)); err != nil {
 		t.Fatal(err)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/bans", strings.NewReader(`{"prefix":"192.0.2.1/32","scope":"all"}`))
@@ -165,7 +168,7 @@ func TestAuditActor(t *testing.T) {
 	if h.ServeHTTP(w, r); w.Code != http.StatusOK {
 		t.Fatalf("POST /api/v1/bans: %d %s", w.Code, w.Body)
 	}
-	page, err := l.AuditLog(t.Context(), operator.AuditQuery{})
+	page, err := operator.ReadAudit.Call(t.Context(), l, operator.AuditQuery{})
 	if err != nil || len(page.Entries) != 3 {
 		t.Fatalf("AuditLog() = %+v, %v", page, err)
 	}
@@ -182,7 +185,7 @@ func TestAuditActor(t *testing.T) {
 }
 
 func TestAuditLogPages(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		for i := range 250 {
 			if _, err := l.Store.AddAudit(t.Context(), storage.AuditEntry{Action: "test", ID: uint32(i)}); err != nil {
 				t.Fatal(err)
@@ -191,7 +194,7 @@ func TestAuditLogPages(t *testing.T) {
 		var sizes []int
 		q := operator.AuditQuery{}
 		for next := uint64(251); ; {
-			page, err := op.AuditLog(t.Context(), q)
+			page, err := operator.ReadAudit.Call(t.Context(), op, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +212,7 @@ func TestAuditLogPages(t *testing.T) {
 			t.Errorf("sizes of pages (-want +got):\n%s", diff)
 		}
 		for limit, want := range map[int]int{0: 100, 1: 1, 250: 250, operator.MaxAuditPage + 1: 250} {
-			page, err := op.AuditLog(t.Context(), operator.AuditQuery{Limit: limit})
+			page, err := operator.ReadAudit.Call(t.Context(), op, operator.AuditQuery{Limit: limit})
 			if err != nil || len(page.Entries) != want {
 				t.Errorf("AuditLog(limit %d) has %d entries, %v, want %d", limit, len(page.Entries), err, want)
 			}
@@ -263,8 +266,8 @@ func (h *hub) List(after storage.ProfileID, limit int) (list []presence.SignedIn
 }
 
 func TestSessions(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
-		if _, err := op.SignedIn(t.Context(), operator.SessionQuery{}); err == nil {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
+		if _, err := operator.ListSessions.Call(t.Context(), op, operator.SessionQuery{}); err == nil {
 			t.Error("SignedIn() without a daemon: no error")
 		}
 		p := create(t, op, bob(nil))
@@ -275,7 +278,7 @@ func TestSessions(t *testing.T) {
 			{Profile: 4711, User: 4711}, // deleted meanwhile
 		}}
 		l.Sessions = h
-		page, err := op.SignedIn(t.Context(), operator.SessionQuery{})
+		page, err := operator.ListSessions.Call(t.Context(), op, operator.SessionQuery{})
 		if err != nil || len(page.Sessions) != 2 || page.Total != 2 || page.Next != 0 {
 			t.Fatalf("SignedIn() = %+v, %v", page, err)
 		}
@@ -286,13 +289,13 @@ func TestSessions(t *testing.T) {
 		if page.Sessions[0] != want {
 			t.Errorf("SignedIn() has %+v, want %+v", page.Sessions[0], want)
 		}
-		if page, err = op.SignedIn(t.Context(), operator.SessionQuery{Limit: 1}); err != nil || len(page.Sessions) != 1 || page.Next != p.ID {
+		if page, err = operator.ListSessions.Call(t.Context(), op, operator.SessionQuery{Limit: 1}); err != nil || len(page.Sessions) != 1 || page.Next != p.ID {
 			t.Errorf("SignedIn(limit 1) = %+v, %v", page, err)
 		}
-		if n, err := op.Kick(t.Context(), p.ID); n != 1 || err != nil || len(h.kicked) != 1 {
+		if n, err := operator.KickProfile.Call(t.Context(), op, operator.ProfileRef{ID: p.ID}); n.Removed != 1 || err != nil || len(h.kicked) != 1 {
 			t.Errorf("Kick() = %d, %v, kicked %v", n, err, h.kicked)
 		}
-		if _, err := op.Kick(t.Context(), 99); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := operator.KickProfile.Call(t.Context(), op, operator.ProfileRef{ID: 99}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("Kick() of an unknown one = %v, want ErrNotFound", err)
 		}
 		got := auditLines(t, op)
@@ -303,40 +306,40 @@ func TestSessions(t *testing.T) {
 }
 
 func TestSetMaintenance(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
-		if err := op.PutGames(t.Context(), []games.Game{{Name: "gmtest", Title: "Mine", QueryPort: 7000}}); err != nil {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
+		if err := operator.PutGames.Exec(t.Context(), op, []games.Game{{Name: "gmtest", Title: "Mine", QueryPort: 7000}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, on := range []bool{true, false} {
-			if err := op.SetMaintenance(t.Context(), "GMTest", on); err != nil {
+			if err := operator.SetMaintenance.Exec(t.Context(), op, operator.Maintenance{Game: "GMTest", On: on}); err != nil {
 				t.Fatal(err)
 			}
 			g, _ := l.Catalogue.Catalog().Lookup("gmtest")
 			if g.Maintenance != on || g.Title != "Mine" || g.QueryPort != 7000 || g.Secret() != "HA6zkS" {
 				t.Errorf("after SetMaintenance(%v) the game is %+v", on, g)
 			}
-			own, err := op.OwnGame(t.Context(), "gmtest")
-			if err != nil || own.Title != "Mine" || len(own.Secrets) != 0 || own.Maintenance != on {
+			own, err := operator.GetGame.Call(t.Context(), op, operator.GameRef{Game: "gmtest"})
+			if err != nil || own[0].Title != "Mine" || len(own[0].Secrets) != 0 || own[0].Maintenance != on {
 				t.Errorf("after SetMaintenance(%v) the operator's record is %+v, %v", on, own, err)
 			}
 		}
-		if err := op.SetMaintenance(t.Context(), "nokey", true); err != nil {
+		if err := operator.SetMaintenance.Exec(t.Context(), op, operator.Maintenance{Game: "nokey", On: true}); err != nil {
 			t.Errorf("SetMaintenance() of a built-in game: %v", err)
 		}
-		if _, err := op.OwnGame(t.Context(), "rooms"); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := operator.GetGame.Call(t.Context(), op, operator.GameRef{Game: "rooms"}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("OwnGame() of a built-in game = %v, want ErrNotFound", err)
 		}
 	})
 }
 
 func TestWaiting(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		p := create(t, op, bob(nil))
 		m := storage.Message{From: p.ID, Kind: storage.MessageText, Text: "hi", Sent: time.Now()}
 		if err := l.Store.Leave(t.Context(), p.ID, m); err != nil {
 			t.Fatal(err)
 		}
-		if w, err := op.Waiting(t.Context()); err != nil || w != (operator.Waiting{Messages: 1, Profiles: 1}) {
+		if w, err := operator.CountWaiting.Call(t.Context(), op, operator.None{}); err != nil || w != (operator.Waiting{Messages: 1, Profiles: 1}) {
 			t.Errorf("Waiting() = %+v, %v", w, err)
 		}
 	})

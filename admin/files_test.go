@@ -13,7 +13,7 @@ import (
 func TestFilePages(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
-	if _, err := x.l.CreateAccount(t.Context(), operator.NewAccount{Email: "a@b.c", Nick: "A", Password: "hunter2!"}); err != nil {
+	if _, err := operator.CreateAccount.Call(t.Context(), x.l, operator.NewAccount{Email: "a@b.c", Nick: "A", Password: "hunter2!"}); err != nil {
 		t.Fatal(err)
 	}
 	f := putFile(t, x.l)
@@ -31,7 +31,7 @@ func TestFilePages(t *testing.T) {
 		t.Errorf("content %q with the header %v: a browser might run it", content.body, h)
 	}
 	b.wantDone(t, b.post("/files/delete", "id", "1"), "File 1 is deleted")
-	if _, err := x.l.File(t.Context(), f.ID); !errors.Is(err, storage.ErrDeleted) {
+	if _, err := operator.GetFile.Call(t.Context(), x.l, operator.FileRef{ID: f.ID}); !errors.Is(err, storage.ErrDeleted) {
 		t.Errorf("File() after deleting = %v, want ErrDeleted", err)
 	}
 	wantRefused(t, "deleted file", b.get("/files/1/content"), http.StatusNotFound, "file 1")

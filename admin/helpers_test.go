@@ -94,7 +94,7 @@ func putFile(t *testing.T, l *operator.Local) storage.File {
 }
 
 // options are those of a server for an operator.
-func options(op operator.Operator, log *bytes.Buffer) Options {
+func options(op operator.Conn, log *bytes.Buffer) Options {
 	o := Options{
 		Operations: service.Operations{Operator: op, Gatherer: prometheus.NewRegistry(), Tail: logtail.New(100)}, Token: testToken, Self: part.Self{Log: zerolog.Nop()},
 	}
@@ -105,7 +105,7 @@ func options(op operator.Operator, log *bytes.Buffer) Options {
 }
 
 // serve serves an operator over HTTP and returns a client with the token.
-func serve(t testing.TB, op operator.Operator, token string) *client {
+func serve(t testing.TB, op operator.Conn, token string) *client {
 	t.Helper()
 	s := httptest.NewServer(New(options(op, nil)).Handler())
 	t.Cleanup(s.Close)

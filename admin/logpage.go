@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // Bounds of the log stream.
@@ -32,28 +34,27 @@ var levelWords = []string{"trace", "debug", "info", "warn", "error"}
 
 // logQuery selects lines of the log.
 type logQuery struct {
-	Limit int
-	Level zerolog.Level
+	Limit int      `query:"limit"`
+	Level logLevel `query:"level" default:"trace"`
 }
 
-// logParams reads the parameters of the log.
-func logParams(p *params, q *logQuery) {
-	number(p, "limit", &q.Limit)
-	if q.Limit == 0 {
-		q.Limit = defaultLines
+// logLevel is one of levelWords.
+type logLevel struct{ zerolog.Level }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *logLevel) UnmarshalText(word []byte) (err error) {
+	if !slices.Contains(levelWords, string(word)) {
+		return fmt.Errorf("level is not one of %s", strings.Join(levelWords, ", "))
 	}
-	q.Limit = min(q.Limit, maxLines)
-	p.value("level", "", func(word string) error {
-		q.Level = zerolog.TraceLevel
-		if word == "" {
-			return nil
-		}
-		if !slices.Contains(levelWords, word) {
-			return fmt.Errorf("level is not one of %s", strings.Join(levelWords, ", "))
-		}
-		q.Level, _ = zerolog.ParseLevel(word) // it is a valid level
-		return nil
-	})
+	l.Level, err = zerolog.ParseLevel(string(word))
+	return err
+}
+
+// readLogQuery reads the parameters of the log.
+func readLogQuery(r *http.Request) (logQuery, error) {
+	q, err := operator.FromURL[logQuery](r)
+	q.Limit = min(cmp.Or(q.Limit, defaultLines), maxLines)
+	return q, err
 }
 
 // apiLine is a line of the log in the API.
@@ -72,21 +73,23 @@ func newAPILine(l logtail.Line) any {
 }
 
 func (s *Server) getLog(w http.ResponseWriter, r *http.Request) {
-	q, err := readParams(r, logParams)
-	lines := []any{} // never null as JSON
-	if err == nil {
-		for _, l := range s.opt.Tail.Last(q.Limit, q.Level) {
-			lines = append(lines, newAPILine(l))
-		}
+	q, err := readLogQuery(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
 	}
-	s.answer(w, r, struct {
+	lines := []any{} // never null as JSON
+	for _, l := range s.opt.Tail.Last(q.Limit, q.Level.Level) {
+		lines = append(lines, newAPILine(l))
+	}
+	writeJSON(w, http.StatusOK, struct {
 		Lines []any `json:"lines"`
-	}{lines}, err)
+	}{lines})
 }
 
 // streamLog answers with lines as they come.
 func (s *Server) streamLog(w http.ResponseWriter, r *http.Request) {
-	q, err := readParams(r, logParams)
+	q, err := readLogQuery(r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -99,7 +102,7 @@ func (s *Server) streamLog(w http.ResponseWriter, r *http.Request) {
 // streamPage is streamLog for the page, with lines in displayable form. It ends
 // with the session.
 func (s *Server) streamPage(w http.ResponseWriter, r *http.Request, v *visit) {
-	q, err := readParams(r, logParams)
+	q, err := readLogQuery(r)
 	if err != nil {
 		s.showError(w, r, err, v)
 		return
@@ -156,7 +159,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, enco
 	pause := time.NewTicker(streamPause)
 	defer pause.Stop()
 	for allowed() {
-		b, next, err := s.nextEvents(r.Context(), seq, q.Level, encode)
+		b, next, err := s.nextEvents(r.Context(), seq, q.Level.Level, encode)
 		if err != nil || send(b) != nil {
 			return nil // it has gone, or we stop
 		}
@@ -266,12 +269,12 @@ type logView struct {
 }
 
 func (s *Server) logPage(r *http.Request) (view, error) {
-	q, err := readParams(r, logParams)
+	q, err := readLogQuery(r)
 	if err != nil {
 		return view{}, err
 	}
 	v := logView{Level: r.URL.Query().Get("level"), Levels: levelWords, Limit: q.Limit}
-	for _, l := range s.opt.Tail.Last(q.Limit, q.Level) {
+	for _, l := range s.opt.Tail.Last(q.Limit, q.Level.Level) {
 		v.Lines = append(v.Lines, newLogLine(l))
 	}
 	return view{"log", "Log", v}, nil

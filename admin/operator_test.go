@@ -27,7 +27,7 @@ import (
 )
 
 // forBoth runs a test on operator.Local and through the client.
-func forBoth(t *testing.T, test func(t *testing.T, l *operator.Local, op operator.Operator)) {
+func forBoth(t *testing.T, test func(t *testing.T, l *operator.Local, op operator.Conn)) {
 	t.Helper()
 	t.Run("local", func(t *testing.T) { l := newLocal(t); test(t, l, l) })
 	t.Run("client", func(t *testing.T) { l := newLocal(t); test(t, l, serve(t, l, testToken)) })
@@ -36,7 +36,7 @@ func forBoth(t *testing.T, test func(t *testing.T, l *operator.Local, op operato
 var compareAddrs = cmpopts.EquateComparable(netip.Addr{}, netip.AddrPort{}, netip.Prefix{})
 
 func TestBansComeAndGo(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ctx := t.Context()
 		changes := 0
 		l.Table.OnChange(func() { changes++ })
@@ -48,31 +48,31 @@ func TestBansComeAndGo(t *testing.T) {
 		two := storage.Ban{Prefix: netip.MustParsePrefix("2001:db8::/32"), Scope: storage.ScopeAll, Added: added}
 		three := storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopePresence, Added: added}
 		for _, b := range []storage.Ban{two, one, three} {
-			if err := op.AddBan(ctx, b); err != nil {
+			if err := operator.AddBan.Exec(ctx, op, operator.NewBan(b)); err != nil {
 				t.Fatalf("AddBan(%v): %v", b.Prefix, err)
 			}
 		}
-		list, err := op.Bans(ctx)
+		list, err := operator.ListBans.Call(ctx, op, operator.None{})
 		if diff := cmp.Diff([]storage.Ban{one, three, two}, list, compareAddrs); err != nil || diff != "" {
 			t.Errorf("Bans: %v (-want +got):\n%s", err, diff)
 		}
 		if _, yes := l.Table.Check(storage.ScopeLists, netip.MustParseAddr("192.0.2.200"), time.Now()); !yes {
 			t.Error("the ban is not in force")
 		}
-		if n, err := op.RemoveBan(ctx, one.Prefix, storage.ScopePresence); n != 1 || err != nil {
-			t.Errorf("RemoveBan of one scope = %d, %v; want 1", n, err)
+		if n, err := operator.RemoveBan.Call(ctx, op, operator.BanRef{Prefix: one.Prefix, Scope: storage.ScopePresence}); n.Removed != 1 || err != nil {
+			t.Errorf("RemoveBan of one scope = %d, %v; want 1", n.Removed, err)
 		}
-		if n, err := op.RemoveBan(ctx, one.Prefix, storage.EveryScope); n != 1 || err != nil {
-			t.Errorf("RemoveBan = %d, %v; want 1", n, err)
+		if n, err := operator.RemoveBan.Call(ctx, op, operator.BanRef{Prefix: one.Prefix, Scope: storage.EveryScope}); n.Removed != 1 || err != nil {
+			t.Errorf("RemoveBan = %d, %v; want 1", n.Removed, err)
 		}
-		if n, err := op.RemoveBan(ctx, one.Prefix, storage.EveryScope); n != 0 || err != nil {
-			t.Errorf("second RemoveBan = %d, %v; want 0", n, err)
+		if n, err := operator.RemoveBan.Call(ctx, op, operator.BanRef{Prefix: one.Prefix, Scope: storage.EveryScope}); n.Removed != 0 || err != nil {
+			t.Errorf("second RemoveBan = %d, %v; want 0", n.Removed, err)
 		}
 		if changes != 5 {
 			t.Errorf("%d changes were told, want 5", changes)
 		}
-		err = op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.1/32"), Scope: storage.ScopeAll})
-		list, _ = op.Bans(ctx)
+		err = operator.AddBan.Exec(ctx, op, operator.NewBan(storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.1/32"), Scope: storage.ScopeAll}))
+		list, _ = operator.ListBans.Call(ctx, op, operator.None{})
 		if err != nil || len(list) != 2 || list[0].Added.IsZero() {
 			t.Errorf("a ban without time: %v, %+v; want the time of now", err, list)
 		}
@@ -80,13 +80,13 @@ func TestBansComeAndGo(t *testing.T) {
 }
 
 func TestGamesComeAndGo(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ctx := t.Context()
-		before, err := op.Games(ctx)
+		before, err := operator.ListGames.Call(ctx, op, operator.None{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(l.Catalogue.Catalog().All(), before, cmpopts.IgnoreFields(games.Game{}, "Source", "Given")); diff != "" {
+		if diff := cmp.Diff(operator.GameList(l.Catalogue.Catalog().All()), before, cmpopts.IgnoreFields(games.Game{}, "Source", "Given")); diff != "" {
 			t.Errorf("Games (-want +got):\n%s", diff)
 		}
 		list := []games.Game{
@@ -96,7 +96,7 @@ func TestGamesComeAndGo(t *testing.T) {
 			},
 			{Name: "gmtest", Maintenance: true, Given: games.FieldsOf("maintenance")},
 		}
-		if err := op.PutGames(ctx, list); err != nil {
+		if err := operator.PutGames.Exec(ctx, op, list); err != nil {
 			t.Fatal(err)
 		}
 		ours, ok := l.Catalogue.Catalog().Lookup("ours")
@@ -107,11 +107,11 @@ func TestGamesComeAndGo(t *testing.T) {
 			t.Errorf("built-in game with a change: %+v", g)
 		}
 		for _, name := range []string{"ours", "gmtest"} {
-			if err := op.DeleteGame(ctx, name); err != nil {
+			if err := operator.DeleteGame.Exec(ctx, op, operator.GameRef{Game: name}); err != nil {
 				t.Errorf("DeleteGame(%s): %v", name, err)
 			}
 		}
-		after, err := op.Games(ctx)
+		after, err := operator.ListGames.Call(ctx, op, operator.None{})
 		if diff := cmp.Diff(before, after); err != nil || diff != "" {
 			t.Errorf("Games after all were taken back: %v (-before +after):\n%s", err, diff)
 		}
@@ -149,25 +149,25 @@ func TestRoomLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []uint32{0, 10_000} {
-		r, err := l.PutRoom(ctx, storage.Room{ID: id, Game: "gmtest", Name: "One too many"})
+		r, err := operator.PutRoom.Call(ctx, l, operator.NewRoom{ID: id, Game: "gmtest", Name: "One too many"})
 		if !errors.Is(err, operator.ErrBadRequest) || !strings.Contains(err.Error(), strconv.Itoa(rooms.MaxStored)) {
 			t.Errorf("PutRoom of room %d = %+v, %v; want a refusal that names the bound", id, r, err)
 		}
 	}
 	last.Name = "Another name"
-	if _, err := l.PutRoom(ctx, last); err != nil {
+	if _, err := operator.PutRoom.Call(ctx, l, operator.NewRoom(last)); err != nil {
 		t.Errorf("PutRoom of a room that is there: %v", err)
 	}
-	if _, err := l.PutRoom(ctx, storage.Room{Game: "nokey", Name: "Lobby"}); err != nil {
+	if _, err := operator.PutRoom.Call(ctx, l, operator.NewRoom{Game: "nokey", Name: "Lobby"}); err != nil {
 		t.Errorf("PutRoom for another game: %v", err)
 	}
 }
 
 func TestRoomsComeAndGo(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ctx := t.Context()
 		room := storage.Room{ID: 4711, Game: "GMTEST", Name: "Lobby", MaxWaiting: 50, Fields: []storage.Field{{Name: "a", Value: "b"}}}
-		stored, err := op.PutRoom(ctx, room)
+		stored, err := operator.PutRoom.Call(ctx, op, operator.NewRoom(room))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,15 +180,15 @@ func TestRoomsComeAndGo(t *testing.T) {
 			t.Errorf("rooms in force (-want +got):\n%s", diff)
 		}
 		for game, n := range map[string]int{"": 1, "gmtest": 1, "rooms": 0} {
-			if list, err := op.Rooms(ctx, game); err != nil || len(list) != n {
+			if list, err := operator.ListRooms.Call(ctx, op, operator.GameQuery{Game: game}); err != nil || len(list) != n {
 				t.Errorf("Rooms(%q) = %d rooms, %v; want %d", game, len(list), err, n)
 			}
 		}
-		if err := op.DeleteRoom(ctx, 4711); err != nil || len(l.Catalogue.Rooms("gmtest")) != 0 {
+		if err := operator.DeleteRoom.Exec(ctx, op, operator.RoomRef{ID: 4711}); err != nil || len(l.Catalogue.Rooms("gmtest")) != 0 {
 			t.Errorf("DeleteRoom: %v, %d rooms are left", err, len(l.Catalogue.Rooms("gmtest")))
 		}
 		for range 3 {
-			if r, err := op.PutRoom(ctx, storage.Room{Game: "gmtest", Name: "Any"}); err != nil || r.ID == 0 || r.ID == 1 || r.ID == 2 {
+			if r, err := operator.PutRoom.Call(ctx, op, operator.NewRoom{Game: "gmtest", Name: "Any"}); err != nil || r.ID == 0 || r.ID == 1 || r.ID == 2 {
 				t.Errorf("PutRoom without number: %d, %v; want one that the catalogue leaves free", r.ID, err)
 			}
 		}
@@ -196,12 +196,12 @@ func TestRoomsComeAndGo(t *testing.T) {
 }
 
 func TestServersAndVerdicts(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ctx := t.Context()
 		put(t, l, "rooms", "192.0.2.9:6500", "hostname", "R")
 		put(t, l, "gmtest", "192.0.2.2:6500", "hostname", "B\x1b", "numplayers", "1", "maxplayers", "8")
 		put(t, l, "gmtest", "192.0.2.1:6500", "hostname", "A")
-		list, err := op.Servers(ctx, "")
+		list, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: ""})
 		if err != nil || len(list) != 3 {
 			t.Fatalf("Servers: %d, %v; want 3", len(list), err)
 		}
@@ -217,7 +217,7 @@ func TestServersAndVerdicts(t *testing.T) {
 			t.Errorf("server %+v", b)
 		}
 		for game, n := range map[string]int{"gmtest": 2, "rooms": 1, "none": 0} {
-			if list, err := op.Servers(ctx, game); err != nil || len(list) != n {
+			if list, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: game}); err != nil || len(list) != n {
 				t.Errorf("Servers(%q) = %d, %v; want %d", game, len(list), err, n)
 			}
 		}
@@ -233,7 +233,7 @@ func TestServersAndVerdicts(t *testing.T) {
 			netip.MustParseAddr("192.0.2.99"):       nil,
 			{}:                                      {"unknown game", "not reachable from a new address"},
 		} {
-			list, err := op.Verdicts(ctx, addr)
+			list, err := operator.ListVerdicts.Call(ctx, op, operator.Address{Addr: addr})
 			var got []string
 			for _, v := range list {
 				got = append(got, v.Verdict)
@@ -247,14 +247,14 @@ func TestServersAndVerdicts(t *testing.T) {
 
 // Errors match the same values, locally and through the client.
 func TestUnlistedServers(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		put(t, l, "gmtest", "192.0.2.1:6500")
 		hidden := netip.MustParseAddrPort("192.0.2.2:10666")
 		l.Unlisted = func() []operator.Listed {
 			return []operator.Listed{{Game: "zandronum", Address: hidden, Hidden: "why not"}}
 		}
 		for game, n := range map[string]int{"": 2, "gmtest": 1, "zandronum": 1, "none": 0} {
-			list, err := op.Servers(t.Context(), game)
+			list, err := operator.ListServers.Call(t.Context(), op, operator.GameQuery{Game: game})
 			if err != nil || len(list) != n {
 				t.Errorf("Servers(%q) = %d, %v; want %d", game, len(list), err, n)
 			}
@@ -268,15 +268,15 @@ func TestUnlistedServers(t *testing.T) {
 }
 
 func TestErrorKinds(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ctx := t.Context()
-		kept, err := op.PutRoom(ctx, storage.Room{ID: 50, Game: "gmtest", Name: "Kept"})
+		kept, err := operator.PutRoom.Call(ctx, op, operator.NewRoom{ID: 50, Game: "gmtest", Name: "Kept"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		stale := kept
 		kept.Name = "Renamed"
-		if _, err := op.PutRoom(ctx, kept); err != nil {
+		if _, err := operator.PutRoom.Call(ctx, op, operator.NewRoom(kept)); err != nil {
 			t.Fatal(err)
 		}
 		everybody := storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}
@@ -285,34 +285,34 @@ func TestErrorKinds(t *testing.T) {
 			want []error // any of them
 			text string
 		}{
-			"game that is not ours": {op.DeleteGame(ctx, "gmtest"), []error{storage.ErrNotFound}, "gmtest"},
-			"no such game":          {op.DeleteGame(ctx, "no/such game?"), []error{storage.ErrNotFound}, "no/such game?"},
-			"no such room":          {op.DeleteRoom(ctx, 999), []error{storage.ErrNotFound}, "999"},
-			"bad name":              {op.PutGames(ctx, []games.Game{{Name: "bad name"}}), []error{operator.ErrBadRequest}, "bad name"},
-			"same game twice":       {op.PutGames(ctx, []games.Game{{Name: "twice"}, {Name: "twice"}}), []error{operator.ErrBadRequest}, "twice"},
+			"game that is not ours": {operator.DeleteGame.Exec(ctx, op, operator.GameRef{Game: "gmtest"}), []error{storage.ErrNotFound}, "gmtest"},
+			"no such game":          {operator.DeleteGame.Exec(ctx, op, operator.GameRef{Game: "no/such game?"}), []error{storage.ErrNotFound}, "no/such game?"},
+			"no such room":          {operator.DeleteRoom.Exec(ctx, op, operator.RoomRef{ID: 999}), []error{storage.ErrNotFound}, "999"},
+			"bad name":              {operator.PutGames.Exec(ctx, op, []games.Game{{Name: "bad name"}}), []error{operator.ErrBadRequest}, "bad name"},
+			"same game twice":       {operator.PutGames.Exec(ctx, op, []games.Game{{Name: "twice"}, {Name: "twice"}}), []error{operator.ErrBadRequest}, "twice"},
 			"room twice in games": {
-				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 9, Name: "Clash"}}}, {Name: "too", Rooms: []games.Room{{ID: 9, Name: "Clash"}}}}),
+				operator.PutGames.Exec(ctx, op, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 9, Name: "Clash"}}}, {Name: "too", Rooms: []games.Room{{ID: 9, Name: "Clash"}}}}),
 				[]error{operator.ErrBadRequest},
 				"room 9",
 			},
 			"room that was added in a game": {
-				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 50, Name: "Clash"}}}}), []error{operator.ErrBadRequest}, "50",
+				operator.PutGames.Exec(ctx, op, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 50, Name: "Clash"}}}}), []error{operator.ErrBadRequest}, "50",
 			},
-			"room of an unknown game": {second(op.PutRoom(ctx, storage.Room{Game: "none", Name: "X"})), []error{operator.ErrBadRequest}, "none"},
-			"number of the catalogue": {second(op.PutRoom(ctx, storage.Room{ID: 1, Game: "gmtest", Name: "X"})), []error{operator.ErrBadRequest}, "rooms"},
-			"number that is taken":    {second(op.PutRoom(ctx, storage.Room{ID: 50, Game: "gmtest", Name: "X"})), []error{storage.ErrTaken, storage.ErrConflict}, "50"},
-			"room changed by others":  {second(op.PutRoom(ctx, stale)), []error{storage.ErrConflict}, "50"},
-			"room without name":       {second(op.PutRoom(ctx, storage.Room{Game: "gmtest"})), []error{operator.ErrBadRequest, storage.ErrInvalid}, "name"},
-			"ban of everybody":        {op.AddBan(ctx, everybody), []error{operator.ErrBadRequest, bans.ErrEverybody}, "everybody"},
-			"ban without scope":       {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8")}), []error{operator.ErrBadRequest, storage.ErrInvalid}, ""},
-			"ban with a long reason":  {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8"), Scope: storage.ScopeAll, Reason: strings.Repeat("x", storage.MaxBanReason+1)}), []error{operator.ErrBadRequest, storage.ErrInvalid}, "reason"},
+			"room of an unknown game": {second(operator.PutRoom.Call(ctx, op, operator.NewRoom{Game: "none", Name: "X"})), []error{operator.ErrBadRequest}, "none"},
+			"number of the catalogue": {second(operator.PutRoom.Call(ctx, op, operator.NewRoom{ID: 1, Game: "gmtest", Name: "X"})), []error{operator.ErrBadRequest}, "rooms"},
+			"number that is taken":    {second(operator.PutRoom.Call(ctx, op, operator.NewRoom{ID: 50, Game: "gmtest", Name: "X"})), []error{storage.ErrTaken, storage.ErrConflict}, "50"},
+			"room changed by others":  {second(operator.PutRoom.Call(ctx, op, operator.NewRoom(stale))), []error{storage.ErrConflict}, "50"},
+			"room without name":       {second(operator.PutRoom.Call(ctx, op, operator.NewRoom{Game: "gmtest"})), []error{operator.ErrBadRequest, storage.ErrInvalid}, "name"},
+			"ban of everybody":        {operator.AddBan.Exec(ctx, op, operator.NewBan(everybody)), []error{operator.ErrBadRequest, bans.ErrEverybody}, "everybody"},
+			"ban without scope":       {operator.AddBan.Exec(ctx, op, operator.NewBan(storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8")})), []error{operator.ErrBadRequest, storage.ErrInvalid}, ""},
+			"ban with a long reason":  {operator.AddBan.Exec(ctx, op, operator.NewBan(storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8"), Scope: storage.ScopeAll, Reason: strings.Repeat("x", storage.MaxBanReason+1)})), []error{operator.ErrBadRequest, storage.ErrInvalid}, "reason"},
 		}
 		for name, tc := range tests {
 			if !slices.ContainsFunc(tc.want, func(want error) bool { return errors.Is(tc.got, want) }) || !strings.Contains(tc.got.Error(), tc.text) {
 				t.Errorf("%s: error %v, want one of %v with %q in it", name, tc.got, tc.want, tc.text)
 			}
 		}
-		if list, _ := op.Bans(ctx); len(list) != 0 {
+		if list, _ := operator.ListBans.Call(ctx, op, operator.None{}); len(list) != 0 {
 			t.Errorf("bans that were refused are in force: %+v", list)
 		}
 	})
@@ -322,7 +322,7 @@ func second(_ storage.Room, err error) error { return err }
 
 // One bad record rejects the whole list, however long it is.
 func TestPutGamesRefused(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		big := games.Game{Name: "big"} // its document exceeds a record of the store
 		for i := range games.MaxRooms {
 			big.Rooms = append(big.Rooms, games.Room{ID: uint32(1000 + i), Name: strings.Repeat("r", games.MaxTextLen)})
@@ -332,7 +332,7 @@ func TestPutGamesRefused(t *testing.T) {
 			for i := range storage.MaxGamesAtOnce + 1 {
 				list = append(list, games.Game{Name: "g" + strings.Repeat("x", i%20) + string(rune('a'+i/20)), Secrets: []string{"abcdef"}})
 			}
-			if err := op.PutGames(t.Context(), append(list, bad)); err == nil {
+			if err := operator.PutGames.Exec(t.Context(), op, append(list, bad)); err == nil {
 				t.Errorf("%s: PutGames took the list", name)
 			}
 			if err := l.Catalogue.Reload(t.Context()); err != nil {
@@ -348,23 +348,23 @@ func TestPutGamesRefused(t *testing.T) {
 func TestServersWithoutDaemon(t *testing.T) {
 	l := newLocal(t)
 	l.Registry, l.ServerLog = nil, nil
-	if _, err := l.Servers(t.Context(), ""); !errors.Is(err, operator.ErrNotRunning) {
+	if _, err := operator.ListServers.Call(t.Context(), l, operator.GameQuery{Game: ""}); !errors.Is(err, operator.ErrNotRunning) {
 		t.Errorf("Servers: %v, want ErrNotRunning", err)
 	}
-	if _, err := l.Verdicts(t.Context(), netip.Addr{}); !errors.Is(err, operator.ErrNotRunning) {
+	if _, err := operator.ListVerdicts.Call(t.Context(), l, operator.Address{Addr: netip.Addr{}}); !errors.Is(err, operator.ErrNotRunning) {
 		t.Errorf("Verdicts: %v, want ErrNotRunning", err)
 	}
 }
 
 func TestBackup(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		token := filepath.Join(t.TempDir(), "token of another name")
 		if err := os.WriteFile(token, []byte("secret"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		l.Files = map[string]string{"admin.token": token, "missing": token + ".none"}
 		var b bytes.Buffer
-		if err := op.Backup(t.Context(), &b); err != nil {
+		if _, err := operator.Backup.Call(t.Context(), op, operator.None{}, &b); err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
@@ -384,14 +384,14 @@ func TestBackup(t *testing.T) {
 }
 
 func TestMeetings(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
-		m, err := op.Meetings(t.Context())
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Conn) {
+		m, err := operator.GetMeetings.Call(t.Context(), op, operator.None{})
 		want := []operator.MeetingCount{{Routers: [2]string{"cone", "symmetric"}, Negotiated: 1}, {Routers: [2]string{"symmetric", "symmetric"}, Relayed: 1}}
 		if diff := cmp.Diff(want, m.Pairs); diff != "" || err != nil || m.Since.IsZero() {
 			t.Errorf("since %v, %v (-want +got):\n%s", m.Since, err, diff)
 		}
 	})
-	if _, err := new(operator.Local).Meetings(t.Context()); !errors.Is(err, operator.ErrNotRunning) {
+	if _, err := operator.GetMeetings.Call(t.Context(), new(operator.Local), operator.None{}); !errors.Is(err, operator.ErrNotRunning) {
 		t.Errorf("without a daemon: %v", err)
 	}
 }

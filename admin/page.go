@@ -221,7 +221,6 @@ func (s *Server) showProblem(w http.ResponseWriter, code int, text string, v *vi
 
 // showError shows an error of an operation with its status.
 func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v *visit) {
-	err = refusedBan(err)
 	s.showProblem(w, s.classify(r, err), clean.Cut(err.Error(), clean.MaxEcho), v)
 }
 

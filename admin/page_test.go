@@ -592,13 +592,13 @@ func TestHostileTexts(t *testing.T) {
 	put(t, x.l, "gmtest", "192.0.2.1:7777", "hostname", evil, "numplayers", evil, "maxplayers", "8")
 	x.l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.1:7777"), evil, verdicts.UnknownGame)
 	clean := "<script>alert(1)</script>\"'&\u202eevil\u200b\u2066" // in a form that the store accepts
-	if err := x.l.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopePresence, Reason: clean, By: clean}); err != nil {
+	if err := operator.AddBan.Exec(t.Context(), x.l, operator.NewBan(storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopePresence, Reason: clean, By: clean})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.l.PutRoom(t.Context(), storage.Room{Game: "gmtest", Name: clean}); err != nil {
+	if _, err := operator.PutRoom.Call(t.Context(), x.l, operator.NewRoom{Game: "gmtest", Name: clean}); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.l.PutGames(t.Context(), []games.Game{{Name: "odd", Title: "<script>alert(1)</script>"}}); err != nil {
+	if err := operator.PutGames.Exec(t.Context(), x.l, []games.Game{{Name: "odd", Title: "<script>alert(1)</script>"}}); err != nil {
 		t.Fatal(err)
 	}
 	u, p, err := x.l.Store.CreateUser(t.Context(), storage.User{Email: "a" + clean[:20] + "@b.c"}, storage.Profile{Nick: clean[len(clean)-20:]})

@@ -24,11 +24,11 @@ type accountsView struct {
 
 func (s *Server) accountsPage(r *http.Request) (view, error) {
 	v := accountsView{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
-	after, err := readParams(r, afterParam[storage.UserID])
+	q, err := operator.FromURL[operator.AccountQuery](r)
 	if err != nil {
 		return view{}, err
 	}
-	page, err := s.opt.Operator.ListAccounts(r.Context(), operator.AccountQuery{After: after, Limit: pageRows, Match: v.Query})
+	page, err := operator.ListAccounts.Call(r.Context(), s.opt.Operator, operator.AccountQuery{After: q.After, Limit: pageRows, Match: v.Query})
 	if err != nil {
 		return view{}, err
 	}
@@ -47,11 +47,11 @@ type accountView struct {
 }
 
 func (s *Server) readAccount(r *http.Request) (v accountView, err error) {
-	id, err := readParams(r, idParam[storage.UserID])
+	ref, err := operator.FromURL[operator.AccountID](r)
 	if err != nil {
 		return v, err
 	}
-	v.Account, err = s.opt.Operator.FindAccount(r.Context(), operator.AccountRef{ID: id})
+	v.Account, err = operator.FindAccount.Call(r.Context(), s.opt.Operator, operator.AccountRef{ID: ref.ID})
 	v.Banned = v.Account.Ban.In(time.Now())
 	return v, err
 }
@@ -88,28 +88,28 @@ func (s *Server) accountCreateForm(r *http.Request) (done, to string, err error)
 			return "", "", fmt.Errorf("%w: %s is not a number", operator.ErrBadRequest, name)
 		}
 	}
-	p, err := s.opt.Operator.CreateAccount(r.Context(), a)
+	p, err := operator.CreateAccount.Call(r.Context(), s.opt.Operator, a)
 	return fmt.Sprintf("Profile %d was created in account %d.", p.ID, p.User), pageOfAccount(p.User), err
 }
 
 func (s *Server) accountPasswordForm(r *http.Request) (done, to string, err error) {
-	id, err := readParams(r, idParam[storage.UserID])
+	ref, err := operator.FromURL[operator.AccountID](r)
 	if err == nil && r.PostFormValue("password") != r.PostFormValue("again") {
 		err = fmt.Errorf("%w: the two passwords differ", operator.ErrBadRequest)
 	}
 	if err != nil {
 		return "", "", err
 	}
-	return "The password was changed. Sessions and tickets of the account have ended.", pageOfAccount(id),
-		s.opt.Operator.SetPassword(r.Context(), id, r.PostFormValue("password"))
+	return "The password was changed. Sessions and tickets of the account have ended.", pageOfAccount(ref.ID),
+		operator.SetPassword.Exec(r.Context(), s.opt.Operator, operator.NewPassword{ID: ref.ID, Password: r.PostFormValue("password")})
 }
 
 func (s *Server) accountResetForm(r *http.Request) (done, to string, err error) {
-	id, err := readParams(r, idParam[storage.UserID])
+	ref, err := operator.FromURL[operator.AccountID](r)
 	if err != nil {
 		return "", "", err
 	}
-	link, err := s.opt.Operator.IssueReset(r.Context(), id)
+	link, err := operator.IssueReset.Call(r.Context(), s.opt.Operator, ref)
 	if err != nil {
 		return "", "", err
 	}
@@ -118,11 +118,11 @@ func (s *Server) accountResetForm(r *http.Request) (done, to string, err error) 
 		hint = " Put the address of your pages before it: web.public_url is not set."
 	}
 	return fmt.Sprintf("Give this link to the owner of the account. It works once, until %s, and is not shown again.%s %s", stamp(link.Expires), hint, link.Link),
-		pageOfAccount(id), nil
+		pageOfAccount(ref.ID), nil
 }
 
 func (s *Server) accountBanForm(r *http.Request) (done, to string, err error) {
-	id, err := readParams(r, idParam[storage.UserID])
+	ref, err := operator.FromURL[operator.AccountID](r)
 	var span time.Duration
 	if err == nil {
 		span, err = formSpan(r)
@@ -130,19 +130,19 @@ func (s *Server) accountBanForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	b := storage.AccountBan{Reason: strings.TrimSpace(r.PostFormValue("reason")), By: pageBy(r)}
+	b := operator.NewAccountBan{ID: ref.ID, Reason: strings.TrimSpace(r.PostFormValue("reason")), By: pageBy(r)}
 	if span > 0 {
 		b.Expires = time.Now().Add(span)
 	}
-	return fmt.Sprintf("Account %d is banned.", id), pageOfAccount(id), s.opt.Operator.BanAccount(r.Context(), id, b)
+	return fmt.Sprintf("Account %d is banned.", ref.ID), pageOfAccount(ref.ID), operator.BanAccount.Exec(r.Context(), s.opt.Operator, b)
 }
 
 func (s *Server) accountUnbanForm(r *http.Request) (done, to string, err error) {
-	id, err := readParams(r, idParam[storage.UserID])
+	ref, err := operator.FromURL[operator.AccountID](r)
 	if err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("Account %d is no longer banned.", id), pageOfAccount(id), s.opt.Operator.UnbanAccount(r.Context(), id)
+	return fmt.Sprintf("Account %d is no longer banned.", ref.ID), pageOfAccount(ref.ID), operator.UnbanAccount.Exec(r.Context(), s.opt.Operator, ref)
 }
 
 // errNotConfirmed reports that a deletion was not confirmed.
@@ -156,5 +156,5 @@ func (s *Server) accountDeleteForm(r *http.Request) (done, to string, err error)
 	if !strings.EqualFold(strings.TrimSpace(r.PostFormValue("confirm")), v.Account.Email) {
 		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, errNotConfirmed)
 	}
-	return fmt.Sprintf("Account %d is deleted.", v.Account.ID), "", s.opt.Operator.DeleteAccount(r.Context(), v.Account.ID)
+	return fmt.Sprintf("Account %d is deleted.", v.Account.ID), "", operator.DeleteAccount.Exec(r.Context(), s.opt.Operator, operator.AccountID{ID: v.Account.ID})
 }

@@ -81,7 +81,7 @@ func TestBansThroughTheForm(t *testing.T) {
 		t.Error("GET /bans?address: the form is not filled in")
 	}
 	// The audit log has the operator, the address and the interface.
-	log, err := x.l.AuditLog(t.Context(), operator.AuditQuery{})
+	log, err := operator.ReadAudit.Call(t.Context(), x.l, operator.AuditQuery{})
 	if err != nil || len(log.Entries) != 3 {
 		t.Fatalf("audit log: %+v, %v", log, err)
 	}
@@ -185,7 +185,7 @@ func TestLongListsArePaged(t *testing.T) {
 	for i := range pageRows + 1 {
 		a := netip.AddrFrom4([4]byte{10, 0, byte(i / 256), byte(i)})
 		ban := storage.Ban{Prefix: netip.PrefixFrom(a, 32), Scope: storage.ScopeAll, Added: time.Unix(int64(i), 0)}
-		if err := x.l.AddBan(t.Context(), ban); err != nil {
+		if err := operator.AddBan.Exec(t.Context(), x.l, operator.NewBan(ban)); err != nil {
 			t.Fatal(err)
 		}
 		put(t, x.l, "gmtest", netip.AddrPortFrom(a, 7777).String())
@@ -285,7 +285,7 @@ func TestRoomsThroughTheForms(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	b.wantDone(t, b.post("/rooms", "game", "GMTest", "name", "Lobby", "max_waiting", "20"), "was added to gmtest")
-	rooms, err := x.l.Rooms(t.Context(), "gmtest")
+	rooms, err := operator.ListRooms.Call(t.Context(), x.l, operator.GameQuery{Game: "gmtest"})
 	if err != nil || len(rooms) != 1 || rooms[0].Name != "Lobby" || rooms[0].MaxWaiting != 20 {
 		t.Fatalf("rooms: %+v, %v", rooms, err)
 	}
@@ -301,7 +301,7 @@ func TestServersThroughTheForms(t *testing.T) {
 	x := newSite(t, func(o *Options) { o.Protocols = []string{"a2s", "gs1"} })
 	at := netip.MustParseAddrPort("192.0.2.1:7777")
 	x.l.ServersChanged = func(ctx context.Context) error {
-		kept, err := x.l.KeptServers(ctx)
+		kept, err := operator.ListKept.Call(ctx, x.l, operator.None{})
 		for _, a := range x.l.Registry.HiddenAddresses() {
 			x.l.Registry.Unhide(a)
 		}

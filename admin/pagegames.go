@@ -33,11 +33,11 @@ type gameRow struct {
 // shownGames returns the games that the services here are for, those with servers, and
 // those that the operator changed.
 func (s *Server) shownGames(ctx context.Context) ([]games.Game, error) {
-	list, err := s.opt.Operator.Games(ctx)
+	list, err := operator.ListGames.Call(ctx, s.opt.Operator, operator.None{})
 	if err != nil || s.opt.Served == nil {
 		return list, err
 	}
-	status, err := s.opt.Operator.Status(ctx)
+	status, err := operator.GetStatus.Call(ctx, s.opt.Operator, operator.None{})
 	if errors.Is(err, operator.ErrNotRunning) {
 		err = nil
 	}
@@ -92,18 +92,18 @@ func (s *Server) gamePage(r *http.Request) (view, error) {
 		return view{}, fmt.Errorf("game %q: %w", name, storage.ErrNotFound)
 	}
 	v := gameView{Game: list[i], Whole: string(games.AppendYAML(nil, list[i:i+1]))}
-	own, err := s.opt.Operator.OwnGame(r.Context(), name)
+	own, err := operator.GetGame.Call(r.Context(), s.opt.Operator, operator.GameRef{Game: name})
 	switch {
 	case err == nil:
-		v.Record = string(games.AppendYAML(nil, []games.Game{own}))
+		v.Record = string(games.AppendYAML(nil, own))
 	case !errors.Is(err, storage.ErrNotFound):
 		return view{}, err
 	}
-	if v.Tables, err = s.opt.Operator.SakeTables(r.Context(), name); err != nil {
+	if v.Tables, err = operator.ListSakeTables.Call(r.Context(), s.opt.Operator, operator.SakeGame{Game: name}); err != nil {
 		return view{}, err
 	}
 	v.Tables = v.Tables[:min(len(v.Tables), pageRows)]
-	v.Stats, err = s.opt.Operator.GameStats(r.Context(), operator.GameStatsQuery{Game: name})
+	v.Stats, err = operator.GetGameStats.Call(r.Context(), s.opt.Operator, operator.GameStatsQuery{Game: name})
 	return view{"game", "Game " + list[i].Name, v}, err
 }
 
@@ -118,10 +118,10 @@ func (s *Server) gameAddForm(r *http.Request) (done, to string, err error) {
 			return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 		}
 	}
-	if _, err := s.opt.Operator.OwnGame(r.Context(), g.Name); err == nil {
+	if operator.GetGame.Exec(r.Context(), s.opt.Operator, operator.GameRef{Game: g.Name}) == nil {
 		return "", "", fmt.Errorf("%w: there is a record of yours of %s already; change it on its page", operator.ErrBadRequest, g.Name)
 	}
-	return fmt.Sprintf("Your record of %s is stored.", g.Name), pageOfGame(g.Name), s.opt.Operator.PutGames(r.Context(), []games.Game{g})
+	return fmt.Sprintf("Your record of %s is stored.", g.Name), pageOfGame(g.Name), operator.PutGames.Exec(r.Context(), s.opt.Operator, operator.GameList{g})
 }
 
 func (s *Server) gameUploadForm(r *http.Request) (done, to string, err error) {
@@ -156,12 +156,12 @@ func (s *Server) gameRecordForm(r *http.Request) (done, to string, err error) {
 	if len(list) != 1 || list[0].Name != name {
 		return "", "", fmt.Errorf("%w: this must be one record, of %s", operator.ErrBadRequest, strconv.Quote(name))
 	}
-	return fmt.Sprintf("Your record of %s is stored.", name), pageOfGame(name), s.opt.Operator.PutGames(r.Context(), list)
+	return fmt.Sprintf("Your record of %s is stored.", name), pageOfGame(name), operator.PutGames.Exec(r.Context(), s.opt.Operator, list)
 }
 
 func (s *Server) gameRemoveForm(r *http.Request) (done, to string, err error) {
 	name := strings.ToLower(r.PathValue("name"))
-	return fmt.Sprintf("Your record of %s is gone.", name), "", s.opt.Operator.DeleteGame(r.Context(), name)
+	return fmt.Sprintf("Your record of %s is gone.", name), "", operator.DeleteGame.Exec(r.Context(), s.opt.Operator, operator.GameRef{Game: name})
 }
 
 func (s *Server) maintenanceForm(r *http.Request) (done, to string, err error) {
@@ -170,5 +170,5 @@ func (s *Server) maintenanceForm(r *http.Request) (done, to string, err error) {
 	if on {
 		state = "on"
 	}
-	return fmt.Sprintf("Maintenance of %s is %s.", name, state), pageOfGame(name), s.opt.Operator.SetMaintenance(r.Context(), name, on)
+	return fmt.Sprintf("Maintenance of %s is %s.", name, state), pageOfGame(name), operator.SetMaintenance.Exec(r.Context(), s.opt.Operator, operator.Maintenance{Game: name, On: on})
 }

@@ -14,7 +14,7 @@ type masterRow struct {
 }
 
 func (s *Server) mastersPage(r *http.Request) (view, error) {
-	list, err := s.opt.Operator.Masters(r.Context())
+	list, err := operator.ListMasters.Call(r.Context(), s.opt.Operator, operator.None{})
 	rows := make([]masterRow, len(list))
 	for i, m := range list {
 		rows[i].OtherMaster = m

@@ -26,6 +26,6 @@ func (s *Server) tableDeleteForm(r *http.Request) (done, to string, err error) {
 	} else if t.Table == "" || !strings.EqualFold(strings.TrimSpace(r.PostFormValue("confirm")), t.Table) {
 		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, errTableNotConfirmed)
 	}
-	n, err := s.opt.Operator.DeleteSake(r.Context(), t)
-	return fmt.Sprintf("Deleted from table %s: %s.", t.Table, many(n, "record", "records")), pageOfGame(t.Game), err
+	n, err := operator.DeleteSake.Call(r.Context(), s.opt.Operator, t)
+	return fmt.Sprintf("Deleted from table %s: %s.", t.Table, many(n.Removed, "record", "records")), pageOfGame(t.Game), err
 }

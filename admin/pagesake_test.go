@@ -46,7 +46,7 @@ func TestPageTables(t *testing.T) {
 	if page := b.get(path); strings.Contains(page.body, "Records of players") {
 		t.Error("the page shows a deleted table")
 	}
-	log, err := x.l.AuditLog(t.Context(), operator.AuditQuery{})
+	log, err := operator.ReadAudit.Call(t.Context(), x.l, operator.AuditQuery{})
 	if err != nil || len(log.Entries) < 2 || log.Entries[0].Action != "sake.delete" || log.Entries[0].Via != storage.ViaPage || log.Entries[1].Action != "sake.delete" {
 		t.Errorf("audit log %+v, %v, want two deletions from a page", log, err)
 	}

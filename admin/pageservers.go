@@ -47,11 +47,11 @@ type serverRow struct {
 func (s *Server) serversPage(r *http.Request) (view, error) {
 	q := r.URL.Query()
 	v := serversView{Game: strings.TrimSpace(q.Get("game")), Query: strings.TrimSpace(q.Get("q")), Protocols: s.opt.Protocols}
-	list, err := s.opt.Operator.Servers(r.Context(), v.Game)
+	list, err := operator.ListServers.Call(r.Context(), s.opt.Operator, operator.GameQuery{Game: v.Game})
 	if err != nil {
 		return view{}, err
 	}
-	if v.Kept, err = s.opt.Operator.KeptServers(r.Context()); err != nil {
+	if v.Kept, err = operator.ListKept.Call(r.Context(), s.opt.Operator, operator.None{}); err != nil {
 		return view{}, err
 	}
 	if v.Query != "" {
@@ -84,16 +84,16 @@ func formAddress(r *http.Request) (netip.AddrPort, error) {
 }
 
 func (s *Server) serverAddForm(r *http.Request) (done, to string, err error) {
-	a := storage.AddedServer{
+	a := operator.NewServer{
 		Address: strings.TrimSpace(r.PostFormValue("address")), Protocol: r.PostFormValue("protocol"),
 		Game: strings.ToLower(strings.TrimSpace(r.PostFormValue("game"))), By: pageBy(r), Added: time.Now(),
 	}
-	return fmt.Sprintf("%s is asked from now on, and listed as soon as it answers.", a.Address), "", s.opt.Operator.AddServer(r.Context(), a)
+	return fmt.Sprintf("%s is asked from now on, and listed as soon as it answers.", a.Address), "", operator.AddServer.Exec(r.Context(), s.opt.Operator, a)
 }
 
 func (s *Server) serverRemoveForm(r *http.Request) (done, to string, err error) {
 	address := strings.TrimSpace(r.PostFormValue("address"))
-	what, err := s.opt.Operator.RemoveServer(r.Context(), address)
+	what, err := operator.RemoveServer.Call(r.Context(), s.opt.Operator, operator.ServerRef{Address: address})
 	done = address + " is off the list. If it reports by itself, it comes back with its next report."
 	if what.Forgotten {
 		done = address + " is forgotten."
@@ -107,7 +107,7 @@ func (s *Server) serverHideForm(r *http.Request) (done, to string, err error) {
 		return "", "", err
 	}
 	h := storage.HiddenServer{Address: a, Reason: strings.TrimSpace(r.PostFormValue("reason")), By: pageBy(r), Added: time.Now()}
-	return fmt.Sprintf("%s is hidden.", a), "", s.opt.Operator.HideServer(r.Context(), h)
+	return fmt.Sprintf("%s is hidden.", a), "", operator.HideServer.Exec(r.Context(), s.opt.Operator, operator.NewHidden(h))
 }
 
 func (s *Server) serverUnhideForm(r *http.Request) (done, to string, err error) {
@@ -115,5 +115,5 @@ func (s *Server) serverUnhideForm(r *http.Request) (done, to string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("%s is no longer hidden.", a), "", s.opt.Operator.UnhideServer(r.Context(), a)
+	return fmt.Sprintf("%s is no longer hidden.", a), "", operator.UnhideServer.Exec(r.Context(), s.opt.Operator, operator.HiddenRef{Address: a})
 }

@@ -21,7 +21,7 @@ const maxBlocksShown = 200
 // anything left out.
 func (s *Server) playerStats(ctx context.Context, a *accounts.Account) (list []operator.PlayerStats, err error) {
 	for _, p := range a.Profiles {
-		of, err := s.opt.Operator.PlayerStats(ctx, p.Profile.ID)
+		of, err := operator.GetPlayerStats.Call(ctx, s.opt.Operator, operator.ProfileRef{ID: p.Profile.ID})
 		switch {
 		case errors.Is(err, storage.ErrNotFound): // deleted meanwhile
 		case err != nil:
@@ -44,8 +44,8 @@ func (s *Server) statsDeleteForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
-	n, err := s.opt.Operator.DeleteStats(r.Context(), q)
-	return fmt.Sprintf("Deleted from profile %d: %d of its data and scores.", q.Profile, n), pageOfAccount(v.Account.ID), err
+	n, err := operator.DeleteStats.Call(r.Context(), s.opt.Operator, q)
+	return fmt.Sprintf("Deleted from profile %d: %d of its data and scores.", q.Profile, n.Removed), pageOfAccount(v.Account.ID), err
 }
 
 // errNotOfAccount reports that a form names a profile of another account.
@@ -57,17 +57,18 @@ func statsOfForm(r *http.Request, a *accounts.Account) (q operator.StatsSelectio
 		text := strings.TrimSpace(r.PostFormValue(name))
 		if err == nil {
 			if n, err = strconv.ParseInt(text, 10, bits); err != nil {
-				err = errNotNumber(name)
+				err = fmt.Errorf("%s is not a number", name)
 			}
 		}
 		return n
 	}
 	q.Profile = storage.ProfileID(number("profile", 32))
 	if q.Game = r.PostFormValue("game"); q.Game != "" {
-		q.Block, q.Kind, q.Index = true, storage.StatKind(number("kind", 8)), int32(number("index", 32))
-		if err == nil && q.Index < 0 {
-			err = errNotIndex
+		kind, index := storage.StatKind(number("kind", 8)), int32(number("index", 32))
+		if err == nil && index < 0 {
+			err = errors.New("index is not a number from 0 to 2147483647")
 		}
+		q.Kind, q.Index = &kind, &index
 	}
 	for i := range a.Profiles {
 		if a.Profiles[i].Profile.ID == q.Profile {

@@ -16,7 +16,7 @@ func TestPageStats(t *testing.T) {
 	x := newSite(t, nil)
 	ann, ben := statsPlayers(t, x.l, x.l)
 	b := x.operator(t)
-	if _, err := x.l.SetStatBlock(t.Context(), gmtestBlock(ann.ID, 2, 1, "<script>")); err != nil {
+	if _, err := operator.SetStatBlock.Call(t.Context(), x.l, gmtestBlock(ann.ID, 2, 1, "<script>")); err != nil {
 		t.Fatal(err)
 	}
 	wantParts := func(path string, want, not []string) {
@@ -51,7 +51,7 @@ func TestPageStats(t *testing.T) {
 
 	wantParts("/games/gmtest", nil, []string{"Board", "Reported games"})
 	board := games.Game{Name: "gmtest", Boards: []games.Board{{Name: "kills", Title: "<Kills>", Key: "kills", How: games.BoardSum}}}
-	if err := x.l.PutGames(t.Context(), []games.Game{board}); err != nil {
+	if err := operator.PutGames.Exec(t.Context(), x.l, []games.Game{board}); err != nil {
 		t.Fatal(err)
 	}
 	wantParts("/games/gmtest", []string{"&lt;Kills&gt;", "No player has a score"}, []string{"Reported games"})
@@ -64,7 +64,7 @@ func TestPageStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantParts("/games/gmtest", []string{"<bdi>Ben</bdi>", "77", "Reported games", "192.0.2.7:6500", "running, reported afterwards"}, nil)
-	if s, err := x.l.GameStats(t.Context(), operator.GameStatsQuery{Game: "gmtest"}); err != nil || len(s.Boards) != 1 {
+	if s, err := operator.GetGameStats.Call(t.Context(), x.l, operator.GameStatsQuery{Game: "gmtest"}); err != nil || len(s.Boards) != 1 {
 		t.Errorf("GameStats() = %+v, %v, want the stored board", s, err)
 	}
 }

@@ -25,16 +25,18 @@ const pageRows = 200
 // onePage returns the part of a list that the parameter from selects, and the
 // link to the next part, "" if there is none.
 func onePage[R any](r *http.Request, list []R) (part []R, next string, err error) {
-	from, err := readParams(r, func(p *params, from *int) { number(p, "from", from) })
+	q, err := operator.FromURL[struct {
+		From int `query:"from"`
+	}](r)
 	if err != nil {
 		return nil, "", err
 	}
-	from = min(from, len(list))
+	from := min(q.From, len(list))
 	to := min(from+pageRows, len(list))
 	if to < len(list) {
-		q := r.URL.Query()
-		q.Set("from", strconv.Itoa(to))
-		next = r.URL.Path + "?" + q.Encode()
+		query := r.URL.Query()
+		query.Set("from", strconv.Itoa(to))
+		next = r.URL.Path + "?" + query.Encode()
 	}
 	return list[from:to], next, nil
 }
@@ -69,7 +71,7 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 	ctx, op := r.Context(), s.opt.Operator
 	var v overviewView
 	var err error
-	if v.Status, err = op.Status(ctx); err != nil && !errors.Is(err, operator.ErrNotRunning) {
+	if v.Status, err = operator.GetStatus.Call(ctx, op, operator.None{}); err != nil && !errors.Is(err, operator.ErrNotRunning) {
 		return view{}, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Status.Services)) {
@@ -83,18 +85,16 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 		return cmp.Or(cmp.Compare(b.Servers, a.Servers), cmp.Compare(a.Name, b.Name))
 	})
 	v.Games = v.Games[:min(len(v.Games), overviewGames)]
-	if v.Waiting, err = op.Waiting(ctx); err != nil {
+	if v.Waiting, err = operator.CountWaiting.Call(ctx, op, operator.None{}); err != nil {
 		return view{}, err
 	}
-	verdicts, err := op.Verdicts(ctx, netip.Addr{})
-	if err != nil && !errors.Is(err, operator.ErrNotRunning) {
+	if v.Verdicts, err = operator.CountVerdicts.Call(ctx, op, operator.None{}); err != nil && !errors.Is(err, operator.ErrNotRunning) {
 		return view{}, err
 	}
-	v.Verdicts = operator.CountVerdicts(verdicts)
-	if v.Meetings, err = op.Meetings(ctx); err != nil && !errors.Is(err, operator.ErrNotRunning) {
+	if v.Meetings, err = operator.GetMeetings.Call(ctx, op, operator.None{}); err != nil && !errors.Is(err, operator.ErrNotRunning) {
 		return view{}, err
 	}
-	page, err := op.AuditLog(ctx, operator.AuditQuery{Limit: overviewChanges})
+	page, err := operator.ReadAudit.Call(ctx, op, operator.AuditQuery{Limit: overviewChanges})
 	v.Audit = page.Entries
 	return view{"overview", "Overview", v}, err
 }
@@ -106,11 +106,11 @@ type sessionsView struct {
 }
 
 func (s *Server) sessionsPage(r *http.Request) (view, error) {
-	after, err := readParams(r, afterParam[storage.ProfileID])
+	q, err := operator.FromURL[operator.SessionQuery](r)
 	if err != nil {
 		return view{}, err
 	}
-	page, err := s.opt.Operator.SignedIn(r.Context(), operator.SessionQuery{After: after, Limit: pageRows})
+	page, err := operator.ListSessions.Call(r.Context(), s.opt.Operator, operator.SessionQuery{After: q.After, Limit: pageRows})
 	if err != nil {
 		return view{}, err
 	}
@@ -126,7 +126,7 @@ func (s *Server) kickForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	_, err = s.opt.Operator.Kick(r.Context(), storage.ProfileID(id))
+	_, err = operator.KickProfile.Call(r.Context(), s.opt.Operator, operator.ProfileRef{ID: storage.ProfileID(id)})
 	return fmt.Sprintf("Profile %d was signed out.", id), "", err
 }
 
@@ -177,7 +177,7 @@ func (s *Server) scopes() []scopeView {
 }
 
 func (s *Server) bansPage(r *http.Request) (view, error) {
-	list, err := s.opt.Operator.Bans(r.Context())
+	list, err := operator.ListBans.Call(r.Context(), s.opt.Operator, operator.None{})
 	if err != nil {
 		return view{}, err
 	}
@@ -190,7 +190,7 @@ func (s *Server) bansPage(r *http.Request) (view, error) {
 	for _, b := range list {
 		v.Bans = append(v.Bans, banRow{b, b.Expired(now)})
 	}
-	files, err := s.opt.Operator.FileBans(r.Context(), netip.Addr{})
+	files, err := operator.ListFileBans.Call(r.Context(), s.opt.Operator, operator.Address{})
 	if err != nil {
 		return view{}, err
 	}
@@ -236,11 +236,11 @@ func (s *Server) banAddForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	b := storage.Ban{Prefix: p, Scope: scope, Reason: strings.TrimSpace(r.PostFormValue("reason")), By: pageBy(r), Added: time.Now()}
+	b := operator.NewBan{Prefix: p, Scope: scope, Reason: strings.TrimSpace(r.PostFormValue("reason")), By: pageBy(r), Added: time.Now()}
 	if span > 0 {
 		b.Expires = b.Added.Add(span)
 	}
-	return fmt.Sprintf("%s is banned (%s).", p, scope), "", s.opt.Operator.AddBan(r.Context(), b)
+	return fmt.Sprintf("%s is banned (%s).", p, scope), "", operator.AddBan.Exec(r.Context(), s.opt.Operator, b)
 }
 
 func (s *Server) banRemoveForm(r *http.Request) (done, to string, err error) {
@@ -252,8 +252,8 @@ func (s *Server) banRemoveForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	n, err := s.opt.Operator.RemoveBan(r.Context(), p, scope)
-	if err == nil && n == 0 {
+	n, err := operator.RemoveBan.Call(r.Context(), s.opt.Operator, operator.BanRef{Prefix: p, Scope: scope})
+	if err == nil && n.Removed == 0 {
 		err = fmt.Errorf("%s is not banned (%s): %w", p, scope, storage.ErrNotFound)
 	}
 	return fmt.Sprintf("The ban of %s (%s) is lifted.", p, scope), "", err
@@ -278,7 +278,7 @@ func (s *Server) verdictsPage(r *http.Request) (view, error) {
 			return view{}, fmt.Errorf("%w: %q is not an IP address", operator.ErrBadRequest, v.Address)
 		}
 	}
-	list, err := s.opt.Operator.Verdicts(r.Context(), addr)
+	list, err := operator.ListVerdicts.Call(r.Context(), s.opt.Operator, operator.Address{Addr: addr})
 	list = slices.DeleteFunc(list, func(v operator.Verdict) bool { return port != 0 && v.Address.Port() != port })
 	slices.SortStableFunc(list, func(a, b operator.Verdict) int { return b.Last.Compare(a.Last) })
 	v.Rows = list
@@ -293,11 +293,11 @@ type auditView struct {
 }
 
 func (s *Server) auditPage(r *http.Request) (view, error) {
-	q, err := readParams(r, auditQuery)
+	q, err := operator.FromURL[operator.AuditQuery](r)
 	if err != nil {
 		return view{}, err
 	}
-	page, err := s.opt.Operator.AuditLog(r.Context(), q)
+	page, err := operator.ReadAudit.Call(r.Context(), s.opt.Operator, q)
 	if err != nil {
 		return view{}, err
 	}
@@ -321,8 +321,8 @@ type roomsView struct {
 const chatRows = 50
 
 // addChat adds the chat rooms with most members. Chat that is off has none.
-func (v *roomsView) addChat(ctx context.Context, op operator.Operator) error {
-	list, err := op.ChatRooms(ctx)
+func (v *roomsView) addChat(ctx context.Context, op operator.Conn) error {
+	list, err := operator.ListChatRooms.Call(ctx, op, operator.None{})
 	if errors.Is(err, operator.ErrNoChat) || errors.Is(err, operator.ErrNotRunning) {
 		return nil
 	}
@@ -333,7 +333,7 @@ func (v *roomsView) addChat(ctx context.Context, op operator.Operator) error {
 }
 
 func (s *Server) roomsPage(r *http.Request) (view, error) {
-	list, err := s.opt.Operator.Rooms(r.Context(), "")
+	list, err := operator.ListRooms.Call(r.Context(), s.opt.Operator, operator.GameQuery{})
 	v := roomsView{All: len(list)}
 	if err == nil {
 		v.Rooms, v.Next, err = onePage(r, list)
@@ -345,7 +345,7 @@ func (s *Server) roomsPage(r *http.Request) (view, error) {
 }
 
 func (s *Server) roomAddForm(r *http.Request) (done, to string, err error) {
-	room := storage.Room{Game: strings.ToLower(strings.TrimSpace(r.PostFormValue("game"))), Name: strings.TrimSpace(r.PostFormValue("name"))}
+	room := operator.NewRoom{Game: strings.ToLower(strings.TrimSpace(r.PostFormValue("game"))), Name: strings.TrimSpace(r.PostFormValue("name"))}
 	if text := strings.TrimSpace(r.PostFormValue("max_waiting")); text != "" {
 		n, err := formNumber(r, "max_waiting", 1<<31-1)
 		if err != nil {
@@ -353,10 +353,8 @@ func (s *Server) roomAddForm(r *http.Request) (done, to string, err error) {
 		}
 		room.MaxWaiting = int(n)
 	}
-	if room, err = s.opt.Operator.PutRoom(r.Context(), room); err != nil {
-		return "", "", err
-	}
-	return fmt.Sprintf("Room %d was added to %s.", room.ID, room.Game), "", nil
+	stored, err := operator.PutRoom.Call(r.Context(), s.opt.Operator, room)
+	return fmt.Sprintf("Room %d was added to %s.", stored.ID, stored.Game), "", err
 }
 
 func (s *Server) roomRemoveForm(r *http.Request) (done, to string, err error) {
@@ -364,5 +362,5 @@ func (s *Server) roomRemoveForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("Room %d is gone.", id), "", s.opt.Operator.DeleteRoom(r.Context(), uint32(id))
+	return fmt.Sprintf("Room %d is gone.", id), "", operator.DeleteRoom.Exec(r.Context(), s.opt.Operator, operator.RoomRef{ID: uint32(id)})
 }

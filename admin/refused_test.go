@@ -18,7 +18,7 @@ import (
 
 // A ban that has already expired is surely a mistake.
 func TestBanThatIsOver(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		now := time.Now()
 		prefix := netip.MustParsePrefix("192.0.2.0/24")
 		p := create(t, op, bob(nil))
@@ -29,18 +29,18 @@ func TestBanThatIsOver(t *testing.T) {
 			"was over long ago":     {Added: now.Add(-2 * time.Hour), Expires: now.Add(-time.Hour)},
 		} {
 			b.Prefix, b.Scope = prefix, storage.ScopeAll
-			if err := op.AddBan(t.Context(), b); !errors.Is(err, operator.ErrBadRequest) || !strings.Contains(fmt.Sprint(err), "before it begins") {
+			if err := operator.AddBan.Exec(t.Context(), op, operator.NewBan(b)); !errors.Is(err, operator.ErrBadRequest) || !strings.Contains(fmt.Sprint(err), "before it begins") {
 				t.Errorf("AddBan of one that %s = %v, want a refusal", name, err)
 			}
 		}
-		list, err := op.Bans(t.Context())
+		list, err := operator.ListBans.Call(t.Context(), op, operator.None{})
 		if err != nil || len(list) > 0 {
 			t.Errorf("bans after those that were refused: %v, %v", list, err)
 		}
-		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Expires: now.Add(-time.Second)}); !errors.Is(err, operator.ErrBadRequest) {
+		if err := operator.BanAccount.Exec(t.Context(), op, operator.NewAccountBan{ID: p.User, Expires: now.Add(-time.Second)}); !errors.Is(err, operator.ErrBadRequest) {
 			t.Errorf("BanAccount of one that is over = %v, want a refusal", err)
 		}
-		if a, err := op.FindAccount(t.Context(), operator.AccountRef{ID: p.User}); err != nil || !a.Ban.Added.IsZero() {
+		if a, err := operator.FindAccount.Call(t.Context(), op, operator.AccountRef{ID: p.User}); err != nil || !a.Ban.Added.IsZero() {
 			t.Errorf("ban of the account: %+v, %v, want none", a.Ban, err)
 		}
 	})

@@ -9,80 +9,40 @@ import (
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/clean"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
-const (
-	yamlType  = "application/yaml"
-	linesType = "application/x-ndjson"
-	tarType   = "application/x-tar"
-	// leftOutTrailer is the trailer of an export: the number of records left
-	// out. An export without it is incomplete.
-	leftOutTrailer = "Respawnd-Left-Out"
-)
+// leftOutTrailer is the trailer of an export: the number of records left
+// out. An export without it is incomplete.
+const leftOutTrailer = "Respawnd-Left-Out"
 
 var errNoSuchPath = errors.New("no such path")
 
-// routes returns the API, in the order in which it lists itself. It lists only routes whose
-// nouns exist; the others still answer, for data of services that were on before.
-func (s *Server) routes() []Route {
-	return slices.Concat([]Route{
-		newRoute("GET", "/api/v1/routes", "all routes with a description: this list", s.getRoutes),
-		getStatus.on(s),
-		getBans.on(s), getFileBans.on(s), addBan.on(s), removeBans.on(s),
-		getGames.on(s), putGames.on(s), importGames.on(s), getGame.on(s), deleteGame.on(s), setMaintenance.on(s),
-	}, about(noun.Rooms, getRooms.on(s), putRoom.on(s), deleteRoom.on(s)), []Route{
-		getServers.on(s), getVerdicts.on(s), getSummary.on(s), getMasters.on(s),
-	}, about(noun.Relays, getRelayed.on(s)), about(noun.Meetings, getMeetings.on(s)), about(noun.Chat,
-		getChatRules.on(s), putChatRule.on(s), removeChatRule.on(s),
-		getChatRooms.on(s), getChatMembers.on(s), chatKick.on(s), chatSay.on(s), getChatLines.on(s),
-	), about(noun.Files,
-		getFiles.on(s), getFile.on(s), newRoute("GET", contentPath, "the content of a file", s.getContent), deleteFile.on(s),
-	), about(noun.News,
-		getMotds.on(s), setMotd.on(s), clearMotd.on(s), getPatches.on(s), addPatch.on(s), removePatch.on(s),
-	), about(noun.Keys,
-		getCDKeys.on(s), addCDKeys.on(s), removeCDKey.on(s), banCDKey.on(s), unbanCDKey.on(s),
-	), about(noun.Accounts, getSessions.on(s), deleteSession.on(s), getMessages.on(s)), []Route{
-		getAudit.on(s),
-		newRoute("GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog),
-		newRoute("GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog),
-		newRoute("GET", profilePath, "profiles of the running program, if admin.pprof is on: ?seconds=, ?gc=1, ?debug=1", s.getProfile),
-		newRoute("GET", backupPath, "everything that a new machine needs, as a tar file", s.getBackup),
-		getKept.on(s), addServer.on(s), removeServer.on(s), hideServer.on(s), unhideServer.on(s),
-	}, about(noun.Accounts,
-		getAccounts.on(s), createAccount.on(s), getAccount.on(s), setPassword.on(s), issueReset.on(s), banAccount.on(s), unbanAccount.on(s), deleteAccount.on(s),
-		newRoute("GET", exportPath, "all accounts, one JSON object per line: ?secrets=", s.exportAccounts),
-		importAccounts.on(s), importBuddies.on(s), rotateKey.on(s),
-	), about(noun.Stats,
-		getGameStats.on(s), getPlayerStats.on(s), deleteStats.on(s), getStatBlock.on(s), setStatBlock.on(s),
-		newRoute("GET", statsExportPath, "data and scores of all players, one JSON object per line", s.exportStats),
-		importStats.on(s),
-		getMatches.on(s), getMatch.on(s), deleteMatch.on(s),
-		getSakeTables.on(s), getSakeRecords.on(s), deleteSake.on(s),
-	))
-}
-
-// newRoute returns a route without an endpoint.
-func newRoute(method, path, what string, handle http.HandlerFunc) Route {
-	return Route{Method: method, Path: path, What: what, handle: handle}
-}
-
-// about returns routes that are about a noun.
-func about(n noun.Noun, routes ...Route) []Route {
-	for i := range routes {
-		routes[i].of = n
+// routes returns the API, in the order in which it lists itself: the operations, and what is about
+// this process alone. It lists only routes whose nouns exist; the others still answer, for data of
+// services that were on before.
+func (s *Server) routes() (all []Route) {
+	for _, o := range operator.Operations() {
+		all = append(all, Route{Method: o.Method(), Path: o.Path(), What: o.Described(), handle: s.handler(o), of: o.About})
 	}
-	return routes
+	return append(all,
+		Route{Method: "GET", Path: "/api/v1/routes", What: "all routes with a description: this list", handle: s.getRoutes},
+		Route{Method: "GET", Path: "/api/v1/log", What: "the last lines of the log: ?level=, ?limit=", handle: s.getLog},
+		Route{Method: "GET", Path: "/api/v1/log/stream", What: "new lines of the log as server-sent events: ?level=", handle: s.streamLog},
+		Route{Method: "GET", Path: profilePath, What: "profiles of the running program, if admin.pprof is on: ?seconds=, ?gc=1, ?debug=1", handle: s.getProfile},
+	)
 }
 
-// Paths of the routes without an endpoint: their answers are streams.
-const (
-	backupPath = "/api/v1/backup"
-	exportPath = "/api/v1/accounts/export"
-)
+// Route is one route of the API.
+type Route struct {
+	Method string `json:"method"`
+	Path   string `json:"path"` // with {id} or {name} for the part that varies
+	What   string `json:"what"` // description, with its parameters
+	handle http.HandlerFunc
+	of     noun.Noun // the list of routes has it only where that exists
+}
 
 // register registers the API.
 func (s *Server) register(mux *http.ServeMux) {
@@ -100,49 +60,58 @@ func (s *Server) getRoutes(w http.ResponseWriter, _ *http.Request) {
 	}{slices.DeleteFunc(s.routes(), func(r Route) bool { return !s.opt.Nouns.Has(r.of) })})
 }
 
-// answer writes a value, or an error.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, v any, err error) {
+// handler returns the handler of an operation.
+func (s *Server) handler(o *operator.Operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		in, err := o.Read(r)
+		switch {
+		case err != nil:
+			s.fail(w, r, err)
+		case o.IsStream():
+			s.send(w, r, o, in)
+		default:
+			out, err := s.opt.Operator.Do(r.Context(), o, in)
+			s.answer(w, r, o, out, err)
+		}
+	}
+}
+
+// answer writes the output of an operation, or an error.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, o *operator.Operation, out any, err error) {
 	extendDeadline(w) // the operation may have taken long
+	contentType, body := "", []byte(nil)
+	if err == nil {
+		contentType, body, err = o.Encode(out)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	if list, yaml := v.(gameList); yaml {
-		apiHeaders(w.Header(), yamlType)
-		_, _ = w.Write(games.AppendYAML(nil, list)) // a client that disconnected is not logged
-		return
-	}
-	writeJSON(w, http.StatusOK, v)
+	apiHeaders(w.Header(), contentType)
+	_, _ = w.Write(body) // a client that disconnected is not logged
 }
 
-// getBackup starts the answer before the backup is known to succeed.
-func (s *Server) getBackup(w http.ResponseWriter, r *http.Request) {
+// send answers with a stream, before it is known to be whole. Browsers save files and never show
+// them.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, o *operator.Operation, in any) {
 	out := &stream{w: w}
-	w.Header().Set("Content-Type", tarType)
-	w.Header().Set("Cache-Control", "no-store")
-	if err := s.opt.Operator.Backup(r.Context(), out); err != nil {
-		s.breakOff(out, r, "backup broke off", err)
+	h := w.Header()
+	h.Set("Content-Type", o.Type)
+	h.Set("Cache-Control", "no-store")
+	if o.Type == operator.Lines {
+		h.Set("Trailer", leftOutTrailer)
 	}
-}
-
-// exportAccounts starts the answer before the export is known to succeed.
-func (s *Server) exportAccounts(w http.ResponseWriter, r *http.Request) {
-	text := r.URL.Query().Get("secrets")
-	secrets, err := strconv.ParseBool(text)
-	if err != nil && text != "" {
-		s.fail(w, r, fmt.Errorf("%w: secrets is neither true nor false", operator.ErrBadRequest))
-		return
+	if ref, ok := in.(operator.FileRef); ok {
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="file-%d.bin"`, ref.ID))
 	}
-	out := &stream{w: w}
-	w.Header().Set("Content-Type", linesType)
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Trailer", leftOutTrailer)
-	leftOut, err := s.opt.Operator.ExportAccounts(r.Context(), out, secrets)
-	if err != nil {
-		s.breakOff(out, r, "export of accounts broke off", err)
-		return
+	leftOut, err := s.opt.Operator.Write(r.Context(), o, in, out)
+	switch {
+	case err != nil:
+		s.breakOff(out, r, o.Name+" broke off", err)
+	case o.Type == operator.Lines:
+		h.Set(leftOutTrailer, strconv.Itoa(leftOut))
 	}
-	w.Header().Set(leftOutTrailer, strconv.Itoa(leftOut))
 }
 
 // breakOff ends an answer after an error. Once the answer has begun, it is too
@@ -154,6 +123,7 @@ func (s *Server) breakOff(out *stream, r *http.Request, message string, err erro
 		panic(http.ErrAbortHandler)
 	}
 	out.w.Header().Del("Trailer")
+	out.w.Header().Del("Content-Disposition")
 	s.fail(out.w, r, err)
 }
 

@@ -209,12 +209,14 @@ func TestReadyz(t *testing.T) {
 
 // fake is an operator whose backups and lists of bans fail.
 type fake struct {
-	operator.Operator
+	operator.Conn
 	backup func(w io.Writer) error
 }
 
-func (f fake) Backup(_ context.Context, w io.Writer) error { return f.backup(w) }
-func (fake) Bans(context.Context) ([]storage.Ban, error)   { panic("a bug") }
+func (f fake) Write(_ context.Context, _ *operator.Operation, _ any, w io.Writer) (int, error) {
+	return 0, f.backup(w)
+}
+func (fake) Do(context.Context, *operator.Operation, any) (any, error) { panic("a bug") }
 
 var errDisk = errors.New("disk on fire")
 
@@ -227,13 +229,13 @@ func TestClientBackupCut(t *testing.T) {
 	}
 	for name, broken := range tests {
 		var got bytes.Buffer
-		if err := serve(t, fake{backup: broken}, testToken).Backup(t.Context(), &got); err == nil {
+		if _, err := operator.Backup.Call(t.Context(), serve(t, fake{backup: broken}, testToken), operator.None{}, &got); err == nil {
 			t.Errorf("%s: Backup returned nil after %d bytes, want an error", name, got.Len())
 		}
 	}
 	var got bytes.Buffer
 	whole := func(w io.Writer) error { _, err := w.Write(piece); return err }
-	if err := serve(t, fake{backup: whole}, testToken).Backup(t.Context(), &got); err != nil || !bytes.Equal(got.Bytes(), piece) {
+	if _, err := operator.Backup.Call(t.Context(), serve(t, fake{backup: whole}, testToken), operator.None{}, &got); err != nil || !bytes.Equal(got.Bytes(), piece) {
 		t.Errorf("Backup: %d bytes, %v; want %d", got.Len(), err, len(piece))
 	}
 }
@@ -254,7 +256,7 @@ func TestHandlerPanic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Bans(t.Context()); err == nil {
+	if _, err := operator.ListBans.Call(t.Context(), c, operator.None{}); err == nil {
 		t.Error("Bans of an operator that panics returned no error")
 	}
 	cancel()
@@ -294,15 +296,15 @@ func TestServe(t *testing.T) {
 
 func TestClientWrongToken(t *testing.T) {
 	c := serve(t, newLocal(t), "not the token of this daemon")
-	list, err := c.Games(t.Context())
+	list, err := operator.ListGames.Call(t.Context(), c, operator.None{})
 	if !errors.Is(err, operator.ErrUnauthorized) || list != nil {
 		t.Errorf("Games with a wrong token: %v, want ErrUnauthorized", err)
 	}
-	if err := c.Backup(t.Context(), io.Discard); !errors.Is(err, operator.ErrUnauthorized) {
+	if _, err := operator.Backup.Call(t.Context(), c, operator.None{}, io.Discard); !errors.Is(err, operator.ErrUnauthorized) {
 		t.Errorf("Backup with a wrong token: %v, want ErrUnauthorized", err)
 	}
 	ban := storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll}
-	if err := c.AddBan(t.Context(), ban); !errors.Is(err, operator.ErrUnauthorized) {
+	if err := operator.AddBan.Exec(t.Context(), c, operator.NewBan(ban)); !errors.Is(err, operator.ErrUnauthorized) {
 		t.Errorf("AddBan with a wrong token: %v, want ErrUnauthorized", err)
 	}
 }
@@ -353,7 +355,7 @@ func TestClientWithoutDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Verdicts(t.Context(), netip.Addr{}); err == nil || !strings.Contains(err.Error(), "admin.listen") || strings.Contains(err.Error(), testToken) {
+	if _, err := operator.ListVerdicts.Call(t.Context(), c, operator.Address{Addr: netip.Addr{}}); err == nil || !strings.Contains(err.Error(), "admin.listen") || strings.Contains(err.Error(), testToken) {
 		t.Errorf("Verdicts without a daemon: %v, want an error that names admin.listen", err)
 	}
 }

@@ -21,11 +21,11 @@ func gmtestBlock(id storage.ProfileID, kind storage.StatKind, index int32, data 
 }
 
 // statsPlayers registers two players and stores something for the first of them.
-func statsPlayers(t *testing.T, l *operator.Local, op operator.Operator) (ann, ben storage.Profile) {
+func statsPlayers(t *testing.T, l *operator.Local, op operator.Conn) (ann, ben storage.Profile) {
 	t.Helper()
 	var made [2]storage.Profile
 	for i, nick := range []string{"Ann", "Ben"} {
-		p, err := op.CreateAccount(t.Context(), operator.NewAccount{Email: nick + "@example.com", Nick: nick, Password: "secret"})
+		p, err := operator.CreateAccount.Call(t.Context(), op, operator.NewAccount{Email: nick + "@example.com", Nick: nick, Password: "secret"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func statsPlayers(t *testing.T, l *operator.Local, op operator.Operator) (ann, b
 	for _, b := range []operator.NewStatBlock{
 		gmtestBlock(ann.ID, 0, 0, "\x00\x01\xff"), gmtestBlock(ann.ID, 3, 0, "\\clan\\A\x00"),
 	} {
-		if _, err := op.SetStatBlock(t.Context(), b); err != nil {
+		if _, err := operator.SetStatBlock.Call(t.Context(), op, b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,9 +47,9 @@ func statsPlayers(t *testing.T, l *operator.Local, op operator.Operator) (ann, b
 }
 
 func TestPlayerStats(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ann, ben := statsPlayers(t, l, op)
-		got, err := op.PlayerStats(t.Context(), ann.ID)
+		got, err := operator.GetPlayerStats.Call(t.Context(), op, operator.ProfileRef{ID: ann.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,15 +72,15 @@ func TestPlayerStats(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("PlayerStats() (-want +got):\n%s", diff)
 		}
-		b, err := op.StatBlock(t.Context(), want.Blocks[0].StatBlockID)
+		b, err := operator.GetStatBlock.Call(t.Context(), op, operator.RefOf(want.Blocks[0].StatBlockID))
 		if string(b.Data) != "\x00\x01\xff" || err != nil {
 			t.Errorf("StatBlock() = %q, %v", b.Data, err)
 		}
-		if got, err := op.PlayerStats(t.Context(), ben.ID); err != nil || len(got.Blocks)+len(got.Scores) != 0 || got.Blocks == nil {
+		if got, err := operator.GetPlayerStats.Call(t.Context(), op, operator.ProfileRef{ID: ben.ID}); err != nil || len(got.Blocks)+len(got.Scores) != 0 || got.Blocks == nil {
 			t.Errorf("PlayerStats() without any = %+v, %v", got, err)
 		}
-		_, err = op.PlayerStats(t.Context(), 999)
-		_, missing := op.StatBlock(t.Context(), gmtestBlock(ann.ID, 3, 7, "").StatBlockID)
+		_, err = operator.GetPlayerStats.Call(t.Context(), op, operator.ProfileRef{ID: 999})
+		_, missing := operator.GetStatBlock.Call(t.Context(), op, operator.RefOf(gmtestBlock(ann.ID, 3, 7, "").StatBlockID))
 		for what, err := range map[string]error{"PlayerStats of no profile": err, "StatBlock": missing} {
 			if !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%s: %v, want ErrNotFound", what, err)
@@ -90,7 +90,7 @@ func TestPlayerStats(t *testing.T) {
 }
 
 func TestSetStatBlock_refused(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Conn) {
 		unknown := gmtestBlock(1, 3, 0, "x")
 		unknown.Game = "nogame"
 		for name, tc := range map[string]struct {
@@ -100,14 +100,14 @@ func TestSetStatBlock_refused(t *testing.T) {
 			"profile": {gmtestBlock(999, 3, 0, "x"), storage.ErrNotFound},
 			"game":    {unknown, operator.ErrBadRequest},
 		} {
-			if _, err := op.SetStatBlock(t.Context(), tc.b); !errors.Is(err, tc.want) {
+			if _, err := operator.SetStatBlock.Call(t.Context(), op, tc.b); !errors.Is(err, tc.want) {
 				t.Errorf("%s: SetStatBlock() = %v, want %v", name, err, tc.want)
 			}
 		}
 		for name, b := range map[string]operator.NewStatBlock{
 			"kind": gmtestBlock(999, 4, 0, "x"), "index": gmtestBlock(1, 3, -1, "x"), "size": gmtestBlock(1, 3, 0, strings.Repeat("x", storage.MaxStatBlock+1)),
 		} {
-			_, err := op.SetStatBlock(t.Context(), b)
+			_, err := operator.SetStatBlock.Call(t.Context(), op, b)
 			if !errors.Is(err, storage.ErrInvalid) && !errors.Is(err, operator.ErrBadRequest) { // the client cannot tell them apart
 				t.Errorf("%s: SetStatBlock() = %v, want a refusal", name, err)
 			}
@@ -116,24 +116,27 @@ func TestSetStatBlock_refused(t *testing.T) {
 }
 
 func TestDeleteStats(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ann, ben := statsPlayers(t, l, op)
 		remove := func(q operator.StatsSelection, want int, wantErr error) {
 			t.Helper()
-			if n, err := op.DeleteStats(t.Context(), q); n != want || !errors.Is(err, wantErr) {
+			if n, err := operator.DeleteStats.Call(t.Context(), op, q); n.Removed != want || !errors.Is(err, wantErr) {
 				t.Errorf("DeleteStats(%+v) = %d, %v, want %d, %v", q, n, err, want, wantErr)
 			}
 		}
 		left := func(want int) {
 			t.Helper()
-			s, err := op.PlayerStats(t.Context(), ann.ID)
+			s, err := operator.GetPlayerStats.Call(t.Context(), op, operator.ProfileRef{ID: ann.ID})
 			if got := len(s.Blocks) + len(s.Scores); got != want || err != nil {
 				t.Errorf("%d records, %v, want %d", got, err, want)
 			}
 		}
-		remove(operator.StatsSelection{Profile: ann.ID, Block: true}, 0, operator.ErrBadRequest)
-		remove(operator.StatsSelection{Profile: ann.ID, Game: "gmtest", Block: true, Kind: 3, Index: 1}, 0, storage.ErrNotFound)
-		remove(operator.StatsSelection{Profile: ann.ID, Game: "GMtest", Block: true, Kind: 0, Index: 0}, 1, nil)
+		kind, index := storage.StatKind(3), int32(1)
+		readOnly, first := storage.StatKind(0), int32(0)
+		remove(operator.StatsSelection{Profile: ann.ID, Kind: &kind, Index: &index}, 0, operator.ErrBadRequest)
+		remove(operator.StatsSelection{Profile: ann.ID, Game: "gmtest", Kind: &kind, Index: &index}, 0, storage.ErrNotFound)
+		remove(operator.StatsSelection{Profile: ann.ID, Game: "gmtest", Kind: &kind}, 0, operator.ErrBadRequest)
+		remove(operator.StatsSelection{Profile: ann.ID, Game: "GMtest", Kind: &readOnly, Index: &first}, 1, nil)
 		left(2)
 		remove(operator.StatsSelection{Profile: ann.ID, Game: "other"}, 0, nil)
 		left(2)
@@ -141,12 +144,12 @@ func TestDeleteStats(t *testing.T) {
 		left(0)
 		remove(operator.StatsSelection{Profile: ann.ID}, 0, nil)
 		remove(operator.StatsSelection{Profile: 999}, 0, storage.ErrNotFound)
-		if _, err := op.SetStatBlock(t.Context(), gmtestBlock(ben.ID, 1, 0, "")); err != nil {
+		if _, err := operator.SetStatBlock.Call(t.Context(), op, gmtestBlock(ben.ID, 1, 0, "")); err != nil {
 			t.Fatal(err)
 		}
 		remove(operator.StatsSelection{Profile: ben.ID}, 1, nil)
 		var actions []string
-		page, err := op.AuditLog(t.Context(), operator.AuditQuery{})
+		page, err := operator.ReadAudit.Call(t.Context(), op, operator.AuditQuery{})
 		for _, e := range page.Entries {
 			if strings.HasPrefix(e.Action, "stats.") {
 				actions = append(actions, strings.Join([]string{e.Action, e.Subject, e.Detail}, "|"))
@@ -164,12 +167,12 @@ func TestDeleteStats(t *testing.T) {
 }
 
 func TestExportStats(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		ann, ben := statsPlayers(t, l, op)
 		export := func() (text string, list []operator.StoredStats) {
 			t.Helper()
 			var b bytes.Buffer
-			if leftOut, err := op.ExportStats(t.Context(), &b); leftOut != 0 || err != nil {
+			if leftOut, err := operator.ExportStats.Call(t.Context(), op, operator.None{}, &b); leftOut != 0 || err != nil {
 				t.Fatalf("ExportStats() = %d, %v", leftOut, err)
 			}
 			text = b.String()
@@ -186,12 +189,12 @@ func TestExportStats(t *testing.T) {
 		if len(list) != 1 || strings.Count(text, `"profile"`) != 1 {
 			t.Fatalf("export %s, want one player, who is named once", text)
 		}
-		if _, err := op.DeleteStats(t.Context(), operator.StatsSelection{Profile: ann.ID}); err != nil {
+		if _, err := operator.DeleteStats.Call(t.Context(), op, operator.StatsSelection{Profile: ann.ID}); err != nil {
 			t.Fatal(err)
 		}
 		twice := list[0]
 		twice.Profile, twice.Blocks = ben.ID, append(twice.Blocks[:1:1], twice.Blocks[0])
-		results, err := op.ImportStats(t.Context(), []operator.StoredStats{list[0], list[0], {Profile: 999}, twice})
+		results, err := operator.ImportStats.Call(t.Context(), op, operator.StatsImport{Players: []operator.StoredStats{list[0], list[0], {Profile: 999}, twice}})
 		if err != nil || len(results) != 4 {
 			t.Fatalf("ImportStats() = %v, %v", results, err)
 		}
@@ -203,14 +206,14 @@ func TestExportStats(t *testing.T) {
 		if again, _ := export(); again != text {
 			t.Errorf("export after an import:\n%s\nwant\n%s", again, text)
 		}
-		if _, err := op.ImportStats(t.Context(), nil); err != nil {
+		if _, err := operator.ImportStats.Call(t.Context(), op, operator.StatsImport{Players: nil}); err != nil {
 			t.Errorf("ImportStats() of nothing = %v", err)
 		}
 	})
 }
 
 func TestGameStats(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Conn) {
 		for i := range 12 {
 			r := storage.Report{Game: "gmtest", Conn: uint64(i + 1), Started: time.Unix(1700000000, 0), Done: i%2 == 0, Trusted: true, Pairs: []byte(`\a\b`)}
 			if i == 10 {
@@ -225,7 +228,7 @@ func TestGameStats(t *testing.T) {
 		if err := l.Catalogue.Catalog().Replace([]games.Game{board}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := op.GameStats(t.Context(), operator.GameStatsQuery{Game: "GMTEST"})
+		s, err := operator.GetGameStats.Call(t.Context(), op, operator.GameStatsQuery{Game: "GMTEST"})
 		if err != nil || s.Game != "gmtest" || len(s.Reports) != 10 {
 			t.Fatalf("GameStats() = %+v, %v, want 10 reports", s, err)
 		}
@@ -242,10 +245,10 @@ func TestGameStats(t *testing.T) {
 		if a.PlayersText() != "0" || b.PlayersText() != "1 of 3 proved" {
 			t.Errorf("players %q and %q, want 0 and 1 of 3 proved", a.PlayersText(), b.PlayersText())
 		}
-		if s, err := op.GameStats(t.Context(), operator.GameStatsQuery{Game: "gmtest", Reports: 3}); err != nil || len(s.Reports) != 3 {
+		if s, err := operator.GetGameStats.Call(t.Context(), op, operator.GameStatsQuery{Game: "gmtest", Reports: 3}); err != nil || len(s.Reports) != 3 {
 			t.Errorf("GameStats() of 3 reports = %+v, %v", s, err)
 		}
-		if _, err := op.GameStats(t.Context(), operator.GameStatsQuery{Game: "nogame"}); !errors.Is(err, operator.ErrBadRequest) {
+		if _, err := operator.GetGameStats.Call(t.Context(), op, operator.GameStatsQuery{Game: "nogame"}); !errors.Is(err, operator.ErrBadRequest) {
 			t.Errorf("GameStats() of an unknown game = %v", err)
 		}
 	})

@@ -12,61 +12,19 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/accounts/seal"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
-
-// AccountOperator manages accounts. A value that the rules of accounts refuse is
-// ErrBadRequest, an unknown account storage.ErrNotFound. Passwords are never
-// returned.
-type AccountOperator interface {
-	// CreateAccount creates an account, or adds a profile to the one with that
-	// e-mail if the password is right.
-	CreateAccount(ctx context.Context, a NewAccount) (storage.Profile, error)
-	// ListAccounts returns a page of accounts in the order of ids, without
-	// their buddies and blocks.
-	ListAccounts(ctx context.Context, q AccountQuery) (AccountPage, error)
-	// FindAccount returns one account with everything but secrets.
-	FindAccount(ctx context.Context, ref AccountRef) (accounts.Account, error)
-
-	// SetPassword changes a password. It ends sessions, tokens and tickets.
-	SetPassword(ctx context.Context, id storage.UserID, password string) error
-	// IssueReset returns a link with which the owner of an account sets another
-	// password, once; it ends the one before. ErrBadRequest: the page for it is
-	// off.
-	IssueReset(ctx context.Context, id storage.UserID) (ResetLink, error)
-	// BanAccount keeps an account out until b.Expires and ends its sessions.
-	// b.Added is ignored.
-	BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error
-	UnbanAccount(ctx context.Context, id storage.UserID) error
-	// DeleteAccount removes an account with its profiles, buddies and messages,
-	// and ends its sessions.
-	DeleteAccount(ctx context.Context, id storage.UserID) error
-
-	// ExportAccounts writes all accounts, one line of JSON each, and returns
-	// the number of unreadable ones, which are left out. With secrets the lines
-	// contain the password digests, with which anyone can log in to the
-	// accounts.
-	ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (leftOut int, err error)
-	// ImportAccounts stores accounts and returns a result for each: a refused
-	// one does not stop the others. Buddies and blocks are imported by
-	// ImportBuddies, after all accounts.
-	ImportAccounts(ctx context.Context, list []accounts.Account) ([]Imported, error)
-	ImportBuddies(ctx context.Context, list []accounts.Account) error
-
-	// RotateAccountKey seals everything with a new key and returns the number
-	// of accounts.
-	RotateAccountKey(ctx context.Context) (n int, err error)
-}
 
 // NewAccount holds the data of an account that is created.
 type NewAccount struct {
 	Partner    int    `json:"partner"`
 	Namespace  int    `json:"namespace"` // of the unique nick
-	Email      string `json:"email"`
-	Nick       string `json:"nick"`
-	UniqueNick string `json:"uniquenick"` // "" for none
-	Password   string `json:"password"`
+	Email      string `json:"email" flag:"email" doc:"e-mail to sign in with; nothing is sent to it"`
+	Nick       string `json:"nick" flag:"nick" doc:"nick of the profile"`
+	UniqueNick string `json:"uniquenick" flag:"uniquenick" doc:"unique nick of the profile; most games sign in with it"` // "" for none
+	Password   string `json:"password" secret:"true"`
 }
 
 // ResetLink is a link with which the owner of an account sets another password.
@@ -78,18 +36,19 @@ type ResetLink struct {
 // AccountRef identifies an account by the first of ID, Email and UniqueNick that is
 // set.
 type AccountRef struct {
-	ID         storage.UserID
-	Email      string
-	Partner    int // of Email
-	UniqueNick string
-	Namespace  int // of UniqueNick
+	ID         storage.UserID `query:"id"`
+	Email      string         `query:"email"`
+	Partner    int            `query:"partner"` // of Email
+	UniqueNick string         `query:"uniquenick"`
+	Namespace  int            `query:"namespace"` // of UniqueNick
 }
 
 // AccountQuery selects accounts.
 type AccountQuery struct {
-	After storage.UserID // ids above that
-	Limit int            // how many; 0 or too many: MaxAccountPage
-	Match string         // part of an e-mail, nick or unique nick; "" for all
+	After storage.UserID `query:"after"` // ids above that
+	Limit int            `query:"limit"` // how many; 0 or too many: MaxAccountPage
+	// Match is part of an e-mail, nick or unique nick; "" for all.
+	Match string `query:"match" flag:"match" doc:"only those with this in their e-mail, nick or unique nick"`
 }
 
 // MaxAccountPage is the maximum number of accounts that ListAccounts returns.
@@ -140,14 +99,14 @@ func refused(err error) error {
 	return err
 }
 
-// notedAccount is noted for a change of an account. It is named by its first
+// aboutAccount is about for a change of an account. It is named by its first
 // nick, not by its e-mail: a deleted account's address should not live on here.
-func (l *Local) notedAccount(ctx context.Context, action string, id storage.UserID, detail string) context.Context {
+func aboutAccount(ctx context.Context, l *Local, id storage.UserID, detail string) context.Context {
 	nick := ""
 	if list, err := l.Store.ProfilesOf(ctx, id); err == nil && len(list) > 0 {
 		nick = list[0].Nick
 	}
-	return notedID(ctx, action, uint32(id), nick, detail)
+	return aboutID(ctx, uint32(id), nick, detail)
 }
 
 func accountsText(n int) string {
@@ -164,19 +123,24 @@ func (l *Local) kick(ctx context.Context, id storage.UserID, reason error) {
 	}
 }
 
-// CreateAccount implements AccountOperator.
-func (l *Local) CreateAccount(ctx context.Context, a NewAccount) (p storage.Profile, err error) {
+// CreateAccount creates an account, or adds a profile to the one with that e-mail if the password is
+// right.
+var CreateAccount = New(Operation{
+	Name: "account create", Route: "POST /accounts", What: "Create an account, or a further profile of one", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, a NewAccount) (p storage.Profile, err error) {
 	err = l.withAccounts(ctx, func(s *accounts.Service) error {
-		p, err = s.Users.Register(noted(ctx, actAccountCreate, a.Nick, ""), accounts.Registration{
+		p, err = s.Users.Register(about(ctx, a.Nick, ""), accounts.Registration{
 			Partner: a.Partner, Namespace: a.Namespace, Email: a.Email, Nick: a.Nick, UniqueNick: a.UniqueNick, Password: a.Password,
 		})
 		return err
 	})
 	return p, err
-}
+})
 
-// ListAccounts implements AccountOperator.
-func (l *Local) ListAccounts(ctx context.Context, q AccountQuery) (AccountPage, error) {
+// ListAccounts returns a page of accounts in the order of ids, without their buddies and blocks.
+var ListAccounts = New(Operation{
+	Name: "account list", Route: "GET /accounts", What: "Show all accounts", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, q AccountQuery) (AccountPage, error) {
 	if q.Limit <= 0 || q.Limit > MaxAccountPage {
 		q.Limit = MaxAccountPage
 	}
@@ -184,7 +148,7 @@ func (l *Local) ListAccounts(ctx context.Context, q AccountQuery) (AccountPage, 
 	for u, err := range l.Store.Users(ctx, q.After) {
 		var a accounts.Account
 		if err == nil {
-			a, err = l.profiles(ctx, &u)
+			a, err = profiles(ctx, l, &u)
 		}
 		switch {
 		case errors.Is(err, storage.ErrDamaged):
@@ -200,7 +164,7 @@ func (l *Local) ListAccounts(ctx context.Context, q AccountQuery) (AccountPage, 
 		}
 	}
 	return page, nil
-}
+})
 
 // matches reports whether text is part of a name of an account.
 func matches(a *accounts.Account, text string) bool {
@@ -224,7 +188,7 @@ func matches(a *accounts.Account, text string) bool {
 }
 
 // profiles returns an account with its profiles and without secrets.
-func (l *Local) profiles(ctx context.Context, u *storage.User) (accounts.Account, error) {
+func profiles(ctx context.Context, l *Local, u *storage.User) (accounts.Account, error) {
 	a := accounts.Account{ID: u.ID, Partner: u.Partner, Email: u.Email, Kept: len(u.Password) > 0, Ban: u.Ban, Created: u.Created}
 	list, err := l.Store.ProfilesOf(ctx, u.ID)
 	if err != nil {
@@ -240,13 +204,15 @@ func (l *Local) profiles(ctx context.Context, u *storage.User) (accounts.Account
 	return a, nil
 }
 
-// FindAccount implements AccountOperator.
-func (l *Local) FindAccount(ctx context.Context, ref AccountRef) (accounts.Account, error) {
-	u, err := l.user(ctx, ref)
+// FindAccount returns one account with everything but secrets.
+var FindAccount = New(Operation{
+	Name: "account show", Route: "GET /account", What: "Show an account with its profiles", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, ref AccountRef) (accounts.Account, error) {
+	u, err := userOf(ctx, l, ref)
 	if err != nil {
 		return accounts.Account{}, err
 	}
-	a, err := l.profiles(ctx, &u)
+	a, err := profiles(ctx, l, &u)
 	if err != nil {
 		return accounts.Account{}, err
 	}
@@ -266,10 +232,10 @@ func (l *Local) FindAccount(ctx context.Context, ref AccountRef) (accounts.Accou
 		}
 	}
 	return a, nil
-}
+})
 
 // user returns the user that ref identifies.
-func (l *Local) user(ctx context.Context, ref AccountRef) (u storage.User, err error) {
+func userOf(ctx context.Context, l *Local, ref AccountRef) (u storage.User, err error) {
 	switch {
 	case ref.ID != 0:
 		u, err = l.Store.GetUser(ctx, ref.ID)
@@ -290,23 +256,39 @@ func (l *Local) user(ctx context.Context, ref AccountRef) (u storage.User, err e
 	return u, nil
 }
 
-// SetPassword implements AccountOperator.
-func (l *Local) SetPassword(ctx context.Context, id storage.UserID, password string) error {
-	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		if err := s.Passwords.Change(l.notedAccount(ctx, actAccountPassword, id, ""), id, password); err != nil {
+// AccountID names an account.
+type AccountID struct {
+	ID storage.UserID `path:"id" lookup:"EMAIL|UNIQUENICK|ID"`
+}
+
+// NewPassword is the next password of an account.
+type NewPassword struct {
+	ID       storage.UserID `json:"-" path:"id" lookup:"EMAIL|UNIQUENICK|ID"`
+	Password string         `json:"password" secret:"true"`
+}
+
+// SetPassword changes a password. It ends sessions, tokens and tickets.
+var SetPassword = New(Operation{
+	Name: "account passwd", Route: "PUT /accounts/{id}/password", What: "Change the password of an account; its sessions end", Action: "account.password", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, in NewPassword) (Done, error) {
+	return Done{1}, l.withAccounts(ctx, func(s *accounts.Service) error {
+		if err := s.Passwords.Change(aboutAccount(ctx, l, in.ID, ""), in.ID, in.Password); err != nil {
 			return err
 		}
-		l.kick(ctx, id, presence.ErrDisplaced)
-		list, err := l.Store.ProfilesOf(ctx, id)
+		l.kick(ctx, in.ID, presence.ErrDisplaced)
+		list, err := l.Store.ProfilesOf(ctx, in.ID)
 		for _, p := range list {
 			s.Grants.Revoke(p.ID)
 		}
 		return err
 	})
-}
+})
 
-// IssueReset implements AccountOperator.
-func (l *Local) IssueReset(ctx context.Context, id storage.UserID) (out ResetLink, err error) {
+// IssueReset returns a link with which the owner of an account sets another password, once; it ends
+// the one before. ErrBadRequest: the page for it is off.
+var IssueReset = New(Operation{
+	Name: "account reset-link", Route: "POST /accounts/{id}/reset", What: "Print a link with which the owner sets another password, once, within 24 hours", Action: "account.reset_link", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, in AccountID) (out ResetLink, err error) {
 	page := ""
 	if l.ResetPage != nil {
 		page = l.ResetPage()
@@ -315,7 +297,7 @@ func (l *Local) IssueReset(ctx context.Context, id storage.UserID) (out ResetLin
 		return ResetLink{}, errNoResetPage
 	}
 	err = l.withAccounts(ctx, func(s *accounts.Service) error {
-		r, err := s.Passwords.IssueReset(l.notedAccount(ctx, actAccountReset, id, ""), id)
+		r, err := s.Passwords.IssueReset(aboutAccount(ctx, l, in.ID, ""), in.ID)
 		// A fragment: browsers send it to no server, so that no log holds it.
 		out = ResetLink{Link: page + "#" + r.Code, Expires: r.Expires.UTC()}
 		return err
@@ -324,55 +306,76 @@ func (l *Local) IssueReset(ctx context.Context, id storage.UserID) (out ResetLin
 		return ResetLink{}, err
 	}
 	return out, nil
+})
+
+// NewAccountBan is a ban of an account, by default without an end.
+type NewAccountBan struct {
+	ID      storage.UserID `json:"-" path:"id" lookup:"EMAIL|UNIQUENICK|ID"`
+	Expires time.Time      `json:"expires,omitzero" flag:"for" doc:"how long, such as 24h (default: for ever)"`
+	Reason  string         `json:"reason,omitzero" flag:"reason" doc:"reason, shown in the list"`
+	By      string         `json:"by,omitzero" default:"cli"`
+	Added   time.Time      `json:"added,omitzero"` // is ignored
 }
 
-// BanAccount implements AccountOperator.
-func (l *Local) BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error {
-	if err := checkBanEnd(time.Now(), b.Expires); err != nil {
-		return err
+// BanAccount keeps an account out until the end of the ban, and ends its sessions.
+var BanAccount = New(Operation{
+	Name: "account ban", Route: "PUT /accounts/{id}/ban", What: "Ban an account; takes effect at once", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, in NewAccountBan) (Done, error) {
+	if err := checkBanEnd(time.Now(), in.Expires); err != nil {
+		return Done{}, err
 	}
-	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		ctx := l.notedAccount(ctx, actAccountBan, id, banDetail(b.Expires, b.Reason))
-		err := s.Users.Ban(ctx, id, b.Expires, b.Reason, b.By)
+	return Done{1}, l.withAccounts(ctx, func(s *accounts.Service) error {
+		ctx := aboutAccount(ctx, l, in.ID, banDetail(in.Expires, in.Reason))
+		err := s.Users.Ban(ctx, in.ID, in.Expires, in.Reason, in.By)
 		if err == nil {
-			l.kick(ctx, id, presence.ErrBanned)
+			l.kick(ctx, in.ID, presence.ErrBanned)
 		}
 		return err
 	})
-}
+})
 
-// UnbanAccount implements AccountOperator.
-func (l *Local) UnbanAccount(ctx context.Context, id storage.UserID) error {
-	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		return s.Users.Unban(l.notedAccount(ctx, actAccountUnban, id, ""), id)
-	})
-}
+// UnbanAccount lifts the ban of an account. There may be none.
+var UnbanAccount = New(Operation{
+	Name: "account unban", Route: "DELETE /accounts/{id}/ban", What: "Lift the ban of an account", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, in AccountID) (Done, error) {
+	return Done{1}, l.withAccounts(ctx, func(s *accounts.Service) error { return s.Users.Unban(aboutAccount(ctx, l, in.ID, ""), in.ID) })
+})
 
-// DeleteAccount implements AccountOperator.
-func (l *Local) DeleteAccount(ctx context.Context, id storage.UserID) error {
-	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		err := s.Users.Delete(l.notedAccount(ctx, actAccountDelete, id, ""), id)
+// DeleteAccount removes an account with its profiles, buddies and messages, and ends its sessions.
+var DeleteAccount = New(Operation{
+	Name: "account delete", Route: "DELETE /accounts/{id}", What: "Delete an account with all that is stored for its profiles; cannot be undone", About: noun.Accounts, Destroys: true,
+}, func(ctx context.Context, l *Local, in AccountID) (Removed, error) {
+	return Removed{1}, l.withAccounts(ctx, func(s *accounts.Service) error {
+		err := s.Users.Delete(aboutAccount(ctx, l, in.ID, ""), in.ID)
 		if err == nil {
-			l.kick(ctx, id, presence.ErrDeleted)
+			l.kick(ctx, in.ID, presence.ErrDeleted)
 			l.sweepFiles(ctx)
 		}
 		return err
 	})
+})
+
+// AccountExport is what an export holds.
+type AccountExport struct {
+	Secrets bool `query:"secrets" flag:"with-passwords" doc:"also write the MD5 of each password, with which a reader of the file can sign in"`
 }
 
-// ExportAccounts implements AccountOperator.
-func (l *Local) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (leftOut int, err error) {
+// ExportAccounts writes all accounts, one line of JSON each. With secrets the lines contain the
+// password digests, with which anyone can log in to the accounts.
+var ExportAccounts = NewStream(Operation{
+	Name: "account export", Route: "GET /accounts/export", What: "Write all accounts, one line of JSON each; - is standard output", About: noun.Accounts, Type: Lines,
+}, func(ctx context.Context, l *Local, in AccountExport, w io.Writer) (leftOut int, err error) {
 	s, err := l.accounts(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if secrets { // no change, but with the file one can log in to any account
-		if _, err := l.Store.AddAudit(ctx, entry(ctx, actAccountExport, "all accounts", "with secrets")); err != nil {
+	if in.Secrets { // no change, but with the file one can log in to any account
+		if err := addAudit(ctx, l, 0, "all accounts", "with secrets"); err != nil {
 			return 0, err
 		}
 	}
 	out := json.NewEncoder(w)
-	for a, err := range s.Transfer.Export(ctx, secrets) {
+	for a, err := range s.Transfer.Export(ctx, in.Secrets) {
 		switch {
 		case err == nil:
 			if err := out.Encode(a); err != nil { //nolint:gosec // its password is empty unless secrets were requested
@@ -385,19 +388,27 @@ func (l *Local) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (
 		}
 	}
 	return leftOut, nil
+})
+
+// AccountImport are accounts to be stored.
+type AccountImport struct {
+	Accounts []accounts.Account `json:"accounts" secret:"true"`
 }
 
-// ImportAccounts implements AccountOperator.
-func (l *Local) ImportAccounts(ctx context.Context, list []accounts.Account) ([]Imported, error) {
+// ImportAccounts stores accounts and returns a result for each: a refused one does not stop the
+// others. Buddies and blocks are imported by ImportBuddies, after all accounts.
+var ImportAccounts = New(Operation{
+	Name: "account import", Route: "POST /accounts/import", What: "Add the accounts of an export; those that are there already stay as they are", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, in AccountImport) ([]Imported, error) {
 	s, err := l.accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.Store.AddAudit(ctx, entry(ctx, actAccountImport, accountsText(len(list)), "")); err != nil {
+	if err := addAudit(ctx, l, 0, accountsText(len(in.Accounts)), ""); err != nil {
 		return nil, err
 	}
-	out := make([]Imported, 0, len(list))
-	for _, a := range list {
+	out := make([]Imported, 0, len(in.Accounts))
+	for _, a := range in.Accounts {
 		stored, err := s.Transfer.Import(ctx, a)
 		if err != nil && !aboutOne(err) {
 			return nil, err
@@ -417,7 +428,7 @@ func (l *Local) ImportAccounts(ctx context.Context, list []accounts.Account) ([]
 		out = append(out, done)
 	}
 	return out, nil
-}
+})
 
 // aboutOne reports whether an error of an import concerns only that account.
 func aboutOne(err error) bool {
@@ -425,29 +436,33 @@ func aboutOne(err error) bool {
 	return refusal || errors.Is(err, storage.ErrTaken) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrFull)
 }
 
-// ImportBuddies implements AccountOperator.
-func (l *Local) ImportBuddies(ctx context.Context, list []accounts.Account) error {
-	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		if _, err := l.Store.AddAudit(ctx, entry(ctx, actBuddyImport, accountsText(len(list)), "")); err != nil {
+// ImportBuddies stores the buddies, blocks, data of games, scores and records of imported accounts.
+var ImportBuddies = New(Operation{
+	Name: "account import buddies", Route: "POST /accounts/import/buddies", What: "Store the buddies, blocks, data of games, scores and records of imported accounts", Action: "account.import_buddies", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, in AccountImport) (Done, error) {
+	return Done{len(in.Accounts)}, l.withAccounts(ctx, func(s *accounts.Service) error {
+		if err := addAudit(ctx, l, 0, accountsText(len(in.Accounts)), ""); err != nil {
 			return err
 		}
-		for _, a := range list {
+		for _, a := range in.Accounts {
 			if err := s.Transfer.ImportBuddies(ctx, a); err != nil {
 				return fmt.Errorf("buddies of %s: %w", a.Email, err)
 			}
 		}
 		return nil
 	})
-}
+})
 
-// RotateAccountKey implements AccountOperator.
-func (l *Local) RotateAccountKey(ctx context.Context) (n int, err error) {
+// RotateAccountKey seals everything with a new key and returns the number of accounts.
+var RotateAccountKey = New(Operation{
+	Name: "account rotate-key", Route: "POST /accounts/rotate-key", What: "Seal all passwords with a new key", Action: "account.rotate_key", About: noun.Accounts, Slow: true,
+}, func(ctx context.Context, l *Local, _ None) (done Done, err error) {
 	err = l.withAccounts(ctx, func(s *accounts.Service) error {
-		if _, err := l.Store.AddAudit(ctx, entry(ctx, actAccountKey, "all accounts", "")); err != nil {
+		if err := addAudit(ctx, l, 0, "all accounts", ""); err != nil {
 			return err
 		}
-		n, err = s.RotateKey(ctx)
+		done.Done, err = s.RotateKey(ctx)
 		return err
 	})
-	return n, err
-}
+	return done, err
+})

@@ -30,65 +30,44 @@ func ActorOf(ctx context.Context) Actor {
 	return Actor{Via: storage.ViaCommand}
 }
 
+// operationKey is the key of an operation's action in the audit log in a context.
+type operationKey struct{}
+
+func withAction(ctx context.Context, action string) context.Context {
+	return context.WithValue(ctx, operationKey{}, action)
+}
+
+// about returns a context whose change of the store is recorded as the operation that ctx is of,
+// on a subject.
+func about(ctx context.Context, subject, detail string) context.Context {
+	return aboutID(ctx, 0, subject, detail)
+}
+
+// aboutID is about for the record with an id.
+func aboutID(ctx context.Context, id uint32, subject, detail string) context.Context {
+	action, _ := ctx.Value(operationKey{}).(string)
+	return notedID(ctx, action, id, subject, detail)
+}
+
 // entry returns an entry of the audit log about an action of the actor of ctx.
 func entry(ctx context.Context, action, subject, detail string) storage.AuditEntry {
 	a := ActorOf(ctx)
 	return storage.AuditEntry{Via: a.Via, By: a.By, From: a.From, Action: action, Subject: subject, Detail: detail}
 }
 
-// noted returns a context whose change of the store is recorded with it.
-func noted(ctx context.Context, action, subject, detail string) context.Context {
-	return storage.WithAudit(ctx, entry(ctx, action, subject, detail))
+// addAudit adds an entry about the operation that ctx is of, for changes that are not of the store.
+func addAudit(ctx context.Context, l *Local, id uint32, subject, detail string) error {
+	e, _ := storage.AuditOf(aboutID(ctx, id, subject, detail))
+	_, err := l.Store.AddAudit(ctx, e)
+	return err
 }
 
-// notedID is noted for a change of the record with an id.
+// notedID returns a context whose change of the record with an id is recorded with it.
 func notedID(ctx context.Context, action string, id uint32, subject, detail string) context.Context {
 	e := entry(ctx, action, subject, detail)
 	e.ID = id
 	return storage.WithAudit(ctx, e)
 }
-
-// Actions in the audit log.
-const (
-	actBanAdd          = "ban.add"
-	actBanRemove       = "ban.remove"
-	actGamePut         = "game.put"
-	actGameRemove      = "game.remove"
-	actGameMaintenance = "game.maintenance"
-	actRoomPut         = "room.put"
-	actRoomRemove      = "room.remove"
-	actAccountCreate   = "account.create"
-	actAccountPassword = "account.password"
-	actAccountReset    = "account.reset_link"
-	actAccountBan      = "account.ban"
-	actAccountUnban    = "account.unban"
-	actAccountDelete   = "account.delete"
-	actAccountImport   = "account.import"
-	actBuddyImport     = "account.import_buddies"
-	actAccountKey      = "account.rotate_key"
-	actAccountExport   = "account.export"
-	actSessionKick     = "session.kick"
-	actServerAdd       = "server.add"
-	actServerRemove    = "server.remove"
-	actServerHide      = "server.hide"
-	actServerUnhide    = "server.unhide"
-	actChatKick        = "chat.kick"
-	actCDKeyAdd        = "cdkey.add"
-	actCDKeyRemove     = "cdkey.remove"
-	actCDKeyBan        = "cdkey.ban"
-	actCDKeyUnban      = "cdkey.unban"
-	actChatSay         = "chat.say"
-	actFileDelete      = "file.delete"
-	actStatsSet        = "stats.set"
-	actStatsDelete     = "stats.delete"
-	actStatsImport     = "stats.import"
-	actMotdSet         = "motd.set"
-	actMotdClear       = "motd.clear"
-	actPatchAdd        = "patch.add"
-	actPatchRemove     = "patch.remove"
-	actMatchDelete     = "match.delete"
-	actSakeDelete      = "sake.delete"
-)
 
 // ruleActions are the actions of putting and lifting rules of chat.
 var ruleActions = map[storage.ChatKind]struct{ put, remove string }{

@@ -15,8 +15,8 @@ const (
 
 // AuditQuery selects entries of the audit log.
 type AuditQuery struct {
-	Before uint64 // numbers below that; 0: from the newest
-	Limit  int    // how many; 0: 100, at most MaxAuditPage
+	Before uint64 `query:"before"` // numbers below that; 0: from the newest
+	Limit  int    `query:"limit"`  // how many; 0: 100, at most MaxAuditPage
 }
 
 // AuditPage is a part of the audit log, newest first.
@@ -26,8 +26,10 @@ type AuditPage struct {
 	LeftOut int                  `json:"left_out,omitzero"` // entries that could not be read
 }
 
-// AuditLog implements Operator.
-func (l *Local) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error) {
+// ReadAudit returns a page of the changes that operators made.
+var ReadAudit = New(Operation{
+	Name: "audit", Route: "GET /audit", What: "Show the changes that operators made",
+}, func(ctx context.Context, l *Local, q AuditQuery) (AuditPage, error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultAuditPage
 	}
@@ -48,4 +50,4 @@ func (l *Local) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error) {
 		page.Entries = append(page.Entries, e)
 	}
 	return page, nil
-}
+})

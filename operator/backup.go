@@ -15,13 +15,15 @@ import (
 // BackupWork returns the path in a data folder of the work files of a backup.
 func BackupWork(dataDir string) string { return filepath.Join(dataDir, "backup") }
 
-// Backup implements Operator. The store is copied into the data folder first,
-// so that a slow reader of the backup delays no writer. backup.SweepDirs
-// removes at BackupWork the files that a killed process left there.
-func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
+// Backup writes everything that a new machine needs to continue. The store is copied into the data
+// folder first, so that a slow reader of the backup delays no writer. backup.SweepDirs removes at
+// BackupWork the files that a killed process left there.
+var Backup = NewStream(Operation{
+	Name: "backup", Route: "GET /backup", What: "Write all data and secrets to one file, to continue on another machine", Type: "application/x-tar",
+}, func(ctx context.Context, l *Local, _ None, w io.Writer) (leftOut int, err error) {
 	dir, err := backup.PartDir(BackupWork(l.DataDir))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	var paths []string
@@ -30,10 +32,10 @@ func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return backup.Write(w, l.Version, time.Now(), paths)
-}
+	return 0, backup.Write(w, l.Version, time.Now(), paths)
+})
 
 func (l *Local) copyStore(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -226,7 +226,7 @@ func (c *Catalogue) storedRooms(ctx context.Context) (map[string][]games.Room, e
 }
 
 // put stores the operator's own records in place of earlier ones.
-func (c *Catalogue) put(ctx context.Context, list []games.Game, action, detail string) error {
+func (c *Catalogue) put(ctx context.Context, list []games.Game, detail string) error {
 	now := time.Now()
 	records := make([]storage.Game, len(list))
 	for i, g := range list {
@@ -240,7 +240,7 @@ func (c *Catalogue) put(ctx context.Context, list []games.Game, action, detail s
 		for i := range part {
 			names[i] = part[i].Name
 		}
-		if err := c.Store.SetGames(noted(ctx, action, strings.Join(names, " "), detail), part); err != nil {
+		if err := c.Store.SetGames(about(ctx, strings.Join(names, " "), detail), part); err != nil {
 			return err
 		}
 	}

@@ -71,7 +71,7 @@ func TestCatalogueLayers(t *testing.T) {
 
 func TestCatalogueRoom(t *testing.T) {
 	l := newLocal(t)
-	added, err := l.PutRoom(t.Context(), storage.Room{Game: "gmtest", Name: "Own"})
+	added, err := operator.PutRoom.Call(t.Context(), l, operator.NewRoom{Game: "gmtest", Name: "Own"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestCatalogueRoom(t *testing.T) {
 			t.Errorf("Room(%d) = %+v, %q, %v, want %s", id, r, game, ok, want)
 		}
 	}
-	if err := l.DeleteRoom(t.Context(), added.ID); err != nil {
+	if err := operator.DeleteRoom.Exec(t.Context(), l, operator.RoomRef{ID: added.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if r, game, ok := l.Catalogue.Room(added.ID); ok {
@@ -98,7 +98,7 @@ func TestSharedLists(t *testing.T) {
 		t.Helper()
 		list, err := games.ParseYAML(strings.NewReader(doc), games.Source{})
 		if err == nil {
-			err = l.PutGames(t.Context(), list)
+			err = operator.PutGames.Exec(t.Context(), l, list)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestLoadFailure(t *testing.T) {
 			if err := l.Catalogue.Load(ctx, good); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := l.PutRoom(ctx, storage.Room{Game: "gmtest", Name: "Lobby"}); err != nil {
+			if _, err := operator.PutRoom.Call(ctx, l, operator.NewRoom{Game: "gmtest", Name: "Lobby"}); err != nil {
 				t.Fatal(err)
 			}
 			old := len(l.Catalogue.Rooms("gmtest"))

@@ -82,28 +82,3 @@ type Chat interface {
 	// configuration keeps. storage.ErrNotFound: there is no such channel.
 	Said(channel string) ([]ChatLine, error)
 }
-
-// ChatOperator is the part of Operator about chat. The rules work on the store, too;
-// the other methods return ErrNotRunning without a daemon and ErrNoChat without chat.
-type ChatOperator interface {
-	// ChatRules returns the rules of operators about players, in the order of keys.
-	ChatRules(ctx context.Context) ([]storage.ChatRule, error)
-	// PutChatRule puts a rule in force at once, in place of one with the same key. A
-	// ban also removes the player.
-	PutChatRule(ctx context.Context, r storage.ChatRule) error
-	// RemoveChatRule lifts a rule. storage.ErrNotFound: there is none.
-	RemoveChatRule(ctx context.Context, key storage.ChatRuleKey) error
-
-	// ChatRooms returns the rooms that have members, in the order of their channels.
-	ChatRooms(ctx context.Context) ([]ChatRoom, error)
-	// ChatWho returns the members of a room. storage.ErrNotFound: it has none.
-	ChatWho(ctx context.Context, channel string) ([]ChatMember, error)
-	// ChatKick removes players from a room, or disconnects them if the target names
-	// none, and returns how many there were. storage.ErrNotFound: there were none.
-	ChatKick(ctx context.Context, t ChatTarget, reason string) (int, error)
-	// ChatSay sends a line to a room in the name of the server.
-	ChatSay(ctx context.Context, channel, text string) error
-	// ChatSaid returns the last lines of a room, oldest first. There are none unless
-	// peerchat.history is set.
-	ChatSaid(ctx context.Context, channel string) ([]ChatLine, error)
-}

@@ -4,55 +4,82 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // maxChatText bounds a message of an operator and the reason of a kick, in bytes.
 const maxChatText = 400
 
-// ChatRules implements Operator.
-func (l *Local) ChatRules(context.Context) ([]storage.ChatRule, error) {
+// ListChatRules returns the rules of operators about players, in the order of keys.
+var ListChatRules = New(Operation{
+	Name: "chat bans", Route: "GET /chat/rules", What: "Show bans, mutes and moderators of chat", About: noun.Chat,
+}, func(_ context.Context, l *Local, _ None) ([]storage.ChatRule, error) {
 	return append([]storage.ChatRule{}, l.Rules.List()...), nil // never null as JSON
+})
+
+// NewChatRule is a rule to be put in force: a storage.ChatRule.
+type NewChatRule struct {
+	storage.ChatRuleKey
+
+	Reason  string    `json:"reason,omitzero" flag:"reason" doc:"reason, shown in the list"`
+	By      string    `json:"by,omitzero" default:"cli"`
+	Added   time.Time `json:"added,omitzero"` // by default now
+	Expires time.Time `json:"expires,omitzero" flag:"for" doc:"how long, such as 24h (default: for ever)"`
 }
 
-// PutChatRule implements Operator.
-func (l *Local) PutChatRule(ctx context.Context, r storage.ChatRule) error {
-	now := time.Now()
+// PutChatRule puts a rule in force at once, in place of one with the same key. A ban also removes
+// the player.
+var PutChatRule = New(Operation{
+	Name: "chat rule", Route: "PUT /chat/rules", What: "Ban or mute a player in chat or make a moderator; takes effect at once", About: noun.Chat,
+}, func(ctx context.Context, l *Local, in NewChatRule) (Done, error) {
+	r, now := storage.ChatRule(in), time.Now()
 	if r.Added.IsZero() {
 		r.Added = now
 	}
 	if err := checkBanEnd(later(r.Added, now), r.Expires); err != nil {
-		return err
+		return Done{}, err
 	}
 	key, err := r.ChatRuleKey.Canonical()
 	if err != nil {
-		return err
+		return Done{}, err
 	}
 	if r.Profile != 0 {
 		if _, err := l.Store.GetProfile(ctx, r.Profile); err != nil {
-			return fmt.Errorf("profile %d: %w", r.Profile, err)
+			return Done{}, fmt.Errorf("profile %d: %w", r.Profile, err)
 		}
 	}
-	return l.Rules.Put(noted(ctx, ruleActions[r.Kind].put, ruleText(key), banDetail(r.Expires, r.Reason)), r)
+	return Done{1}, l.Rules.Put(about(withAction(ctx, ruleActions[r.Kind].put), ruleText(key), banDetail(r.Expires, r.Reason)), r)
+})
+
+// ChatRuleRef names a rule: a storage.ChatRuleKey.
+type ChatRuleRef struct {
+	Kind    storage.ChatKind  `query:"kind,required"`
+	Profile storage.ProfileID `query:"profile"`
+	Prefix  netip.Prefix      `query:"prefix"`
+	Channel string            `query:"channel"`
 }
 
-// RemoveChatRule implements Operator.
-func (l *Local) RemoveChatRule(ctx context.Context, key storage.ChatRuleKey) error {
-	key, err := key.Canonical()
+// RemoveChatRule lifts a rule. storage.ErrNotFound: there is none.
+var RemoveChatRule = New(Operation{
+	Name: "chat lift", Route: "DELETE /chat/rules", What: "Lift a rule of chat", About: noun.Chat,
+}, func(ctx context.Context, l *Local, in ChatRuleRef) (Removed, error) {
+	key, err := storage.ChatRuleKey(in).Canonical()
 	if err != nil {
-		return err
+		return Removed{}, err
 	}
-	if err := l.Rules.Remove(noted(ctx, ruleActions[key.Kind].remove, ruleText(key), ""), key); err != nil {
-		return fmt.Errorf("%s of %s: %w", key.Kind, ruleText(key), err)
+	if err := l.Rules.Remove(about(withAction(ctx, ruleActions[key.Kind].remove), ruleText(key), ""), key); err != nil {
+		return Removed{}, fmt.Errorf("%s of %s: %w", key.Kind, ruleText(key), err)
 	}
-	return nil
-}
+	return Removed{1}, nil
+})
 
 // removeRoomRules lifts the rules of a group room that no longer exists.
-func (l *Local) removeRoomRules(ctx context.Context, id uint32) error {
+func removeRoomRules(ctx context.Context, l *Local, id uint32) error {
 	channel, err := storage.CanonicalChannel(GroupChannel(id))
 	if err != nil {
 		return err
@@ -61,7 +88,7 @@ func (l *Local) removeRoomRules(ctx context.Context, id uint32) error {
 		if r.Channel != channel {
 			continue
 		}
-		if err := l.RemoveChatRule(ctx, r.ChatRuleKey); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err := RemoveChatRule.Exec(ctx, l, ChatRuleRef(r.ChatRuleKey)); err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
 	}
@@ -91,75 +118,104 @@ func (l *Local) running() (Chat, error) {
 	return nil, ErrNoChat
 }
 
-// ChatRooms implements Operator.
-func (l *Local) ChatRooms(context.Context) ([]ChatRoom, error) {
+// ListChatRooms returns the rooms that have members, in the order of their channels.
+var ListChatRooms = New(Operation{
+	Name: "chat rooms", Route: "GET /chat/rooms", What: "Show the chat rooms that have members", About: noun.Chat,
+}, func(_ context.Context, l *Local, _ None) ([]ChatRoom, error) {
 	c, err := l.running()
 	if err != nil {
 		return nil, err
 	}
 	return append([]ChatRoom{}, c.Rooms()...), nil // never null as JSON
+})
+
+// ChannelRef names a channel of chat.
+type ChannelRef struct {
+	Channel string `query:"channel" lookup:"ROOM"`
 }
 
-// ChatWho implements Operator.
-func (l *Local) ChatWho(_ context.Context, channel string) ([]ChatMember, error) {
+// ListChatMembers returns the members of a room. storage.ErrNotFound: it has none.
+var ListChatMembers = New(Operation{
+	Name: "chat who", Route: "GET /chat/members", What: "Show the members of a chat room", About: noun.Chat,
+}, func(_ context.Context, l *Local, in ChannelRef) ([]ChatMember, error) {
 	c, err := l.running()
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Who(channel)
-	return append([]ChatMember{}, list...), inChannel(channel, err)
-}
+	list, err := c.Who(in.Channel)
+	return append([]ChatMember{}, list...), inChannel(in.Channel, err)
+})
 
-// ChatSaid implements Operator.
-func (l *Local) ChatSaid(_ context.Context, channel string) ([]ChatLine, error) {
+// ListChatLines returns the last lines of a room, oldest first. There are none unless
+// peerchat.history is set.
+var ListChatLines = New(Operation{
+	Name: "chat history", Route: "GET /chat/lines", What: "Show the last lines of a chat room, if peerchat.history is set", About: noun.Chat,
+}, func(_ context.Context, l *Local, in ChannelRef) ([]ChatLine, error) {
 	c, err := l.running()
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Said(channel)
-	return append([]ChatLine{}, list...), inChannel(channel, err)
+	list, err := c.Said(in.Channel)
+	return append([]ChatLine{}, list...), inChannel(in.Channel, err)
+})
+
+// Kicking is whom to remove from chat, and why.
+type Kicking struct {
+	ChatTarget
+
+	Reason string `json:"reason,omitempty" flag:"reason" doc:"reason, which the room reads"`
 }
 
-// ChatKick implements Operator.
-func (l *Local) ChatKick(ctx context.Context, t ChatTarget, reason string) (int, error) {
+// ChatKick removes players from a room, or disconnects them if the target names none, and returns
+// how many there were. storage.ErrNotFound: there were none.
+var ChatKick = New(Operation{
+	Name: "chat kick", Route: "POST /chat/kick", What: "Remove a player from a chat room, or disconnect the player", About: noun.Chat,
+}, func(ctx context.Context, l *Local, in Kicking) (Removed, error) {
 	c, err := l.running()
 	if err != nil {
-		return 0, err
+		return Removed{}, err
 	}
-	if err := t.check(); err != nil {
-		return 0, err
+	if err := in.check(); err != nil {
+		return Removed{}, err
 	}
-	if reason != "" {
-		if err := checkChatText("reason", reason); err != nil {
-			return 0, err
+	if in.Reason != "" {
+		if err := checkChatText("reason", in.Reason); err != nil {
+			return Removed{}, err
 		}
 	}
-	n, err := c.Kick(ctx, t, reason)
+	n, err := c.Kick(ctx, in.ChatTarget, in.Reason)
 	if err != nil {
-		return 0, inChannel(t.Channel, err)
+		return Removed{}, inChannel(in.Channel, err)
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("%s is not in chat: %w", t, storage.ErrNotFound)
+		return Removed{}, fmt.Errorf("%s is not in chat: %w", in.ChatTarget, storage.ErrNotFound)
 	}
-	_, err = l.Store.AddAudit(ctx, entry(ctx, actChatKick, t.String(), reason))
-	return n, err
+	return Removed{n}, addAudit(ctx, l, 0, in.String(), in.Reason)
+})
+
+// Saying is a line for a chat room.
+type Saying struct {
+	Channel string `json:"channel" lookup:"ROOM"`
+	Text    string `json:"text" arg:"TEXT"`
 }
 
-// ChatSay implements Operator. The audit log has the channel and not the text.
-func (l *Local) ChatSay(ctx context.Context, channel, text string) error {
+// ChatSay sends a line to a room in the name of the server. The audit log has the channel and not
+// the text.
+var ChatSay = New(Operation{
+	Name: "chat say", Route: "POST /chat/say", What: "Send a line to a chat room in the name of the server", About: noun.Chat,
+}, func(ctx context.Context, l *Local, in Saying) (Done, error) {
 	c, err := l.running()
 	if err != nil {
-		return err
+		return Done{}, err
 	}
-	if err := checkChatText("text", text); err != nil {
-		return err
+	if err := checkChatText("text", in.Text); err != nil {
+		return Done{}, err
 	}
-	if err := c.Say(channel, text); err != nil {
-		return inChannel(channel, err)
+	if err := c.Say(in.Channel, in.Text); err != nil {
+		return Done{}, inChannel(in.Channel, err)
 	}
-	_, err = l.Store.AddAudit(ctx, entry(ctx, actChatSay, channel, ""))
-	return err
-}
+	return Done{1}, addAudit(ctx, l, 0, in.Channel, "")
+})
 
 // inChannel adds the channel to an error.
 func inChannel(channel string, err error) error {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -18,24 +19,14 @@ const MaxFilesListed = 1000
 
 // FileQuery selects files of players.
 type FileQuery struct {
-	Game  string         // empty: all games
-	After storage.FileID // only ids above it
+	Game  string         `query:"game" arg:"[GAME]"` // empty: all games
+	After storage.FileID `query:"after"`             // only ids above it
 }
 
-// FileOperator is the part of Operator about files that players uploaded.
-type FileOperator interface {
-	// ListFiles returns up to MaxFilesListed files in the order of their ids.
-	ListFiles(ctx context.Context, q FileQuery) ([]storage.File, error)
-	// File returns a file. storage.ErrNotFound: there is none.
-	File(ctx context.Context, id storage.FileID) (storage.File, error)
-	// FileContent writes the content of a file to w.
-	FileContent(ctx context.Context, id storage.FileID, w io.Writer) error
-	// DeleteFile deletes a file, and its content if no other file has it.
-	DeleteFile(ctx context.Context, id storage.FileID) error
-}
-
-// ListFiles implements Operator.
-func (l *Local) ListFiles(ctx context.Context, q FileQuery) ([]storage.File, error) {
+// ListFiles returns up to MaxFilesListed files in the order of their ids.
+var ListFiles = New(Operation{
+	Name: "files list", Route: "GET /files", What: "Show the files of a game, or of all", About: noun.Files,
+}, func(ctx context.Context, l *Local, q FileQuery) ([]storage.File, error) {
 	list := []storage.File{} // never null as JSON
 	for f, err := range l.PlayerFiles.All(ctx, q.After) {
 		switch {
@@ -51,30 +42,41 @@ func (l *Local) ListFiles(ctx context.Context, q FileQuery) ([]storage.File, err
 		}
 	}
 	return list, nil
+})
+
+// FileRef names a file.
+type FileRef struct {
+	ID storage.FileID `path:"id" arg:"ID" doc:"the id of a file: 'respawnd files list' shows all"`
 }
 
-// File implements Operator.
-func (l *Local) File(ctx context.Context, id storage.FileID) (storage.File, error) {
-	f, err := l.PlayerFiles.Get(ctx, id)
-	return f, fileError(id, err)
-}
+// GetFile returns a file. storage.ErrNotFound: there is none.
+var GetFile = New(Operation{
+	Name: "files show", Route: "GET /files/{id}", What: "Show the details of a file", About: noun.Files,
+}, func(ctx context.Context, l *Local, in FileRef) (storage.File, error) {
+	f, err := l.PlayerFiles.Get(ctx, in.ID)
+	return f, fileError(in.ID, err)
+})
 
-// FileContent implements Operator.
-func (l *Local) FileContent(ctx context.Context, id storage.FileID, w io.Writer) error {
-	f, content, err := l.PlayerFiles.Open(ctx, id)
+// ReadFile writes the content of a file.
+var ReadFile = NewStream(Operation{
+	Name: "files get", Route: "GET /files/{id}/content", What: "Copy the content of a file", About: noun.Files, Type: "application/octet-stream",
+}, func(ctx context.Context, l *Local, in FileRef, w io.Writer) (leftOut int, err error) {
+	f, content, err := l.PlayerFiles.Open(ctx, in.ID)
 	if err != nil {
-		return fileError(id, err)
+		return 0, fileError(in.ID, err)
 	}
 	defer func() { _ = content.Close() }()
 	_, err = io.CopyN(w, content, f.Size)
-	return fileError(id, err)
-}
+	return 0, fileError(in.ID, err)
+})
 
-// DeleteFile implements Operator.
-func (l *Local) DeleteFile(ctx context.Context, id storage.FileID) error {
-	ctx = notedID(ctx, actFileDelete, uint32(id), "file "+strconv.FormatUint(uint64(id), 10), "")
-	return fileError(id, l.PlayerFiles.Delete(ctx, id))
-}
+// DeleteFile deletes a file, and its content if no other file has it.
+var DeleteFile = New(Operation{
+	Name: "files delete", Route: "DELETE /files/{id}", What: "Delete a file and its content", Action: "file.delete", About: noun.Files, Destroys: true,
+}, func(ctx context.Context, l *Local, in FileRef) (Removed, error) {
+	ctx = aboutID(ctx, uint32(in.ID), "file "+strconv.FormatUint(uint64(in.ID), 10), "")
+	return Removed{1}, fileError(in.ID, l.PlayerFiles.Delete(ctx, in.ID))
+})
 
 // fileError says which file an error is about.
 func fileError(id storage.FileID, err error) error {

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/respawnd/respawnd/internal/games"
@@ -45,11 +47,34 @@ type DifferentGame struct {
 	Taken bool `json:"taken"` // the list's value is in force now
 }
 
+// GameFile is a list of games in any format of games.Import.
+type GameFile struct {
+	Name string `query:"name"` // of the file; it may tell the format
+	Data []byte
+}
+
+func (*GameFile) contentType() string { return "" }
+
+func (f *GameFile) encode() []byte { return f.Data }
+
+func (f *GameFile) decode(doc []byte) error { f.Data = doc; return nil }
+
+// ImportFile is ImportGames for a list that is not read yet.
+var ImportFile = New(Operation{
+	Name: "game import", Route: "POST /games/import", What: "Add the games of a list (gslist.cfg, game_list.tsv or our YAML)",
+}, func(ctx context.Context, l *Local, f GameFile) (GameImport, error) {
+	list, report, err := games.Import(bytes.NewReader(f.Data), f.Name)
+	if err != nil {
+		return GameImport{}, fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	return ImportGames(ctx, l, list, report)
+})
+
 // ImportGames stores the additions of a list of games, as games.Import returned it, to the catalogue, and
 // reports the games that it took, that differ and that it left out. Of a list in YAML it stores every record:
 // that format can also remove and replace.
-func ImportGames(ctx context.Context, op Operator, list []games.Game, report games.Report) (GameImport, error) {
-	known, err := op.Games(ctx)
+func ImportGames(ctx context.Context, c Conn, list []games.Game, report games.Report) (GameImport, error) {
+	known, err := ListGames.Call(ctx, c, None{})
 	if err != nil {
 		return GameImport{}, err
 	}
@@ -77,7 +102,8 @@ func ImportGames(ctx context.Context, op Operator, list []games.Game, report gam
 	if out.Stored = len(store); out.Stored == 0 {
 		return out, nil
 	}
-	return out, op.PutGames(ctx, store)
+	_, err = PutGames.Call(ctx, c, store)
+	return out, err
 }
 
 // whole returns a record that is stored as it is.

@@ -13,23 +13,25 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Servers implements Operator.
-func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
+// ListServers returns the live list, and the servers that proved themselves but are hidden.
+var ListServers = New(Operation{
+	Name: "server list", Route: "GET /servers", What: "Show the listed and the hidden servers",
+}, func(_ context.Context, l *Local, in GameQuery) ([]Listed, error) {
 	if l.Registry == nil {
 		return nil, ErrNotRunning
 	}
 	out := []Listed{}
 	for _, h := range l.Registry.All() {
-		if game == "" || h.Game == game {
+		if in.Game == "" || h.Game == in.Game {
 			out = append(out, summary(h))
 		}
 	}
-	unlisted := l.concealed()
+	unlisted := concealed(l)
 	if l.Unlisted != nil {
 		unlisted = append(unlisted, l.Unlisted()...)
 	}
 	for _, h := range unlisted {
-		if game == "" || h.Game == game {
+		if in.Game == "" || h.Game == in.Game {
 			out = append(out, h)
 		}
 	}
@@ -37,7 +39,7 @@ func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
 		return cmp.Or(strings.Compare(a.Game, b.Game), a.Address.Compare(b.Address))
 	})
 	return out, nil
-}
+})
 
 func summary(h master.Record) Listed {
 	rule := func(name string) string { v, _ := h.Rules.Get(name); return clean.UTF8(v) }
@@ -53,14 +55,17 @@ func summary(h master.Record) Listed {
 // given.
 const recentVerdicts = 200
 
-// Verdicts implements Operator.
-func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) {
+// ListVerdicts returns the last decisions of the services about an address, or about the most
+// recent addresses.
+var ListVerdicts = New(Operation{
+	Name: "verdict list", Route: "GET /verdicts", What: "Show the last decisions about addresses",
+}, func(_ context.Context, l *Local, in Address) ([]Verdict, error) {
 	if l.ServerLog == nil {
 		return nil, ErrNotRunning
 	}
 	var entries []verdicts.Entry
-	if addr.IsValid() {
-		entries = append(l.ServerLog.Of(addr.Unmap()), l.PlayerLog.Of(addr.Unmap())...)
+	if in.Addr.IsValid() {
+		entries = append(l.ServerLog.Of(in.Addr.Unmap()), l.PlayerLog.Of(in.Addr.Unmap())...)
 		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return a.Last.Compare(b.Last) })
 	} else {
 		entries = append(l.ServerLog.Recent(recentVerdicts), l.PlayerLog.Recent(recentVerdicts)...)
@@ -77,7 +82,7 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 		})
 	}
 	return out, nil
-}
+})
 
 // Listed is one listed server, in short.
 type Listed struct {
@@ -124,7 +129,7 @@ func (v Verdict) Where() string {
 }
 
 // concealed returns the servers that an operator hid and that would be listed.
-func (l *Local) concealed() (list []Listed) {
+func concealed(l *Local) (list []Listed) {
 	for _, h := range l.Registry.Hidden() {
 		s := summary(h)
 		s.Hidden = verdicts.Concealed.String()

@@ -24,7 +24,7 @@ type Store interface {
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 }
 
-// Local is an Operator on the store of this process. Store, Table, Rules, Keys,
+// Local is the Conn of this process: what operations work on. Store, Table, Rules, Keys,
 // PlayerFiles, News and Catalogue are required.
 type Local struct {
 	Store Store
@@ -97,5 +97,3 @@ type Local struct {
 	// daemon runs.
 	OpenChat func() Chat
 }
-
-var _ Operator = (*Local)(nil)

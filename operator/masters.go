@@ -33,8 +33,10 @@ const (
 	MasterElse    = "elsewhere" // another node of the cluster reads it
 )
 
-// Masters implements Operator.
-func (l *Local) Masters(context.Context) ([]OtherMaster, error) {
+// ListMasters returns the other masters that are read, in the order of the configuration.
+var ListMasters = New(Operation{
+	Name: "federation status", Route: "GET /federation", What: "Show the state of the other masters and the numbers of their servers",
+}, func(_ context.Context, l *Local, _ None) ([]OtherMaster, error) {
 	if l.OtherMasters == nil {
 		return nil, ErrNotRunning
 	}
@@ -43,4 +45,4 @@ func (l *Local) Masters(context.Context) ([]OtherMaster, error) {
 		list = []OtherMaster{}
 	}
 	return list, nil
-}
+})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -14,24 +15,15 @@ const MaxMatchesListed = 100
 
 // MatchQuery selects matches of a game.
 type MatchQuery struct {
-	Game   string
-	Before uint32 // only ids below it; 0: all
+	Game   string `path:"name" arg:"GAME"`
+	Before uint32 `query:"before"` // only ids below it; 0: all
 }
 
-// MatchOperator is the part of Operator about matches that games reported to the
-// competition service.
-type MatchOperator interface {
-	// ListMatches returns up to MaxMatchesListed matches, the newest first, without the
-	// reports themselves.
-	ListMatches(ctx context.Context, q MatchQuery) ([]storage.Match, error)
-	// Match returns a match with its reports. storage.ErrNotFound: there is none.
-	Match(ctx context.Context, id uint32) (storage.Match, error)
-	// DeleteMatch deletes a match. Scores stay.
-	DeleteMatch(ctx context.Context, id uint32) error
-}
-
-// ListMatches implements MatchOperator.
-func (l *Local) ListMatches(ctx context.Context, q MatchQuery) ([]storage.Match, error) {
+// ListMatches returns up to MaxMatchesListed matches, the newest first, without the reports
+// themselves.
+var ListMatches = New(Operation{
+	Name: "matches list", Route: "GET /games/{name}/matches", What: "Show the last 100 matches of a game", About: noun.Stats,
+}, func(ctx context.Context, l *Local, q MatchQuery) ([]storage.Match, error) {
 	g, ok := l.Catalogue.Catalog().Lookup(q.Game)
 	if !ok {
 		return nil, fmt.Errorf("%w: unknown game %q", ErrBadRequest, q.Game)
@@ -50,19 +42,28 @@ func (l *Local) ListMatches(ctx context.Context, q MatchQuery) ([]storage.Match,
 		}
 	}
 	return list, nil
+})
+
+// MatchRef names a match.
+type MatchRef struct {
+	ID uint32 `path:"id" arg:"ID" doc:"the id of a match: 'respawnd matches list GAME' shows them"`
 }
 
-// Match implements MatchOperator.
-func (l *Local) Match(ctx context.Context, id uint32) (storage.Match, error) {
-	m, err := l.Store.GetMatch(ctx, uint64(id))
-	return m, matchError(id, err)
-}
+// GetMatch returns a match with its reports. storage.ErrNotFound: there is none.
+var GetMatch = New(Operation{
+	Name: "matches show", Route: "GET /matches/{id}", What: "Show the reports of a match", About: noun.Stats,
+}, func(ctx context.Context, l *Local, in MatchRef) (storage.Match, error) {
+	m, err := l.Store.GetMatch(ctx, uint64(in.ID))
+	return m, matchError(in.ID, err)
+})
 
-// DeleteMatch implements MatchOperator.
-func (l *Local) DeleteMatch(ctx context.Context, id uint32) error {
-	ctx = notedID(ctx, actMatchDelete, id, "match "+strconv.FormatUint(uint64(id), 10), "")
-	return matchError(id, l.Store.DeleteMatch(ctx, uint64(id)))
-}
+// DeleteMatch deletes a match. Scores stay.
+var DeleteMatch = New(Operation{
+	Name: "matches delete", Route: "DELETE /matches/{id}", What: "Delete a match; scores stay", Action: "match.delete", About: noun.Stats, Destroys: true,
+}, func(ctx context.Context, l *Local, in MatchRef) (Removed, error) {
+	ctx = aboutID(ctx, in.ID, "match "+strconv.FormatUint(uint64(in.ID), 10), "")
+	return Removed{1}, matchError(in.ID, l.Store.DeleteMatch(ctx, uint64(in.ID)))
+})
 
 // matchError says which match an error is about.
 func matchError(id uint32, err error) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/noun"
 )
 
 // Meetings are the numbers of pairs of players that negotiated here, by the kinds of
@@ -25,8 +26,10 @@ type MeetingCount struct {
 	Unreported uint64    `json:"unreported"` // old games do not report
 }
 
-// Meetings implements Operator.
-func (l *Local) Meetings(context.Context) (Meetings, error) {
+// GetMeetings returns how players who negotiated on this node reached each other.
+var GetMeetings = New(Operation{
+	Name: "meetings", Route: "GET /meetings", What: "Show how players who negotiated reached each other", About: noun.Meetings,
+}, func(_ context.Context, l *Local, _ None) (Meetings, error) {
 	if l.MeetingCounts == nil {
 		return Meetings{}, ErrNotRunning
 	}
@@ -39,7 +42,7 @@ func (l *Local) Meetings(context.Context) (Meetings, error) {
 		m.Pairs[len(m.Pairs)-1].add(c)
 	}
 	return m, nil
-}
+})
 
 func (m *MeetingCount) add(c meeting.Count) {
 	switch c.Way {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -18,69 +19,91 @@ type PatchList struct {
 	Versions []news.Count `json:"versions"`
 }
 
-// NewsOperator is the part of Operator about messages that games show at their start.
-type NewsOperator interface {
-	// Motds returns the messages of the day that were set.
-	Motds(ctx context.Context) ([]storage.Motd, error)
-	// SetMotd sets the message of the day of a game at once. ErrBadRequest: the game is
-	// not in the catalogue.
-	SetMotd(ctx context.Context, m storage.Motd) error
-	// ClearMotd removes the message of a game. storage.ErrNotFound: there is none.
-	ClearMotd(ctx context.Context, game string) error
-	// Patches returns the patches and the versions that asked for them.
-	Patches(ctx context.Context) (PatchList, error)
-	// AddPatch announces a patch at once, in place of one for the same version.
-	AddPatch(ctx context.Context, p storage.Patch) error
-	// RemovePatch withdraws a patch. storage.ErrNotFound: there is none.
-	RemovePatch(ctx context.Context, id storage.PatchID) error
-}
-
-// Motds implements Operator.
-func (l *Local) Motds(context.Context) ([]storage.Motd, error) {
+// ListMotds returns the messages of the day that were set.
+var ListMotds = New(Operation{
+	Name: "motd show", Route: "GET /motd", What: "Show the message of the day of a game, or all that were set", About: noun.News,
+}, func(_ context.Context, l *Local, _ None) ([]storage.Motd, error) {
 	return append([]storage.Motd{}, l.News.Motds()...), nil // never null as JSON
-}
+})
 
-// SetMotd implements Operator.
-func (l *Local) SetMotd(ctx context.Context, m storage.Motd) error {
+// SetMotd sets the message of the day of a game at once. ErrBadRequest: the game is not in the
+// catalogue.
+var SetMotd = New(Operation{
+	Name: "motd set", Route: "PUT /motd", What: "Set the message of the day of a game; takes effect at once", About: noun.News,
+}, func(ctx context.Context, l *Local, m storage.Motd) (Done, error) {
 	g, known := l.Catalogue.Catalog().Lookup(m.Game)
 	if !known {
-		return fmt.Errorf("%w: there is no game %q: `respawnd game list` shows all", ErrBadRequest, m.Game)
+		return Done{}, fmt.Errorf("%w: there is no game %q: `respawnd game list` shows all", ErrBadRequest, m.Game)
 	}
 	m.Game, m.Set = g.Name, time.Now()
-	return l.News.PutMotd(noted(ctx, actMotdSet, m.Game, m.Text), m)
+	return Done{1}, l.News.PutMotd(about(ctx, m.Game, m.Text), m)
+})
+
+// MotdRef names the message of the day of a game.
+type MotdRef struct {
+	Game string `query:"game" arg:"GAME"`
 }
 
-// ClearMotd implements Operator.
-func (l *Local) ClearMotd(ctx context.Context, game string) error {
-	game = storage.Fold(game)
-	if err := l.News.RemoveMotd(noted(ctx, actMotdClear, game, ""), game); err != nil {
-		return fmt.Errorf("message of the day of %q: %w", game, err)
+// ClearMotd removes the message of a game. storage.ErrNotFound: there is none.
+var ClearMotd = New(Operation{
+	Name: "motd clear", Route: "DELETE /motd", What: "Remove the message of the day of a game", About: noun.News,
+}, func(ctx context.Context, l *Local, in MotdRef) (Removed, error) {
+	game := storage.Fold(in.Game)
+	if err := l.News.RemoveMotd(about(ctx, game, ""), game); err != nil {
+		return Removed{}, fmt.Errorf("message of the day of %q: %w", game, err)
 	}
-	return nil
-}
+	return Removed{1}, nil
+})
 
-// Patches implements Operator.
-func (l *Local) Patches(context.Context) (PatchList, error) {
+// ListPatches returns the patches and the versions that asked for them.
+var ListPatches = New(Operation{
+	Name: "patch list", Route: "GET /patches", What: "Show the patches, and the versions of games that asked", About: noun.News,
+}, func(_ context.Context, l *Local, _ None) (PatchList, error) {
 	return PatchList{append([]news.Patch{}, l.News.Patches()...), l.News.Seen()}, nil
+})
+
+// NewPatch is a patch to be announced.
+type NewPatch struct {
+	Product int       `json:"product" flag:"product" default:"-1" doc:"number of the product, as the outdated game sends it"`
+	Version string    `json:"version" flag:"version" doc:"version of the outdated game, as it sends it"`
+	Name    string    `json:"name" arg:"NAME"`
+	File    int       `json:"file,omitzero" flag:"file" doc:"number of the file, for games that ask for a list of mirrors"`
+	URL     string    `json:"url,omitzero" flag:"url" doc:"address of the download"`
+	Lockout bool      `json:"lockout,omitzero" flag:"lockout" doc:"the game must not be played online without it"`
+	By      string    `json:"by,omitzero" default:"cli"`
+	Added   time.Time `json:"added,omitzero"` // is ignored
 }
 
-// AddPatch implements Operator.
-func (l *Local) AddPatch(ctx context.Context, p storage.Patch) error {
-	p.Added = time.Now()
-	return l.News.PutPatch(noted(ctx, actPatchAdd, patchText(p.PatchID), p.Name+" "+p.URL), p)
+// AddPatch announces a patch at once, in place of one for the same version.
+var AddPatch = New(Operation{
+	Name: "patch add", Route: "PUT /patches", What: "Announce a newer version by its name; takes effect at once", About: noun.News,
+}, func(ctx context.Context, l *Local, in NewPatch) (Done, error) {
+	p := storage.Patch{
+		PatchID: storage.PatchID{Product: in.Product, Version: in.Version}, Name: in.Name, File: in.File, URL: in.URL, Lockout: in.Lockout, By: in.By, Added: time.Now(),
+	}
+	return Done{1}, l.News.PutPatch(about(ctx, patchText(p.PatchID), p.Name+" "+p.URL), p)
+})
+
+// PatchRef names a patch: a storage.PatchID.
+type PatchRef struct {
+	Product int    `query:"product" flag:"product" default:"-1" doc:"number of the product, as the outdated game sends it"`
+	Version string `query:"version" flag:"version" doc:"version of the outdated game, as it sends it"`
 }
 
-// RemovePatch implements Operator.
-func (l *Local) RemovePatch(ctx context.Context, id storage.PatchID) error {
-	err := l.News.RemovePatch(noted(ctx, actPatchRemove, patchText(id), ""), id)
+// RemovePatch withdraws a patch. storage.ErrNotFound: there is none.
+var RemovePatch = New(Operation{
+	Name: "patch remove", Route: "DELETE /patches", What: "Withdraw a patch", About: noun.News,
+}, func(ctx context.Context, l *Local, in PatchRef) (Removed, error) {
+	id := storage.PatchID(in)
+	err := l.News.RemovePatch(about(ctx, patchText(id), ""), id)
 	if errors.Is(err, news.ErrConfigured) {
 		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}
 	if err != nil {
-		return fmt.Errorf("patch for %s: %w", patchText(id), err)
+		return Removed{}, fmt.Errorf("patch for %s: %w", patchText(id), err)
 	}
-	return nil
-}
+	return Removed{1}, nil
+})
 
 // patchText returns the version that a patch is for, as the audit log has it.
 func patchText(id storage.PatchID) string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/noun"
 )
 
 // RelayedPair is two players whose packets are passed on here.
@@ -24,8 +26,10 @@ type RelayedPlayer struct {
 	Bytes   uint64         `json:"bytes"`
 }
 
-// Relayed implements Operator.
-func (l *Local) Relayed(context.Context) ([]RelayedPair, error) {
+// ListRelayed returns the pairs of players that this node relays, the oldest first.
+var ListRelayed = New(Operation{
+	Name: "relay", Route: "GET /relay", What: "Show the players that are relayed", About: noun.Relays,
+}, func(_ context.Context, l *Local, _ None) ([]RelayedPair, error) {
 	if l.RelayedPairs == nil {
 		return nil, ErrNotRunning
 	}
@@ -34,4 +38,4 @@ func (l *Local) Relayed(context.Context) ([]RelayedPair, error) {
 		list = []RelayedPair{}
 	}
 	return list, nil
-}
+})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -13,49 +14,47 @@ const MaxSakeListed = 100
 
 // SakeQuery selects SAKE records of a table.
 type SakeQuery struct {
-	Game  string
-	Table string
-	Owner storage.ProfileID // 0: of all profiles
-	After uint32            // only those with a higher id
-	Limit int               // 0, or more than MaxSakeListed: MaxSakeListed
+	Game  string            `query:"game" arg:"GAME"`
+	Table string            `query:"table" arg:"TABLE"`
+	Owner storage.ProfileID `query:"owner" flag:"owner" doc:"only of the profile with this id"` // 0: of all profiles
+	After uint32            `query:"after"`                                                     // only those with a higher id
+	Limit int               `query:"limit" flag:"limit" default:"100" doc:"number of records"`  // 0, or more than MaxSakeListed: MaxSakeListed
 }
 
 // SakeTarget is a SAKE table, or one of its records.
 type SakeTarget struct {
-	Game  string
-	Table string
-	ID    uint32 // of the record; 0: the whole table
+	Game  string `query:"game" arg:"GAME"`
+	Table string `query:"table" arg:"TABLE"`
+	ID    uint32 `query:"id" arg:"[ID]" doc:"the id of a record: 'respawnd sake show GAME TABLE' shows them"` // of the record; 0: the whole table
 }
 
-// SakeOperator is the part of Operator about the records that games store.
-type SakeOperator interface {
-	// SakeTables returns the tables of a game.
-	SakeTables(ctx context.Context, game string) ([]storage.SakeTable, error)
-	// SakeRecords returns records of a table in the order of their ids.
-	// storage.ErrNoTable: there is no such table.
-	SakeRecords(ctx context.Context, q SakeQuery) ([]storage.SakeRecord, error)
-	// DeleteSake deletes a record, or a table with all its records, and returns how
-	// many records there were. storage.ErrNotFound: there is none.
-	DeleteSake(ctx context.Context, t SakeTarget) (int, error)
+// SakeGame names the game of SAKE tables.
+type SakeGame struct {
+	Game string `query:"game" arg:"GAME"`
 }
 
-// SakeTables implements Operator.
-func (l *Local) SakeTables(ctx context.Context, game string) ([]storage.SakeTable, error) {
+// ListSakeTables returns the tables of a game.
+var ListSakeTables = New(Operation{
+	Name: "sake tables", Route: "GET /sake/tables", What: "Show the tables of a game", About: noun.Stats,
+}, func(ctx context.Context, l *Local, in SakeGame) ([]storage.SakeTable, error) {
 	list := []storage.SakeTable{} // never null as JSON
-	if game == "" {
+	if in.Game == "" {
 		return nil, fmt.Errorf("%w: the game is missing", ErrBadRequest)
 	}
-	for t, err := range l.Store.SakeTables(ctx, storage.Fold(game)) {
+	for t, err := range l.Store.SakeTables(ctx, storage.Fold(in.Game)) {
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, t)
 	}
 	return list, nil
-}
+})
 
-// SakeRecords implements Operator.
-func (l *Local) SakeRecords(ctx context.Context, q SakeQuery) ([]storage.SakeRecord, error) {
+// ListSakeRecords returns records of a table in the order of their ids. storage.ErrNoTable: there is no
+// such table.
+var ListSakeRecords = New(Operation{
+	Name: "sake show", Route: "GET /sake/records", What: "Show records of a table", About: noun.Stats,
+}, func(ctx context.Context, l *Local, q SakeQuery) ([]storage.SakeRecord, error) {
 	table := storage.SakeTableID{Game: storage.Fold(q.Game), Name: q.Table}
 	limit := q.Limit
 	if limit <= 0 || limit > MaxSakeListed {
@@ -77,22 +76,25 @@ func (l *Local) SakeRecords(ctx context.Context, q SakeQuery) ([]storage.SakeRec
 	}
 	list, err := l.Store.SakeRecords(ctx, table, ids)
 	return append([]storage.SakeRecord{}, list...), sakeError(table, err)
-}
+})
 
-// DeleteSake implements Operator.
-func (l *Local) DeleteSake(ctx context.Context, t SakeTarget) (int, error) {
+// DeleteSake deletes a record, or a table with all its records, and returns how many records there
+// were. storage.ErrNotFound: there is none.
+var DeleteSake = New(Operation{
+	Name: "sake delete", Route: "DELETE /sake/records", What: "Delete a record, or a table with all its records", About: noun.Stats, Slow: true, Destroys: true,
+}, func(ctx context.Context, l *Local, t SakeTarget) (Removed, error) {
 	table := storage.SakeTableID{Game: storage.Fold(t.Game), Name: t.Table}
 	subject := "table " + table.Name + " of " + table.Game
 	if t.ID == 0 {
-		n, err := l.Store.DeleteSakeTable(noted(ctx, actSakeDelete, subject, ""), table)
-		return n, sakeError(table, err)
+		n, err := l.Store.DeleteSakeTable(about(ctx, subject, ""), table)
+		return Removed{n}, sakeError(table, err)
 	}
-	ctx = notedID(ctx, actSakeDelete, t.ID, subject, "record "+strconv.FormatUint(uint64(t.ID), 10))
+	ctx = aboutID(ctx, t.ID, subject, "record "+strconv.FormatUint(uint64(t.ID), 10))
 	if err := l.Store.DeleteSakeRecord(ctx, table, t.ID, 0); err != nil {
-		return 0, sakeError(table, err)
+		return Removed{}, sakeError(table, err)
 	}
-	return 1, nil
-}
+	return Removed{1}, nil
+})
 
 // sakeError says which table an error is about.
 func sakeError(t storage.SakeTableID, err error) error {

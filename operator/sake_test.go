@@ -1,10 +1,11 @@
-package operator
+package operator_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/storetest"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -20,11 +21,11 @@ func TestSake(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := &Local{Store: s}
-	ids := func(q SakeQuery) (ids []uint32) {
+	l := &operator.Local{Store: s}
+	ids := func(q operator.SakeQuery) (ids []uint32) {
 		t.Helper()
 		q.Game, q.Table = "GMTEST", "Levels"
-		list, err := l.SakeRecords(t.Context(), q)
+		list, err := operator.ListSakeRecords.Call(t.Context(), l, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,32 +35,32 @@ func TestSake(t *testing.T) {
 		return ids
 	}
 	for name, test := range map[string]struct {
-		q    SakeQuery
+		q    operator.SakeQuery
 		want int
 	}{
-		"all": {SakeQuery{}, 3}, "after": {SakeQuery{After: 2}, 1}, "limit": {SakeQuery{Limit: 2}, 2}, "owner": {SakeQuery{Owner: p.ID, After: 1}, 2},
-		"other owner": {SakeQuery{Owner: 9}, 0},
+		"all": {operator.SakeQuery{}, 3}, "after": {operator.SakeQuery{After: 2}, 1}, "limit": {operator.SakeQuery{Limit: 2}, 2}, "owner": {operator.SakeQuery{Owner: p.ID, After: 1}, 2},
+		"other owner": {operator.SakeQuery{Owner: 9}, 0},
 	} {
 		if got := ids(test.q); len(got) != test.want {
 			t.Errorf("%s: records %v, want %d", name, got, test.want)
 		}
 	}
-	if tables, err := l.SakeTables(t.Context(), "GmTest"); err != nil || len(tables) != 1 || tables[0].Records != 3 {
+	if tables, err := operator.ListSakeTables.Call(t.Context(), l, operator.SakeGame{Game: "GmTest"}); err != nil || len(tables) != 1 || tables[0].Records != 3 {
 		t.Errorf("SakeTables() = %+v, %v", tables, err)
 	}
-	if _, err := l.SakeTables(t.Context(), ""); !errors.Is(err, ErrBadRequest) {
+	if _, err := operator.ListSakeTables.Call(t.Context(), l, operator.SakeGame{Game: ""}); !errors.Is(err, operator.ErrBadRequest) {
 		t.Errorf("SakeTables() of no game = %v, want ErrBadRequest", err)
 	}
-	if n, err := l.DeleteSake(t.Context(), SakeTarget{"gmtest", "levels", 2}); n != 1 || err != nil {
+	if n, err := operator.DeleteSake.Call(t.Context(), l, operator.SakeTarget{"gmtest", "levels", 2}); n.Removed != 1 || err != nil {
 		t.Errorf("DeleteSake() of a record = %d, %v", n, err)
 	}
-	if _, err := l.DeleteSake(t.Context(), SakeTarget{"gmtest", "levels", 2}); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := operator.DeleteSake.Call(t.Context(), l, operator.SakeTarget{"gmtest", "levels", 2}); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("DeleteSake() again = %v, want ErrNotFound", err)
 	}
-	if n, err := l.DeleteSake(t.Context(), SakeTarget{Game: "gmtest", Table: "levels"}); n != 2 || err != nil {
+	if n, err := operator.DeleteSake.Call(t.Context(), l, operator.SakeTarget{Game: "gmtest", Table: "levels"}); n.Removed != 2 || err != nil {
 		t.Errorf("DeleteSake() of a table = %d, %v", n, err)
 	}
-	if _, err := l.SakeRecords(t.Context(), SakeQuery{Game: "gmtest", Table: "levels"}); !errors.Is(err, storage.ErrNoTable) {
+	if _, err := operator.ListSakeRecords.Call(t.Context(), l, operator.SakeQuery{Game: "gmtest", Table: "levels"}); !errors.Is(err, storage.ErrNoTable) {
 		t.Errorf("SakeRecords() of a deleted table = %v, want ErrNoTable", err)
 	}
 }

@@ -13,24 +13,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// ServerOperator adds, removes and hides single game servers. An unknown server is
-// storage.ErrNotFound.
-type ServerOperator interface {
-	// KeptServers returns the servers that were added or hidden.
-	KeptServers(ctx context.Context) (Kept, error)
-	// AddServer asks a server from now on and lists it while it answers. It
-	// replaces one with the same address.
-	AddServer(ctx context.Context, a storage.AddedServer) error
-	// RemoveServer removes the server added under an address, and the one
-	// listed there from the list. If that reports by itself, it comes back with
-	// its next report.
-	RemoveServer(ctx context.Context, address string) (Removal, error)
-	// HideServer keeps the server under a public address out of everything that
-	// the list shows.
-	HideServer(ctx context.Context, h storage.HiddenServer) error
-	UnhideServer(ctx context.Context, address netip.AddrPort) error
-}
-
 // Kept holds the servers that operators added or hid.
 type Kept struct {
 	Static []storage.AddedServer  `json:"static"` // from the configuration
@@ -69,8 +51,10 @@ type Removal struct {
 // names.
 var ErrStatic = fmt.Errorf("%w: the configuration names it in servers.static", ErrBadRequest)
 
-// KeptServers implements ServerOperator.
-func (l *Local) KeptServers(ctx context.Context) (Kept, error) {
+// ListKept returns the servers that were added or hidden.
+var ListKept = New(Operation{
+	Name: "server kept", Route: "GET /servers/kept", What: "Show the servers that were added or hidden, here or in the configuration",
+}, func(ctx context.Context, l *Local, _ None) (Kept, error) {
 	k := Kept{Static: []storage.AddedServer{}, Added: []storage.AddedServer{}, Hidden: []storage.HiddenServer{}}
 	if l.StaticServers != nil {
 		k.Static = append(k.Static, l.StaticServers()...)
@@ -91,26 +75,48 @@ func (l *Local) KeptServers(ctx context.Context) (Kept, error) {
 		k.Hidden = append(k.Hidden, h)
 	}
 	return k, nil
+})
+
+// NewServer is a server to be added.
+type NewServer struct {
+	Protocol string    `json:"protocol" arg:"PROTOCOL"`
+	Address  string    `json:"address" arg:"HOST:PORT"`
+	Game     string    `json:"game,omitzero" flag:"game" doc:"list it under this game, not under the one that it names"`
+	By       string    `json:"by,omitzero" default:"cli"`
+	Added    time.Time `json:"added,omitzero"` // by default now
 }
 
-// AddServer implements ServerOperator.
-func (l *Local) AddServer(ctx context.Context, a storage.AddedServer) error {
+// AddServer asks a server from now on and lists it while it answers. It replaces one with the same
+// address.
+var AddServer = New(Operation{
+	Name: "server add", Route: "PUT /servers/added", What: "Query a game server regularly, and list it while it answers",
+}, func(ctx context.Context, l *Local, in NewServer) (Done, error) {
+	a := storage.AddedServer{Address: in.Address, Protocol: in.Protocol, Game: in.Game, By: in.By, Added: in.Added}
 	if l.CheckAdded != nil {
 		if err := l.CheckAdded(&a); err != nil {
-			return fmt.Errorf("%w: %w", ErrBadRequest, err)
+			return Done{}, fmt.Errorf("%w: %w", ErrBadRequest, err)
 		}
 	}
 	if a.Added.IsZero() {
 		a.Added = time.Now()
 	}
-	if err := l.Store.AddServer(noted(ctx, actServerAdd, a.Address, strings.TrimSpace(a.Protocol+" "+a.Game)), a); err != nil {
-		return err
+	if err := l.Store.AddServer(about(ctx, a.Address, strings.TrimSpace(a.Protocol+" "+a.Game)), a); err != nil {
+		return Done{}, err
 	}
-	return l.serversChanged(ctx)
+	return Done{1}, l.serversChanged(ctx)
+})
+
+// ServerRef names a server as lists show it, or as it was added.
+type ServerRef struct {
+	Address string `query:"address" arg:"HOST:PORT"`
 }
 
-// RemoveServer implements ServerOperator.
-func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, err error) {
+// RemoveServer removes the server added under an address, and the one listed there from the list.
+// If that reports by itself, it comes back with its next report.
+var RemoveServer = New(Operation{
+	Name: "server remove", Route: "DELETE /servers/added", What: "Take a server off the list, and forget it if it was added",
+}, func(ctx context.Context, l *Local, in ServerRef) (r Removal, err error) {
+	address := in.Address
 	if l.StaticServers != nil {
 		for _, s := range l.StaticServers() {
 			if s.Address == address {
@@ -123,7 +129,7 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 	if live {
 		_, r.Listed = l.Registry.Find(at)
 	}
-	switch err = l.Store.RemoveAddedServer(noted(ctx, actServerRemove, address, "forgotten"), address); {
+	switch err = l.Store.RemoveAddedServer(about(ctx, address, "forgotten"), address); {
 	case err == nil:
 		r.Forgotten = true
 		err = l.serversChanged(ctx)
@@ -143,31 +149,49 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 	switch {
 	case err != nil || r.Forgotten:
 	case r.Listed:
-		_, err = l.Store.AddAudit(ctx, entry(ctx, actServerRemove, address, "taken off the list"))
+		err = addAudit(ctx, l, 0, address, "taken off the list")
 	default:
 		err = fmt.Errorf("server %s: %w", address, storage.ErrNotFound)
 	}
 	return r, err
+})
+
+// NewHidden is a server to be hidden: a storage.HiddenServer.
+type NewHidden struct {
+	Address netip.AddrPort `json:"address" arg:"IP:PORT" doc:"the address of a server: write it as the list shows it, such as 192.0.2.1:27015"`
+	Reason  string         `json:"reason,omitzero" flag:"reason" doc:"reason, shown in the list"`
+	By      string         `json:"by,omitzero" default:"cli"`
+	Added   time.Time      `json:"added,omitzero"` // by default now
 }
 
-// HideServer implements ServerOperator.
-func (l *Local) HideServer(ctx context.Context, h storage.HiddenServer) error {
+// HideServer keeps the server under a public address out of everything that the list shows.
+var HideServer = New(Operation{
+	Name: "server hide", Route: "PUT /servers/hidden", What: "Hide a server from every list, no matter which service lists it",
+}, func(ctx context.Context, l *Local, in NewHidden) (Done, error) {
+	h := storage.HiddenServer(in)
 	if h.Added.IsZero() {
 		h.Added = time.Now()
 	}
-	if err := l.Store.HideServer(noted(ctx, actServerHide, h.Address.String(), h.Reason), h); err != nil {
-		return err
+	if err := l.Store.HideServer(about(ctx, h.Address.String(), h.Reason), h); err != nil {
+		return Done{}, err
 	}
-	return l.serversChanged(ctx)
+	return Done{1}, l.serversChanged(ctx)
+})
+
+// HiddenRef names a hidden server.
+type HiddenRef struct {
+	Address netip.AddrPort `query:"address,required" arg:"IP:PORT" doc:"the address of a server: write it as the list shows it, such as 192.0.2.1:27015"`
 }
 
-// UnhideServer implements ServerOperator.
-func (l *Local) UnhideServer(ctx context.Context, address netip.AddrPort) error {
-	if err := l.Store.UnhideServer(noted(ctx, actServerUnhide, address.String(), ""), address); err != nil {
-		return fmt.Errorf("server %v: %w", address, err)
+// UnhideServer shows a hidden server again.
+var UnhideServer = New(Operation{
+	Name: "server unhide", Route: "DELETE /servers/hidden", What: "Show a hidden server again",
+}, func(ctx context.Context, l *Local, in HiddenRef) (Removed, error) {
+	if err := l.Store.UnhideServer(about(ctx, in.Address.String(), ""), in.Address); err != nil {
+		return Removed{}, fmt.Errorf("server %v: %w", in.Address, err)
 	}
-	return l.serversChanged(ctx)
-}
+	return Removed{1}, l.serversChanged(ctx)
+})
 
 // serversChanged makes the daemon apply the present content of the store.
 func (l *Local) serversChanged(ctx context.Context) error {

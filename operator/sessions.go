@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -65,12 +66,14 @@ func stateWord(s presence.State) string {
 
 // SessionQuery selects sessions.
 type SessionQuery struct {
-	After storage.ProfileID // profiles above that
-	Limit int               // how many; 0 or too many: MaxSessionPage
+	After storage.ProfileID `query:"after"` // profiles above that
+	Limit int               `query:"limit"` // how many; 0 or too many: MaxSessionPage
 }
 
-// SignedIn implements Operator.
-func (l *Local) SignedIn(ctx context.Context, q SessionQuery) (SessionPage, error) {
+// ListSessions returns a page of the signed-in players.
+var ListSessions = New(Operation{
+	Name: "session list", Route: "GET /sessions", What: "Show the players who are signed in", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, q SessionQuery) (SessionPage, error) {
 	if l.Sessions == nil {
 		return SessionPage{}, ErrNotRunning
 	}
@@ -100,24 +103,27 @@ func (l *Local) SignedIn(ctx context.Context, q SessionQuery) (SessionPage, erro
 		page.Next = list[len(list)-1].Profile
 	}
 	return page, nil
+})
+
+// ProfileRef names a profile.
+type ProfileRef struct {
+	ID storage.ProfileID `path:"id" arg:"PROFILE"`
 }
 
-// Kick implements Operator.
-func (l *Local) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
+// KickProfile ends the sessions of a profile and returns how many there were.
+var KickProfile = New(Operation{
+	Name: "session kick", Route: "DELETE /sessions/{id}", What: "Sign out the player with a profile", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, in ProfileRef) (Removed, error) {
 	if l.Sessions == nil {
-		return 0, ErrNotRunning
+		return Removed{}, ErrNotRunning
 	}
-	n := l.Sessions.KickProfile(ctx, id, presence.ErrKicked)
+	n := l.Sessions.KickProfile(ctx, in.ID, presence.ErrKicked)
 	if n == 0 {
-		return 0, fmt.Errorf("profile %d is not signed in: %w", id, storage.ErrNotFound)
+		return Removed{}, fmt.Errorf("profile %d is not signed in: %w", in.ID, storage.ErrNotFound)
 	}
-	e := entry(ctx, actSessionKick, fmt.Sprintf("profile %d", id), "")
-	if p, err := l.Store.GetProfile(ctx, id); err == nil {
-		e.ID, e.Detail = uint32(p.User), p.Nick
-	}
-	_, err := l.Store.AddAudit(ctx, e)
-	return n, err
-}
+	p, _ := l.Store.GetProfile(ctx, in.ID) // without nick if it was deleted meanwhile
+	return Removed{n}, addAudit(ctx, l, uint32(p.User), fmt.Sprintf("profile %d", in.ID), p.Nick)
+})
 
 // Waiting counts the messages that wait for players.
 type Waiting struct {
@@ -125,8 +131,10 @@ type Waiting struct {
 	Profiles int `json:"profiles"` // for how many
 }
 
-// Waiting implements Operator.
-func (l *Local) Waiting(ctx context.Context) (w Waiting, err error) {
+// CountWaiting counts the messages that wait for players.
+var CountWaiting = New(Operation{
+	Name: "message count", Route: "GET /messages", What: "Show how many messages wait for players", About: noun.Accounts,
+}, func(ctx context.Context, l *Local, _ None) (w Waiting, err error) {
 	w.Messages, w.Profiles, err = l.Store.CountMessages(ctx)
 	return w, err
-}
+})

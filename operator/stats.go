@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -22,35 +22,10 @@ const (
 	statPreview = 200 // characters of a block
 )
 
-// StatsOperator is the part of Operator about the statistics service: data and scores of players,
-// and reported games.
-type StatsOperator interface {
-	// GameStats returns the boards and the last reports of a game.
-	GameStats(ctx context.Context, q GameStatsQuery) (GameStats, error)
-	// PlayerStats returns the stored data of a profile. storage.ErrNotFound: there is
-	// no such profile.
-	PlayerStats(ctx context.Context, id storage.ProfileID) (PlayerStats, error)
-	// StatBlock returns a block with its data, or storage.ErrNotFound.
-	StatBlock(ctx context.Context, id storage.StatBlockID) (storage.StatBlock, error)
-	// SetStatBlock stores a block of any kind in place of the one with the same id
-	// and returns it without data. Clients see it at once.
-	SetStatBlock(ctx context.Context, b NewStatBlock) (storage.StatBlock, error)
-	// DeleteStats deletes blocks and scores of a profile and returns how many there
-	// were.
-	DeleteStats(ctx context.Context, q StatsSelection) (int, error)
-	// ExportStats writes the blocks and scores of all profiles that have any, one
-	// StoredStats in JSON on each line, and returns the number of unreadable ones,
-	// which are left out. Reported games are not part of it.
-	ExportStats(ctx context.Context, w io.Writer) (leftOut int, err error)
-	// ImportStats stores blocks and scores of profiles and returns a result for
-	// each. A profile that has any already is left as it is.
-	ImportStats(ctx context.Context, list []StoredStats) ([]ImportedStats, error)
-}
-
 // GameStatsQuery selects statistics of a game.
 type GameStatsQuery struct {
-	Game    string
-	Reports int // how many; 0: 10, at most MaxGameReports
+	Game    string `path:"name" arg:"GAME"`
+	Reports int    `query:"reports"` // how many; 0: 10, at most MaxGameReports
 }
 
 // GameStats is the stored data of a game.
@@ -123,13 +98,38 @@ type NewStatBlock struct {
 }
 
 // StatsSelection selects blocks and scores of a profile: everything without Game, those
-// of a game, or with Block only the block of a kind and index.
+// of a game, or only the block of a kind and index, which belong together.
 type StatsSelection struct {
-	Profile storage.ProfileID
-	Game    string
-	Block   bool
-	Kind    storage.StatKind
-	Index   int32
+	Profile storage.ProfileID `path:"id"`
+	Game    string            `query:"game"`
+	Kind    *storage.StatKind `query:"kind"`
+	Index   *int32            `query:"index"`
+}
+
+// BlockRef names a block of a profile.
+type BlockRef struct {
+	Profile storage.ProfileID `query:"profile"`
+	Game    string            `query:"game"`
+	Kind    *storage.StatKind `query:"kind"`
+	Index   *int32            `query:"index"`
+}
+
+// RefOf returns the reference to a block.
+func RefOf(id storage.StatBlockID) BlockRef {
+	return BlockRef{id.Profile, id.Game, &id.Kind, &id.Index}
+}
+
+// id returns the id of the block that is selected.
+func (q StatsSelection) id() (id storage.StatBlockID, err error) {
+	switch {
+	case q.Kind == nil || q.Index == nil:
+		err = fmt.Errorf("%w: kind and index are numbers that belong together", ErrBadRequest)
+	case *q.Kind > storage.StatPublicWrite:
+		err = fmt.Errorf("%w: kind is not a number from 0 to %d", ErrBadRequest, storage.StatPublicWrite)
+	default:
+		id = storage.StatBlockID{Game: storage.Fold(q.Game), Profile: q.Profile, Kind: *q.Kind, Index: *q.Index}
+	}
+	return id, err
 }
 
 // StoredStats is the stored data of a profile, as it is exported and imported. The
@@ -147,8 +147,10 @@ type ImportedStats struct {
 	Error   string            `json:"error,omitzero"` // "": they are stored
 }
 
-// GameStats implements StatsOperator.
-func (l *Local) GameStats(ctx context.Context, q GameStatsQuery) (GameStats, error) {
+// GetGameStats returns the boards and the last reports of a game.
+var GetGameStats = New(Operation{
+	Name: "stats game", Route: "GET /games/{name}/stats", What: "Show the boards and the last reported games of a game", About: noun.Stats,
+}, func(ctx context.Context, l *Local, q GameStatsQuery) (GameStats, error) {
 	g, ok := l.Catalogue.Catalog().Lookup(q.Game)
 	if !ok {
 		return GameStats{}, fmt.Errorf("%w: unknown game %q", ErrBadRequest, q.Game)
@@ -160,7 +162,7 @@ func (l *Local) GameStats(ctx context.Context, q GameStatsQuery) (GameStats, err
 		if err != nil {
 			return GameStats{}, fmt.Errorf("board %s: %w", b.Name, err)
 		}
-		out.Boards = append(out.Boards, Board{b.Name, b.Title, l.ranked(ctx, scores)})
+		out.Boards = append(out.Boards, Board{b.Name, b.Title, ranked(ctx, l, scores)})
 	}
 	if q.Reports <= 0 {
 		q.Reports = 10
@@ -180,10 +182,10 @@ func (l *Local) GameStats(ctx context.Context, q GameStatsQuery) (GameStats, err
 		}
 	}
 	return out, nil
-}
+})
 
 // ranked adds the nicks to scores.
-func (l *Local) ranked(ctx context.Context, scores []storage.Score) []RankedProfile {
+func ranked(ctx context.Context, l *Local, scores []storage.Score) []RankedProfile {
 	out := make([]RankedProfile, 0, len(scores))
 	for _, s := range scores {
 		p, _ := l.Store.GetProfile(ctx, s.Profile) // without nick if it was deleted meanwhile
@@ -192,8 +194,12 @@ func (l *Local) ranked(ctx context.Context, scores []storage.Score) []RankedProf
 	return out
 }
 
-// PlayerStats implements StatsOperator.
-func (l *Local) PlayerStats(ctx context.Context, id storage.ProfileID) (PlayerStats, error) {
+// GetPlayerStats returns the stored data of a profile. storage.ErrNotFound: there is no such
+// profile.
+var GetPlayerStats = New(Operation{
+	Name: "stats player", Route: "GET /players/{id}/stats", What: "Show the data and scores of a player", About: noun.Stats,
+}, func(ctx context.Context, l *Local, in ProfileRef) (PlayerStats, error) {
+	id := in.ID
 	p, err := l.Store.GetProfile(ctx, id)
 	if err != nil {
 		return PlayerStats{}, profileError(id, err)
@@ -219,19 +225,24 @@ func (l *Local) PlayerStats(ctx context.Context, id storage.ProfileID) (PlayerSt
 		out.Scores = append(out.Scores, s)
 	}
 	return out, nil
-}
+})
 
 // profileError says which profile an error is about.
 func profileError(id storage.ProfileID, err error) error {
 	return fmt.Errorf("profile %d: %w", id, err)
 }
 
-// StatBlock implements StatsOperator.
-func (l *Local) StatBlock(ctx context.Context, id storage.StatBlockID) (storage.StatBlock, error) {
-	id.Game = storage.Fold(id.Game)
+// GetStatBlock returns a block with its data, or storage.ErrNotFound.
+var GetStatBlock = New(Operation{
+	Name: "stats block", Route: "GET /stats/block", What: "Show a block with its data", About: noun.Stats,
+}, func(ctx context.Context, l *Local, in BlockRef) (storage.StatBlock, error) {
+	id, err := StatsSelection(in).id()
+	if err != nil {
+		return storage.StatBlock{}, err
+	}
 	b, err := l.Store.GetStatBlock(ctx, id)
 	return b, blockError(id, err)
-}
+})
 
 // blockError says which block an error is about.
 func blockError(id storage.StatBlockID, err error) error {

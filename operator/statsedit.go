@@ -9,56 +9,67 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/storage"
 )
 
-// SetStatBlock implements StatsOperator.
-func (l *Local) SetStatBlock(ctx context.Context, b NewStatBlock) (storage.StatBlock, error) {
+// SetStatBlock stores a block of any kind in place of the one with the same id and returns it
+// without data. Clients see it at once.
+var SetStatBlock = New(Operation{
+	Name: "stats set", Route: "PUT /stats/block", What: "Store data for a player in place of the present data", About: noun.Stats,
+}, func(ctx context.Context, l *Local, b NewStatBlock) (storage.StatBlock, error) {
 	g, ok := l.Catalogue.Catalog().Lookup(b.Game)
 	if !ok {
 		return storage.StatBlock{}, fmt.Errorf("%w: unknown game %q", ErrBadRequest, b.Game)
 	}
 	b.Game = g.Name
-	ctx = l.notedStats(ctx, actStatsSet, b.Profile, blockText(b.StatBlockID))
+	ctx = aboutStats(ctx, l, b.Profile, blockText(b.StatBlockID))
 	// The limit of players does not apply to operators.
 	stored, err := l.Store.EditStatBlock(ctx, b.StatBlockID, storage.MaxStatBytes, time.Now(), func([]byte) ([]byte, error) { return b.Data, nil })
 	if err != nil {
 		return stored, fmt.Errorf("%s: %w", blockText(b.StatBlockID), err)
 	}
 	return stored, nil
-}
+})
 
-// notedStats is noted for a change of the statistics of a profile.
-func (l *Local) notedStats(ctx context.Context, action string, id storage.ProfileID, detail string) context.Context {
+// aboutStats is about for a change of the statistics of a profile.
+func aboutStats(ctx context.Context, l *Local, id storage.ProfileID, detail string) context.Context {
 	p, _ := l.Store.GetProfile(ctx, id) // without nick if there is none
-	return notedID(ctx, action, uint32(id), p.Nick, detail)
+	return aboutID(ctx, uint32(id), p.Nick, detail)
 }
 
-// DeleteStats implements StatsOperator.
-func (l *Local) DeleteStats(ctx context.Context, q StatsSelection) (int, error) {
+// DeleteStats deletes blocks and scores of a profile and returns how many there were.
+var DeleteStats = New(Operation{
+	Name: "stats delete", Route: "DELETE /players/{id}/stats", What: "Delete the data and scores of a player, of a game, or one block", About: noun.Stats, Destroys: true,
+}, func(ctx context.Context, l *Local, q StatsSelection) (Removed, error) {
 	q.Game = storage.Fold(q.Game)
-	switch {
-	case q.Game == "" && q.Block:
-		return 0, fmt.Errorf("%w: a block without game", ErrBadRequest)
-	case q.Block:
-		id := storage.StatBlockID{Game: q.Game, Profile: q.Profile, Kind: q.Kind, Index: q.Index}
-		if err := l.Store.DeleteStatBlock(l.notedStats(ctx, actStatsDelete, q.Profile, blockText(id)), id); err != nil {
-			return 0, blockError(id, err)
+	switch block := q.Kind != nil || q.Index != nil; {
+	case q.Game == "" && block:
+		return Removed{}, fmt.Errorf("%w: a block without game", ErrBadRequest)
+	case block:
+		id, err := q.id()
+		if err != nil {
+			return Removed{}, err
 		}
-		return 1, nil
+		if err := l.Store.DeleteStatBlock(aboutStats(ctx, l, q.Profile, blockText(id)), id); err != nil {
+			return Removed{}, blockError(id, err)
+		}
+		return Removed{1}, nil
 	case q.Game != "":
-		return l.deleteGameStats(ctx, q.Profile, q.Game)
+		n, err := deleteGameStats(ctx, l, q.Profile, q.Game)
+		return Removed{n}, err
 	}
 	if _, err := l.Store.GetProfile(ctx, q.Profile); err != nil {
-		return 0, profileError(q.Profile, err)
+		return Removed{}, profileError(q.Profile, err)
 	}
-	return l.Store.DeleteStats(l.notedStats(ctx, actStatsDelete, q.Profile, "all games"), q.Profile)
-}
+	n, err := l.Store.DeleteStats(aboutStats(ctx, l, q.Profile, "all games"), q.Profile)
+	return Removed{n}, err
+})
 
 // deleteGameStats deletes the blocks and scores of a profile in a game, one after the
 // other, under one entry of the audit log.
-func (l *Local) deleteGameStats(ctx context.Context, id storage.ProfileID, game string) (n int, err error) {
-	s, err := l.stored(ctx, id)
+func deleteGameStats(ctx context.Context, l *Local, id storage.ProfileID, game string) (n int, err error) {
+	s, err := stored(ctx, l, id)
 	if err != nil {
 		return 0, err
 	}
@@ -76,8 +87,7 @@ func (l *Local) deleteGameStats(ctx context.Context, id storage.ProfileID, game 
 	if len(steps) == 0 {
 		return 0, nil
 	}
-	e, _ := storage.AuditOf(l.notedStats(ctx, actStatsDelete, id, game))
-	if _, err := l.Store.AddAudit(ctx, e); err != nil {
+	if err := addAudit(ctx, l, uint32(id), s.Nick, game); err != nil {
 		return 0, err
 	}
 	for _, step := range steps {
@@ -93,7 +103,7 @@ func (l *Local) deleteGameStats(ctx context.Context, id storage.ProfileID, game 
 }
 
 // stored returns the stored data of a profile, with its id everywhere.
-func (l *Local) stored(ctx context.Context, id storage.ProfileID) (StoredStats, error) {
+func stored(ctx context.Context, l *Local, id storage.ProfileID) (StoredStats, error) {
 	p, err := l.Store.GetProfile(ctx, id)
 	if err != nil {
 		return StoredStats{}, profileError(id, err)
@@ -116,7 +126,7 @@ func (l *Local) stored(ctx context.Context, id storage.ProfileID) (StoredStats, 
 
 // eachStored calls f for every profile with blocks or scores and returns the number of
 // profiles and accounts that could not be read.
-func (l *Local) eachStored(ctx context.Context, f func(StoredStats) error) (leftOut int, err error) {
+func eachStored(ctx context.Context, l *Local, f func(StoredStats) error) (leftOut int, err error) {
 	for u, err := range l.Store.Users(ctx, 0) {
 		var list []storage.Profile
 		if err == nil {
@@ -130,7 +140,7 @@ func (l *Local) eachStored(ctx context.Context, f func(StoredStats) error) (left
 			return leftOut, err
 		}
 		for i := range list {
-			s, err := l.stored(ctx, list[i].ID)
+			s, err := stored(ctx, l, list[i].ID)
 			switch {
 			case errors.Is(err, storage.ErrNotFound): // deleted meanwhile
 			case errors.Is(err, storage.ErrDamaged):
@@ -147,14 +157,17 @@ func (l *Local) eachStored(ctx context.Context, f func(StoredStats) error) (left
 	return leftOut, nil
 }
 
-// ExportStats implements StatsOperator.
-func (l *Local) ExportStats(ctx context.Context, w io.Writer) (leftOut int, err error) {
+// ExportStats writes the blocks and scores of all profiles that have any, one StoredStats in JSON on
+// each line. Reported games are not part of it.
+var ExportStats = NewStream(Operation{
+	Name: "stats export", Route: "GET /stats/export", What: "Write the data and scores of all players, one line of JSON each; - is standard output", About: noun.Stats, Type: Lines,
+}, func(ctx context.Context, l *Local, _ None, w io.Writer) (leftOut int, err error) {
 	out := json.NewEncoder(w)
-	return l.eachStored(ctx, func(s StoredStats) error {
+	return eachStored(ctx, l, func(s StoredStats) error {
 		s.setProfile(0)
 		return out.Encode(s)
 	})
-}
+})
 
 // setProfile puts a profile into all blocks and scores.
 func (s *StoredStats) setProfile(id storage.ProfileID) {
@@ -166,16 +179,24 @@ func (s *StoredStats) setProfile(id storage.ProfileID) {
 	}
 }
 
-// ImportStats implements StatsOperator.
-func (l *Local) ImportStats(ctx context.Context, list []StoredStats) ([]ImportedStats, error) {
-	if len(list) > MaxStatsImport {
+// StatsImport are players to be imported, at most MaxStatsImport.
+type StatsImport struct {
+	Players []StoredStats `json:"players"`
+}
+
+// ImportStats stores blocks and scores of profiles and returns a result for each. A profile that has
+// any already is left as it is.
+var ImportStats = New(Operation{
+	Name: "stats import", Route: "POST /stats/import", What: "Add the data and scores of an export to profiles that have none", About: noun.Stats,
+}, func(ctx context.Context, l *Local, in StatsImport) ([]ImportedStats, error) {
+	if len(in.Players) > MaxStatsImport {
 		return nil, fmt.Errorf("%w: more than %d players at once", ErrBadRequest, MaxStatsImport)
 	}
-	if _, err := l.Store.AddAudit(ctx, entry(ctx, actStatsImport, playersText(len(list)), "")); err != nil {
+	if err := addAudit(ctx, l, 0, playersText(len(in.Players)), ""); err != nil {
 		return nil, err
 	}
-	out := make([]ImportedStats, 0, len(list))
-	for _, s := range list {
+	out := make([]ImportedStats, 0, len(in.Players))
+	for _, s := range in.Players {
 		s.setProfile(s.Profile)
 		done := ImportedStats{Profile: s.Profile}
 		err := l.Store.ImportStats(ctx, s.Profile, s.Blocks, s.Scores)
@@ -192,7 +213,7 @@ func (l *Local) ImportStats(ctx context.Context, list []StoredStats) ([]Imported
 		out = append(out, done)
 	}
 	return out, nil
-}
+})
 
 func playersText(n int) string {
 	if n == 1 {

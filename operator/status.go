@@ -22,8 +22,10 @@ type Status struct {
 	Cluster []ClusterNode `json:"cluster,omitempty"`
 }
 
-// Status implements Operator.
-func (l *Local) Status(context.Context) (Status, error) {
+// GetStatus returns the state of the running daemon.
+var GetStatus = New(Operation{
+	Name: "status", Route: "GET /status", What: "Show the version, the services with their addresses, and numbers of servers, bans and sessions",
+}, func(_ context.Context, l *Local, _ None) (Status, error) {
 	if l.Listening == nil || l.Registry == nil {
 		return Status{}, ErrNotRunning
 	}
@@ -39,7 +41,7 @@ func (l *Local) Status(context.Context) (Status, error) {
 		s.Cluster = l.Nodes()
 	}
 	return s, nil
-}
+})
 
 // VerdictCount is the number of addresses whose last verdict from a service was
 // Verdict.
@@ -50,7 +52,13 @@ type VerdictCount struct {
 }
 
 // CountVerdicts counts the newest verdict of each address, most addresses first.
-func CountVerdicts(list []Verdict) []VerdictCount {
+var CountVerdicts = New(Operation{Name: "verdict count", Route: "GET /verdicts/summary", What: "Show how many addresses have which verdict"},
+	func(ctx context.Context, l *Local, _ None) ([]VerdictCount, error) {
+		list, err := ListVerdicts.Call(ctx, l, Address{})
+		return countVerdicts(list), err
+	})
+
+func countVerdicts(list []Verdict) []VerdictCount {
 	type key struct {
 		service string
 		address netip.AddrPort

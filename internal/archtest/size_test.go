@@ -16,14 +16,12 @@ const mostMethods = 40
 // largeTypes may have more methods, each for a reason.
 var largeTypes = map[string]string{
 	"admin.Server":                  "one method for each route of the operator's API",
-	"admin.client":                  "implements operator.Operator over HTTP",
 	"cmd/respawnd/commands.program": "one method for each command",
 	"daemon.Daemon":                 "wires every part to the others",
 	"gpcm.session":                  "one method for each row of its table of commands",
 	"internal/cluster/natsbus.Bus":  "implements cluster.Bus, whose subscriptions, requests and losses share one connection",
 	"internal/presence.Clustered":   "implements presence.Hub over replicas that only change together",
 	"master.Registry":               "one lock over the indexes of the list",
-	"operator.Local":                "implements operator.Operator",
 	"peerchat.links":                "one lock, that of the hall, over the channels of all nodes",
 	"peerchat.session":              "one method for each row of its table of commands",
 	"probe.Prober":                  "one lock over the rounds and the targets",

@@ -121,7 +121,7 @@ type Talk struct {
 
 // Operations is the daemon as its operator sees it.
 type Operations struct {
-	Operator operator.Operator // executes commands
+	Operator operator.Conn // executes commands
 	// Ready returns an error until the daemon serves.
 	Ready func() error
 	// Trouble returns a problem for the operator although the daemon serves, such as a lost node of

@@ -127,7 +127,7 @@ func TestClusterChat(t *testing.T) {
 	bob.Hears("TOPIC", "Ann", staging)
 	rig.Must(t, ann.Send("KICK", staging, "Cid"))
 	cid.Hears("KICK", "Ann", staging, "Cid")
-	who, err := nodes["n3"].Client(nodes["n3"].dir).ChatWho(t.Context(), title)
+	who, err := operator.ListChatMembers.Call(t.Context(), nodes["n3"].Client(nodes["n3"].dir), operator.ChannelRef{Channel: title})
 	rig.Must(t, err)
 	for i, want := range []string{"Ann n1", "Bob n2", "Cid n3"} {
 		if got := who[i].Nick + " " + who[i].Node; got != want {
@@ -145,8 +145,8 @@ func TestClusterChat(t *testing.T) {
 	dan := nodes["n2"].signOn(t, "Cid") // whose node is dead
 	dan.joins(staging, "@Ann", "Cid")
 	ann.Hears("JOIN", "Cid", staging)
-	n, err := nodes["n1"].Client(nodes["n1"].dir).ChatKick(t.Context(), operator.ChatTarget{Channel: staging, Nick: "Cid"}, "")
-	if n != 1 || err != nil {
+	n, err := operator.ChatKick.Call(t.Context(), nodes["n1"].Client(nodes["n1"].dir), operator.Kicking{ChatTarget: operator.ChatTarget{Channel: staging, Nick: "Cid"}, Reason: ""})
+	if n.Removed != 1 || err != nil {
 		t.Errorf("ChatKick on another node = %d, %v", n, err)
 	}
 	dan.Hears("KICK", "", staging, "Cid")

@@ -23,7 +23,7 @@ import (
 // quietNode is a node of a cluster in this process, which no test kills.
 type quietNode struct {
 	*rig.Running
-	operator.Operator // through the admin API
+	operator.Conn // through the admin API
 }
 
 // startQuietNodes starts nodes of a cluster in this process, on one database. They see each
@@ -127,41 +127,41 @@ func TestClusterTables(t *testing.T) {
 	guest.MustRegister()
 	lines, ctx := b.Log.Len(), t.Context()
 	ban := storage.Ban{Prefix: netip.PrefixFrom(at, 32), Scope: storage.ScopeAll, Reason: "spam"}
-	rig.Must(t, a.AddBan(ctx, ban))
+	rig.Must(t, operator.AddBan.Exec(ctx, a, operator.NewBan(ban)))
 	b.WaitFor("the verdict on the guest", lines, rig.VerdictOn(guest.Address(), "banned"))
 	for i, d := range nodes {
 		rig.Eventually(t, fmt.Sprintf("node %d has the ban", i), func() bool {
-			list, err := d.Bans(ctx)
+			list, err := operator.ListBans.Call(ctx, d, operator.None{})
 			return err == nil && len(list) == 1 && list[0].Prefix == ban.Prefix
 		})
 	}
 	in.MustNext(at.String())
-	_, err := c.RemoveBan(ctx, ban.Prefix, ban.Scope)
+	_, err := operator.RemoveBan.Call(ctx, c, operator.BanRef{Prefix: ban.Prefix, Scope: ban.Scope})
 	rig.Must(t, err)
 	if body := in.MustNext(at.String()); !strings.Contains(body, "Ban over") {
 		t.Errorf("the hook heard %s after the ban, want that it is over: the ban was sent twice", body)
 	}
 
-	rig.Must(t, a.PutGames(ctx, []games.Game{{Name: "clustergame", Title: "Of All Nodes", Secrets: []string{"abcdef"}}}))
+	rig.Must(t, operator.PutGames.Exec(ctx, a, []games.Game{{Name: "clustergame", Title: "Of All Nodes", Secrets: []string{"abcdef"}}}))
 	motd := storage.Motd{Game: rig.TestGame, Text: "Hello everywhere"}
-	rig.Must(t, c.SetMotd(ctx, motd))
+	rig.Must(t, operator.SetMotd.Exec(ctx, c, motd))
 	for i, d := range nodes {
 		rig.Eventually(t, fmt.Sprintf("node %d has the game", i), func() bool {
-			list, err := d.Games(ctx)
+			list, err := operator.ListGames.Call(ctx, d, operator.None{})
 			return err == nil && slices.ContainsFunc(list, func(g games.Game) bool { return g.Name == "clustergame" })
 		})
 		rig.Eventually(t, fmt.Sprintf("node %d has the message of the day", i), func() bool {
-			list, err := d.Motds(ctx)
+			list, err := operator.ListMotds.Call(ctx, d, operator.None{})
 			return err == nil && len(list) == 1 && list[0].Text == motd.Text
 		})
 	}
 	guest.MustRegister()
 	rig.Eventually(t, "the guest is listed again", func() bool { return len(rig.List(t, b.Running, "", `\hostname`)) == 1 })
-	rig.Must(t, a.HideServer(ctx, storage.HiddenServer{Address: guest.Address()}))
+	rig.Must(t, operator.HideServer.Exec(ctx, a, operator.NewHidden(storage.HiddenServer{Address: guest.Address()})))
 	rig.Eventually(t, "the guest is hidden on its node", func() bool { return len(rig.List(t, b.Running, "", `\hostname`)) == 0 })
-	rig.Must(t, c.UnhideServer(ctx, guest.Address()))
+	rig.Must(t, operator.UnhideServer.Exec(ctx, c, operator.HiddenRef{Address: guest.Address()}))
 	rig.Eventually(t, "the guest is back in the list", func() bool { return len(rig.List(t, b.Running, "", `\hostname`)) == 1 })
-	removed, err := c.RemoveServer(ctx, guest.Address().String())
+	removed, err := operator.RemoveServer.Call(ctx, c, operator.ServerRef{Address: guest.Address().String()})
 	if err != nil || !removed.Listed || len(rig.List(t, b.Running, "", `\hostname`)) != 0 {
 		t.Errorf("RemoveServer on another node = %+v, %v; want that it was listed, and is no more", removed, err)
 	}

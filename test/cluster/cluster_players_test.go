@@ -35,7 +35,7 @@ func TestPlayersOfTwoNodes(t *testing.T) {
 	ann.HearsNothing()
 	ben.HearsNothing()
 	for i, c := range []*rig.Child{w.A, w.B} {
-		page, err := c.Client(w.Dirs[i]).SignedIn(t.Context(), operator.SessionQuery{})
+		page, err := operator.ListSessions.Call(t.Context(), c.Client(w.Dirs[i]), operator.SessionQuery{})
 		if err != nil || len(page.Sessions) != 2 || page.Sessions[0].Node != "a" || page.Sessions[1].Node != "b" || page.Sessions[1].Text != "In a game" {
 			t.Errorf("sessions seen by node %d: %+v, %v", i, page, err)
 		}
@@ -57,7 +57,7 @@ func TestPlayersOfTwoNodes(t *testing.T) {
 	ann = rig.SignedIn(t, &w.A.Running, "uniquenick", "Ann")
 	ann.Hears(`\bm\100\f\2\msg\|s|3|`)
 
-	if n, err := w.B.Client(w.Dirs[1]).Kick(t.Context(), 1); n < 1 || n > 2 || err != nil { // 2: the session that was just displaced is still ending
+	if n, err := operator.KickProfile.Call(t.Context(), w.B.Client(w.Dirs[1]), operator.ProfileRef{ID: 1}); n.Removed < 1 || n.Removed > 2 || err != nil { // 2: the session that was just displaced is still ending
 		t.Errorf("Kick() of a player on the other node = %d, %v", n, err)
 	}
 	ann.Hears(`\error\\err\6\fatal\`)

@@ -22,7 +22,7 @@ func botAt(t *testing.T, owner string, nodes ...*chatNode) {
 	t.Helper()
 	rig.Eventually(t, "the program is on "+owner, func() bool {
 		for _, n := range nodes {
-			who, err := n.Client(n.dir).ChatWho(t.Context(), rig.QuickRoom)
+			who, err := operator.ListChatMembers.Call(t.Context(), n.Client(n.dir), operator.ChannelRef{Channel: rig.QuickRoom})
 			bots := slices.DeleteFunc(who, func(m operator.ChatMember) bool { return m.Nick != zeroHourBot })
 			if err != nil || len(bots) != 1 || bots[0].Node != owner {
 				return false

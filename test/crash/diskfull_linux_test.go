@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/test/rig"
 )
@@ -126,7 +127,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("newuser on a full disk is answered with %q, %v, want an error", answer, err)
 		}
 		ban := storage.Ban{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32), Scope: storage.ScopeAll}
-		if err := op.AddBan(t.Context(), ban); err == nil {
+		if err := operator.AddBan.Exec(t.Context(), op, operator.NewBan(ban)); err == nil {
 			bans++
 		} else if !strings.Contains(err.Error(), "no space left") {
 			t.Fatalf("a ban on a full disk: %v, want the reason", err)
@@ -177,7 +178,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("no account although there is room again:\n%s", c.Log)
 	}
 	made = append(made, "later")
-	rig.Must(t, op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("10.9.9.9/32"), Scope: storage.ScopeAll}))
+	rig.Must(t, operator.AddBan.Exec(t.Context(), op, operator.NewBan(storage.Ban{Prefix: netip.MustParsePrefix("10.9.9.9/32"), Scope: storage.ScopeAll})))
 	c.Kill()
 
 	c = rig.StartWrapped(t, d.wrapper, rig.TestEnv(d.path), "--config", file)
@@ -186,7 +187,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("the account %s, which was acknowledged, is gone", name)
 		}
 	}
-	list, err := c.Client(d.view).Bans(t.Context())
+	list, err := operator.ListBans.Call(t.Context(), c.Client(d.view), operator.None{})
 	if err != nil || len(list) != bans+1 {
 		t.Errorf("%d bans, %v, want %d", len(list), err, bans+1)
 	}

@@ -35,12 +35,12 @@ func TestKilledImportLeavesNoHalfAccounts(t *testing.T) {
 	op := c.Client(dir)
 	imported := make(chan error, 1)
 	go func() { // ends with the daemon
-		_, err := op.ImportAccounts(t.Context(), list)
+		_, err := operator.ImportAccounts.Call(t.Context(), op, operator.AccountImport{Accounts: list})
 		imported <- err
 	}()
 	watch := c.Client(dir)
 	for seen := 0; seen < 5; {
-		page, err := watch.ListAccounts(t.Context(), operator.AccountQuery{})
+		page, err := operator.ListAccounts.Call(t.Context(), watch, operator.AccountQuery{})
 		rig.Must(t, err)
 		seen = len(page.Accounts)
 	}
@@ -50,7 +50,7 @@ func TestKilledImportLeavesNoHalfAccounts(t *testing.T) {
 	stored := 0
 	check := func(c *rig.Child) {
 		t.Helper()
-		page, err := c.Client(dir).ListAccounts(t.Context(), operator.AccountQuery{})
+		page, err := operator.ListAccounts.Call(t.Context(), c.Client(dir), operator.AccountQuery{})
 		rig.Must(t, err)
 		for _, a := range page.Accounts {
 			if len(a.Profiles) != profiles {

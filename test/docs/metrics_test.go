@@ -47,7 +47,7 @@ func TestMetricsOfTheWholeDaemon(t *testing.T) {
 	gone.MustHeartbeat("2")
 	d.WaitFor("the farewell", 0, rig.VerdictOn(gone.Address(), "left"))
 	d.Cli("ban", "remove", "192.0.2.1")
-	d.Cli("account", "delete", "Ben")
+	d.Cli("account", "delete", "--yes", "Ben")
 	rig.WantSamples(t, d, map[string]float64{
 		`respawnd_servers{game="` + rig.TestGame + `"}`: 1, `respawnd_players{game="` + rig.TestGame + `"}`: 4,
 		"respawnd_bans": 1, "respawnd_accounts": 1,

@@ -80,7 +80,7 @@ func TestFilesOfPlayers(t *testing.T) {
 		t.Errorf("files get wrote %q", got)
 	}
 	d.Cli("backup", saved)
-	rig.WantIn(t, d.Cli("files", "delete", "1"), "deleted file 1")
+	rig.WantIn(t, d.Cli("files", "delete", "--yes", "1"), "deleted file 1")
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"files", "show", "1"}, "file 1")
 	rig.Refused(t, commands.ExitUsage, d.CliEnv(), []string{"files", "get", "../1", copied}, "not the id of a file")
 	if hashes, _ := contents(t, dir); hashes != 0 {
@@ -95,7 +95,7 @@ func TestFilesOfPlayers(t *testing.T) {
 	rig.WantIn(t, rig.Cli(t, env, "files", "get", "1", copied), "5 bytes")
 	d = rig.StartChild(t, dir)
 	rig.WantIn(t, rig.AskWeb(t, &d.Running, downloadRequest("1")), "\r\nSake-File-Result: 0\r\n", "\r\n\r\nhello")
-	rig.WantIn(t, d.Cli("account", "delete", "Ann@example.com"), "account 1")
+	rig.WantIn(t, d.Cli("account", "delete", "--yes", "Ann@example.com"), "account 1")
 	if hashes, _ := contents(t, dir); hashes != 0 {
 		t.Error("the content is still there after its player was deleted")
 	}

@@ -69,11 +69,11 @@ func TestMatches(t *testing.T) {
 	rig.WantIn(t, d.Cli("matches", "show", "1"), "match 1 of gmtest: agreed", "7=10", "7=11", csid)
 
 	// A deleted player is no longer named.
-	rig.WantIn(t, d.Cli("account", "delete", "Ben@example.com"), "deleted")
+	rig.WantIn(t, d.Cli("account", "delete", "--yes", "Ben@example.com"), "deleted")
 	if out := d.Cli("matches", "show", "1"); strings.Contains(out, "Ben") {
 		t.Errorf("the match names a deleted player:\n%s", out)
 	}
-	rig.WantIn(t, d.Cli("matches", "delete", "1"), "deleted match 1")
+	rig.WantIn(t, d.Cli("matches", "delete", "--yes", "1"), "deleted match 1")
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"matches", "show", "1"}, "match 1: not found")
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"matches", "list", "nosuchgame"}, "unknown game")
 	rig.Refused(t, commands.ExitUsage, d.CliEnv(), []string{"matches", "show", "x"}, strconv.Quote("x"))

@@ -146,7 +146,7 @@ func TestWebServicesSurviveKills(t *testing.T) {
 	if _, err := storageOf(d, ben).Download(rig.Wait(t), strconv.Itoa(int(benID)), file); err != nil {
 		t.Error(err)
 	}
-	d.Cli("account", "delete", "Ann@example.com")
+	d.Cli("account", "delete", "--yes", "Ann@example.com")
 	_, err = storageOf(d, ann).Create(rig.Wait(t), "levels")
 	storageRefuses(t, err, "LoginTicketInvalid")
 	d.Kill()

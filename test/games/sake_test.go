@@ -48,13 +48,13 @@ func TestSakeCommands(t *testing.T) {
 	if out := words(d.Cli("sake", "show", rig.TestGame, "levels", "--owner", "1", "--limit", "1")); !strings.Contains(out, "1 1 ") || strings.Contains(out, "2 1 ") {
 		t.Errorf("one record of profile 1:\n%s", out)
 	}
-	rig.WantIn(t, d.Cli("sake", "delete", rig.TestGame, "levels", "1"), "deleted 1 record of table levels of gmtest")
+	rig.WantIn(t, d.Cli("sake", "delete", "--yes", rig.TestGame, "levels", "1"), "deleted 1 record of table levels of gmtest")
 	mistakes := func(env []string) {
 		t.Helper()
-		rig.Refused(t, commands.ExitFailure, env, []string{"sake", "delete", rig.TestGame, "levels", "1"}, `table "levels" of "gmtest"`, "not found")
+		rig.Refused(t, commands.ExitFailure, env, []string{"sake", "delete", "--yes", rig.TestGame, "levels", "1"}, `table "levels" of "gmtest"`, "not found")
 		rig.Refused(t, commands.ExitFailure, env, []string{"sake", "show", rig.TestGame, "nosuch"}, `table "nosuch" of "gmtest"`)
-		rig.Refused(t, commands.ExitFailure, env, []string{"sake", "delete", rig.TestGame, "nosuch"}, `table "nosuch" of "gmtest"`)
-		rig.Refused(t, commands.ExitUsage, env, []string{"sake", "delete", rig.TestGame, "levels", "0"}, `"0" is not the id of a record`)
+		rig.Refused(t, commands.ExitFailure, env, []string{"sake", "delete", "--yes", rig.TestGame, "nosuch"}, `table "nosuch" of "gmtest"`)
+		rig.Refused(t, commands.ExitUsage, env, []string{"sake", "delete", "--yes", rig.TestGame, "levels", "0"}, `"0" is not the id of a record`)
 		rig.Refused(t, commands.ExitUsage, env, []string{"sake", "tables"}, "arg")
 	}
 	mistakes(d.CliEnv())
@@ -63,9 +63,9 @@ func TestSakeCommands(t *testing.T) {
 
 	check(env, "2 1 ", "3 2 ")
 	mistakes(env)
-	rig.WantIn(t, rig.Cli(t, env, "sake", "delete", rig.TestGame, "levels", "2"), "deleted 1 record")
+	rig.WantIn(t, rig.Cli(t, env, "sake", "delete", "--yes", rig.TestGame, "levels", "2"), "deleted 1 record")
 	check(env, "3 2 ")
-	rig.WantIn(t, rig.Cli(t, env, "sake", "delete", rig.TestGame, "levels"), "deleted 1 record of table levels of gmtest")
+	rig.WantIn(t, rig.Cli(t, env, "sake", "delete", "--yes", rig.TestGame, "levels"), "deleted 1 record of table levels of gmtest")
 	rig.Refused(t, commands.ExitFailure, env, []string{"sake", "show", rig.TestGame, "levels"}, `table "levels"`)
 	if n := strings.Count(rig.Cli(t, env, "audit"), "sake.delete"); n != 3 {
 		t.Errorf("the audit log has %d deletions, want 3", n)

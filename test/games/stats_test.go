@@ -29,7 +29,7 @@ func TestStats(t *testing.T) {
 	rig.WantIn(t, d.Cli("stats", "show", "1"), "profile 1, Ann", `\clan\A-Team`, "(binary)", " 7 ")
 	rig.WantIn(t, d.Cli("stats", "set", "1", "gmtest", "3", "8", "--file", os.DevNull), "stored 0 bytes")
 	rig.WantIn(t, d.Cli("stats", "show", "1"), "(empty)")
-	rig.WantIn(t, d.Cli("stats", "delete", "1", "gmtest", "3", "8"), "deleted 1 record")
+	rig.WantIn(t, d.Cli("stats", "delete", "--yes", "1", "gmtest", "3", "8"), "deleted 1 record")
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"stats", "set", "99", "gmtest", "3", "0", "x"}, "profile 99", "account show")
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"stats", "set", "1", "nosuchgame", "3", "0", "x"}, "unknown game")
 	rig.WantIn(t, d.Cli("stats", "game", "gmtest"), "REPORT")
@@ -40,15 +40,15 @@ func TestStats(t *testing.T) {
 	if got := rig.Cli(t, env, "stats", "show", "1", "gmtest", "3", "0"); got != "\\clan\\A-Team\x00" {
 		t.Errorf("block after a kill: %q", got)
 	}
-	rig.WantIn(t, rig.Cli(t, env, "stats", "delete", "1", "gmtest", "0", "7"), "deleted 1 record of profile 1")
+	rig.WantIn(t, rig.Cli(t, env, "stats", "delete", "--yes", "1", "gmtest", "0", "7"), "deleted 1 record of profile 1")
 	if code, out, errOut := rig.Command(t, env, "stats", "import", export); code != commands.ExitFailure || !strings.Contains(out, "refused 1") ||
 		!strings.Contains(errOut, "profile 1: there are statistics") {
 		t.Errorf("import over statistics: exit code %d, printed %q and %q", code, out, errOut)
 	}
-	rig.WantIn(t, rig.Cli(t, env, "stats", "delete", "1"), "deleted 1 record of profile 1")
+	rig.WantIn(t, rig.Cli(t, env, "stats", "delete", "--yes", "1"), "deleted 1 record of profile 1")
 	rig.WantIn(t, rig.Cli(t, env, "stats", "import", export), "imported the statistics of 1 player, refused 0")
 	rig.WantIn(t, rig.Cli(t, env, "stats", "show", "1"), `\clan\A-Team`, " 7 ")
-	rig.WantIn(t, rig.Cli(t, env, "stats", "delete", "1", "gmtest"), "deleted 2 records")
+	rig.WantIn(t, rig.Cli(t, env, "stats", "delete", "--yes", "1", "gmtest"), "deleted 2 records")
 	if got := rig.Cli(t, env, "stats", "export", "-"); strings.TrimSpace(got) != "" {
 		t.Errorf("export of nothing: %q", got)
 	}

@@ -463,24 +463,24 @@ func (l *faultLoad) ends(t *testing.T) {
 }
 
 // tablesOf returns a node's copy of the tables that all nodes share.
-func tablesOf(t *testing.T, op operator.Operator) (all []string) {
+func tablesOf(t *testing.T, op operator.Conn) (all []string) {
 	t.Helper()
-	bans, err := op.Bans(t.Context())
+	bans, err := operator.ListBans.Call(t.Context(), op, operator.None{})
 	rig.Must(t, err)
 	for _, b := range bans {
 		all = append(all, "ban "+b.Prefix.String())
 	}
-	rooms, err := op.Rooms(t.Context(), rig.TestGame)
+	rooms, err := operator.ListRooms.Call(t.Context(), op, operator.GameQuery{Game: rig.TestGame})
 	rig.Must(t, err)
 	for _, r := range rooms {
 		all = append(all, "room "+r.Name)
 	}
-	list, err := op.Games(t.Context())
+	list, err := operator.ListGames.Call(t.Context(), op, operator.None{})
 	rig.Must(t, err)
 	for _, g := range list {
 		all = append(all, "game "+g.Name)
 	}
-	kept, err := op.KeptServers(t.Context())
+	kept, err := operator.ListKept.Call(t.Context(), op, operator.None{})
 	rig.Must(t, err)
 	for _, a := range kept.Added {
 		all = append(all, "added "+a.Address)

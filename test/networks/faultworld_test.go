@@ -258,7 +258,7 @@ func (w *faultWorld) signsIn(node int, name string) (*rig.Player, error) {
 // sessionsOf returns the nodes on which a player is signed in, as a node sees it.
 func (w *faultWorld) sessionsOf(n *rig.Member, name string) (on []string) {
 	w.t.Helper()
-	page, err := n.Client(n.Dir).SignedIn(w.t.Context(), operator.SessionQuery{})
+	page, err := operator.ListSessions.Call(w.t.Context(), n.Client(n.Dir), operator.SessionQuery{})
 	rig.Must(w.t, err)
 	for _, s := range page.Sessions {
 		if s.UniqueNick == name {

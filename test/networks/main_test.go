@@ -1,5 +1,3 @@
-//go:build linux && netns
-
 // Package networks tests the daemon in network namespaces.
 //
 // The tests need root and the program ip:

@@ -17,13 +17,13 @@ func TestReloadChangesTheAuditLimit(t *testing.T) {
 	op := c.Client(c.Data)
 	for i := range 150 {
 		b := storage.Ban{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 32), Scope: storage.ScopeAll}
-		if err := op.AddBan(t.Context(), b); err != nil {
+		if err := operator.AddBan.Exec(t.Context(), op, operator.NewBan(b)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	count := func() int {
 		t.Helper()
-		page, err := op.AuditLog(t.Context(), operator.AuditQuery{Limit: operator.MaxAuditPage})
+		page, err := operator.ReadAudit.Call(t.Context(), op, operator.AuditQuery{Limit: operator.MaxAuditPage})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -192,7 +192,7 @@ func (c *Child) Kill() {
 const raceReport = "WARNING: DATA RACE"
 
 // Client returns a client of the daemon's API for operators.
-func (c *Child) Client(dir string) operator.Operator {
+func (c *Child) Client(dir string) operator.Conn {
 	c.T.Helper()
 	token, err := admin.ReadToken(filepath.Join(dir, admin.TokenFile))
 	if err != nil {

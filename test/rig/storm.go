@@ -32,7 +32,7 @@ type Fact struct {
 // Storm is a daemon that is about to be killed, as its writers see it.
 type Storm struct {
 	At     map[string]netip.AddrPort
-	Op     operator.Operator
+	Op     operator.Conn
 	acks   chan<- acked
 	killed *atomic.Bool
 }
@@ -148,26 +148,26 @@ func CheckTruth(t *testing.T, c *Child, dir string, truth map[string]Fact, round
 
 // readTruth returns the facts, and the bans that should exist according to the
 // audit log.
-func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool) {
+func readTruth(t *testing.T, op operator.Conn) (have, noted map[string]bool) {
 	t.Helper()
 	ctx := t.Context()
 	have, noted = make(map[string]bool), make(map[string]bool)
-	list, err := op.Bans(ctx)
+	list, err := operator.ListBans.Call(ctx, op, operator.None{})
 	Must(t, err)
 	for _, b := range list {
 		have["ban "+b.Prefix.String()] = true
 	}
-	all, err := op.Games(ctx)
+	all, err := operator.ListGames.Call(ctx, op, operator.None{})
 	Must(t, err)
 	for _, g := range all {
 		have["game "+g.Name] = true
 	}
-	rooms, err := op.Rooms(ctx, TestGame)
+	rooms, err := operator.ListRooms.Call(ctx, op, operator.GameQuery{Game: TestGame})
 	Must(t, err)
 	for _, r := range rooms {
 		have["room "+r.Name] = true
 	}
-	kept, err := op.KeptServers(ctx)
+	kept, err := operator.ListKept.Call(ctx, op, operator.None{})
 	Must(t, err)
 	for _, a := range kept.Added {
 		have["added "+a.Address] = true
@@ -176,7 +176,7 @@ func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool)
 		have["hidden "+h.Address.String()] = true
 	}
 	for before := uint64(0); ; {
-		page, err := op.AuditLog(ctx, operator.AuditQuery{Before: before, Limit: operator.MaxAuditPage})
+		page, err := operator.ReadAudit.Call(ctx, op, operator.AuditQuery{Before: before, Limit: operator.MaxAuditPage})
 		Must(t, err)
 		for _, e := range page.Entries { // the newest first
 			have["audit "+e.Action+" "+e.Subject] = true
@@ -200,10 +200,10 @@ func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool)
 }
 
 // readGames adds the facts about what games keep for their players.
-func readGames(t *testing.T, op operator.Operator, have map[string]bool) {
+func readGames(t *testing.T, op operator.Conn, have map[string]bool) {
 	t.Helper()
 	for after, more := uint32(0), true; more; {
-		records, err := op.SakeRecords(t.Context(), operator.SakeQuery{Game: TestGame, Table: StormTable, After: after})
+		records, err := operator.ListSakeRecords.Call(t.Context(), op, operator.SakeQuery{Game: TestGame, Table: StormTable, After: after})
 		if !errors.Is(err, storage.ErrNoTable) {
 			Must(t, err)
 		}
@@ -215,7 +215,7 @@ func readGames(t *testing.T, op operator.Operator, have map[string]bool) {
 		more = len(records) > 0
 	}
 	var export bytes.Buffer
-	leftOut, err := op.ExportStats(t.Context(), &export)
+	leftOut, err := operator.ExportStats.Call(t.Context(), op, operator.None{}, &export)
 	Must(t, err)
 	if leftOut > 0 {
 		t.Errorf("%d statistics cannot be read", leftOut)
@@ -241,10 +241,10 @@ func hears(t *testing.T, c *Child, name, text string) bool {
 }
 
 // readAccounts adds the facts about the accounts.
-func readAccounts(t *testing.T, op operator.Operator, have map[string]bool) {
+func readAccounts(t *testing.T, op operator.Conn, have map[string]bool) {
 	t.Helper()
 	var export bytes.Buffer
-	leftOut, err := op.ExportAccounts(t.Context(), &export, false)
+	leftOut, err := operator.ExportAccounts.Call(t.Context(), op, operator.AccountExport{Secrets: false}, &export)
 	Must(t, err)
 	if leftOut > 0 {
 		t.Errorf("%d accounts cannot be read", leftOut)
@@ -320,7 +320,7 @@ func StormWriters() []StormWriter {
 
 // newAccount makes an account as an operator does.
 func (s *Storm) newAccount(ctx context.Context, name string) (storage.Profile, error) {
-	return s.Op.CreateAccount(ctx, operator.NewAccount{
+	return operator.CreateAccount.Call(ctx, s.Op, operator.NewAccount{
 		Namespace: 1, Email: name + "@example.com", Nick: name, UniqueNick: name, Password: StormPassword,
 	})
 }

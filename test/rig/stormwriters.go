@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices"
 )
@@ -57,32 +58,42 @@ func stormOperators() []StormWriter {
 		{"bans", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
 			p := netip.PrefixFrom(stormAddress(name), 32)
 			return everySecond(name,
-				func() error { return s.Op.AddBan(ctx, storage.Ban{Prefix: p, Scope: storage.ScopeAll, Reason: name}) },
-				func() error { _, err := s.Op.RemoveBan(ctx, p, storage.ScopeAll); return err },
+				func() error {
+					return operator.AddBan.Exec(ctx, s.Op, operator.NewBan{Prefix: p, Scope: storage.ScopeAll, Reason: name})
+				},
+				func() error {
+					_, err := operator.RemoveBan.Call(ctx, s.Op, operator.BanRef{Prefix: p, Scope: storage.ScopeAll})
+					return err
+				},
 				so("ban "+p.String(), "audit ban.add "+p.String()+" (all)"), notSo("ban "+p.String()))
 		}},
 		{"games", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
 			return everySecond(name,
 				func() error {
-					return s.Op.PutGames(ctx, []games.Game{{Name: name, Title: name, Secrets: []string{"abcdef"}}})
+					return operator.PutGames.Exec(ctx, s.Op, []games.Game{{Name: name, Title: name, Secrets: []string{"abcdef"}}})
 				},
-				func() error { return s.Op.DeleteGame(ctx, name) },
+				func() error { return operator.DeleteGame.Exec(ctx, s.Op, operator.GameRef{Game: name}) },
 				so("game "+name, "audit game.put "+name), notSo("game "+name))
 		}},
 		{"rooms", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
 			var room storage.Room
 			return everySecond(name,
 				func() (err error) {
-					room, err = s.Op.PutRoom(ctx, storage.Room{Game: TestGame, Name: name})
+					room, err = operator.PutRoom.Call(ctx, s.Op, operator.NewRoom{Game: TestGame, Name: name})
 					return err
 				},
-				func() error { return s.Op.DeleteRoom(ctx, room.ID) },
+				func() error { return operator.DeleteRoom.Exec(ctx, s.Op, operator.RoomRef{ID: room.ID}) },
 				so("room "+name), notSo("room "+name))
 		}},
 		{"added servers", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
 			address := netip.AddrPortFrom(stormAddress(name), 27015).String()
-			add := func() error { return s.Op.AddServer(ctx, storage.AddedServer{Address: address, Protocol: "a2s"}) }
-			remove := func() error { _, err := s.Op.RemoveServer(ctx, address); return err }
+			add := func() error {
+				return operator.AddServer.Exec(ctx, s.Op, operator.NewServer{Address: address, Protocol: "a2s"})
+			}
+			remove := func() error {
+				_, err := operator.RemoveServer.Call(ctx, s.Op, operator.ServerRef{Address: address})
+				return err
+			}
 			if err := add(); err != nil { // not many: there is a limit
 				return nil, err
 			}
@@ -94,8 +105,10 @@ func stormOperators() []StormWriter {
 		{"hidden servers", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
 			address := netip.AddrPortFrom(stormAddress(name), 27015)
 			return everySecond(name,
-				func() error { return s.Op.HideServer(ctx, storage.HiddenServer{Address: address, Reason: name}) },
-				func() error { return s.Op.UnhideServer(ctx, address) },
+				func() error {
+					return operator.HideServer.Exec(ctx, s.Op, operator.NewHidden{Address: address, Reason: name})
+				},
+				func() error { return operator.UnhideServer.Exec(ctx, s.Op, operator.HiddenRef{Address: address}) },
 				so("hidden "+address.String()), notSo("hidden "+address.String()))
 		}},
 		{"accounts made by the operator", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
@@ -108,12 +121,12 @@ func stormOperators() []StormWriter {
 			case 0:
 				return so("account "+email, "uniquenick "+name, "password "+name+" "+StormPassword), nil
 			case 1:
-				return notSo("account "+email, "uniquenick "+name), s.Op.DeleteAccount(ctx, p.User)
+				return notSo("account "+email, "uniquenick "+name), operator.DeleteAccount.Exec(ctx, s.Op, operator.AccountID{ID: p.User})
 			case 2:
-				return so("banned " + email), s.Op.BanAccount(ctx, p.User, storage.AccountBan{Reason: "storm"})
+				return so("banned " + email), operator.BanAccount.Exec(ctx, s.Op, operator.NewAccountBan{ID: p.User, Reason: "storm"})
 			default:
 				other := "another " + name
-				return append(so("password "+name+" "+other), notSo("password "+name+" "+StormPassword)...), s.Op.SetPassword(ctx, p.User, other)
+				return append(so("password "+name+" "+other), notSo("password "+name+" "+StormPassword)...), operator.SetPassword.Exec(ctx, s.Op, operator.NewPassword{ID: p.User, Password: other})
 			}
 		}},
 		{"imports", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
@@ -126,7 +139,7 @@ func stormOperators() []StormWriter {
 				})
 				facts = append(facts, so("nick "+who+"@example.com "+who, "nick "+who+"@example.com "+who+"2", "password "+who+" "+StormPassword)...)
 			}
-			all, err := s.Op.ImportAccounts(ctx, list)
+			all, err := operator.ImportAccounts.Call(ctx, s.Op, operator.AccountImport{Accounts: list})
 			for _, a := range all {
 				if a.Error != "" {
 					err = errors.Join(err, errors.New(a.Error))
@@ -135,7 +148,7 @@ func stormOperators() []StormWriter {
 			return facts, err
 		}},
 		{"the sealing key", func(ctx context.Context, s *Storm, name string) ([]Fact, error) {
-			if _, err := s.Op.RotateAccountKey(ctx); err != nil {
+			if _, err := operator.RotateAccountKey.Call(ctx, s.Op, operator.None{}); err != nil {
 				return nil, err
 			}
 			_, err := s.newAccount(ctx, name)

@@ -89,7 +89,7 @@ func checkAccounts(t *testing.T, env []string) {
 		t.Errorf("export to standard output differs:\n%s", got)
 	}
 	rig.WantIn(t, rig.Cli(t, env, "account", "rotate-key"), "2 accounts")
-	rig.WantIn(t, rig.Cli(t, env, "account", "delete", "BobU"), "account 1")
+	rig.WantIn(t, rig.Cli(t, env, "account", "delete", "--yes", "BobU"), "account 1")
 	code, out, errOut = rig.Typing(t, env, rig.ReadFile(t, file), "account", "import", "-")
 	if code != commands.ExitFailure {
 		t.Errorf("import of one that is there: exit code %d, want %d", code, commands.ExitFailure)
@@ -192,8 +192,9 @@ func TestAccountMistakes(t *testing.T) {
 		"unique nick without ns": {"secret", create("--uniquenick", "AU", "--namespace", "0", "--password-stdin"), commands.ExitUsage, "--uniquenick"},
 		"reserved":               {"secret", create("--uniquenick", "sesskey", "--password-stdin"), commands.ExitFailure, "reserved"},
 		"passwd without":         {"secret", []string{"account", "passwd", "a@example.com"}, commands.ExitUsage, "--password-stdin"},
-		"unknown":                {"", []string{"account", "delete", "a@example.com"}, commands.ExitFailure, "no such account"},
-		"ban into the past":      {"", []string{"account", "ban", "1", "--for", "-1h"}, commands.ExitFailure, "no such account"},
+		"unknown":                {"", []string{"account", "delete", "--yes", "a@example.com"}, commands.ExitFailure, "no such account"},
+		"ban into the past":      {"", []string{"account", "ban", "1", "--for", "-1h"}, commands.ExitUsage, "--for: must be longer than 0"},
+		"not confirmed":          {"n\n", []string{"account", "delete", "a@example.com"}, commands.ExitFailure, "nothing was changed: answer y, or use --yes"},
 		"import of no file":      {"", []string{"account", "import", filepath.Join(t.TempDir(), "none")}, commands.ExitFailure, "none"},
 		"import of a bad line":   {`{"email":"a@example.com","profiles":[],"passwort":"x"}`, []string{"account", "import", "-"}, commands.ExitFailure, "account 1"},
 	} {

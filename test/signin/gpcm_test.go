@@ -231,7 +231,7 @@ func TestServicesShareTheAccounts(t *testing.T) {
 	if err := s.Enter("uniquenick", "Ann", "another one"); err != nil {
 		t.Errorf("login with the new password: %v", err)
 	}
-	d.Cli("account", "delete", "Ann")
+	d.Cli("account", "delete", "--yes", "Ann")
 	s.Hears(`\bm\100\f\2\`)
 	s.Hears(`\error\\err\6\`)
 	s.IsOut()

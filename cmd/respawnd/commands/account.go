@@ -49,11 +49,11 @@ type accountFlags struct {
 }
 
 // settle sets namespace and partner code from the game, if one is named.
-func (f *accountFlags) settle(ctx context.Context, op operator.Operator) error {
+func (f *accountFlags) settle(ctx context.Context, op operator.Conn) error {
 	if f.game == "" {
 		return nil
 	}
-	list, err := op.Games(ctx)
+	list, err := operator.ListGames.Call(ctx, op, operator.None{})
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (p *program) accountCommand() *cobra.Command {
 }
 
 // find returns the account that an argument names.
-func (f *accountFlags) find(ctx context.Context, op operator.Operator, name string) (accounts.Account, error) {
+func (f *accountFlags) find(ctx context.Context, op operator.Conn, name string) (accounts.Account, error) {
 	if err := f.settle(ctx, op); err != nil {
 		return accounts.Account{}, err
 	}
@@ -94,7 +94,7 @@ func (f *accountFlags) find(ctx context.Context, op operator.Operator, name stri
 	default:
 		ref.UniqueNick = name
 	}
-	a, err := op.FindAccount(ctx, ref)
+	a, err := operator.FindAccount.Call(ctx, op, ref)
 	if errors.Is(err, storage.ErrNotFound) {
 		return a, fmt.Errorf("%s: no such account%s: %w", name, elsewhere(ctx, op, ref), err)
 	}
@@ -103,13 +103,13 @@ func (f *accountFlags) find(ctx context.Context, op operator.Operator, name stri
 
 // elsewhere names the namespaces that have the unique nick of an account that was not
 // found, "" if there is none.
-func elsewhere(ctx context.Context, op operator.Operator, ref operator.AccountRef) string {
+func elsewhere(ctx context.Context, op operator.Conn, ref operator.AccountRef) string {
 	if ref.UniqueNick == "" {
 		return ""
 	}
 	var found []string
 	for q := (operator.AccountQuery{Match: ref.UniqueNick}); ; {
-		page, err := op.ListAccounts(ctx, q)
+		page, err := operator.ListAccounts.Call(ctx, op, q)
 		for i := range page.Accounts {
 			for _, p := range page.Accounts[i].Profiles {
 				for _, n := range p.Profile.UniqueNicks {
@@ -129,19 +129,28 @@ func elsewhere(ctx context.Context, op operator.Operator, ref operator.AccountRe
 	return fmt.Sprintf(" in namespace %d; another one has it: %s", ref.Namespace, strings.Join(found, " or "))
 }
 
-// onAccount returns a command that works on one account.
-func (p *program) onAccount(f *accountFlags, use, short string,
-	do func(ctx context.Context, op operator.Operator, a accounts.Account) error,
+// onAccount returns the command of an operation on the account that the argument names, of which id
+// is the number in its input.
+func onAccount[In, Out any](p *program, f *accountFlags, o *operator.Op[In, Out], id func(*In) *storage.UserID,
+	say func(a accounts.Account, in In, out Out) error,
 ) *cobra.Command {
-	return p.operatorCommand(use+" EMAIL|UNIQUENICK|ID", short, cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			a, err := f.find(ctx, op, args[0])
-			if err != nil {
-				return err
-			}
-			return do(ctx, op, a)
-		})
+	in := new(In)
+	return commandOf(p, &o.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
+		a, err := f.find(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		*id(in) = a.ID
+		out, err := o.Call(ctx, c, *in)
+		if err != nil {
+			return err
+		}
+		return say(a, *in, out)
+	})
 }
+
+// ofAccount is the number of an account in the input of an operation that needs no other.
+func ofAccount(in *operator.AccountID) *storage.UserID { return &in.ID }
 
 // passwordFlag adds --password-stdin to a command.
 func passwordFlag(cmd *cobra.Command) *bool {
@@ -199,47 +208,42 @@ func (p *program) askPassword(f *os.File) (string, error) {
 }
 
 func (p *program) accountCreate(f *accountFlags) *cobra.Command {
-	var a operator.NewAccount
-	cmd := p.operatorCommand("create --email E --nick N [--uniquenick U] --password-stdin", "Create an account, or a further profile of one", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			if err := f.settle(ctx, op); err != nil {
-				return err
-			}
-			a.Partner, a.Namespace = f.partner, f.namespace
-			made, err := op.CreateAccount(ctx, a)
-			return p.confirm(err, "created profile %d (%s) of account %d (%s)", made.ID, printable(made.Nick), made.User, a.Email)
-		})
-	cmd.Flags().StringVar(&a.Email, "email", "", "e-mail to sign in with; nothing is sent to it")
-	cmd.Flags().StringVar(&a.Nick, "nick", "", "nick of the profile")
-	cmd.Flags().StringVar(&a.UniqueNick, "uniquenick", "", "unique nick of the profile; most games sign in with it")
+	in := new(operator.NewAccount)
+	cmd := commandOf(p, &operator.CreateAccount.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		if err := f.settle(ctx, c); err != nil {
+			return err
+		}
+		in.Partner, in.Namespace = f.partner, f.namespace
+		made, err := operator.CreateAccount.Call(ctx, c, *in)
+		return p.confirm(err, "created profile %d (%s) of account %d (%s)", made.ID, printable(made.Nick), made.User, in.Email)
+	})
+	cmd.Use = "create --email E --nick N [--uniquenick U] --password-stdin"
 	stdin := passwordFlag(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
-		if a.Email == "" || a.Nick == "" {
+		if in.Email == "" || in.Nick == "" {
 			return usageError{errors.New("--email and --nick are needed")}
 		}
-		if a.UniqueNick != "" && f.namespace == 0 && f.game == "" {
+		if in.UniqueNick != "" && f.namespace == 0 && f.game == "" {
 			return usageError{errors.New("--uniquenick: namespace 0 has no unique nicks")}
 		}
-		a.Password, err = p.readPassword(*stdin)
+		in.Password, err = p.readPassword(*stdin)
 		return err
 	}
 	return cmd
 }
 
 func (p *program) accountList() *cobra.Command {
-	var match string
-	cmd := p.listCommand("list", "Show all accounts", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
-		return p.listAccounts(ctx, op, match)
+	q := new(operator.AccountQuery)
+	return showing(p, &operator.ListAccounts.Operation, q, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return p.listAccounts(ctx, c, *q)
 	})
-	cmd.Flags().StringVar(&match, "match", "", "only those with this in their e-mail, nick or unique nick")
-	return cmd
 }
 
-func (p *program) listAccounts(ctx context.Context, op operator.Operator, match string) error {
+func (p *program) listAccounts(ctx context.Context, op operator.Conn, q operator.AccountQuery) error {
 	var all []accounts.Account
 	leftOut := 0
-	for q := (operator.AccountQuery{Match: match}); ; {
-		page, err := op.ListAccounts(ctx, q)
+	for {
+		page, err := operator.ListAccounts.Call(ctx, op, q)
 		if err != nil {
 			return err
 		}
@@ -296,7 +300,11 @@ func passwordState(kept bool) string {
 }
 
 func (p *program) accountShow(f *accountFlags) *cobra.Command {
-	return p.jsonFlag(p.onAccount(f, "show", "Show an account with its profiles", func(_ context.Context, _ operator.Operator, a accounts.Account) error {
+	cmd := showing(p, &operator.FindAccount.Operation, new(operator.AccountRef), func(ctx context.Context, c operator.Conn, args []string) error {
+		a, err := f.find(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
 		if p.json {
 			return p.printObject(a)
 		}
@@ -316,7 +324,9 @@ func (p *program) accountShow(f *accountFlags) *cobra.Command {
 			rows = append(rows, profileRows(&a.Profiles[i])...)
 		}
 		return p.table("what\tvalue…", rows)
-	}))
+	})
+	cmd.Use, cmd.Args = "show EMAIL|UNIQUENICK|ID", usage(cobra.ExactArgs(1))
+	return cmd
 }
 
 // profileRows are the lines about one profile.
@@ -350,9 +360,9 @@ func idList(ids []storage.ProfileID) string {
 
 func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 	password := ""
-	cmd := p.onAccount(f, "passwd", "Change the password of an account; its sessions end",
-		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-			return p.confirm(op.SetPassword(ctx, a.ID, password), "changed the password of account %d (%s)", a.ID, a.Email)
+	cmd := onAccount(p, f, operator.SetPassword, func(in *operator.NewPassword) *storage.UserID { in.Password = password; return &in.ID },
+		func(a accounts.Account, _ operator.NewPassword, _ operator.Done) error {
+			return p.say("changed the password of account %d (%s)", a.ID, a.Email)
 		})
 	stdin := passwordFlag(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) (err error) { // before the store is opened: typing takes long
@@ -363,51 +373,36 @@ func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 }
 
 func (p *program) accountResetLink(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "reset-link", "Print a link with which the owner sets another password, once, within 24 hours",
-		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-			r, err := op.IssueReset(ctx, a.ID)
-			if err != nil {
-				return err
-			}
-			hint := ""
-			if strings.HasPrefix(r.Link, "/") {
-				hint = "\nweb.public_url is not set: put the address of your pages before the path"
-			}
-			return p.say("%s\nfor account %d (%s), once, until %s; an earlier link has ended%s", r.Link, a.ID, a.Email, stamp(r.Expires), hint)
-		})
+	return onAccount(p, f, operator.IssueReset, ofAccount, func(a accounts.Account, _ operator.AccountID, r operator.ResetLink) error {
+		hint := ""
+		if strings.HasPrefix(r.Link, "/") {
+			hint = "\nweb.public_url is not set: put the address of your pages before the path"
+		}
+		return p.say("%s\nfor account %d (%s), once, until %s; an earlier link has ended%s", r.Link, a.ID, a.Email, stamp(r.Expires), hint)
+	})
 }
 
 func (p *program) accountBan(f *accountFlags) *cobra.Command {
-	var flags *banFlags
-	cmd := p.onAccount(f, "ban", "Ban an account; takes effect at once", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-		end, err := flags.end(time.Now())
-		if err != nil {
-			return err
-		}
-		b := storage.AccountBan{Reason: flags.reason, By: "cli", Expires: end}
-		return p.confirm(op.BanAccount(ctx, a.ID, b), "banned account %d (%s) until %s", a.ID, a.Email, until(end))
-	})
-	flags = addBanFlags(cmd)
-	return cmd
+	return onAccount(p, f, operator.BanAccount, func(in *operator.NewAccountBan) *storage.UserID { return &in.ID },
+		func(a accounts.Account, in operator.NewAccountBan, _ operator.Done) error {
+			return p.say("banned account %d (%s) until %s", a.ID, a.Email, until(in.Expires))
+		})
 }
 
 func (p *program) accountUnban(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "unban", "Lift the ban of an account", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-		return p.confirm(op.UnbanAccount(ctx, a.ID), "account %d (%s) is not banned", a.ID, a.Email)
+	return onAccount(p, f, operator.UnbanAccount, ofAccount, func(a accounts.Account, _ operator.AccountID, _ operator.Done) error {
+		return p.say("account %d (%s) is not banned", a.ID, a.Email)
 	})
 }
 
 func (p *program) accountDelete(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "delete", "Delete an account with all that is stored for its profiles; cannot be undone",
-		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-			return p.confirm(op.DeleteAccount(ctx, a.ID), "deleted account %d (%s)", a.ID, a.Email)
-		})
+	return onAccount(p, f, operator.DeleteAccount, ofAccount, func(a accounts.Account, _ operator.AccountID, _ operator.Removed) error {
+		return p.say("deleted account %d (%s)", a.ID, a.Email)
+	})
 }
 
 func (p *program) accountRotateKey() *cobra.Command {
-	return p.operatorCommand("rotate-key", "Seal all passwords with a new key", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			n, err := op.RotateAccountKey(ctx)
-			return p.confirm(err, "sealed %d accounts with a new key; backups from before hold the old one", n)
-		})
+	return command(p, operator.RotateAccountKey, func(_ operator.None, out operator.Done) error {
+		return p.say("sealed %d accounts with a new key; backups from before hold the old one", out.Done)
+	})
 }

@@ -18,21 +18,16 @@ import (
 )
 
 func (p *program) accountExport() *cobra.Command {
-	var secrets bool
-	cmd := p.operatorCommand("export FILE", "Write all accounts, one line of JSON each; - is standard output", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			return p.exportAccounts(ctx, op, args[0], secrets)
-		})
-	cmd.Flags().BoolVar(&secrets, "with-passwords", false, "also write the MD5 of each password, with which a reader of the file can sign in")
+	in := new(operator.AccountExport)
+	cmd := commandOf(p, &operator.ExportAccounts.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
+		note := ""
+		if in.Secrets {
+			note = "; it holds secrets, keep it safe"
+		}
+		return p.export(args[0], note, func(w io.Writer) (int, error) { return operator.ExportAccounts.Call(ctx, c, *in, w) })
+	})
+	cmd.Use, cmd.Args = "export FILE", usage(cobra.ExactArgs(1))
 	return cmd
-}
-
-func (p *program) exportAccounts(ctx context.Context, op operator.Operator, path string, secrets bool) error {
-	note := ""
-	if secrets {
-		note = "; it holds secrets, keep it safe"
-	}
-	return p.export(path, note, func(w io.Writer) (int, error) { return op.ExportAccounts(ctx, w, secrets) })
 }
 
 // export writes an export to a file, or to standard output if the path is -. write
@@ -54,28 +49,27 @@ func (p *program) export(path, note string, write func(io.Writer) (leftOut int, 
 }
 
 func (p *program) accountImport() *cobra.Command {
-	return &cobra.Command{
-		Use:   "import FILE",
-		Short: "Add the accounts of an export; those that are there already stay as they are",
-		Long: "Add the accounts of an export; those that are there already stay as they are.\n\n" +
-			"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file, " +
-			"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out. Files and matches of an export are not imported: a backup restores them.",
-		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in := p.in
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return err
-				}
-				defer func() { _ = f.Close() }()
-				in = f
+	cmd := importCommand(p, operator.ImportAccounts.What, p.importAccounts)
+	cmd.Long = cmd.Short + ".\n\n" +
+		"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file, " +
+		"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out. Files and matches of an export are not imported: a backup restores them."
+	return cmd
+}
+
+// importCommand returns a command that reads a file; - is standard input.
+func importCommand(p *program, short string, read func(context.Context, operator.Conn, io.Reader) error) *cobra.Command {
+	return p.operatorCommand("import FILE", short, cobra.ExactArgs(1), func(ctx context.Context, c operator.Conn, args []string) error {
+		in := p.in
+		if args[0] != "-" {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return err
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				return p.importAccounts(ctx, op, in)
-			})
-		},
-	}
+			defer func() { _ = f.Close() }()
+			in = f
+		}
+		return read(ctx, c, in)
+	})
 }
 
 // maxImportData is how much data of games a batch of accounts has before it is
@@ -85,11 +79,14 @@ const maxImportData = 4 << 20
 // importAccounts stores accounts as it reads them, and the data of games with
 // them. Buddies come last, because they may be of accounts further down. An
 // interrupted import can be repeated: existing accounts get the missing parts.
-func (p *program) importAccounts(ctx context.Context, op operator.Operator, in io.Reader) error {
+func (p *program) importAccounts(ctx context.Context, op operator.Conn, in io.Reader) error {
 	var later, batch []accounts.Account // later: only the parts that ImportBuddies needs
 	stored, refused, data := 0, 0, 0
 	flush := func() error {
-		results, err := op.ImportAccounts(ctx, withoutData(batch))
+		results, err := operator.ImportAccounts.Call(ctx, op, operator.AccountImport{Accounts: withoutData(batch)})
+		if err == nil && len(results) != len(batch) {
+			err = fmt.Errorf("the daemon answered about %d accounts of %d", len(results), len(batch))
+		}
 		if err != nil {
 			return err
 		}
@@ -108,7 +105,7 @@ func (p *program) importAccounts(ctx context.Context, op operator.Operator, in i
 		if played == nil {
 			return nil
 		}
-		return op.ImportBuddies(ctx, played)
+		return importBuddies(ctx, op, played)
 	}
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()
@@ -131,13 +128,19 @@ func (p *program) importAccounts(ctx context.Context, op operator.Operator, in i
 	if err := flush(); err != nil {
 		return err
 	}
-	if err := op.ImportBuddies(ctx, later); err != nil {
+	if err := importBuddies(ctx, op, later); err != nil {
 		return err
 	}
 	if err := p.say("imported %d accounts, refused %d", stored, refused); err != nil || refused == 0 {
 		return err
 	}
 	return reportedError{errors.New("accounts were refused")}
+}
+
+func importBuddies(ctx context.Context, c operator.Conn, list []accounts.Account) error {
+	return operator.InParts(list, operator.MaxImport, func(part []accounts.Account) error {
+		return operator.ImportBuddies.Exec(ctx, c, operator.AccountImport{Accounts: part})
+	})
 }
 
 // withBuddies returns the account with its buddies, under the ids that it has

@@ -31,7 +31,7 @@ func actor() operator.Actor {
 func (p *program) auditCommand() *cobra.Command {
 	var limit int
 	cmd := p.listCommand("audit", "Show the changes that operators made", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
+		func(ctx context.Context, op operator.Conn, _ []string) error {
 			entries, leftOut, err := readAudit(ctx, op, limit)
 			if err != nil {
 				return err
@@ -52,14 +52,14 @@ func (p *program) auditCommand() *cobra.Command {
 }
 
 // readAudit returns the newest entries, page by page.
-func readAudit(ctx context.Context, op operator.Operator, limit int) (entries []storage.AuditEntry, leftOut int, err error) {
+func readAudit(ctx context.Context, op operator.Conn, limit int) (entries []storage.AuditEntry, leftOut int, err error) {
 	var before uint64
 	for limit == 0 || len(entries) < limit {
 		q := operator.AuditQuery{Before: before, Limit: operator.MaxAuditPage}
 		if limit > 0 {
 			q.Limit = min(limit-len(entries), operator.MaxAuditPage)
 		}
-		page, err := op.AuditLog(ctx, q)
+		page, err := operator.ReadAudit.Call(ctx, op, q)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -9,13 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 func (p *program) banCommand() *cobra.Command {
-	return group("ban", "Manage bans", p.banAdd(), p.banList(), p.banRemove())
+	return group("ban", "Manage bans",
+		command(p, operator.AddBan, func(_ operator.NewBan, b storage.Ban) error {
+			return p.say("banned %s from %s until %s", b.Prefix, b.Scope, until(b.Expires))
+		}),
+		p.banList(), p.banRemove())
 }
 
 // banFlags are the length and the reason of a ban.
@@ -43,32 +46,6 @@ func (f *banFlags) end(now time.Time) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// errBanFor is the error for a ban without a positive length.
-var errBanFor = errors.New("--for: must be longer than 0; leave it out for a ban without an end")
-
-func (p *program) banAdd() *cobra.Command {
-	b := storage.Ban{By: "cli"}
-	var scope string
-	cmd := p.operatorCommand("add CIDR|IP", "Ban an address or a network; takes effect at once", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			return p.confirm(op.AddBan(ctx, b), "banned %s from %s until %s", b.Prefix, b.Scope, until(b.Expires))
-		})
-	cmd.Flags().StringVar(&scope, "scope", storage.ScopeAll.String(), "all, lists, presence or zandronum")
-	flags := addBanFlags(cmd)
-	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
-		if b.Prefix, err = bans.ParsePrefix(args[0]); err != nil {
-			return usageError{err}
-		}
-		if b.Scope, err = storage.ParseScope(scope); err != nil {
-			return usageError{fmt.Errorf("--scope: %w", err)}
-		}
-		b.Reason, b.Added = flags.reason, time.Now()
-		b.Expires, err = flags.end(b.Added)
-		return err
-	}
-	return cmd
-}
-
 // banEnd returns the end of a ban. Expired bans are listed for a while, because
 // the clock may be wrong.
 func banEnd(b storage.Ban, now time.Time) string {
@@ -79,12 +56,12 @@ func banEnd(b storage.Ban, now time.Time) string {
 }
 
 func (p *program) banList() *cobra.Command {
-	return p.listCommand("list", "Show all bans", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
-		list, err := op.Bans(ctx)
+	return p.listCommand("list", operator.ListBans.What, cobra.NoArgs, func(ctx context.Context, c operator.Conn, _ []string) error {
+		list, err := operator.ListBans.Call(ctx, c, operator.None{})
 		if err != nil {
 			return err
 		}
-		inFiles, err := op.FileBans(ctx, netip.Addr{})
+		inFiles, err := operator.ListFileBans.Call(ctx, c, operator.Address{})
 		if err != nil {
 			return err
 		}
@@ -105,36 +82,20 @@ func (p *program) banList() *cobra.Command {
 func filePlace(b operator.FileBan) string { return fmt.Sprintf("%s:%d", printable(b.File), b.Line) }
 
 func (p *program) banRemove() *cobra.Command {
-	var prefix netip.Prefix
-	var word string
-	scope := storage.EveryScope
-	cmd := p.operatorCommand("remove CIDR|IP", "Lift a ban", cobra.ExactArgs(1), func(ctx context.Context, op operator.Operator, _ []string) error {
-		n, err := op.RemoveBan(ctx, prefix, scope)
-		if err == nil && n == 0 {
-			err = notBanned(ctx, op, prefix)
+	in := new(operator.BanRef)
+	return commandOf(p, &operator.RemoveBan.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		out, err := operator.RemoveBan.Call(ctx, c, *in)
+		if err == nil && out.Removed == 0 {
+			err = notBanned(ctx, c, in.Prefix)
 		}
-		return p.confirm(err, "lifted %s of %s", counted(n, "ban"), prefix)
+		return p.confirm(err, "lifted %s of %s", counted(out.Removed, "ban"), in.Prefix)
 	})
-	cmd.Flags().StringVar(&word, "scope", "", "only the ban of this scope")
-	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
-		if prefix, err = bans.ParsePrefix(args[0]); err != nil {
-			return usageError{err}
-		}
-		if word == "" {
-			return nil
-		}
-		if scope, err = storage.ParseScope(word); err != nil {
-			return usageError{fmt.Errorf("--scope: %w", err)}
-		}
-		return nil
-	}
-	return cmd
 }
 
 // notBanned returns the error that there is no ban of a prefix; it names a ban
 // that covers it.
-func notBanned(ctx context.Context, op operator.Operator, prefix netip.Prefix) error {
-	list, err := op.Bans(ctx)
+func notBanned(ctx context.Context, c operator.Conn, prefix netip.Prefix) error {
+	list, err := operator.ListBans.Call(ctx, c, operator.None{})
 	if err != nil {
 		return err
 	}
@@ -143,7 +104,7 @@ func notBanned(ctx context.Context, op operator.Operator, prefix netip.Prefix) e
 			return fmt.Errorf("%s is not banned by itself: the ban of %s covers it", prefix, b.Prefix)
 		}
 	}
-	inFiles, err := op.FileBans(ctx, prefix.Addr())
+	inFiles, err := operator.ListFileBans.Call(ctx, c, operator.Address{Addr: prefix.Addr()})
 	if err != nil {
 		return err
 	}

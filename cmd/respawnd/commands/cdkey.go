@@ -21,52 +21,38 @@ func (p *program) cdkeyCommand() *cobra.Command {
 		p.cdkeyAdd(), p.cdkeyImport(), p.cdkeyList(), p.cdkeyRemove(), p.cdkeyBan(), p.cdkeyUnban())
 }
 
-// errNoProduct is the error for a command without a product.
-var errNoProduct = errors.New("--product is missing: the number of the product, as its game servers send it")
-
-// productFlag adds --product to a command that needs it.
-func productFlag(cmd *cobra.Command, product *int) *cobra.Command {
-	cmd.Flags().IntVar(product, "product", -1, "number of the product, as its game servers send it")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if *product < 0 {
-			return usageError{errNoProduct}
-		}
-		return nil
-	}
-	return cmd
-}
-
 func (p *program) cdkeyAdd() *cobra.Command {
-	var product int
-	return productFlag(p.operatorCommand("add KEY...", "Add CD keys; they are valid at once", cobra.MinimumNArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			return p.addCDKeys(ctx, op, product, args)
-		}), &product)
+	in := new(operator.NewCDKeys)
+	return commandOf(p, &operator.AddCDKeys.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return p.addCDKeys(ctx, c, *in)
+	})
 }
 
 // addCDKeys adds keys of a product and says how many are new.
-func (p *program) addCDKeys(ctx context.Context, op operator.Operator, product int, keys []string) error {
-	added := 0
-	for part := range slices.Chunk(keys, operator.MaxCDKeysAdded) {
-		n, err := op.AddCDKeys(ctx, operator.NewCDKeys{Product: product, Keys: part, By: "cli"})
-		added += n
+func (p *program) addCDKeys(ctx context.Context, c operator.Conn, in operator.NewCDKeys) error {
+	keys, added := in.Keys, 0
+	for in.Keys = range slices.Chunk(keys, operator.MaxCDKeysAdded) {
+		n, err := operator.AddCDKeys.Call(ctx, c, in)
+		added += n.Added
 		if err != nil {
 			return fmt.Errorf("%w (%s added)", err, counted(added, "key"))
 		}
 	}
-	return p.say("added %s of product %d, %d known already", counted(added, "key"), product, len(keys)-added)
+	return p.say("added %s of product %d, %d known already", counted(added, "key"), in.Product, len(keys)-added)
 }
 
 func (p *program) cdkeyImport() *cobra.Command {
-	var product int
-	return productFlag(p.operatorCommand("import FILE", "Add the CD keys of a file, one on each line", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			keys, err := readLines(args[0])
-			if err != nil {
-				return err
-			}
-			return p.addCDKeys(ctx, op, product, keys)
-		}), &product)
+	in := new(operator.NewCDKeys)
+	o := operator.AddCDKeys.Operation
+	o.What = "Add the CD keys of a file, one on each line"
+	cmd := commandOf(p, &o, in, func(ctx context.Context, c operator.Conn, args []string) (err error) {
+		if in.Keys, err = readLines(args[0]); err != nil {
+			return err
+		}
+		return p.addCDKeys(ctx, c, *in)
+	})
+	cmd.Use, cmd.Args = "import FILE", usage(cobra.ExactArgs(1))
+	return cmd
 }
 
 // readLines returns the lines of a file without spaces around them, empty ones and
@@ -91,28 +77,25 @@ func readLines(path string) ([]string, error) {
 }
 
 func (p *program) cdkeyList() *cobra.Command {
-	product := -1
-	cmd := p.listCommand("list", "Show all CD keys by their hash", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			q := operator.CDKeyQuery{Product: product}
-			var all []operator.CDKey
-			for {
-				page, err := op.CDKeys(ctx, q)
-				if err != nil {
-					return err
-				}
-				all = append(all, page...)
-				if len(page) < operator.MaxCDKeysListed {
-					break
-				}
-				q.After = page[len(page)-1].ProductKeyID
+	q := new(operator.CDKeyQuery)
+	return showing(p, &operator.ListCDKeys.Operation, q, func(ctx context.Context, c operator.Conn, _ []string) error {
+		var all []operator.CDKey
+		for {
+			page, err := operator.ListCDKeys.Call(ctx, c, *q)
+			if err != nil {
+				return err
 			}
-			return show(p, "product\thash\tstate\tadded\treason…", all, func(k operator.CDKey) []string {
-				return []string{strconv.Itoa(k.Product), k.Hash, keyState(k), stamp(k.Added), dash(k.Reason)}
-			})
+			all = append(all, page...)
+			if len(page) < operator.MaxCDKeysListed {
+				break
+			}
+			last := page[len(page)-1]
+			q.AfterProduct, q.AfterHash = last.Product, last.Hash
+		}
+		return show(p, "product\thash\tstate\tadded\treason…", all, func(k operator.CDKey) []string {
+			return []string{strconv.Itoa(k.Product), k.Hash, keyState(k), stamp(k.Added), dash(k.Reason)}
 		})
-	cmd.Flags().IntVar(&product, "product", -1, "only of the product with this number")
-	return cmd
+	})
 }
 
 // keyState returns the state of a key.
@@ -126,34 +109,31 @@ func keyState(k operator.CDKey) string {
 	return "-"
 }
 
+// onCDKey returns the command of an operation on a CD key, of which key are the product and the hash in
+// its input.
+func onCDKey[In, Out any](p *program, o *operator.Op[In, Out], done string, key func(*In) (*int, *string)) *cobra.Command {
+	in := new(In)
+	return commandOf(p, &o.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
+		product, hash := key(in)
+		*hash = operator.CDKeyID(*product, args[0]).Hash
+		err := o.Exec(ctx, c, *in)
+		if errors.Is(err, storage.ErrNotFound) {
+			err = fmt.Errorf("%w: `respawnd cdkey list` shows all", err)
+		}
+		return p.confirm(err, "%s CD key %s of product %d", done, *hash, *product)
+	})
+}
+
 func (p *program) cdkeyRemove() *cobra.Command {
-	return p.cdkeyChange("remove KEY|HASH", "Remove a CD key with its ban", "removed", operator.Operator.RemoveCDKey)
+	return onCDKey(p, operator.RemoveCDKey, "removed", refOfCDKey)
 }
 
 func (p *program) cdkeyUnban() *cobra.Command {
-	return p.cdkeyChange("unban KEY|HASH", "Lift the ban of a CD key", "lifted the ban of", operator.Operator.UnbanCDKey)
+	return onCDKey(p, operator.UnbanCDKey, "lifted the ban of", refOfCDKey)
 }
+
+func refOfCDKey(in *operator.CDKeyRef) (*int, *string) { return &in.Product, &in.Hash }
 
 func (p *program) cdkeyBan() *cobra.Command {
-	var reason string
-	cmd := p.cdkeyChange("ban KEY|HASH", "Ban a CD key; takes effect at once, in permissive mode too", "banned",
-		func(op operator.Operator, ctx context.Context, id storage.ProductKeyID) error {
-			return op.BanCDKey(ctx, operator.CDKeyBan{ProductKeyID: id, Reason: reason, By: "cli"})
-		})
-	cmd.Flags().StringVar(&reason, "reason", "", "reason, shown in the list")
-	return cmd
-}
-
-// cdkeyChange returns a command that changes one key.
-func (p *program) cdkeyChange(use, short, done string, change func(operator.Operator, context.Context, storage.ProductKeyID) error) *cobra.Command {
-	var product int
-	return productFlag(p.operatorCommand(use, short, cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			id := operator.CDKeyID(product, args[0])
-			err := change(op, ctx, id)
-			if errors.Is(err, storage.ErrNotFound) {
-				err = fmt.Errorf("%w: `respawnd cdkey list` shows all", err)
-			}
-			return p.confirm(err, "%s CD key %s of product %d", done, id.Hash, id.Product)
-		}), &product)
+	return onCDKey(p, operator.BanCDKey, "banned", func(in *operator.CDKeyBan) (*int, *string) { return &in.Product, &in.Hash })
 }

@@ -36,8 +36,8 @@ func (p *program) chatCommand() *cobra.Command {
 
 func (p *program) chatRooms() *cobra.Command {
 	return p.listCommand("rooms", "Show the chat rooms that have members", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			list, err := op.ChatRooms(ctx)
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			list, err := operator.ListChatRooms.Call(ctx, op, operator.None{})
 			if err != nil {
 				return err
 			}
@@ -49,12 +49,12 @@ func (p *program) chatRooms() *cobra.Command {
 
 func (p *program) chatWho() *cobra.Command {
 	return p.listCommand("who ROOM", "Show the members of a chat room", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {
 				return err
 			}
-			list, err := op.ChatWho(ctx, room.channel)
+			list, err := operator.ListChatMembers.Call(ctx, op, operator.ChannelRef{Channel: room.channel})
 			if err != nil {
 				return err
 			}
@@ -87,12 +87,12 @@ func roleOf(m *operator.ChatMember) string {
 
 func (p *program) chatHistory() *cobra.Command {
 	return p.listCommand("history ROOM", "Show the last lines of a chat room, if peerchat.history is set", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {
 				return err
 			}
-			list, err := op.ChatSaid(ctx, room.channel)
+			list, err := operator.ListChatLines.Call(ctx, op, operator.ChannelRef{Channel: room.channel})
 			if err != nil {
 				return err
 			}
@@ -113,20 +113,20 @@ func (p *program) chatHistory() *cobra.Command {
 
 func (p *program) chatSay() *cobra.Command {
 	return p.operatorCommand("say ROOM TEXT", "Send a line to a chat room in the name of the server", cobra.ExactArgs(2),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {
 				return err
 			}
-			return p.confirm(op.ChatSay(ctx, room.channel, args[1]), "sent to %s", printable(room.channel))
+			return p.confirm(operator.ChatSay.Exec(ctx, op, operator.Saying{Channel: room.channel, Text: args[1]}), "sent to %s", printable(room.channel))
 		})
 }
 
 func (p *program) chatKick() *cobra.Command {
 	var in, reason string
 	cmd := p.operatorCommand("kick WHO", "Remove a player from a chat room, or disconnect the player", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			if _, err := op.ChatRooms(ctx); err != nil { // without chat it is not the name that is wrong
+		func(ctx context.Context, op operator.Conn, args []string) error {
+			if _, err := operator.ListChatRooms.Call(ctx, op, operator.None{}); err != nil { // without chat it is not the name that is wrong
 				return err
 			}
 			room, who, err := findInRoom(ctx, op, args[0], in)
@@ -137,8 +137,8 @@ func (p *program) chatKick() *cobra.Command {
 			if t.Nick == "" {
 				t.Profile, t.Prefix = who.profile, who.prefix
 			}
-			n, err := op.ChatKick(ctx, t, reason)
-			return p.confirm(err, "kicked %s: %s", counted(n, "player"), printable(t.String()))
+			n, err := operator.ChatKick.Call(ctx, op, operator.Kicking{ChatTarget: t, Reason: reason})
+			return p.confirm(err, "kicked %s: %s", counted(n.Removed, "player"), printable(t.String()))
 		})
 	roomFlag(cmd, &in)
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, which the room reads")
@@ -155,7 +155,7 @@ func (p *program) chatRule(use, short string, kind storage.ChatKind) *cobra.Comm
 	var in string
 	r := storage.ChatRule{By: "cli"}
 	cmd := p.operatorCommand(use+" WHO", short, cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			room, who, err := findInRoom(ctx, op, args[0], in)
 			if err != nil {
 				return err
@@ -165,7 +165,7 @@ func (p *program) chatRule(use, short string, kind storage.ChatKind) *cobra.Comm
 			if kind == storage.ChatModerator {
 				done = fmt.Sprintf("%s moderates %s", who, room)
 			}
-			return p.confirm(op.PutChatRule(ctx, r), "%s until %s", done, until(r.Expires))
+			return p.confirm(operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(r)), "%s until %s", done, until(r.Expires))
 		})
 	roomFlag(cmd, &in)
 	flags := addBanFlags(cmd)
@@ -181,7 +181,7 @@ func (p *program) chatRule(use, short string, kind storage.ChatKind) *cobra.Comm
 func (p *program) chatLift(use, short string, kind storage.ChatKind) *cobra.Command {
 	var in string
 	cmd := p.operatorCommand(use+" WHO", short, cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			room, who, err := findInRoom(ctx, op, args[0], in)
 			if err != nil {
 				return err
@@ -190,7 +190,7 @@ func (p *program) chatLift(use, short string, kind storage.ChatKind) *cobra.Comm
 			if kind == storage.ChatModerator {
 				done = fmt.Sprintf("%s no longer moderates %s", who, room)
 			}
-			return p.confirm(op.RemoveChatRule(ctx, who.key(kind, room)), "%s", done)
+			return p.confirm(operator.RemoveChatRule.Exec(ctx, op, operator.ChatRuleRef(who.key(kind, room))), "%s", done)
 		})
 	roomFlag(cmd, &in)
 	return cmd
@@ -198,8 +198,8 @@ func (p *program) chatLift(use, short string, kind storage.ChatKind) *cobra.Comm
 
 func (p *program) chatBans() *cobra.Command {
 	return p.listCommand("bans", "Show bans, mutes and moderators of chat", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			list, err := op.ChatRules(ctx)
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			list, err := operator.ListChatRules.Call(ctx, op, operator.None{})
 			if err != nil {
 				return err
 			}
@@ -215,9 +215,9 @@ func (p *program) chatBans() *cobra.Command {
 }
 
 func (p *program) roomOwner() *cobra.Command {
-	change := func(use, short, done string, do func(context.Context, operator.Operator, storage.ChatRuleKey) error) *cobra.Command {
+	change := func(use, short, done string, do func(context.Context, operator.Conn, storage.ChatRuleKey) error) *cobra.Command {
 		return p.operatorCommand(use+" ROOM UNIQUENICK", short, cobra.ExactArgs(2),
-			func(ctx context.Context, op operator.Operator, args []string) error {
+			func(ctx context.Context, op operator.Conn, args []string) error {
 				room, err := parseRoom(ctx, op, args[0])
 				if err != nil {
 					return err
@@ -233,19 +233,19 @@ func (p *program) roomOwner() *cobra.Command {
 		change("add", "Make a player a moderator of a chat room", "moderates", addOwner),
 		p.ownerList(),
 		change("remove", "Make a player a plain member of a chat room again", "no longer moderates",
-			func(ctx context.Context, op operator.Operator, key storage.ChatRuleKey) error {
-				return op.RemoveChatRule(ctx, key)
+			func(ctx context.Context, op operator.Conn, key storage.ChatRuleKey) error {
+				return operator.RemoveChatRule.Exec(ctx, op, operator.ChatRuleRef(key))
 			}))
 }
 
 // addOwner makes a player a moderator.
-func addOwner(ctx context.Context, op operator.Operator, key storage.ChatRuleKey) error {
-	return op.PutChatRule(ctx, storage.ChatRule{ChatRuleKey: key, By: "cli"})
+func addOwner(ctx context.Context, op operator.Conn, key storage.ChatRuleKey) error {
+	return operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(storage.ChatRule{ChatRuleKey: key, By: "cli"}))
 }
 
 func (p *program) ownerList() *cobra.Command {
 	return p.listCommand("list ROOM", "Show the moderators of a chat room", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {
 				return err
@@ -254,7 +254,7 @@ func (p *program) ownerList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := op.ChatRules(ctx)
+			list, err := operator.ListChatRules.Call(ctx, op, operator.None{})
 			if err != nil {
 				return err
 			}

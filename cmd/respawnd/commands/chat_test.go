@@ -14,39 +14,36 @@ import (
 
 // lobby is an operator whose chat has members in one room.
 type lobby struct {
-	operator.Operator
+	operator.Conn
 	err error // of chat
 }
 
-func (l lobby) ChatRooms(context.Context) ([]operator.ChatRoom, error) {
-	return []operator.ChatRoom{{Channel: "#Gone"}, {Channel: "#GSP!ours"}}, l.err
-}
-
-func (l lobby) ChatWho(_ context.Context, channel string) ([]operator.ChatMember, error) {
-	switch {
-	case l.err != nil:
-		return nil, l.err
-	case channel != "#GSP!ours":
-		return nil, storage.ErrNotFound
+func (l lobby) Do(_ context.Context, o *operator.Operation, in any) (any, error) {
+	switch in := in.(type) {
+	case operator.ChannelRef:
+		switch {
+		case l.err != nil:
+			return nil, l.err
+		case in.Channel != "#GSP!ours":
+			return nil, storage.ErrNotFound
+		}
+		return []operator.ChatMember{
+			{Nick: "Guest", Address: netip.MustParseAddrPort("192.0.2.7:4000")},
+			{Nick: "Ann-gs", Profile: 7, Address: netip.MustParseAddrPort("192.0.2.8:4000")},
+		}, nil
+	case operator.AccountRef:
+		if in.UniqueNick != "Ann" || in.Namespace != 1 {
+			return nil, storage.ErrNotFound
+		}
+		ann := storage.Profile{ID: 8, UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: "Ann"}}}
+		return accounts.Account{Profiles: []accounts.AccountProfile{{Profile: ann}}}, nil
 	}
-	return []operator.ChatMember{
-		{Nick: "Guest", Address: netip.MustParseAddrPort("192.0.2.7:4000")},
-		{Nick: "Ann-gs", Profile: 7, Address: netip.MustParseAddrPort("192.0.2.8:4000")},
-	}, nil
-}
-
-func (lobby) Games(context.Context) ([]games.Game, error) {
+	if o.Name == "chat rooms" {
+		return []operator.ChatRoom{{Channel: "#Gone"}, {Channel: "#GSP!ours"}}, l.err
+	}
 	ours := games.Game{Name: "ours", Rooms: []games.Room{{ID: 12}}}
 	ours.Namespace = 15
-	return []games.Game{ours}, nil
-}
-
-func (lobby) FindAccount(_ context.Context, ref operator.AccountRef) (accounts.Account, error) {
-	if ref.UniqueNick != "Ann" || ref.Namespace != 1 {
-		return accounts.Account{}, storage.ErrNotFound
-	}
-	ann := storage.Profile{ID: 8, UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: "Ann"}}}
-	return accounts.Account{Profiles: []accounts.AccountProfile{{Profile: ann}}}, nil
+	return operator.GameList{ours}, nil
 }
 
 func TestParseRoom(t *testing.T) {

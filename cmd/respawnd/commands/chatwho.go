@@ -24,7 +24,7 @@ type chatRoom struct {
 
 // parseRoom returns the room that an argument names: a channel, the number of a group
 // room, or the name of a game. Empty stands for all of chat.
-func parseRoom(ctx context.Context, op operator.Operator, name string) (chatRoom, error) {
+func parseRoom(ctx context.Context, op operator.Conn, name string) (chatRoom, error) {
 	room := chatRoom{channel: name, namespace: games.DefaultNamespace}
 	if name == "" {
 		return room, nil
@@ -36,7 +36,7 @@ func parseRoom(ctx context.Context, op operator.Operator, name string) (chatRoom
 		}
 		_, game, _ = operator.ParseChannel(name)
 	}
-	list, err := op.Games(ctx)
+	list, err := operator.ListGames.Call(ctx, op, operator.None{})
 	if err != nil {
 		return room, err
 	}
@@ -69,13 +69,13 @@ func groupOf(name string) (uint32, bool) {
 }
 
 // gameOfGroup returns the game of a group room, of the catalogue or added.
-func gameOfGroup(ctx context.Context, op operator.Operator, list []games.Game, id uint32) (string, error) {
+func gameOfGroup(ctx context.Context, op operator.Conn, list []games.Game, id uint32) (string, error) {
 	for i := range list {
 		if slices.ContainsFunc(list[i].Rooms, func(r games.Room) bool { return r.ID == id }) {
 			return list[i].Name, nil
 		}
 	}
-	added, err := op.Rooms(ctx, "")
+	added, err := operator.ListRooms.Call(ctx, op, operator.GameQuery{Game: ""})
 	if err != nil {
 		return "", err
 	}
@@ -99,7 +99,7 @@ func (w chatPlayer) key(kind storage.ChatKind, room chatRoom) storage.ChatRuleKe
 }
 
 // findInRoom returns the room and the player that arguments name.
-func findInRoom(ctx context.Context, op operator.Operator, player, in string) (chatRoom, chatPlayer, error) {
+func findInRoom(ctx context.Context, op operator.Conn, player, in string) (chatRoom, chatPlayer, error) {
 	room, err := parseRoom(ctx, op, in)
 	if err != nil {
 		return room, chatPlayer{}, err
@@ -110,7 +110,7 @@ func findInRoom(ctx context.Context, op operator.Operator, player, in string) (c
 
 // findPlayer returns the player that an argument names: profile:ID, an address, the
 // nick of one who is in the room, or anywhere in chat, or a unique nick.
-func findPlayer(ctx context.Context, op operator.Operator, name string, room chatRoom) (chatPlayer, error) {
+func findPlayer(ctx context.Context, op operator.Conn, name string, room chatRoom) (chatPlayer, error) {
 	if number, ok := strings.CutPrefix(name, "profile:"); ok {
 		id, err := strconv.ParseUint(number, 10, 31)
 		if err != nil || id == 0 {
@@ -132,10 +132,10 @@ func findPlayer(ctx context.Context, op operator.Operator, name string, room cha
 }
 
 // findMember looks for a nick among the members of a room, or of all rooms.
-func findMember(ctx context.Context, op operator.Operator, nick string, room chatRoom) (chatPlayer, bool, error) {
+func findMember(ctx context.Context, op operator.Conn, nick string, room chatRoom) (chatPlayer, bool, error) {
 	channels := []string{room.channel}
 	if room.channel == "" {
-		list, err := op.ChatRooms(ctx)
+		list, err := operator.ListChatRooms.Call(ctx, op, operator.None{})
 		if err != nil {
 			return chatPlayer{}, false, unlessOff(err)
 		}
@@ -145,7 +145,7 @@ func findMember(ctx context.Context, op operator.Operator, nick string, room cha
 		}
 	}
 	for _, c := range channels {
-		members, err := op.ChatWho(ctx, c)
+		members, err := operator.ListChatMembers.Call(ctx, op, operator.ChannelRef{Channel: c})
 		if errors.Is(err, storage.ErrNotFound) { // its last member left
 			continue
 		}
@@ -176,8 +176,8 @@ func unlessOff(err error) error {
 }
 
 // findAccount returns the player with a unique nick.
-func findAccount(ctx context.Context, op operator.Operator, nick string, namespace int) (chatPlayer, error) {
-	a, err := op.FindAccount(ctx, operator.AccountRef{UniqueNick: nick, Namespace: namespace})
+func findAccount(ctx context.Context, op operator.Conn, nick string, namespace int) (chatPlayer, error) {
+	a, err := operator.FindAccount.Call(ctx, op, operator.AccountRef{UniqueNick: nick, Namespace: namespace})
 	if errors.Is(err, storage.ErrNotFound) {
 		return chatPlayer{}, fmt.Errorf("no such account: unique nick %s of namespace %d: %w", printable(nick), namespace, err)
 	}

@@ -23,8 +23,8 @@ func (p *program) clusterCommand() *cobra.Command {
 
 func (p *program) clusterStatus() *cobra.Command {
 	return p.listCommand("status", "Show the nodes of the cluster and their state", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			status, err := op.Status(ctx)
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			status, err := operator.GetStatus.Call(ctx, op, operator.None{})
 			if err != nil {
 				return err
 			}

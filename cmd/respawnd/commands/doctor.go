@@ -19,7 +19,7 @@ import (
 func (p *program) doctorCommand() *cobra.Command {
 	var who patient
 	cmd := p.listCommand("doctor [HOST[:PORT]]", "Explain the last decisions of the running daemon about an address or host name", cobra.MaximumNArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			if len(args) == 0 {
 				return p.tellVerdicts(ctx, op)
 			}
@@ -46,8 +46,8 @@ func logTime(t time.Time) string {
 }
 
 // tellVerdicts prints the latest verdicts on many addresses.
-func (p *program) tellVerdicts(ctx context.Context, op operator.Operator) error {
-	list, err := op.Verdicts(ctx, netip.Addr{})
+func (p *program) tellVerdicts(ctx context.Context, op operator.Conn) error {
+	list, err := operator.ListVerdicts.Call(ctx, op, operator.Address{Addr: netip.Addr{}})
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (p *program) tellVerdicts(ctx context.Context, op operator.Operator) error 
 
 // consult prints everything about each address of a patient, with --json the
 // verdicts alone.
-func (p *program) consult(ctx context.Context, op operator.Operator, who *patient) error {
+func (p *program) consult(ctx context.Context, op operator.Conn, who *patient) error {
 	addrs, err := who.addresses(ctx, net.DefaultResolver.LookupNetIP)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (p *program) consult(ctx context.Context, op operator.Operator, who *patien
 		}
 	}
 	for i, a := range addrs {
-		list, err := op.Verdicts(ctx, a)
+		list, err := operator.ListVerdicts.Call(ctx, op, operator.Address{Addr: a})
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (p *program) consult(ctx context.Context, op operator.Operator, who *patien
 
 // examine prints everything about one address: the present state, and the
 // verdicts that led to it. others are verdicts on ports that are not meant.
-func (p *program) examine(ctx context.Context, op operator.Operator, who *patient, addr netip.Addr, before int, list, others []operator.Verdict) error {
+func (p *program) examine(ctx context.Context, op operator.Conn, who *patient, addr netip.Addr, before int, list, others []operator.Verdict) error {
 	if !who.addr.IsValid() {
 		blank := ""
 		if before > 0 {
@@ -161,8 +161,8 @@ func superseded(later []operator.Verdict, v operator.Verdict) bool {
 }
 
 // tellPresent prints the servers and the bans of an address.
-func (p *program) tellPresent(ctx context.Context, op operator.Operator, who *patient, addr netip.Addr) error {
-	servers, err := op.Servers(ctx, "")
+func (p *program) tellPresent(ctx context.Context, op operator.Conn, who *patient, addr netip.Addr) error {
+	servers, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: ""})
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (p *program) tellPresent(ctx context.Context, op operator.Operator, who *pa
 			return err
 		}
 	}
-	bans, err := op.Bans(ctx)
+	bans, err := operator.ListBans.Call(ctx, op, operator.None{})
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (p *program) tellPresent(ctx context.Context, op operator.Operator, who *pa
 			}
 		}
 	}
-	inFiles, err := op.FileBans(ctx, addr)
+	inFiles, err := operator.ListFileBans.Call(ctx, op, operator.Address{Addr: addr})
 	if err != nil {
 		return err
 	}

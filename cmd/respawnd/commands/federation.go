@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,19 +16,12 @@ func (p *program) federationCommand() *cobra.Command {
 }
 
 func (p *program) federationStatus() *cobra.Command {
-	cmd := p.listCommand("status", "Show the state of the other masters and the numbers of their servers", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			masters, err := op.Masters(ctx)
-			if err != nil {
-				return err
-			}
-			return show(p, "name…\tprotocol\tstate\tnamed\tlisted\trefused\tread\tnext\tproblem…", masters, func(m operator.OtherMaster) []string {
-				return []string{
-					printable(m.Name), m.Protocol, m.State, fmt.Sprint(m.Told), fmt.Sprint(m.Listed), dash(refusedWords(m.Refused)),
-					stamp(m.Read), stamp(m.Next), dash(m.Error),
-				}
-			})
-		})
+	cmd := listOf(p, operator.ListMasters, "name…\tprotocol\tstate\tnamed\tlisted\trefused\tread\tnext\tproblem…", func(m operator.OtherMaster) []string {
+		return []string{
+			printable(m.Name), m.Protocol, m.State, fmt.Sprint(m.Told), fmt.Sprint(m.Listed), dash(refusedWords(m.Refused)),
+			stamp(m.Read), stamp(m.Next), dash(m.Error),
+		}
+	})
 	cmd.Long = cmd.Short + `.
 
 named: servers on the list of the master, without the refused ones. listed: those of

@@ -24,15 +24,11 @@ func (p *program) gameCommand() *cobra.Command {
 }
 
 func (p *program) gameList() *cobra.Command {
-	return p.listCommand("list", "Show all games", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
-		list, err := op.Games(ctx)
-		if err != nil {
-			return err
-		}
+	return p.jsonFlag(command(p, operator.ListGames, func(_ operator.None, list operator.GameList) error {
 		return show(p, "name\tport\tkey\ttitle…", listedGames(list), func(g listedGame) []string {
 			return []string{g.Name, strconv.Itoa(g.Port), yesNo(g.Key), g.Title}
 		})
-	})
+	}))
 }
 
 // listedGame is a game in the list of games.
@@ -55,8 +51,8 @@ func listedGames(list []games.Game) []listedGame {
 
 func (p *program) gameShow() *cobra.Command {
 	return p.operatorCommand("show NAME", "Show one game in the format of games.file", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			list, err := op.Games(ctx)
+		func(ctx context.Context, op operator.Conn, args []string) error {
+			list, err := operator.ListGames.Call(ctx, op, operator.None{})
 			if err != nil {
 				return err
 			}
@@ -86,9 +82,9 @@ var errUnknownGame = errors.New("not in the catalogue; `respawnd game list` list
 
 func (p *program) gameAdd() *cobra.Command {
 	var g games.Game
-	cmd := p.operatorCommand("add NAME", "Add a game, or change a built-in one", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			return p.confirm(op.PutGames(ctx, []games.Game{g}), "stored %s", g.Name)
+	cmd := p.operatorCommand("add NAME", operator.PutGames.What, cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			return p.confirm(operator.PutGames.Exec(ctx, op, []games.Game{g}), "stored %s", g.Name)
 		})
 	cmd.PreRun = func(cmd *cobra.Command, args []string) {
 		g.Name = strings.ToLower(args[0])
@@ -110,17 +106,16 @@ func (p *program) gameAdd() *cobra.Command {
 }
 
 func (p *program) gameRemove() *cobra.Command {
-	return p.operatorCommand("remove NAME", "Remove your record of a game; a built-in game returns to its defaults", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			return p.confirm(op.DeleteGame(ctx, strings.ToLower(args[0])), "removed your record of %s", args[0])
-		})
+	return command(p, operator.DeleteGame, func(in operator.GameRef, _ operator.Removed) error {
+		return p.say("removed your record of %s", in.Game)
+	})
 }
 
 func (p *program) gameImport() *cobra.Command {
 	var list []games.Game
 	var report games.Report
-	cmd := p.operatorCommand("import FILE", "Add the games of a list (gslist.cfg, game_list.tsv or our YAML)", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, _ []string) error {
+	cmd := p.operatorCommand("import FILE", operator.ImportFile.What, cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Conn, _ []string) error {
 			result, err := operator.ImportGames(ctx, op, list, report)
 			if err != nil {
 				return err

@@ -67,7 +67,7 @@ func (p *program) findGame(ctx context.Context, cfg *services.Config, name strin
 		if err != nil {
 			return games.Game{}, fmt.Errorf("%s is not a built-in game, and your own cannot be read: %w", printable(name), err)
 		}
-		list, err = op.Games(ctx)
+		list, err = operator.ListGames.Call(ctx, op, operator.None{})
 		if err := errors.Join(err, closeStore()); err != nil {
 			return games.Game{}, err
 		}

@@ -26,7 +26,7 @@ func (p *program) jsonFlag(cmd *cobra.Command) *cobra.Command {
 // listCommand is operatorCommand for a command that shows something: it has
 // --json.
 func (p *program) listCommand(use, short string, args cobra.PositionalArgs,
-	f func(ctx context.Context, op operator.Operator, args []string) error,
+	f func(ctx context.Context, op operator.Conn, args []string) error,
 ) *cobra.Command {
 	return p.jsonFlag(p.operatorCommand(use, short, args, f))
 }

@@ -25,7 +25,7 @@ import (
 var hostileName = "\x1b[31m\u009b2J\u202e\x7f\t\nWide \u5927 a\u0301" + strings.Repeat("long", 100)
 
 // hostileOperator has two entries in each list, full of hostile names.
-type hostileOperator struct{ operator.Operator }
+type hostileOperator struct{ operator.Conn }
 
 var (
 	hostileAddress = netip.MustParseAddrPort("[2001:db8::1]:27900")
@@ -34,134 +34,59 @@ var (
 
 func twice[T any](v T) []T { return []T{v, v} }
 
-func (hostileOperator) Servers(context.Context, string) ([]operator.Listed, error) {
-	return twice(operator.Listed{Game: hostileName, Address: hostileAddress, Name: hostileName, Players: hostileName, Hidden: hostileName, Last: hostileTime}), nil
-}
-
-func (hostileOperator) KeptServers(context.Context) (operator.Kept, error) {
-	return operator.Kept{
-		Added:  []storage.AddedServer{{Address: "a.test:1", Protocol: hostileName, Game: hostileName}},
-		Hidden: []storage.HiddenServer{{Address: hostileAddress, Reason: hostileName}},
-		Asked:  []operator.AskedServer{{Address: "a.test:1", Why: hostileName}},
-	}, nil
-}
-
-func (hostileOperator) Bans(context.Context) ([]storage.Ban, error) {
-	return twice(storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll, Reason: hostileName}), nil
-}
-
-func (hostileOperator) FileBans(context.Context, netip.Addr) ([]operator.FileBan, error) {
-	return twice(operator.FileBan{Addresses: hostileName, File: hostileName, Reason: hostileName, Line: 1}), nil
-}
-
-func (hostileOperator) Games(context.Context) ([]games.Game, error) {
-	return twice(games.Game{Name: "gmtest", Title: hostileName, Secrets: []string{"secret"}}), nil
-}
-
-func (hostileOperator) Rooms(context.Context, string) ([]storage.Room, error) {
-	return twice(storage.Room{ID: 7, Game: "gmtest", Name: hostileName}), nil
-}
-
-func (hostileOperator) account() accounts.Account {
-	return accounts.Account{ID: 1, Email: hostileName, Profiles: []accounts.AccountProfile{{Profile: storage.Profile{ID: 1, Nick: hostileName}}}}
-}
-
-func (o hostileOperator) ListAccounts(context.Context, operator.AccountQuery) (operator.AccountPage, error) {
-	return operator.AccountPage{Accounts: twice(o.account())}, nil
-}
-
-func (o hostileOperator) FindAccount(context.Context, operator.AccountRef) (accounts.Account, error) {
-	return o.account(), nil
-}
-
-func (hostileOperator) ChatRooms(context.Context) ([]operator.ChatRoom, error) {
-	return twice(operator.ChatRoom{Channel: "#" + hostileName, Game: hostileName, Name: hostileName, Topic: hostileName}), nil
-}
-
-func (hostileOperator) ChatWho(context.Context, string) ([]operator.ChatMember, error) {
-	return twice(operator.ChatMember{Nick: hostileName, Address: hostileAddress}), nil
-}
-
-func (hostileOperator) ChatSaid(context.Context, string) ([]operator.ChatLine, error) {
-	return twice(operator.ChatLine{Nick: hostileName, Text: hostileName}), nil
-}
-
-func (hostileOperator) ChatRules(context.Context) ([]storage.ChatRule, error) {
-	return twice(storage.ChatRule{ChatRuleKey: storage.ChatRuleKey{Kind: storage.ChatModerator, Profile: 1}, Reason: hostileName}), nil
-}
-
-func (hostileOperator) CDKeys(context.Context, operator.CDKeyQuery) ([]operator.CDKey, error) {
-	return twice(operator.CDKey{ProductKeyID: storage.ProductKeyID{Hash: strings.Repeat("0", 32)}, Reason: hostileName}), nil
-}
-
-func (hostileOperator) ListFiles(context.Context, operator.FileQuery) ([]storage.File, error) {
-	return twice(storage.File{ID: 1, Game: "gmtest", Name: hostileName}), nil
-}
-
-func (hostileOperator) File(context.Context, storage.FileID) (storage.File, error) {
-	return storage.File{ID: 1, Game: "gmtest", Name: hostileName}, nil
-}
-
-func (hostileOperator) Motds(context.Context) ([]storage.Motd, error) {
-	return twice(storage.Motd{Game: "gmtest", Text: hostileName}), nil
-}
-
-func (hostileOperator) Patches(context.Context) (operator.PatchList, error) {
-	return operator.PatchList{
-		Patches:  []news.Patch{{Patch: storage.Patch{PatchID: storage.PatchID{Version: hostileName}, Name: hostileName, URL: hostileName}}},
-		Versions: []news.Count{{Version: news.Version{Game: hostileName, Version: hostileName}}},
-	}, nil
-}
-
-func (hostileOperator) GameStats(context.Context, operator.GameStatsQuery) (operator.GameStats, error) {
-	return operator.GameStats{Game: "gmtest", Boards: twice(operator.Board{Title: hostileName, Scores: twice(operator.RankedProfile{Nick: hostileName})})}, nil
-}
-
-func (hostileOperator) PlayerStats(context.Context, storage.ProfileID) (operator.PlayerStats, error) {
-	return operator.PlayerStats{Nick: hostileName, Blocks: twice(operator.StatBlockInfo{Text: hostileName, Bytes: 1})}, nil
-}
-
-func (hostileOperator) match() storage.Match {
-	return storage.Match{
-		ID: 1, Game: "gmtest", Sides: twice(storage.MatchSide{Nick: hostileName}), Players: twice(storage.MatchPlayer{Nick: hostileName, Result: "win"}),
+// answers are those of hostileOperator by the name of the operation.
+func (hostileOperator) answers() map[string]any {
+	value, err := storage.ParseSakeValue(storage.SakeASCII, hostileName)
+	if err != nil {
+		panic(err)
+	}
+	return map[string]any{
+		"server list": twice(operator.Listed{Game: hostileName, Address: hostileAddress, Name: hostileName, Players: hostileName, Hidden: hostileName, Last: hostileTime}),
+		"server kept": operator.Kept{
+			Added:  []storage.AddedServer{{Address: "a.test:1", Protocol: hostileName, Game: hostileName}},
+			Hidden: []storage.HiddenServer{{Address: hostileAddress, Reason: hostileName}},
+			Asked:  []operator.AskedServer{{Address: "a.test:1", Why: hostileName}},
+		},
+		"account list": operator.AccountPage{Accounts: twice(hostileAccount)},
+		"account show": hostileAccount,
+		"chat rooms":   twice(operator.ChatRoom{Channel: "#" + hostileName, Game: hostileName, Name: hostileName, Topic: hostileName}),
+		"chat who":     twice(operator.ChatMember{Nick: hostileName, Address: hostileAddress}),
+		"chat history": twice(operator.ChatLine{Nick: hostileName, Text: hostileName}),
+		"chat bans":    twice(storage.ChatRule{ChatRuleKey: storage.ChatRuleKey{Kind: storage.ChatModerator, Profile: 1}, Reason: hostileName}),
+		"cdkey list":   twice(operator.CDKey{ProductKeyID: storage.ProductKeyID{Hash: strings.Repeat("0", 32)}, Reason: hostileName}),
+		"files list":   twice(storage.File{ID: 1, Game: "gmtest", Name: hostileName}),
+		"files show":   storage.File{ID: 1, Game: "gmtest", Name: hostileName},
+		"motd show":    twice(storage.Motd{Game: "gmtest", Text: hostileName}),
+		"patch list": operator.PatchList{
+			Patches:  []news.Patch{{Patch: storage.Patch{PatchID: storage.PatchID{Version: hostileName}, Name: hostileName, URL: hostileName}}},
+			Versions: []news.Count{{Version: news.Version{Game: hostileName, Version: hostileName}}},
+		},
+		"stats game":        operator.GameStats{Game: "gmtest", Boards: twice(operator.Board{Title: hostileName, Scores: twice(operator.RankedProfile{Nick: hostileName})})},
+		"stats player":      operator.PlayerStats{Nick: hostileName, Blocks: twice(operator.StatBlockInfo{Text: hostileName, Bytes: 1})},
+		"matches list":      twice(hostileMatch),
+		"matches show":      hostileMatch,
+		"sake tables":       twice(storage.SakeTable{SakeTableID: storage.SakeTableID{Name: hostileName}, Columns: twice(storage.SakeColumn{Name: hostileName, Type: storage.SakeASCII})}),
+		"audit":             operator.AuditPage{Entries: twice(storage.AuditEntry{By: hostileName, Subject: hostileName, Detail: hostileName})},
+		"verdict list":      twice(operator.Verdict{Service: "qr2", Address: hostileAddress, Game: hostileName, Verdict: "listed"}),
+		"meetings":          operator.Meetings{Since: hostileTime, Pairs: twice(operator.MeetingCount{Routers: [2]string{"cone", "symmetric"}, Failed: 2})},
+		"relay":             twice(operator.RelayedPair{Game: hostileName, Since: hostileTime, Host: operator.RelayedPlayer{Address: hostileAddress, Come: true}}),
+		"federation status": twice(operator.OtherMaster{Name: hostileName, Protocol: "q3", Address: hostileName, State: operator.MasterFailing, Error: hostileName}),
+		"sake show":         twice(storage.SakeRecord{ID: 1, Fields: twice(storage.SakeField{Name: hostileName, Value: value})}),
+		"ban list":          twice(storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll, Reason: hostileName}),
+		"ban files":         twice(operator.FileBan{Addresses: hostileName, File: hostileName, Reason: hostileName, Line: 1}),
+		"game list":         operator.GameList(twice(games.Game{Name: "gmtest", Title: hostileName, Secrets: []string{"secret"}})),
+		"game room list":    twice(storage.Room{ID: 7, Game: "gmtest", Name: hostileName}),
 	}
 }
 
-func (o hostileOperator) ListMatches(context.Context, operator.MatchQuery) ([]storage.Match, error) {
-	return twice(o.match()), nil
+func (h hostileOperator) Do(_ context.Context, o *operator.Operation, _ any) (any, error) {
+	return h.answers()[o.Name], nil
 }
 
-func (o hostileOperator) Match(context.Context, uint32) (storage.Match, error) {
-	return o.match(), nil
-}
+var hostileAccount = accounts.Account{ID: 1, Email: hostileName, Profiles: []accounts.AccountProfile{{Profile: storage.Profile{ID: 1, Nick: hostileName}}}}
 
-func (hostileOperator) SakeTables(context.Context, string) ([]storage.SakeTable, error) {
-	return twice(storage.SakeTable{SakeTableID: storage.SakeTableID{Name: hostileName}, Columns: twice(storage.SakeColumn{Name: hostileName, Type: storage.SakeASCII})}), nil
-}
-
-func (hostileOperator) SakeRecords(context.Context, operator.SakeQuery) ([]storage.SakeRecord, error) {
-	v, err := storage.ParseSakeValue(storage.SakeASCII, hostileName)
-	return twice(storage.SakeRecord{ID: 1, Fields: twice(storage.SakeField{Name: hostileName, Value: v})}), err
-}
-
-func (hostileOperator) AuditLog(context.Context, operator.AuditQuery) (operator.AuditPage, error) {
-	return operator.AuditPage{Entries: twice(storage.AuditEntry{By: hostileName, Subject: hostileName, Detail: hostileName})}, nil
-}
-
-func (hostileOperator) Verdicts(context.Context, netip.Addr) ([]operator.Verdict, error) {
-	return twice(operator.Verdict{Service: "qr2", Address: hostileAddress, Game: hostileName, Verdict: "listed"}), nil
-}
-
-func (hostileOperator) Meetings(context.Context) (operator.Meetings, error) {
-	return operator.Meetings{Since: hostileTime, Pairs: twice(operator.MeetingCount{Routers: [2]string{"cone", "symmetric"}, Failed: 2})}, nil
-}
-
-func (hostileOperator) Relayed(context.Context) ([]operator.RelayedPair, error) {
-	return twice(operator.RelayedPair{Game: hostileName, Since: hostileTime, Host: operator.RelayedPlayer{Address: hostileAddress, Come: true}}), nil
-}
-
-func (hostileOperator) Masters(context.Context) ([]operator.OtherMaster, error) {
-	return twice(operator.OtherMaster{Name: hostileName, Protocol: "q3", Address: hostileName, State: operator.MasterFailing, Error: hostileName}), nil
+var hostileMatch = storage.Match{
+	ID: 1, Game: "gmtest", Sides: twice(storage.MatchSide{Nick: hostileName}), Players: twice(storage.MatchPlayer{Nick: hostileName, Result: "win"}),
 }
 
 // showCommands are the commands that show something, with their arguments and how many
@@ -230,7 +155,7 @@ func hostileCommand(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	p := New(env, strings.NewReader(""), &out, &errOut)
-	p.connect = func(context.Context, *services.Config) (operator.Operator, func() error, error) {
+	p.connect = func(context.Context, *services.Config) (operator.Conn, func() error, error) {
 		return hostileOperator{}, func() error { return nil }, nil
 	}
 	if code := p.Run(t.Context(), args); code != 0 {

@@ -61,7 +61,7 @@ type program struct {
 
 	looked  bool   // whether it was looked for
 	found   string // its configuration, which this command uses because no other was named
-	connect func(context.Context, *services.Config) (operator.Operator, func() error, error)
+	connect func(context.Context, *services.Config) (operator.Conn, func() error, error)
 }
 
 // New returns the environment of one command.

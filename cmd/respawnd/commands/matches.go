@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,16 +16,9 @@ func (p *program) matchesCommand() *cobra.Command {
 }
 
 func (p *program) matchesList() *cobra.Command {
-	return p.listCommand("list GAME", "Show the last 100 matches of a game", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			list, err := op.ListMatches(ctx, operator.MatchQuery{Game: args[0]})
-			if err != nil {
-				return err
-			}
-			return show(p, "id\treported\toutcome\tplayers…", list, func(m storage.Match) []string {
-				return []string{strconv.FormatUint(m.ID, 10), stamp(m.First), string(m.Outcome), matchPlayers(m)}
-			})
-		})
+	return listOf(p, operator.ListMatches, "id\treported\toutcome\tplayers…", func(m storage.Match) []string {
+		return []string{strconv.FormatUint(m.ID, 10), stamp(m.First), string(m.Outcome), matchPlayers(m)}
+	})
 }
 
 // matchPlayers returns the players of a match with their results.
@@ -46,23 +38,8 @@ func playerName(p storage.MatchPlayer) string {
 	return p.Nick
 }
 
-// matchCommand returns a command about one match.
-func (p *program) matchCommand(use, short string, f func(context.Context, operator.Operator, uint32) error) *cobra.Command {
-	return p.operatorCommand(use, short, cobra.ExactArgs(1), func(ctx context.Context, op operator.Operator, args []string) error {
-		id, err := strconv.ParseUint(args[0], 10, 31)
-		if err != nil || id == 0 {
-			return usageError{fmt.Errorf("%q is not the id of a match: `respawnd matches list GAME` shows them", args[0])}
-		}
-		return f(ctx, op, uint32(id))
-	})
-}
-
 func (p *program) matchesShow() *cobra.Command {
-	return p.jsonFlag(p.matchCommand("show ID", "Show the reports of a match", func(ctx context.Context, op operator.Operator, id uint32) error {
-		m, err := op.Match(ctx, id)
-		if err != nil {
-			return err
-		}
+	return p.jsonFlag(command(p, operator.GetMatch, func(_ operator.MatchRef, m storage.Match) error {
 		if p.json {
 			return p.printObject(m)
 		}
@@ -96,7 +73,5 @@ func (p *program) matchesShow() *cobra.Command {
 }
 
 func (p *program) matchesDelete() *cobra.Command {
-	return p.matchCommand("delete ID", "Delete a match; scores stay", func(ctx context.Context, op operator.Operator, id uint32) error {
-		return p.confirm(op.DeleteMatch(ctx, id), "deleted match %d", id)
-	})
+	return command(p, operator.DeleteMatch, func(in operator.MatchRef, _ operator.Removed) error { return p.say("deleted match %d", in.ID) })
 }

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -10,19 +9,14 @@ import (
 )
 
 func (p *program) meetingsCommand() *cobra.Command {
-	cmd := p.listCommand("meetings", "Show how players who negotiated reached each other", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			m, err := op.Meetings(ctx)
-			if err != nil {
-				return err
+	cmd := p.jsonFlag(command(p, operator.GetMeetings, func(_ operator.None, m operator.Meetings) error {
+		number := func(n uint64) string { return strconv.FormatUint(n, 10) }
+		return show(p, "routers\tdirect\tnegotiated\trelayed\tfailed\tunreported", m.Pairs, func(c operator.MeetingCount) []string {
+			return []string{
+				c.Routers[0] + " x " + c.Routers[1], number(c.Direct), number(c.Negotiated), number(c.Relayed), number(c.Failed), number(c.Unreported),
 			}
-			number := func(n uint64) string { return strconv.FormatUint(n, 10) }
-			return show(p, "routers\tdirect\tnegotiated\trelayed\tfailed\tunreported", m.Pairs, func(c operator.MeetingCount) []string {
-				return []string{
-					c.Routers[0] + " x " + c.Routers[1], number(c.Direct), number(c.Negotiated), number(c.Relayed), number(c.Failed), number(c.Unreported),
-				}
-			})
 		})
+	}))
 	cmd.Long = cmd.Short + `, by the kinds of their
 routers: numbers of pairs, without addresses, kept over restarts. In a cluster each node
 counts its own.

@@ -21,16 +21,16 @@ func (p *program) motdCommand() *cobra.Command {
 
 func (p *program) motdSet() *cobra.Command {
 	return p.operatorCommand("set GAME TEXT", "Set the message of the day of a game; takes effect at once", cobra.MinimumNArgs(2),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			m := storage.Motd{Game: storage.Fold(args[0]), Text: strings.Join(args[1:], " "), By: "cli"}
-			return p.confirm(op.SetMotd(ctx, m), "set the message of the day of %s", printable(m.Game))
+			return p.confirm(operator.SetMotd.Exec(ctx, op, m), "set the message of the day of %s", printable(m.Game))
 		})
 }
 
 func (p *program) motdShow() *cobra.Command {
 	return p.listCommand("show [GAME]", "Show the message of the day of a game, or all that were set", cobra.MaximumNArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			all, err := op.Motds(ctx)
+		func(ctx context.Context, op operator.Conn, args []string) error {
+			all, err := operator.ListMotds.Call(ctx, op, operator.None{})
 			if err != nil {
 				return err
 			}
@@ -56,10 +56,9 @@ func (p *program) motdShow() *cobra.Command {
 }
 
 func (p *program) motdClear() *cobra.Command {
-	return p.operatorCommand("clear GAME", "Remove the message of the day of a game", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			return p.confirm(op.ClearMotd(ctx, args[0]), "removed the message of the day of %s", printable(args[0]))
-		})
+	return command(p, operator.ClearMotd, func(in operator.MotdRef, _ operator.Removed) error {
+		return p.say("removed the message of the day of %s", printable(in.Game))
+	})
 }
 
 func (p *program) patchCommand() *cobra.Command {
@@ -69,36 +68,29 @@ func (p *program) patchCommand() *cobra.Command {
 // errNoPatch is the error for a command that names no patch.
 var errNoPatch = errors.New("--product and --version are missing: the outdated game sends them, see `respawnd patch list`")
 
-// patchFlags adds the flags that name a patch.
-func patchFlags(cmd *cobra.Command, id *storage.PatchID) *cobra.Command {
-	cmd.Flags().IntVar(&id.Product, "product", -1, "number of the product, as the outdated game sends it")
-	cmd.Flags().StringVar(&id.Version, "version", "", "version of the outdated game, as it sends it")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if id.Product < 0 || id.Version == "" {
+// namesPatch refuses a command that names no patch.
+func namesPatch(product *int, version *string, cmd *cobra.Command) *cobra.Command {
+	check := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if *product < 0 || *version == "" {
 			return usageError{errNoPatch}
 		}
-		return nil
+		return check(cmd, args)
 	}
 	return cmd
 }
 
 func (p *program) patchAdd() *cobra.Command {
-	patch := storage.Patch{By: "cli"}
-	cmd := p.operatorCommand("add NAME", "Announce a newer version by its name; takes effect at once", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			patch.Name = args[0]
-			return p.confirm(op.AddPatch(ctx, patch), "%s is announced to games of product %d, version %s", printable(patch.Name), patch.Product, printable(patch.Version))
-		})
-	cmd.Flags().StringVar(&patch.URL, "url", "", "address of the download")
-	cmd.Flags().IntVar(&patch.File, "file", 0, "number of the file, for games that ask for a list of mirrors")
-	cmd.Flags().BoolVar(&patch.Lockout, "lockout", false, "the game must not be played online without it")
-	return patchFlags(cmd, &patch.PatchID)
+	in := new(operator.NewPatch)
+	return namesPatch(&in.Product, &in.Version, commandOf(p, &operator.AddPatch.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return p.confirm(operator.AddPatch.Exec(ctx, c, *in), "%s is announced to games of product %d, version %s", printable(in.Name), in.Product, printable(in.Version))
+	}))
 }
 
 func (p *program) patchList() *cobra.Command {
 	return p.listCommand("list", "Show the patches, and the versions of games that asked", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			all, err := op.Patches(ctx)
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			all, err := operator.ListPatches.Call(ctx, op, operator.None{})
 			if err != nil {
 				return err
 			}
@@ -147,9 +139,8 @@ func (p *program) patchJSON(all *operator.PatchList) error {
 }
 
 func (p *program) patchRemove() *cobra.Command {
-	var id storage.PatchID
-	return patchFlags(p.operatorCommand("remove", "Withdraw a patch", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			return p.confirm(op.RemovePatch(ctx, id), "withdrew the patch for product %d, version %s", id.Product, printable(id.Version))
-		}), &id)
+	in := new(operator.PatchRef)
+	return namesPatch(&in.Product, &in.Version, commandOf(p, &operator.RemovePatch.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return p.confirm(operator.RemovePatch.Exec(ctx, c, *in), "withdrew the patch for product %d, version %s", in.Product, printable(in.Version))
+	}))
 }

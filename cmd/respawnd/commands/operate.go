@@ -31,12 +31,12 @@ const probeStore = 100 * time.Millisecond
 // operatorCommand returns a command that runs f on the running daemon, or on the
 // store if none runs.
 func (p *program) operatorCommand(use, short string, args cobra.PositionalArgs,
-	f func(ctx context.Context, op operator.Operator, args []string) error,
+	f func(ctx context.Context, op operator.Conn, args []string) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: usage(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error { return f(ctx, op, args) })
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Conn) error { return f(ctx, op, args) })
 		},
 	}
 }
@@ -52,7 +52,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 // operate runs f on the running daemon, or on the store if none runs.
-func (p *program) operate(ctx context.Context, f func(context.Context, operator.Operator) error) error {
+func (p *program) operate(ctx context.Context, f func(context.Context, operator.Conn) error) error {
 	cfg, _, err := p.load()
 	if err != nil {
 		return p.listMistakes(err)
@@ -72,7 +72,7 @@ func (p *program) operate(ctx context.Context, f func(context.Context, operator.
 }
 
 // connectStore opens the store, or a client of the daemon that holds it.
-func (p *program) connectStore(ctx context.Context, cfg *services.Config) (operator.Operator, func() error, error) {
+func (p *program) connectStore(ctx context.Context, cfg *services.Config) (operator.Conn, func() error, error) {
 	if err := p.doubtNewFolder(ctx, cfg); err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (p *program) connectStore(ctx context.Context, cfg *services.Config) (opera
 }
 
 // remote returns the running daemon.
-func remote(cfg *services.Config) (operator.Operator, error) {
+func remote(cfg *services.Config) (operator.Conn, error) {
 	if cfg.Admin.Listen == "" {
 		return nil, errors.New("the daemon is running and its admin API is off: set admin.listen, or stop the daemon first")
 	}

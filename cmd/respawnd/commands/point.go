@@ -199,12 +199,17 @@ func (o *pointing) confirm(format string, args ...any) error {
 	if o.yes {
 		return nil
 	}
-	if _, err := fmt.Fprintf(o.p.err, format+" [y/N] ", args...); err != nil {
+	return o.p.ask(format, args...)
+}
+
+// ask asks a question, to which only yes is no error.
+func (p *program) ask(format string, args ...any) error {
+	if _, err := fmt.Fprintf(p.err, format+" [y/N] ", args...); err != nil {
 		return err
 	}
-	line, err := bufio.NewReader(io.LimitReader(o.p.in, maxAnswerLine)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(p.in, maxAnswerLine)).ReadString('\n')
 	if err != nil {
-		_, _ = fmt.Fprintln(o.p.err) // the question has no line end
+		_, _ = fmt.Fprintln(p.err) // the question has no line end
 	}
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
 		return errNotConfirmed

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,19 +9,12 @@ import (
 )
 
 func (p *program) relayCommand() *cobra.Command {
-	cmd := p.listCommand("relay", "Show the players that are relayed", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			pairs, err := op.Relayed(ctx)
-			if err != nil {
-				return err
-			}
-			return show(p, "game…\tclient\thost\tsince\tlast packet\tpackets\tbytes", pairs, func(r operator.RelayedPair) []string {
-				return []string{
-					dash(r.Game), relayedAt(r.Client), relayedAt(r.Host), stamp(r.Since), stamp(r.Last),
-					fmt.Sprintf("%d + %d", r.Client.Packets, r.Host.Packets), fmt.Sprintf("%d + %d", r.Client.Bytes, r.Host.Bytes),
-				}
-			})
-		})
+	cmd := listOf(p, operator.ListRelayed, "game…\tclient\thost\tsince\tlast packet\tpackets\tbytes", func(r operator.RelayedPair) []string {
+		return []string{
+			dash(r.Game), relayedAt(r.Client), relayedAt(r.Host), stamp(r.Since), stamp(r.Last),
+			fmt.Sprintf("%d + %d", r.Client.Packets, r.Host.Packets), fmt.Sprintf("%d + %d", r.Client.Bytes, r.Host.Bytes),
+		}
+	})
 	cmd.Long = cmd.Short + `: pairs whose routers prevent a direct
 connection, and whose packets pass through this machine. In a cluster each node shows its own.
 

@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,32 +15,28 @@ func (p *program) roomCommand() *cobra.Command {
 }
 
 func (p *program) roomAdd() *cobra.Command {
-	var r storage.Room
+	in := new(operator.NewRoom)
 	var owners []string
-	cmd := p.operatorCommand("add GAME NAME", "Add a group room to a game", cobra.ExactArgs(2),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			r.Game, r.Name = args[0], args[1]
-			moderators, err := findOwners(ctx, op, r.Game, owners)
-			if err != nil {
-				return err
+	cmd := commandOf(p, &operator.PutRoom.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		moderators, err := findOwners(ctx, c, in.Game, owners)
+		if err != nil {
+			return err
+		}
+		stored, err := operator.PutRoom.Call(ctx, c, *in)
+		for _, who := range moderators {
+			if err == nil {
+				err = addOwner(ctx, c, who.key(storage.ChatModerator, chatRoom{channel: operator.GroupChannel(stored.ID)}))
 			}
-			stored, err := op.PutRoom(ctx, r)
-			for _, who := range moderators {
-				if err == nil {
-					err = addOwner(ctx, op, who.key(storage.ChatModerator, chatRoom{channel: operator.GroupChannel(stored.ID)}))
-				}
-			}
-			return p.confirm(err, "room %d of %s: %s", stored.ID, stored.Game, printable(stored.Name))
-		})
-	cmd.Flags().Uint32Var(&r.ID, "id", 0, "number of the room, unique over all games (default: a free one)")
-	cmd.Flags().IntVar(&r.MaxWaiting, "max", 100, "maximum number of players")
+		}
+		return p.confirm(err, "room %d of %s: %s", stored.ID, stored.Game, printable(stored.Name))
+	})
 	cmd.Flags().StringArrayVar(&owners, "owner", nil, "unique nick of a player who moderates the room; may be given more than once")
 	return cmd
 }
 
 // findOwners returns the players with unique nicks in the namespace of a game. They are
 // looked up before the room is stored: a mistake leaves nothing behind.
-func findOwners(ctx context.Context, op operator.Operator, game string, nicks []string) (out []chatPlayer, err error) {
+func findOwners(ctx context.Context, op operator.Conn, game string, nicks []string) (out []chatPlayer, err error) {
 	if len(nicks) == 0 {
 		return nil, nil
 	}
@@ -60,29 +55,11 @@ func findOwners(ctx context.Context, op operator.Operator, game string, nicks []
 }
 
 func (p *program) roomList() *cobra.Command {
-	return p.listCommand("list [GAME]", "Show the group rooms that were added", cobra.MaximumNArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			list, err := op.Rooms(ctx, strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			return show(p, "id\tgame…\tmax\tname…", list, func(r storage.Room) []string {
-				return []string{strconv.FormatUint(uint64(r.ID), 10), r.Game, strconv.Itoa(r.MaxWaiting), r.Name}
-			})
-		})
+	return listOf(p, operator.ListRooms, "id\tgame…\tmax\tname…", func(r storage.Room) []string {
+		return []string{strconv.FormatUint(uint64(r.ID), 10), r.Game, strconv.Itoa(r.MaxWaiting), r.Name}
+	})
 }
 
 func (p *program) roomRemove() *cobra.Command {
-	var id uint64
-	cmd := p.operatorCommand("remove ID", "Remove a group room that was added", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			return p.confirm(op.DeleteRoom(ctx, uint32(id)), "removed room %d", id)
-		})
-	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
-		if id, err = strconv.ParseUint(args[0], 10, 32); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
-	return cmd
+	return command(p, operator.DeleteRoom, func(in operator.RoomRef, _ operator.Removed) error { return p.say("removed room %d", in.ID) })
 }

@@ -45,7 +45,7 @@ func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool
 		return err
 	}
 	if op, err := remote(cfg); err == nil {
-		if status, err := op.Status(ctx); err == nil {
+		if status, err := operator.GetStatus.Call(ctx, op, operator.None{}); err == nil {
 			t.Address = present(t.Address, daemon.List(cfg), status.Services)
 		}
 	}
@@ -125,10 +125,10 @@ func dialable(listen string) string {
 }
 
 // trialAccounts are the accounts of the running daemon.
-type trialAccounts struct{ op operator.Operator }
+type trialAccounts struct{ op operator.Conn }
 
 func (a trialAccounts) Exists(ctx context.Context, email string) (bool, error) {
-	_, err := a.op.FindAccount(ctx, operator.AccountRef{Email: email})
+	_, err := operator.FindAccount.Call(ctx, a.op, operator.AccountRef{Email: email})
 	if errors.Is(err, storage.ErrNotFound) {
 		return false, nil
 	}
@@ -137,22 +137,22 @@ func (a trialAccounts) Exists(ctx context.Context, email string) (bool, error) {
 
 func (a trialAccounts) Delete(ctx context.Context, email string) error {
 	ctx = operator.WithActor(ctx, actor())
-	found, err := a.op.FindAccount(ctx, operator.AccountRef{Email: email})
+	found, err := operator.FindAccount.Call(ctx, a.op, operator.AccountRef{Email: email})
 	if err != nil {
 		return err
 	}
-	return a.op.DeleteAccount(ctx, found.ID)
+	return operator.DeleteAccount.Exec(ctx, a.op, operator.AccountID{ID: found.ID})
 }
 
 func (a trialAccounts) DeleteMatch(ctx context.Context, game, session string) error {
 	ctx = operator.WithActor(ctx, actor())
-	list, err := a.op.ListMatches(ctx, operator.MatchQuery{Game: game})
+	list, err := operator.ListMatches.Call(ctx, a.op, operator.MatchQuery{Game: game})
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		if list[i].Session == session {
-			return a.op.DeleteMatch(ctx, uint32(list[i].ID))
+			return operator.DeleteMatch.Exec(ctx, a.op, operator.MatchRef{ID: uint32(list[i].ID)})
 		}
 	}
 	return storage.ErrNotFound

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +24,8 @@ func (p *program) serverCommand() *cobra.Command {
 func (p *program) serverList() *cobra.Command {
 	var game, joinable string
 	var kept bool
-	cmd := p.listCommand("list", "Show the listed and the hidden servers", cobra.NoArgs,
-		func(ctx context.Context, op operator.Operator, _ []string) error {
+	cmd := p.listCommand("list", operator.ListServers.What, cobra.NoArgs,
+		func(ctx context.Context, op operator.Conn, _ []string) error {
 			if kept {
 				return p.keptServers(ctx, op)
 			}
@@ -34,7 +33,7 @@ func (p *program) serverList() *cobra.Command {
 			if !ok {
 				return usageError{fmt.Errorf("--joinable: %q is not one of: %s", bad, strings.Join(master.JoinableNames(), ", "))}
 			}
-			servers, err := op.Servers(ctx, game)
+			servers, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: game})
 			if err != nil {
 				return err
 			}
@@ -65,8 +64,8 @@ func how(s operator.Listed) string {
 }
 
 // keptServers prints the servers that were added or hidden.
-func (p *program) keptServers(ctx context.Context, op operator.Operator) error {
-	kept, err := op.KeptServers(ctx)
+func (p *program) keptServers(ctx context.Context, op operator.Conn) error {
+	kept, err := operator.ListKept.Call(ctx, op, operator.None{})
 	if err != nil {
 		return err
 	}
@@ -118,64 +117,34 @@ func listKept(kept *operator.Kept) (all []keptServer) {
 }
 
 func (p *program) serverAdd() *cobra.Command {
-	a := storage.AddedServer{By: "cli"}
-	const short = "Query a game server regularly, and list it while it answers"
-	cmd := p.operatorCommand("add PROTOCOL HOST:PORT", short, cobra.ExactArgs(2),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			a.Protocol, a.Address, a.Added = args[0], args[1], time.Now()
-			return p.confirm(op.AddServer(ctx, a), "added %s; it is listed as soon as it answers", printable(a.Address))
-		})
-	cmd.Long = short + ".\n\nProtocols: " + protocolWords() + ". The host may be a name; it is looked up again from time to time."
-	cmd.Flags().StringVar(&a.Game, "game", "", "list it under this game, not under the one that it names")
+	in := new(operator.NewServer)
+	cmd := commandOf(p, &operator.AddServer.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return p.confirm(operator.AddServer.Exec(ctx, c, *in), "added %s; it is listed as soon as it answers", printable(in.Address))
+	})
+	cmd.Long = cmd.Short + ".\n\nProtocols: " + protocolWords() + ". The host may be a name; it is looked up again from time to time."
 	return cmd
 }
 
 func (p *program) serverRemove() *cobra.Command {
-	return p.operatorCommand("remove HOST:PORT", "Take a server off the list, and forget it if it was added", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			address, err := configs.ParseServerAddress(args[0])
-			if err != nil {
-				address = args[0] // servers that report by themselves may be anywhere
-			}
-			done, err := op.RemoveServer(ctx, address)
-			if done.Forgotten {
-				return p.confirm(err, "removed %s", printable(address))
-			}
-			return p.confirm(err, "took %s off the list; it comes back when it reports again, unless you hide it", printable(address))
-		})
+	in := new(operator.ServerRef)
+	return commandOf(p, &operator.RemoveServer.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		if address, err := configs.ParseServerAddress(in.Address); err == nil { // servers that report by themselves may be anywhere
+			in.Address = address
+		}
+		done, err := operator.RemoveServer.Call(ctx, c, *in)
+		if done.Forgotten {
+			return p.confirm(err, "removed %s", printable(in.Address))
+		}
+		return p.confirm(err, "took %s off the list; it comes back when it reports again, unless you hide it", printable(in.Address))
+	})
 }
 
 func (p *program) serverHide() *cobra.Command {
-	h := storage.HiddenServer{By: "cli"}
-	cmd := p.operatorCommand("hide IP:PORT", "Hide a server from every list, no matter which service lists it", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			h.Added = time.Now()
-			return p.confirm(op.HideServer(ctx, h), "hid %v", h.Address)
-		})
-	cmd.Flags().StringVar(&h.Reason, "reason", "", "reason, shown in the list")
-	cmd.PreRunE = serverAddress(&h.Address)
-	return cmd
+	return command(p, operator.HideServer, func(in operator.NewHidden, _ operator.Done) error { return p.say("hid %v", in.Address) })
 }
 
 func (p *program) serverUnhide() *cobra.Command {
-	var a netip.AddrPort
-	cmd := p.operatorCommand("unhide IP:PORT", "Show a hidden server again", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, _ []string) error {
-			return p.confirm(op.UnhideServer(ctx, a), "shows %v again", a)
-		})
-	cmd.PreRunE = serverAddress(&a)
-	return cmd
-}
-
-// serverAddress reads the argument of a command: the address of a server as lists
-// show it.
-func serverAddress(a *netip.AddrPort) func(*cobra.Command, []string) error {
-	return func(_ *cobra.Command, args []string) error {
-		v, err := netip.ParseAddrPort(args[0])
-		if err != nil || v.Port() == 0 {
-			return usageError{fmt.Errorf("%q is not the address of a server: write it as the list shows it, such as 192.0.2.1:27015", printable(args[0]))}
-		}
-		*a = netip.AddrPortFrom(v.Addr().Unmap(), v.Port())
-		return nil
-	}
+	return command(p, operator.UnhideServer, func(in operator.HiddenRef, _ operator.Removed) error {
+		return p.say("shows %v again", in.Address)
+	})
 }

@@ -29,35 +29,30 @@ func (p *program) statsCommand() *cobra.Command {
 }
 
 func (p *program) statsGame() *cobra.Command {
-	return p.listCommand("game GAME", "Show the boards and the last reported games of a game", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			s, err := op.GameStats(ctx, operator.GameStatsQuery{Game: args[0]})
-			if err != nil {
+	return p.jsonFlag(command(p, operator.GetGameStats, func(_ operator.GameStatsQuery, s operator.GameStats) error {
+		if p.json {
+			return p.printObject(s)
+		}
+		for _, b := range s.Boards {
+			if err := p.say("board %s: %s", printable(cmp.Or(b.Title, b.Name)), firstScores(len(b.Scores))); err != nil {
 				return err
 			}
-			if p.json {
-				return p.printObject(s)
+			if err := p.table("rank\tscore\tprofile\tnick…\tupdated", rows(b.Scores, func(r operator.RankedProfile) []string {
+				return []string{strconv.Itoa(r.Rank), score(r.Value), strconv.Itoa(int(r.Profile)), dash(r.Nick), stamp(r.Updated)}
+			})); err != nil {
+				return err
 			}
-			for _, b := range s.Boards {
-				if err := p.say("board %s: %s", printable(cmp.Or(b.Title, b.Name)), firstScores(len(b.Scores))); err != nil {
-					return err
-				}
-				if err := p.table("rank\tscore\tprofile\tnick…\tupdated", rows(b.Scores, func(r operator.RankedProfile) []string {
-					return []string{strconv.Itoa(r.Rank), score(r.Value), strconv.Itoa(int(r.Profile)), dash(r.Nick), stamp(r.Updated)}
-				})); err != nil {
-					return err
-				}
+		}
+		return p.table("report\tserver\tbegan\tupdated\tstate\tplayers\tbytes", rows(s.Reports, func(r operator.GameReport) []string {
+			server := "-"
+			if r.Server.IsValid() {
+				server = r.Server.String()
 			}
-			return p.table("report\tserver\tbegan\tupdated\tstate\tplayers\tbytes", rows(s.Reports, func(r operator.GameReport) []string {
-				server := "-"
-				if r.Server.IsValid() {
-					server = r.Server.String()
-				}
-				return []string{
-					strconv.FormatUint(r.ID, 10), server, stamp(r.Started), stamp(r.Updated), reportState(r), r.PlayersText(), strconv.Itoa(r.Bytes),
-				}
-			}))
-		})
+			return []string{
+				strconv.FormatUint(r.ID, 10), server, stamp(r.Started), stamp(r.Updated), reportState(r), r.PlayersText(), strconv.Itoa(r.Bytes),
+			}
+		}))
+	}))
 }
 
 // firstScores returns a number of scores in words.
@@ -85,13 +80,13 @@ func reportState(r operator.GameReport) string {
 
 func (p *program) statsShow() *cobra.Command {
 	return p.listCommand("show PROFILE [GAME KIND INDEX]", "Show the stored data of a player, or write one block of it", argCounts(1, 4),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			q, err := statsArgs(args)
 			if err != nil {
 				return err
 			}
-			if q.Block {
-				b, err := op.StatBlock(ctx, storage.StatBlockID{Game: q.Game, Profile: q.Profile, Kind: q.Kind, Index: q.Index})
+			if q.Kind != nil {
+				b, err := operator.GetStatBlock.Call(ctx, op, operator.BlockRef(q))
 				switch {
 				case err != nil:
 					return statsMissing(err)
@@ -101,7 +96,7 @@ func (p *program) statsShow() *cobra.Command {
 				_, err = p.out.Write(b.Data)
 				return err
 			}
-			s, err := op.PlayerStats(ctx, q.Profile)
+			s, err := operator.GetPlayerStats.Call(ctx, op, operator.ProfileRef{ID: q.Profile})
 			switch {
 			case err != nil:
 				return statsMissing(err)
@@ -164,7 +159,6 @@ func statsArgs(args []string) (q operator.StatsSelection, err error) {
 	if len(args) < 4 {
 		return q, nil
 	}
-	q.Block = true
 	kind, err := strconv.ParseUint(args[2], 10, 8)
 	if err != nil || kind > uint64(storage.StatPublicWrite) {
 		return q, usageError{fmt.Errorf("%q is not a kind: 0 or 1 are private, 2 or 3 public", args[2])}
@@ -173,7 +167,8 @@ func statsArgs(args []string) (q operator.StatsSelection, err error) {
 	if err != nil {
 		return q, usageError{fmt.Errorf("%q is not an index: a number from 0 to %d", args[3], math.MaxInt32)}
 	}
-	q.Kind, q.Index = storage.StatKind(kind), int32(index)
+	k, i := storage.StatKind(kind), int32(index)
+	q.Kind, q.Index = &k, &i
 	return q, nil
 }
 
@@ -188,7 +183,7 @@ func statsMissing(err error) error {
 func (p *program) statsSet() *cobra.Command {
 	var file string
 	cmd := p.operatorCommand("set PROFILE GAME KIND INDEX [TEXT]", "Store data for a player in place of the present data", argCounts(4, 5),
-		func(ctx context.Context, op operator.Operator, args []string) error {
+		func(ctx context.Context, op operator.Conn, args []string) error {
 			q, err := statsArgs(args)
 			if err != nil {
 				return err
@@ -197,10 +192,10 @@ func (p *program) statsSet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			id := storage.StatBlockID{Game: q.Game, Profile: q.Profile, Kind: q.Kind, Index: q.Index}
-			b, err := op.SetStatBlock(ctx, operator.NewStatBlock{StatBlockID: id, Data: data})
+			id := storage.StatBlockID{Game: q.Game, Profile: q.Profile, Kind: *q.Kind, Index: *q.Index}
+			b, err := operator.SetStatBlock.Call(ctx, op, operator.NewStatBlock{StatBlockID: id, Data: data})
 			return p.confirm(statsMissing(err), "stored %s for profile %d: %s, kind %s, index %d, modified %s",
-				counted(len(data), "byte"), q.Profile, printable(q.Game), kindText(q.Kind), q.Index, stamp(b.Modified))
+				counted(len(data), "byte"), q.Profile, printable(q.Game), kindText(id.Kind), id.Index, stamp(b.Modified))
 		})
 	cmd.Long = cmd.Short + ".\n\nTEXT that begins with a backslash is a list \\key\\value\\key\\value; games expect a NUL behind it, which is added."
 	cmd.Flags().StringVar(&file, "file", "", "file with the data, stored as it is; - is standard input")
@@ -239,14 +234,14 @@ func (p *program) blockData(text []string, file string) ([]byte, error) {
 }
 
 func (p *program) statsDelete() *cobra.Command {
-	cmd := p.operatorCommand("delete PROFILE [GAME [KIND INDEX]]", "Delete the data and scores of a player, of a game, or one block", argCounts(1, 2, 4),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			q, err := statsArgs(args)
-			if err != nil {
-				return err
-			}
-			n, err := op.DeleteStats(ctx, q)
-			return p.confirm(statsMissing(err), "deleted %s of profile %d", counted(n, "record"), q.Profile)
-		})
+	cmd := commandOf(p, &operator.DeleteStats.Operation, new(operator.StatsSelection), func(ctx context.Context, c operator.Conn, args []string) error {
+		q, err := statsArgs(args)
+		if err != nil {
+			return err
+		}
+		out, err := operator.DeleteStats.Call(ctx, c, q)
+		return p.confirm(statsMissing(err), "deleted %s of profile %d", counted(out.Removed, "record"), q.Profile)
+	})
+	cmd.Use, cmd.Args = "delete PROFILE [GAME [KIND INDEX]]", usage(argCounts(1, 2, 4))
 	return cmd
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,28 +13,13 @@ import (
 )
 
 func (p *program) statsExport() *cobra.Command {
-	return p.operatorCommand("export FILE", "Write the data and scores of all players, one line of JSON each; - is standard output", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Operator, args []string) error {
-			return p.export(args[0], "", func(w io.Writer) (int, error) { return op.ExportStats(ctx, w) })
-		})
+	return p.operatorCommand("export FILE", operator.ExportStats.What, cobra.ExactArgs(1), func(ctx context.Context, c operator.Conn, args []string) error {
+		return p.export(args[0], "", func(w io.Writer) (int, error) { return operator.ExportStats.Call(ctx, c, operator.None{}, w) })
+	})
 }
 
 func (p *program) statsImport() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Add the data and scores of an export to profiles that have none", Args: usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in := p.in
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return err
-				}
-				defer func() { _ = f.Close() }()
-				in = f
-			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error { return p.importStats(ctx, op, in) })
-		},
-	}
+	cmd := importCommand(p, operator.ImportStats.What, p.importStats)
 	cmd.Long = cmd.Short + ".\n\nThe profiles must exist: import the accounts first, which keep their numbers."
 	return cmd
 }
@@ -45,11 +29,16 @@ func (p *program) statsImport() *cobra.Command {
 const maxStatsBatch = 8 << 20
 
 // importStats stores statistics as it reads them.
-func (p *program) importStats(ctx context.Context, op operator.Operator, in io.Reader) error {
+func (p *program) importStats(ctx context.Context, op operator.Conn, in io.Reader) error {
 	var batch []operator.StoredStats
 	stored, refused, size := 0, 0, 0
 	flush := func() error {
-		results, err := op.ImportStats(ctx, batch)
+		var results []operator.ImportedStats
+		err := operator.InParts(batch, operator.MaxImport, func(part []operator.StoredStats) error {
+			some, err := operator.ImportStats.Call(ctx, op, operator.StatsImport{Players: part})
+			results = append(results, some...)
+			return err
+		})
 		for _, r := range results {
 			if r.Error == "" {
 				stored++
