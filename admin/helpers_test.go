@@ -25,6 +25,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -121,7 +122,7 @@ func put(t testing.TB, l *operator.Local, game, public string, rules ...string) 
 	t.Helper()
 	a := netip.MustParseAddrPort(public)
 	s := master.Server{
-		Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Seen: time.Now(), NATNeg: true,
+		Key: master.Key{Source: a, Instance: 1}, Game: game, Origin: qr2.Origin, Public: a, Seen: time.Now(), NATNeg: true,
 		Findings: master.Findings{Reached: master.ReachedDirect},
 	}
 	var names []string

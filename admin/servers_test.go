@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -100,7 +101,7 @@ func TestRemoveServer(t *testing.T) {
 		a := netip.MustParseAddrPort("192.0.2.1:6500")
 		put := func() {
 			t.Helper()
-			srv := master.Server{Key: master.Key{Source: a}, Public: a, Game: "gmtest", Origin: master.FromQR2, Seen: time.Now()}
+			srv := master.Server{Key: master.Key{Source: a}, Public: a, Game: "gmtest", Origin: qr2.Origin, Seen: time.Now()}
 			if err := l.Registry.Put(srv); err != nil {
 				t.Fatal(err)
 			}

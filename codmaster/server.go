@@ -9,7 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/uplink"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/q3master"
 )
 
@@ -30,7 +29,7 @@ func New(opt q3master.Options, banned netserve.AddrSet) *q3master.Server {
 		"kind").WithLabelValues
 	k := &keys{banned, received("accepted"), received("denied"), received("key"), received("update")}
 	opt.Dialect = q3master.Dialect{
-		Service: name, Origin: master.FromCallOfDuty, Instance: 0x434F444D,
+		Service: name, Origin: Origin, Instance: 0x434F444D,
 		Info: quake3.ParseCodInfo, Lists: quake3.AppendCodLists, Other: k.take,
 	}
 	return q3master.New(opt)

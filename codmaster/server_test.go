@@ -115,7 +115,7 @@ func TestServers(t *testing.T) {
 	w := newWorld(t)
 	w.register(one, "COD-2", "118")
 	srv, ok := w.list.At(one)
-	if !ok || srv.Game != "callofduty2" || srv.Origin != master.FromCallOfDuty || srv.QueryProtocol() != "quake3" {
+	if !ok || srv.Game != "callofduty2" || srv.Origin != Origin || srv.QueryProtocol() != "quake3" {
 		t.Fatalf("record %+v", srv)
 	}
 	w.register(two, "COD-4", "6")

@@ -16,7 +16,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []master.Origin{master.FromCallOfDuty}, Steps: steps(), AskEvery: c.AskEvery(),
+		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), AskEvery: c.AskEvery(),
 	}
 }
 
@@ -37,7 +37,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
 		Reload: func(to service.Service) { o := to.(*Config).options(); s.Reload(&o) },
 		Close:  func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
-		Keeper: &service.Keeper{Origin: master.FromCallOfDuty, Expired: s.Keeper().Expired, Replaced: s.Keeper().Replaced},
+		Keeper: &service.Keeper{Origin: Origin, Expired: s.Keeper().Expired, Replaced: s.Keeper().Replaced},
 	}, nil
 }
 

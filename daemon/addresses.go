@@ -28,7 +28,7 @@ type localWatch struct {
 	list      *master.Registry
 	addresses *advertise.Table
 	verdicts  *verdicts.Log
-	noting    func(master.Origin) string // name under which verdicts are noted
+	noting    func(*master.Origin) string // name under which verdicts are noted
 	log       zerolog.Logger
 	ruled     chan struct{} // of capacity 1: the rules have changed
 
@@ -39,7 +39,7 @@ type localWatch struct {
 	buf    []master.Change
 }
 
-func newLocalWatch(list *master.Registry, addresses *advertise.Table, log *verdicts.Log, noting func(master.Origin) string, lines zerolog.Logger) *localWatch {
+func newLocalWatch(list *master.Registry, addresses *advertise.Table, log *verdicts.Log, noting func(*master.Origin) string, lines zerolog.Logger) *localWatch {
 	return &localWatch{list: list, addresses: addresses, verdicts: log, noting: noting, log: lines, ruled: make(chan struct{}, 1)}
 }
 

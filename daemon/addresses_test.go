@@ -9,14 +9,15 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func TestLocalWatchReview(t *testing.T) {
 	registry := master.NewRegistry(master.Limits{})
 	book := verdicts.NewLog(zerolog.Nop(), 0)
-	w := newLocalWatch(registry, advertise.New(registry), book, master.Origin.String, zerolog.Nop())
+	w := newLocalWatch(registry, advertise.New(registry), book, (*master.Origin).String, zerolog.Nop())
 	at := netip.MustParseAddrPort("127.0.0.1:6500")
-	if err := registry.Put(master.Server{Key: master.Key{Source: at}, Game: "gmtest", Public: at}); err != nil {
+	if err := registry.Put(master.Server{Origin: qr2.Origin, Key: master.Key{Source: at}, Game: "gmtest", Public: at}); err != nil {
 		t.Fatal(err)
 	}
 	w.look()
@@ -47,11 +48,11 @@ func TestLocalWatchReview(t *testing.T) {
 func TestLocalWatchLook(t *testing.T) {
 	registry := master.NewRegistry(master.Limits{})
 	book := verdicts.NewLog(zerolog.Nop(), 0)
-	w := newLocalWatch(registry, advertise.New(registry), book, master.Origin.String, zerolog.Nop())
+	w := newLocalWatch(registry, advertise.New(registry), book, (*master.Origin).String, zerolog.Nop())
 	at := netip.MustParseAddrPort("127.0.0.1:6500")
 	for _, leaves := range []bool{true, false} {
 		k := master.Key{Source: at}
-		if err := registry.Put(master.Server{Key: k, Game: "gmtest", Public: at}); err != nil {
+		if err := registry.Put(master.Server{Origin: qr2.Origin, Key: k, Game: "gmtest", Public: at}); err != nil {
 			t.Fatal(err)
 		}
 		if leaves {

@@ -29,7 +29,7 @@ func (d *Daemon) bannedFrom(scope storage.Scope, a netip.Addr) bool {
 
 // bannedServer reports whether servers of an origin may not be listed from an
 // address, unless a running service enforces that itself.
-func (d *Daemon) bannedServer(origin master.Origin, a netip.Addr) bool {
+func (d *Daemon) bannedServer(origin *master.Origin, a netip.Addr) bool {
 	if e := d.settings.Load().owner(origin); e != nil && e.Bans != 0 {
 		return !e.On && d.bannedFrom(e.Bans, a)
 	}

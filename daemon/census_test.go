@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // population is a list of games and a catalogue.
@@ -148,7 +149,7 @@ func BenchmarkScrape(b *testing.B) {
 	games := numbered("game", 300)
 	for i := range 50_000 {
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 14), byte(i >> 6), 1}), uint16(1000+i%64))
-		if err := list.Put(master.Server{Key: master.Key{Source: at}, Game: games[i%len(games)], Public: at, Seen: time.Now()}); err != nil {
+		if err := list.Put(master.Server{Origin: qr2.Origin, Key: master.Key{Source: at}, Game: games[i%len(games)], Public: at, Seen: time.Now()}); err != nil {
 			b.Fatal(err)
 		}
 	}

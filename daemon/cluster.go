@@ -57,13 +57,13 @@ func (s *settings) node() string {
 }
 
 // shareList shows the servers of all nodes in the list.
-func (d *Daemon) shareList(s *settings, sources map[master.Origin]*master.Source) {
+func (d *Daemon) shareList(s *settings, sources map[*master.Origin]*master.Source) {
 	if d.cluster == nil {
 		return
 	}
 	d.node.log = d.log.With().Str("service", "cluster").Logger()
 	o := replica.Options{
-		Bus: d.cluster, Registry: d.registry, Sources: sources, Banned: d.bannedServer,
+		Bus: d.cluster, Registry: d.registry, Origins: s.origins(), Sources: sources, Banned: d.bannedServer,
 		RestoreFor: func() time.Duration { return s.Master.RestoreFor },
 		Settled:    func(h *master.Server) { d.servers.Note(s.noting(h.Origin), h.Key.Source, h.Game, verdicts.TooManyHere) },
 		Log:        d.node.log, Registerer: d.metrics,

@@ -149,7 +149,7 @@ func (d *Daemon) limits(s *settings) master.Limits {
 
 // makeList makes the parts that save, restore and hide listed servers.
 func (d *Daemon) makeList(s *settings) {
-	sources := make(map[master.Origin]*master.Source)
+	sources := make(map[*master.Origin]*master.Source)
 	for _, e := range s.entries {
 		if e.Decoder == nil {
 			continue
@@ -161,7 +161,7 @@ func (d *Daemon) makeList(s *settings) {
 	}
 	d.shareList(s, sources)
 	d.saved = &saved.List{
-		Registry: d.registry, Store: d.store, Games: d.catalogue.Catalog(), Verdicts: d.servers, Sources: sources,
+		Registry: d.registry, Store: d.store, Games: d.catalogue.Catalog(), Verdicts: d.servers, Origins: s.origins(), Sources: sources,
 		Noting: s.noting, Banned: d.bannedServer, Log: d.log,
 	}
 	d.listings = &listings{

@@ -26,7 +26,7 @@ func (k *keepers) add(one *service.Keeper) {
 
 // of returns the Keeper of an origin, one that does nothing if no service lists
 // its servers.
-func (k *keepers) of(o master.Origin) *service.Keeper {
+func (k *keepers) of(o *master.Origin) *service.Keeper {
 	i := slices.IndexFunc(k.all, func(k *service.Keeper) bool { return k.Origin == o })
 	if i < 0 {
 		return &service.Keeper{Origin: o}

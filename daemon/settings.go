@@ -62,7 +62,7 @@ func newSettings(c Config) *settings {
 
 // owner returns the service that lists servers of an origin, nil if there is
 // none.
-func (s *settings) owner(o master.Origin) *Entry {
+func (s *settings) owner(o *master.Origin) *Entry {
 	i := slices.IndexFunc(s.entries, func(e Entry) bool { return slices.Contains(e.Origins, o) })
 	if i < 0 {
 		return nil
@@ -70,10 +70,18 @@ func (s *settings) owner(o master.Origin) *Entry {
 	return &s.entries[i]
 }
 
+// origins returns those of the servers of all services, on or off.
+func (s *settings) origins() (all master.Origins) {
+	for i := range s.entries {
+		all = append(all, s.entries[i].Origins...)
+	}
+	return all
+}
+
 // noting returns the name under which verdicts on servers of an origin are noted.
-func (s *settings) noting(o master.Origin) string {
+func (s *settings) noting(o *master.Origin) string {
 	if e := s.owner(o); e != nil {
-		return e.Name
+		return cmp.Or(o.Notes, e.Name)
 	}
 	return o.String()
 }
@@ -84,11 +92,16 @@ func (s *settings) trusted(a netip.Addr) bool {
 }
 
 // askEvery is service.GameServers.AskEvery.
-func (s *settings) askEvery(o master.Origin) time.Duration {
-	if e := s.owner(o); e != nil && e.On {
-		return e.AskEvery
+func (s *settings) askEvery() map[*master.Origin]time.Duration {
+	every := make(map[*master.Origin]time.Duration)
+	for _, e := range s.entries {
+		for _, o := range e.Origins {
+			if e.On && e.AskEvery > 0 {
+				every[o] = e.AskEvery
+			}
+		}
 	}
-	return 0
+	return every
 }
 
 // private is service.Players.Private.

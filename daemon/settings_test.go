@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/valvemaster"
 )
 
 // testService is a service with the values that a test sets.
@@ -24,7 +25,7 @@ type firstService testService
 
 func (*firstService) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StageViews, Origins: []master.Origin{master.FromValve}, AskEvery: time.Minute, Expire: time.Minute,
+		Stage: service.StageViews, Origins: []*master.Origin{valvemaster.Origin}, AskEvery: time.Minute, Expire: time.Minute,
 		Further: []string{"192.0.2.1:1"},
 	}
 }
@@ -78,10 +79,10 @@ func TestSettings(t *testing.T) {
 	off := newSettings(c)
 	c.First.Listen = ":1"
 	on := newSettings(c)
-	if off.askEvery(master.FromValve) != 0 || on.askEvery(master.FromValve) != time.Minute || on.askEvery(master.FromQR2) != 0 {
+	if got := on.askEvery(); len(off.askEvery()) > 0 || len(got) != 1 || got[valvemaster.Origin] != time.Minute {
 		t.Error("askEvery() does not follow the service of the origin")
 	}
-	if got := on.noting(master.FromValve) + " " + on.noting(master.FromLAN); got != "first lan" {
+	if got := on.noting(valvemaster.Origin) + " " + on.noting(master.Found); got != "first lan" {
 		t.Errorf("noting() = %q, want the service, or the origin where there is none", got)
 	}
 	further := func(e *Entry) []string { return e.Further }

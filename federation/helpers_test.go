@@ -40,7 +40,7 @@ func (p *prober) Consider(c service.Candidate) error {
 	})
 }
 
-func (p *prober) Watches(a netip.AddrPort, _ master.Origin) bool {
+func (p *prober) Watches(a netip.AddrPort, _ *master.Origin) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, ok := p.watched[a]
@@ -49,7 +49,7 @@ func (p *prober) Watches(a netip.AddrPort, _ master.Origin) bool {
 
 func (p *prober) Answers(a netip.AddrPort) bool { return p.Watches(a, master.Federated) }
 
-func (p *prober) Unwatch(a netip.AddrPort, _ master.Origin) {
+func (p *prober) Unwatch(a netip.AddrPort, _ *master.Origin) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.watched, a)

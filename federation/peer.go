@@ -127,9 +127,8 @@ func (p *peer) close() { p.http.CloseIdleConnections() }
 // found returns the entry of a server, or the reason for which it is refused.
 func (p *peer) found(r *api.Remote) (f found, refused string) {
 	f.addr = netip.AddrPortFrom(r.Address.Addr().Unmap(), r.Address.Port())
-	origin, known := master.ParseOrigin(r.Origin)
 	switch {
-	case r.Via != "" || known && origin == master.Federated:
+	case r.Via != "" || r.Origin == master.Federated.Name:
 		return f, refusedHearsay
 	case !f.addr.IsValid():
 		return f, refusedAddress

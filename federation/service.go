@@ -25,7 +25,7 @@ const sweepEvery = 30 * time.Second
 // name the first master; without one it does nothing.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StageSearch, Origins: []master.Origin{master.Federated}, Switch: "federation.masters", Steps: steps(),
+		Stage: service.StageSearch, Origins: []*master.Origin{master.Federated}, Switch: "federation.masters", Steps: steps(),
 	}
 }
 

@@ -99,9 +99,9 @@ type env struct {
 // asker are the methods of service.Asker that are used.
 type asker interface {
 	Consider(service.Candidate) error
-	Watches(netip.AddrPort, master.Origin) bool
+	Watches(netip.AddrPort, *master.Origin) bool
 	Answers(netip.AddrPort) bool
-	Unwatch(netip.AddrPort, master.Origin)
+	Unwatch(netip.AddrPort, *master.Origin)
 }
 
 // table holds the servers that masters name. Its lock is held while the prober and the

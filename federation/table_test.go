@@ -10,11 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/q3master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func TestRefusals(t *testing.T) {
 	b := newBench(t)
-	reported := master.Server{Key: master.Key{Source: addr("20.0.0.9:6500")}, Public: addr("20.0.0.9:6500"), Game: "gmtest", Origin: master.FromQR2}
+	reported := master.Server{Key: master.Key{Source: addr("20.0.0.9:6500")}, Public: addr("20.0.0.9:6500"), Game: "gmtest", Origin: qr2.Origin}
 	if err := b.list.Put(reported); err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +92,12 @@ func TestReportedServerIsDropped(t *testing.T) {
 	src := b.source(t, 0, "q3 a.org protocol=1")
 	a := addr("20.0.0.1:27960")
 	b.tell(src, found{addr: a, query: "quake3"}, time.Now())
-	own := master.Server{Key: master.Key{Source: a, Instance: 1}, Public: a, Game: "gmtest", Origin: master.FromQuake3}
+	own := master.Server{Key: master.Key{Source: a, Instance: 1}, Public: a, Game: "gmtest", Origin: q3master.Origin}
 	if err := b.list.Put(own); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep(time.Now(), time.Hour)
-	if srv, ok := b.list.Find(a); !ok || srv.Origin != master.FromQuake3 || len(b.prober.all()) != 0 || src.told.Load() != 0 {
+	if srv, ok := b.list.Find(a); !ok || srv.Origin != q3master.Origin || len(b.prober.all()) != 0 || src.told.Load() != 0 {
 		t.Errorf("listed %v, asked %v, told %d", srv, b.prober.all(), src.told.Load())
 	}
 }

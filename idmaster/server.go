@@ -47,7 +47,7 @@ type Server struct {
 func New(opt Options) *Server {
 	s := &Server{opt: opt}
 	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: master.FromIDTech4, Instance: 0x49445434,
+		Service: name, Origin: Origin, Instance: 0x49445434,
 		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return idtech4.AppendGetInfo(b, number(c)) },
 		About:    func(*master.Server) string { return "" },
 	}})
@@ -154,7 +154,7 @@ func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop
 // entry returns the entry of a record in lists.
 func entry(srv *master.Server) (e uplink.Entry, ok bool) {
 	switch {
-	case srv.Origin == master.FromIDTech4, srv.QueryProtocol() == "idtech4":
+	case srv.Origin == Origin, srv.QueryProtocol() == "idtech4":
 	default:
 		return uplink.Entry{}, false
 	}

@@ -156,7 +156,7 @@ func TestServersAreListedAfterTheirAnswer(t *testing.T) {
 			}
 		}
 		srv, ok := w.list.Get(w.keeper.KeyOf(one))
-		if !ok || srv.Game != "doom3" || srv.Origin != master.FromIDTech4 || srv.Population() != 1 {
+		if !ok || srv.Game != "doom3" || srv.Origin != Origin || srv.Population() != 1 {
 			t.Fatalf("record %+v", srv)
 		}
 		for rule, want := range map[string]string{"hostname": "The Inn", "mapname": "game/mp/d3dm1", "maxplayers": "8", "protocol": "1.41"} {

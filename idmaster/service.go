@@ -15,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Doom 3, Quake 4 and Prey server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/idmaster"}, Shows: true, Origins: []master.Origin{master.FromIDTech4}, Steps: steps(),
+		Title: "Doom 3, Quake 4 and Prey server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/idmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(),
 		AskEvery: c.AskEvery(),
 	}
 }
@@ -38,6 +38,6 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
-		Keeper: &service.Keeper{Origin: master.FromIDTech4, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
+		Keeper: &service.Keeper{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

@@ -352,7 +352,7 @@ func (f *Finder) takeA2S(from netip.AddrPort, kind a2s.Kind, now time.Time) stri
 		return dropUseless
 	}
 	f.metrics.answered.Inc()
-	if old, known := f.opt.Registry.At(from); known && old.Origin != master.FromLAN {
+	if old, known := f.opt.Registry.At(from); known && old.Origin != master.Found {
 		return "" // already queried
 	}
 	if !f.opt.Found(from) {
@@ -424,11 +424,11 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 	}
 	f.metrics.answered.Inc()
 	old, known := f.opt.Registry.At(p.From) // a hidden one too
-	if known && old.Origin != master.FromLAN {
+	if known && old.Origin != master.Found {
 		return "" // it reports by itself
 	}
 	srv := master.Server{
-		Key: master.Key{Source: p.From, Instance: instance}, Game: g.Name, Origin: master.FromLAN, Public: p.From, Via: p.To,
+		Key: master.Key{Source: p.From, Instance: instance}, Game: g.Name, Origin: master.Found, Public: p.From, Via: p.To,
 		Findings: master.Findings{Reached: master.ReachedDirect}, Lifetime: rounds*f.opt.Every + f.opt.Every/2, Seen: now,
 	}
 	var report master.Report
@@ -436,7 +436,7 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 	report.Fill(f.opt.Registry, names, values, master.Grid(st.Players), master.Grid(st.Teams))
 	same := known && old.Key == srv.Key && old.Game == g.Name && !old.Restored
 	if same && report.Same(old) {
-		f.opt.Registry.Touch(srv.Key, master.FromLAN, now)
+		f.opt.Registry.Touch(srv.Key, master.Found, now)
 		return ""
 	}
 	if err := report.Into(&srv); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/qr2"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -190,7 +191,7 @@ func TestServersThatAnswerAreListed(t *testing.T) {
 			t.Errorf("%s is not listed", a)
 			continue
 		}
-		if got, _ := srv.Rules.Get("hostname"); got != want.hostname || srv.Game != want.game || srv.Origin != master.FromLAN || srv.Findings.Reached != master.ReachedDirect || srv.Lifetime != 105*time.Second {
+		if got, _ := srv.Rules.Get("hostname"); got != want.hostname || srv.Game != want.game || srv.Origin != master.Found || srv.Findings.Reached != master.ReachedDirect || srv.Lifetime != 105*time.Second {
 			t.Errorf("%s: %+v", a, srv)
 		}
 	}
@@ -224,7 +225,7 @@ func TestFoundServerExpires(t *testing.T) {
 }
 
 func TestReportingServerKeepsItsRecord(t *testing.T) {
-	for _, origin := range []master.Origin{master.FromQR1, master.FromQR2} {
+	for _, origin := range []*master.Origin{qr2.OldOrigin, qr2.Origin} {
 		f := newFinder(t, nil)
 		f.round(netip.Addr{})
 		at := netip.MustParseAddrPort("192.0.2.10:7778")
@@ -249,12 +250,12 @@ func TestHiddenServerIsFoundAgain(t *testing.T) {
 	f := newFinder(t, nil)
 	f.round(netip.Addr{})
 	f.opt.Registry.Hide(at)
-	own := master.Server{Key: master.Key{Source: at}, Public: at, Game: "old", Origin: master.FromQR1, Seen: time.Now()}
+	own := master.Server{Key: master.Key{Source: at}, Public: at, Game: "old", Origin: qr2.OldOrigin, Seen: time.Now()}
 	if err := f.opt.Registry.Put(own); err != nil {
 		t.Fatal(err)
 	}
 	say(f, at.String(), []byte(`\gamename\old\hostname\x\final\`))
-	if srv, _ := f.opt.Registry.At(at); srv.Origin != master.FromQR1 {
+	if srv, _ := f.opt.Registry.At(at); srv.Origin != qr2.OldOrigin {
 		t.Errorf("a hidden server that reports by itself became %v", srv.Origin)
 	}
 	f.opt.Registry.Remove(own.Key)
@@ -277,7 +278,7 @@ func TestRestoredServerIsConfirmed(t *testing.T) {
 	f.round(netip.Addr{})
 	at := netip.MustParseAddrPort("192.0.2.10:7778")
 	_ = f.opt.Registry.Put(master.Server{
-		Key: master.Key{Source: at, Instance: instance}, Public: at, Game: "old", Origin: master.FromLAN, Restored: true, Seen: time.Now(),
+		Key: master.Key{Source: at, Instance: instance}, Public: at, Game: "old", Origin: master.Found, Restored: true, Seen: time.Now(),
 	})
 	say(f, at.String(), []byte(`\gamename\old\final\`))
 	if srv, _ := f.opt.Registry.Find(at); srv.Restored {
@@ -307,7 +308,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 		"list full": {"192.0.2.10:7778", good, dropFull, func(o *Options) {
 			o.Registry = master.NewRegistry(master.Limits{PerAddr: 1})
 			a := netip.MustParseAddrPort("192.0.2.10:7779")
-			_ = o.Registry.Put(master.Server{Key: master.Key{Source: a}, Public: a, Game: "old", Seen: time.Now()})
+			_ = o.Registry.Put(master.Server{Origin: qr2.Origin, Key: master.Key{Source: a}, Public: a, Game: "old", Seen: time.Now()})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -469,7 +470,7 @@ func FuzzTake(f *testing.F) {
 		}
 		say(fi, "192.0.2.10:7778", b)
 		for _, s := range fi.opt.Registry.All() {
-			if s.Origin != master.FromLAN || s.Game == "" {
+			if s.Origin != master.Found || s.Game == "" {
 				t.Errorf("listed %+v", s.Server)
 			}
 		}
@@ -511,7 +512,7 @@ func TestA2SServersArePassedOn(t *testing.T) {
 	f := findsA2S(t, &found, true)
 	_ = f.opt.Registry.Put(master.Server{
 		Key: master.Key{Source: netip.MustParseAddrPort("192.0.2.40:27015")}, Public: netip.MustParseAddrPort("192.0.2.40:27015"), Game: "old",
-		Origin: master.FromQR2, Seen: time.Now(),
+		Origin: qr2.Origin, Seen: time.Now(),
 	})
 	for name, tc := range map[string]struct {
 		from   string

@@ -15,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	d := service.Descriptor{
-		Stage: service.StageSearch, Origins: []master.Origin{master.FromLAN}, Guests: service.Guests{Invited: c.Discover},
+		Stage: service.StageSearch, Origins: []*master.Origin{master.Found}, Guests: service.Guests{Invited: c.Discover},
 	}
 	if c.Discover {
 		d.Switch = "lan.discover"
@@ -44,9 +44,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	f := New(Options{
 		Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing, Every: c.Every,
-		Found: func(a netip.AddrPort) bool { return env.Asker.Watch(a, "a2s", master.FromLAN) == nil },
+		Found: func(a netip.AddrPort) bool { return env.Asker.Watch(a, "a2s", master.Found) == nil },
 		FoundZandronum: func(a netip.AddrPort) {
-			if err := env.Asker.Watch(a, "zandronum", master.FromLAN); err != nil { // it is counted
+			if err := env.Asker.Watch(a, "zandronum", master.Found); err != nil { // it is counted
 				env.Log.Debug().Stringer("peer", a).Err(err).Msg("announced server not asked")
 			}
 		},

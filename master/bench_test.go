@@ -67,7 +67,7 @@ func TestSignsOfLifeAllocateNothing(t *testing.T) {
 	r, keys := fillList(t, 100)
 	i := 0
 	if got := testing.AllocsPerRun(1000, func() {
-		r.Touch(keys[i%len(keys)], FromQR2, time.Now())
+		r.Touch(keys[i%len(keys)], fromQR2, time.Now())
 		i++
 	}); got != 0 {
 		t.Errorf("Touch: %v allocations, want 0", got)
@@ -116,7 +116,7 @@ func BenchmarkTouch(b *testing.B) {
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
-			if !r.Touch(keys[i%n], FromQR2, now) {
+			if !r.Touch(keys[i%n], fromQR2, now) {
 				b.Fatal("not listed")
 			}
 			i++

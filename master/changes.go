@@ -33,7 +33,7 @@ type Change struct {
 	Serial uint64
 	Kind   ChangeKind
 	Game   string
-	Origin Origin
+	Origin *Origin
 	Key    Key
 	Public netip.AddrPort
 }

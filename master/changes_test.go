@@ -7,7 +7,7 @@ import (
 func TestChangesInOrderWithoutGaps(t *testing.T) {
 	r := NewRegistry(Limits{})
 	one, two := at("one", source(1), 1), at("two", source(2), 1)
-	one.Origin = FromZandronum
+	one.Origin = fromZandronum
 	mustPut(t, r, one)
 	mustPut(t, r, two)
 	mustPut(t, r, one)
@@ -89,7 +89,7 @@ func TestChangedIsClosedByTheNextChange(t *testing.T) {
 		t.Error("Changed of an old serial is not closed")
 	}
 	next := r.Changed(1)
-	r.Touch(s.Key, FromQR2, start)
+	r.Touch(s.Key, fromQR2, start)
 	r.Report(s.Key, Findings{})
 	if closed(next) {
 		t.Error("a sign of life counts as a change")

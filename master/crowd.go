@@ -134,7 +134,7 @@ func (r *Registry) quit(e *entry) {
 // another node or restored, if an operator named it or it is on the operator's network, and
 // if Limits.Exempt exempts it.
 func (r *Registry) protected(s *Server) bool {
-	return s.Node != "" || s.Restored || s.Origin == Static || s.Origin == FromLAN || r.exempt(s.Key.Source.Addr())
+	return s.Node != "" || s.Restored || s.Origin == Static || s.Origin == Found || r.exempt(s.Key.Source.Addr())
 }
 
 func (r *Registry) exempt(a netip.Addr) bool { return r.limits.Exempt != nil && r.limits.Exempt(a) }

@@ -57,8 +57,8 @@ func TestNewcomersReplace(t *testing.T) {
 	nine := servers{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.1:4", "10.0.1.1:1", "10.0.2.1:1", "10.0.3.1:1", "10.0.4.1:1", "10.0.5.1:1"}
 	tests := map[string]struct {
 		listed   servers
-		origin   Origin // of those on 10.0.0.1
-		restored bool   // of those on 10.0.0.1
+		origin   *Origin // of those on 10.0.0.1
+		restored bool    // of those on 10.0.0.1
 		newcomer string
 		replaced string // empty: none
 		err      error
@@ -72,7 +72,7 @@ func TestNewcomersReplace(t *testing.T) {
 		"all alike":                          {listed: append(nine[3:9:9], "10.0.6.1:1", "10.0.7.1:1", "10.0.8.1:1", "10.0.9.1:1"), newcomer: "192.0.2.1:1", err: ErrFull},
 		"restored servers stay":              {listed: nine, restored: true, newcomer: "192.0.2.1:1"},
 		"servers named by an operator stay":  {listed: nine, origin: Static, newcomer: "192.0.2.1:1"},
-		"servers of the network here stay":   {listed: nine, origin: FromLAN, newcomer: "192.0.2.1:1"},
+		"servers of the network here stay":   {listed: nine, origin: Found, newcomer: "192.0.2.1:1"},
 		"exempt servers stay":                {listed: servers{"172.16.0.1:1", "172.16.0.1:2", "172.16.0.1:3", "10.0.1.1:1", "10.0.2.1:1", "10.0.3.1:1", "10.0.4.1:1", "10.0.5.1:1", "10.0.6.1:1"}, newcomer: "192.0.2.1:1"},
 		"exempt newcomers replace any other": {listed: append(servers{"172.16.0.1:1"}, nine[1:]...), newcomer: "172.16.0.1:2", replaced: "10.0.0.1:4"},
 		"newcomer at its own limit": {
@@ -201,8 +201,8 @@ func TestFederatedGiveWay(t *testing.T) {
 	}
 	for name, tc := range tests {
 		r := NewRegistry(lim)
-		put := func(a string, o Origin) error {
-			s := at("gmtest", addrPort(a), uint32(o))
+		put := func(a string, o *Origin) error {
+			s := at("gmtest", addrPort(a), uint32(o.Number))
 			s.Origin = o
 			return r.Put(s)
 		}
@@ -212,11 +212,11 @@ func TestFederatedGiveWay(t *testing.T) {
 			}
 		}
 		for _, a := range tc.reported {
-			if err := put(a, FromQR2); err != nil {
+			if err := put(a, fromQR2); err != nil {
 				t.Fatal(err)
 			}
 		}
-		origin := FromQR2
+		origin := fromQR2
 		if tc.federated {
 			origin = Federated
 		}

@@ -69,7 +69,7 @@ func TestSilentServersLeaveAfterTheirLifetime(t *testing.T) {
 		for i, step := range steps {
 			for wait := step.wait; wait > 0; wait -= 50 * time.Second {
 				time.Sleep(min(wait, 50*time.Second))
-				if !r.Touch(touched, FromQR2, time.Now()) {
+				if !r.Touch(touched, fromQR2, time.Now()) {
 					t.Fatalf("step %d: the touched server left", i)
 				}
 			}
@@ -152,7 +152,7 @@ func TestServerHeardDuringTheSweepStays(t *testing.T) {
 	if gone := r.expire(start.Add(time.Minute - 1)); len(gone) != 0 {
 		t.Fatalf("expire just before the lifetime is over: %d gone", len(gone))
 	}
-	r.Touch(s.Key, FromQR2, start.Add(time.Second))
+	r.Touch(s.Key, fromQR2, start.Add(time.Second))
 	if gone := r.expire(start.Add(time.Minute)); len(gone) != 0 {
 		t.Fatalf("expire of a touched server: %d gone", len(gone))
 	}

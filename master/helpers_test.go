@@ -20,7 +20,7 @@ var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // at returns a server that is listed under its source address.
 func at(game string, src netip.AddrPort, instance uint32) Server {
-	return Server{Key: Key{src, instance}, Game: game, Public: src, Seen: start}
+	return Server{Key: Key{src, instance}, Origin: fromQR2, Game: game, Public: src, Seen: start}
 }
 
 func mustPut(t testing.TB, r *Registry, s Server) *Server {
@@ -135,3 +135,10 @@ func (h heartbeat) fill(r *Registry, rep *Report) {
 	}
 	rep.SetTeams(r.Names(h.teams), len(h.teamValues)/len(h.teams))
 }
+
+// Origins as protocols declare them.
+var (
+	fromQR2       = &Origin{Name: "qr2", Number: 1, Query: "gs3"}
+	fromQR1       = &Origin{Name: "qr1", Number: 2, Query: "gs1"}
+	fromZandronum = &Origin{Name: "zandronum", Query: "zandronum"}
+)

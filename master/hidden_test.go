@@ -46,7 +46,7 @@ func TestHide(t *testing.T) {
 	}
 	// Its own reports work as before.
 	serial := r.Serial("gmtest")
-	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reached: ReachedDirect}) {
+	if !r.Touch(a.Key, fromQR2, time.Now()) || !r.Report(a.Key, Findings{Reached: ReachedDirect}) {
 		t.Error("Touch or Report: not listed")
 	}
 	next := a

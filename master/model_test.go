@@ -237,8 +237,8 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 		key := func(t *rapid.T) Key {
 			return Key{rapid.SampledFrom(addrs).Draw(t, "source"), rapid.Uint32Range(1, 2).Draw(t, "instance")}
 		}
-		origin := func(t *rapid.T) Origin {
-			return rapid.SampledFrom([]Origin{FromQR2, FromQR2, FromQR2, FromQR1, Static}).Draw(t, "origin")
+		origin := func(t *rapid.T) *Origin {
+			return rapid.SampledFrom([]*Origin{fromQR2, fromQR2, fromQR2, fromQR1, Static}).Draw(t, "origin")
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {

@@ -32,7 +32,7 @@ func TestWritersAndReadersAtOnce(t *testing.T) {
 					t.Errorf("Put: %v", err)
 					return
 				}
-				r.Touch(s.Key, FromQR2, time.Now())
+				r.Touch(s.Key, fromQR2, time.Now())
 				r.Report(s.Key, Findings{Reached: Reached(i % 2)})
 				r.Update(&s)
 				if i%5 == 0 {

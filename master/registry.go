@@ -372,7 +372,7 @@ func (r *Registry) remove(e *entry) {
 // server is not listed under this key and origin, or is only restored from the saved
 // list. The origin is compared because some intakes use well-known constants as
 // instance.
-func (r *Registry) Touch(k Key, from Origin, now time.Time) bool {
+func (r *Registry) Touch(k Key, from *Origin, now time.Time) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e, ok := r.own(k.Source)

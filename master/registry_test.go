@@ -154,7 +154,7 @@ func TestNewInstanceReplacesTheOldRecord(t *testing.T) {
 	if s, ok := r.At(old.Key.Source); !ok || s.Key != restarted.Key {
 		t.Errorf("At: got %v, want the new instance", s)
 	}
-	if r.Touch(old.Key, FromQR2, start) || r.Remove(old.Key) || r.Report(old.Key, Findings{Reached: ReachedDirect}) {
+	if r.Touch(old.Key, fromQR2, start) || r.Remove(old.Key) || r.Report(old.Key, Findings{Reached: ReachedDirect}) {
 		t.Error("the key of the old instance still works")
 	}
 }
@@ -222,14 +222,14 @@ func TestTouchNeedsTheListedKeyAndOrigin(t *testing.T) {
 	mustPut(t, r, restored)
 	for name, tt := range map[string]struct {
 		key  Key
-		from Origin
+		from *Origin
 		want bool
 	}{
-		"listed":              {s.Key, FromQR2, true},
-		"another instance":    {Key{s.Key.Source, 2}, FromQR2, false},
-		"another source":      {Key{addrPort("10.0.0.1:2"), 1}, FromQR2, false},
-		"another origin":      {s.Key, FromQR1, false},
-		"from the saved list": {restored.Key, FromQR2, false},
+		"listed":              {s.Key, fromQR2, true},
+		"another instance":    {Key{s.Key.Source, 2}, fromQR2, false},
+		"another source":      {Key{addrPort("10.0.0.1:2"), 1}, fromQR2, false},
+		"another origin":      {s.Key, fromQR1, false},
+		"from the saved list": {restored.Key, fromQR2, false},
 	} {
 		if got := r.Touch(tt.key, tt.from, start.Add(time.Minute)); got != tt.want {
 			t.Errorf("Touch, %s: got %v, want %v", name, got, tt.want)
@@ -332,19 +332,5 @@ func TestFieldsThatOnlyTheMasterSays(t *testing.T) {
 		if got, ok := s.Field(name); !ok || got != want {
 			t.Errorf("Field(%q): got %q %v, want %q", name, got, ok, want)
 		}
-	}
-}
-
-func TestOriginsHaveNames(t *testing.T) {
-	for o := FromQR2; int(o) < Origins; o++ {
-		if got, ok := ParseOrigin(o.String()); !ok || got != o {
-			t.Errorf("ParseOrigin(%q): got %v %v, want %v", o.String(), got, ok, o)
-		}
-	}
-	if got := Origin(Origins).String(); got != "unknown" {
-		t.Errorf("String of no origin: got %q", got)
-	}
-	if _, ok := ParseOrigin("unknown"); ok {
-		t.Error("ParseOrigin(unknown): got an origin")
 	}
 }

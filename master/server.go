@@ -15,51 +15,6 @@ type Key struct {
 	Instance uint32
 }
 
-// Origin is the way in which a server came into the list.
-type Origin uint8
-
-// The origins.
-const (
-	FromQR2 Origin = iota
-	FromQR1
-	FromZandronum
-	FromValve
-	FromLAN
-	Static
-	FromQuake3
-	// Federated servers are known from another master. Their records give way to all
-	// others.
-	Federated
-	// FromEpic servers report to a master in the form of Epic's.
-	FromEpic
-	FromIDTech4
-	FromCallOfDuty
-	FromNWN
-)
-
-var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3", "federated", "epic", "idtech4", "callofduty", "nwn"}
-
-// Origins is the number of origins: all are below it.
-const Origins = len(originNames)
-
-// String returns the origin's name as logs, JSON and the store spell it.
-func (o Origin) String() string {
-	if int(o) < len(originNames) {
-		return originNames[o]
-	}
-	return "unknown"
-}
-
-// ParseOrigin is the inverse of String.
-func ParseOrigin(name string) (Origin, bool) {
-	for i, n := range originNames {
-		if n == name {
-			return Origin(i), true
-		}
-	}
-	return 0, false
-}
-
 // Server is one listed server. It is immutable once it is listed: callers may
 // keep and read it for any length of time. An update is a new value.
 type Server struct {
@@ -74,12 +29,12 @@ type Server struct {
 	// server's NAT.
 	Node string
 
-	Origin   Origin
-	NATNeg   bool   // it claims that NAT negotiation reaches it
-	Restored bool   // listed from the saved list, without a report since the start
-	Query    string // protocol in which it is queried, if that does not follow from Origin
-	Told     string // name of the other master that it is known from, if Federated
-	Vouched  bool   // vouched for by Told, listed without a query of our own
+	Origin   *Origin // never nil in a list
+	NATNeg   bool    // it claims that NAT negotiation reaches it
+	Restored bool    // listed from the saved list, without a report since the start
+	Query    string  // protocol in which it is queried, if that does not follow from Origin
+	Told     string  // name of the other master that it is known from, if Federated
+	Vouched  bool    // vouched for by Told, listed without a query of our own
 	Findings Findings
 
 	Country string // ISO 3166 alpha-2, upper case; empty if unknown
@@ -162,60 +117,35 @@ const (
 	RuleServerType = "servertype" // dedicated, listen or proxy
 )
 
-// RuleGameSpyPort is the port on which a server of Epic's answers GameSpy's queries.
-const RuleGameSpyPort = "gsqueryport"
-
 // SpeaksGameSpy reports whether a browser of GameSpy's may get the server: whether it
 // could answer its queries.
 func (s *Server) SpeaksGameSpy() bool {
-	if s.Origin == FromEpic {
-		_, answers := s.Rules.Get(RuleGameSpyPort)
-		return answers
-	}
-	return !s.SpeaksA2S()
+	return !s.SpeaksA2S() && (s.Origin.Query == "" || s.QueryProtocol() != "")
 }
 
 // SpeaksA2S reports whether the server answers A2S queries and not those of
 // GameSpy's browsers.
 func (s *Server) SpeaksA2S() bool {
-	switch s.Origin {
-	case FromValve:
-		return true
-	case Static, FromLAN, Federated:
-		_, app := s.Rules.Get(RuleAppID)
-		_, kind := s.Rules.Get(RuleServerType)
-		return app && kind
-	default:
-		return false
+	if s.Origin.Query != "" {
+		return s.Origin.Query == "a2s"
 	}
+	_, app := s.Rules.Get(RuleAppID)
+	_, kind := s.Rules.Get(RuleServerType)
+	return app && kind
 }
 
 // QueryProtocol returns the protocol in which the server answers queries, such as
 // "gs3"; "" if it is unknown.
 func (s *Server) QueryProtocol() string {
-	switch s.Origin {
-	case FromQR1:
-		return "gs1"
-	case FromQR2:
-		return "gs3"
-	case FromZandronum:
-		return "zandronum"
-	case FromValve:
-		return "a2s"
-	case FromQuake3, FromCallOfDuty:
-		return "quake3"
-	case FromEpic:
-		if s.SpeaksGameSpy() {
-			return "gs1"
-		}
-		return ""
-	case FromIDTech4:
-		return "idtech4"
-	case FromNWN:
-		return "nwn"
-	default:
+	if s.Origin.Query == "" {
 		return s.Query
 	}
+	if s.Origin.QueryRule != "" {
+		if _, answers := s.Rules.Get(s.Origin.QueryRule); !answers {
+			return ""
+		}
+	}
+	return s.Origin.Query
 }
 
 // MaxPopulation is the largest number of players that is accepted from a

@@ -55,7 +55,7 @@ func TestFindRecord(t *testing.T) {
 	s := at("gmtest", source(1), 1)
 	mustPut(t, r, s)
 	later := s.Seen.Add(20 * time.Second)
-	r.Touch(s.Key, FromQR2, later)
+	r.Touch(s.Key, fromQR2, later)
 	h, ok := r.FindRecord(s.Public)
 	if !ok || h.Key != s.Key || !h.LastSeen.Equal(later) {
 		t.Errorf("FindRecord(%v) = %v at %v, %v; want the server, heard at %v", s.Public, h.Server, h.LastSeen, ok, later)

@@ -54,7 +54,7 @@ type Server struct {
 func New(opt Options) *Server {
 	s := &Server{opt: opt, checks: make(chan check, opt.MaxChecks), received: make(map[nwn.Kind]prometheus.Counter)}
 	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: master.FromNWN, Instance: 0x4E574E4D,
+		Service: name, Origin: Origin, Instance: 0x4E574E4D,
 		Question: func(b []byte, _ uplink.Challenge, _ string) []byte { return nwn.AppendAskRules(b, opt.Asking) },
 		About:    func(*master.Server) string { return "" },
 	}})

@@ -266,7 +266,7 @@ func TestServers(t *testing.T) {
 			t.Fatal(got)
 		}
 		srv, ok := w.list.At(one)
-		if !ok || srv.Game != "nwn" || srv.Origin != master.FromNWN || srv.Population() != 2 || srv.QueryProtocol() != "nwn" {
+		if !ok || srv.Game != "nwn" || srv.Origin != Origin || srv.Population() != 2 || srv.QueryProtocol() != "nwn" {
 			t.Fatalf("record %+v", srv)
 		}
 		if got := w.report(netip.MustParseAddrPort("192.0.2.2:5121"), rulesOf(nwn.Game2)); got != "" {

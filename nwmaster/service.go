@@ -18,7 +18,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Neverwinter Nights accounts and servers", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/nwmaster"}, Origins: []master.Origin{master.FromNWN}, Steps: steps(), AskEvery: c.AskEvery(),
+		Title: "Neverwinter Nights accounts and servers", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/nwmaster"}, Origins: []*master.Origin{Origin}, Steps: steps(), AskEvery: c.AskEvery(),
 		Check: func(string, service.Moment) error { return c.check() },
 	}
 }
@@ -68,6 +68,6 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, asking, further...) },
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  func() error { return errors.Join(conn.Close(), asking.Close(), uplink.Close(further)) },
-		Keeper: &service.Keeper{Origin: master.FromNWN, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
+		Keeper: &service.Keeper{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
+	"github.com/respawnd/respawnd/valvemaster"
 )
 
 // playServers is the environment variable that makes this program play game
@@ -82,7 +82,7 @@ func BenchmarkTenThousandServers(b *testing.B) {
 		before := processorTime(b)
 		for i := range servers {
 			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 1, byte(i >> 8), byte(i)}), port)
-			if err := p.Watch(Target{Address: a, Protocol: A2S, Origin: master.FromValve}); err != nil {
+			if err := p.Watch(Target{Address: a, Protocol: A2S, Origin: valvemaster.Origin}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -92,8 +92,8 @@ func BenchmarkTenThousandServers(b *testing.B) {
 		used := processorTime(b) - before
 		b.ReportMetric(float64(used.Microseconds())/servers, "cpu-us/server")
 		b.ReportMetric(100*used.Seconds()/60, "%-of-a-core")
-		for _, t := range p.Watched(master.FromValve) {
-			p.Unwatch(t.Address, master.FromValve)
+		for _, t := range p.Watched(valvemaster.Origin) {
+			p.Unwatch(t.Address, valvemaster.Origin)
 		}
 		p.mu.Lock()
 		p.table = newTable()

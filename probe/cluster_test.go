@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	wire "github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // probers are the probers of a cluster. Lists are copied as replication does it.
@@ -214,10 +215,14 @@ func TestNamedServerThatItsNodeDoesNotKnow(t *testing.T) {
 
 func TestServersOfOtherNodesAreNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Ask = func(master.Origin) time.Duration { return time.Minute } })
+		w := newWorld(t, func(o *Options) {
+			o.Ask = func() map[*master.Origin]time.Duration {
+				return map[*master.Origin]time.Duration{zanmaster.Origin: time.Minute}
+			}
+		})
 		for i, node := range []string{"", "b"} {
 			a := netip.AddrPortFrom(there.Addr(), uint16(10666+i))
-			w.put(master.Server{Key: master.Key{Source: a}, Public: a, Game: "zandronum", Origin: master.FromZandronum, Node: node})
+			w.put(master.Server{Key: master.Key{Source: a}, Public: a, Game: "zandronum", Origin: zanmaster.Origin, Node: node})
 		}
 		w.pass(5 * time.Minute)
 		own, other := w.count(netip.AddrPortFrom(there.Addr(), 10666)), w.count(netip.AddrPortFrom(there.Addr(), 10667))

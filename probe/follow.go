@@ -3,37 +3,33 @@ package probe
 import (
 	"time"
 
-	"github.com/respawnd/respawnd/internal/idtech4"
-	"github.com/respawnd/respawnd/internal/quake3"
-	wire "github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
 
 // follower describes servers that another service lists and the Prober queries for fields that
 // their reports lack.
 type follower struct {
-	origin   master.Origin
+	origin   *master.Origin
 	protocol Protocol
-	least    time.Duration // between two visits
-	keeps    []string      // rules that the other service set
+	every    time.Duration // between two visits
 }
 
-var followers = [...]follower{
-	{master.FromZandronum, Zandronum, ZandronumLeast, []string{wire.RuleEnforces, wire.RuleRevision, wire.RuleWarning}},
-	{master.FromQuake3, Quake3, minInterval, []string{quake3.RuleGame, quake3.RuleTag, quake3.RuleProtocol}},
-	{master.FromCallOfDuty, Quake3, minInterval, []string{quake3.RuleGame, quake3.RuleTag, quake3.RuleProtocol}},
-	{master.FromIDTech4, IDTech4, minInterval, []string{idtech4.RuleProtocol}},
-	{master.FromNWN, NWN, minInterval, nil},
-}
-
-// followerOf returns the follower of an origin, nil if its servers are not followed.
-func followerOf(o master.Origin) *follower {
-	for i := range followers {
-		if followers[i].origin == o {
-			return &followers[i]
+// pace takes over which servers are followed, and how often they are visited. A follower that
+// stays is the same one. p.mu is held.
+func (p *Prober) pace(every map[*master.Origin]time.Duration) {
+	before := p.followers
+	p.followers = make(map[*master.Origin]*follower)
+	for o, interval := range every {
+		f := before[o]
+		if f == nil {
+			f = &follower{origin: o}
+		}
+		var err error
+		if f.protocol, err = ParseProtocol(o.Query); err == nil {
+			f.every = max(interval, f.protocol.least())
+			p.followers[o] = f
 		}
 	}
-	return nil
 }
 
 // follow begins and ends to visit servers as other services list and unlist them.
@@ -48,7 +44,7 @@ func (p *Prober) follow(now time.Time) {
 		return
 	}
 	for i := range p.changes {
-		if c := &p.changes[i]; followerOf(c.Origin) != nil {
+		if c := &p.changes[i]; p.followers[c.Origin] != nil {
 			p.followOne(c.Key, now)
 		}
 	}
@@ -63,7 +59,7 @@ func (p *Prober) followAll(now time.Time) {
 		}
 	}
 	for _, srv := range p.opt.Registry.All() {
-		if followerOf(srv.Origin) != nil {
+		if p.followers[srv.Origin] != nil {
 			p.followOne(srv.Key, now)
 		}
 	}
@@ -77,10 +73,7 @@ func (p *Prober) followOne(key master.Key, now time.Time) {
 	t := p.table.targets[key.Source]
 	var f *follower
 	if listed && srv.Node == "" && !srv.Restored && p.may(key.Source) {
-		f = followerOf(srv.Origin)
-	}
-	if f != nil && p.ask[f.protocol] == 0 {
-		f = nil
+		f = p.followers[srv.Origin]
 	}
 	switch {
 	case f == nil && (t == nil || t.owner == nil || t.follow != key):
@@ -97,7 +90,7 @@ func (p *Prober) followOne(key master.Key, now time.Time) {
 		p.setOwner(t, f)
 		if t.visit == nil {
 			due := now
-			if next := t.asked.Add(f.least); next.After(now) {
+			if next := t.asked.Add(f.protocol.least()); next.After(now) {
 				due = next
 			}
 			p.table.queue.at(t, due)

@@ -135,7 +135,7 @@ func (w *world) count(at netip.AddrPort) int {
 }
 
 // watch has a server watched, which must be allowed.
-func (w *world) watch(at netip.AddrPort, p Protocol, o master.Origin) {
+func (w *world) watch(at netip.AddrPort, p Protocol, o *master.Origin) {
 	w.t.Helper()
 	if err := w.p.Watch(Target{Address: at, Protocol: p, Origin: o}); err != nil {
 		w.t.Fatalf("Watch(%v, %v, %v): %v", at, p, o, err)

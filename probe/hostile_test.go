@@ -13,6 +13,8 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/valvemaster"
 )
 
 // say hands a packet to the prober as if it came from an address.
@@ -50,7 +52,7 @@ func TestEndlessChallengesEndTheVisit(t *testing.T) {
 			challenge++
 			return [][]byte{a2s.AppendChallenge(nil, challenge)}
 		})
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(config().Every)
 		// Three questions, each of which may be followed by three with a challenge.
 		if n := w.count(there); n > maxTries*(1+a2s.MaxChallenges) {
@@ -65,7 +67,7 @@ func TestEndlessChallengesEndTheVisit(t *testing.T) {
 func TestFloodOfChallengesIsNotAnsweredInKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		time.Sleep(tickEvery)
 		w.p.tick(time.Now())
 		for i := range uint32(10_000) {
@@ -97,7 +99,7 @@ func TestVisitEndsWhereNoWayToAskIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.coy()
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(5 * QuestionTime) // info, then players and rules in two ways each
 		if n := w.p.table.visits; n != 0 {
 			t.Errorf("%d visits are under way", n)
@@ -112,7 +114,7 @@ func TestFloodEndsTheVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.coy()
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(tickEvery)
 		for range maxPackets {
 			w.say(there, []byte("\xff\xff\xff\xffnothing"))
@@ -253,7 +255,7 @@ func TestHostileAnswerChangesOneRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		victim := netip.MustParseAddrPort("192.0.2.7:6500")
-		w.put(master.Server{Public: victim, Game: "plain", Origin: master.FromQR2})
+		w.put(master.Server{Public: victim, Game: "plain", Origin: qr2.Origin})
 		before, _ := w.listed(victim)
 		liar := probetest.Arena("plain")
 		liar.Rules = [][2]string{
@@ -268,7 +270,7 @@ func TestHostileAnswerChangesOneRecord(t *testing.T) {
 			{`a\b`, "x"},
 		}
 		w.says(there, liar.Speaks("a2s"))
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(time.Second)
 		if after, _ := w.listed(victim); after != before {
 			t.Error("the record of another server changed")

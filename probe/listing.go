@@ -33,11 +33,11 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 		p.learnOwned(t, st)
 		return
 	}
-	c, origin, ok := t.strongest()
+	c, ok := t.strongest()
 	if !ok {
 		return
 	}
-	game, ok := p.gameOf(t, tk, c, origin, st)
+	game, ok := p.gameOf(t, tk, c, st)
 	if !ok {
 		p.metrics.refused(refusedGame)
 		p.unlist(t, verdicts.UnknownGame)
@@ -45,24 +45,23 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 		return
 	}
 	old, known := p.opt.Registry.AtAny(t.addr)
-	if known && !replaceable(old, t, origin) {
+	if known && !replaceable(old, t, c.origin) {
 		p.metrics.refused(refusedElse)
 		p.setListed(t, "")
 		return
 	}
 	p.list(t, tk, st, old, master.Server{
-		Key: t.key(), Game: game, Origin: origin, Public: t.addr, Via: c.via,
-		Findings: master.Findings{Reached: reachedBy(origin)}, Lifetime: lifetime, Seen: now, Query: c.protocol.String(), Told: c.told,
+		Key: t.key(), Game: game, Origin: c.origin, Public: t.addr, Via: c.via,
+		Findings: master.Findings{Reached: reachedBy(c.origin)}, Lifetime: lifetime, Seen: now, Query: c.protocol.String(), Told: c.told,
 	})
 }
 
 // replaceable reports whether the record at the address of a target is the
 // Prober's, or one that an origin may replace. A server that reports by itself
 // keeps its own record.
-func replaceable(old *master.Server, t *target, origin master.Origin) bool {
-	was, ok := claimant(old.Origin)
-	is, _ := claimant(origin)
-	return ok && (old.Key == t.key() || is < was)
+func replaceable(old *master.Server, t *target, origin *master.Origin) bool {
+	was := old.Origin.Claim
+	return was != master.NoClaim && (old.Key == t.key() || origin.Claim > was)
 }
 
 // list lists a record, or refreshes an unchanged one. old is the one at its
@@ -156,7 +155,7 @@ func (p *Prober) setListed(t *target, game string) {
 }
 
 // gameOf returns the game under which a server is listed. p.mu is held.
-func (p *Prober) gameOf(t *target, tk talk, c claim, origin master.Origin, st *query.Status) (string, bool) {
+func (p *Prober) gameOf(t *target, tk talk, c claim, st *query.Status) (string, bool) {
 	switch c.protocol {
 	case Zandronum:
 		return wire.Game, true
@@ -178,7 +177,7 @@ func (p *Prober) gameOf(t *target, tk talk, c claim, origin master.Origin, st *q
 	if name == "" {
 		name, _ = st.Get("gamename")
 	}
-	name, ok := p.opt.Games.ListedAs(name, origin == master.FromValve || origin == master.Federated && c.protocol == A2S)
+	name, ok := p.opt.Games.ListedAs(name, c.origin.Beside || c.origin == master.Federated && c.protocol == A2S)
 	if !ok || name == wire.Game {
 		return "", false
 	}
@@ -195,8 +194,8 @@ func (p *Prober) gameOf(t *target, tk talk, c claim, origin master.Origin, st *q
 func (p *Prober) answered(t *target, now time.Time) {
 	if t.owner != nil {
 		p.reachable(t.follow)
-	} else if _, origin, ok := t.strongest(); ok && t.listed != "" {
-		p.opt.Registry.Touch(t.key(), origin, now)
+	} else if c, ok := t.strongest(); ok && t.listed != "" {
+		p.opt.Registry.Touch(t.key(), c.origin, now)
 	}
 }
 
@@ -208,10 +207,10 @@ func (p *Prober) reachable(key master.Key) {
 	}
 }
 
-// reachedBy returns how far an answer proves the way to the server: those of
-// Valve's master have sent to one of our addresses before.
-func reachedBy(origin master.Origin) master.Reached {
-	if origin == master.FromValve {
+// reachedBy returns how far an answer proves the way to the server: those that report have sent
+// to one of our addresses before.
+func reachedBy(origin *master.Origin) master.Reached {
+	if origin.Claim == master.ClaimReport {
 		return master.ReachedPerhaps
 	}
 	return master.ReachedDirect
@@ -227,7 +226,7 @@ func (p *Prober) learnOwned(t *target, st *query.Status) {
 	}
 	merged := *st
 	merged.Rules = make([]query.Field, 0, len(st.Rules)+3)
-	for _, name := range t.owner.keeps {
+	for _, name := range t.owner.origin.Keeps {
 		if value, has := old.Rules.Get(name); has {
 			merged.Rules = append(merged.Rules, query.Field{Name: name, Value: value})
 		}

@@ -58,9 +58,9 @@ type Options struct {
 	Config Config
 
 	// Ask returns the time between two visits to a server that reports to another
-	// service, raised to the minimum of its protocol, by its origin; 0 or nil: those
-	// are not visited.
-	Ask func(master.Origin) time.Duration
+	// service, raised to the minimum of its protocol, by its origin. Those of others
+	// are not visited; nil: of none.
+	Ask func() map[*master.Origin]time.Duration
 
 	// Broadcast reports whether an address is a broadcast address of this
 	// machine's networks; nil: none is.
@@ -75,19 +75,19 @@ type Prober struct {
 	maxOpen    int
 	rulesEvery time.Duration
 
-	mu       sync.Mutex                 // guards the fields below, the targets and the visits
-	config   *Config                    // never changed
-	perAddr  int                        // servers watched at one address, static ones not counted
-	ask      map[Protocol]time.Duration // between two visits to a followed server; 0: none
-	rate     *rate.Limiter
-	conn     netserve.PacketWriter // nil: not serving
-	table    table
-	games    map[string]int // servers listed by the Prober, of games that are not in the catalogue
-	kept     answers
-	followed uint64          // serial of the list when it was read last
-	changes  []master.Change // of the list since then; reused
-	lookAt   time.Time
-	out      []packet // to be sent once the lock is released; empty whenever the lock is free
+	mu        sync.Mutex                   // guards the fields below, the targets and the visits
+	config    *Config                      // never changed
+	perAddr   int                          // servers watched at one address, static ones not counted
+	followers map[*master.Origin]*follower // by origin
+	rate      *rate.Limiter
+	conn      netserve.PacketWriter // nil: not serving
+	table     table
+	games     map[string]int // servers listed by the Prober, of games that are not in the catalogue
+	kept      answers
+	followed  uint64          // serial of the list when it was read last
+	changes   []master.Change // of the list since then; reused
+	lookAt    time.Time
+	out       []packet // to be sent once the lock is released; empty whenever the lock is free
 }
 
 // unread is not a valid serial of a list.
@@ -114,18 +114,15 @@ func New(opt Options) *Prober {
 // Reload applies the live keys, the Registry's limit per address and the result
 // of Ask. Watched servers stay.
 func (p *Prober) Reload(c *Config) {
-	perAddr, ask := p.opt.Registry.Limits().PerAddr, make(map[Protocol]time.Duration)
-	for _, f := range followers {
-		if p.opt.Ask == nil {
-			break
-		}
-		if every := p.opt.Ask(f.origin); every > 0 {
-			ask[f.protocol] = max(every, f.least)
-		}
+	var every map[*master.Origin]time.Duration
+	if p.opt.Ask != nil {
+		every = p.opt.Ask()
 	}
+	perAddr := p.opt.Registry.Limits().PerAddr
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.config, p.perAddr, p.ask = c, perAddr, ask
+	p.config, p.perAddr = c, perAddr
+	p.pace(every)
 	// The burst is small, so that visits are spread over a second.
 	p.rate = rate.NewLimiter(rate.Limit(c.Rate), max(c.Rate/10, 1))
 	p.followed = unread
@@ -182,8 +179,7 @@ func (p *Prober) stop() {
 // seconds. The error is ErrForbidden for an address that is never queried, or
 // ErrFull.
 func (p *Prober) Watch(w Target) error {
-	i, ok := claimant(w.Origin)
-	if !ok || w.Protocol.String() == "unknown" {
+	if w.Origin.Claim == master.NoClaim || w.Protocol.String() == "unknown" {
 		p.metrics.refused(refusedAddress)
 		return ErrForbidden
 	}
@@ -203,7 +199,7 @@ func (p *Prober) Watch(w Target) error {
 	if t == nil {
 		t = p.table.get(w.Address, now)
 	}
-	p.table.set(t, i, claim{w.Protocol, w.Game, w.Via, w.Told})
+	p.table.set(t, w.Origin.Claim, claim{w.Origin, w.Protocol, w.Game, w.Via, w.Told})
 	if t.visit == nil {
 		p.soon(t, now)
 	}
@@ -219,15 +215,11 @@ func (p *Prober) Answers(a netip.AddrPort) bool {
 }
 
 // Watches reports whether an origin watches a server.
-func (p *Prober) Watches(a netip.AddrPort, o master.Origin) bool {
-	i, ok := claimant(o)
-	if !ok {
-		return false
-	}
+func (p *Prober) Watches(a netip.AddrPort, o *master.Origin) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.table.targets[a]
-	return t != nil && t.claims[i].protocol != 0
+	return t != nil && t.claims[o.Claim].origin == o
 }
 
 // soon makes a target due as if it had answered the last visit. p.mu is held.
@@ -300,18 +292,14 @@ func (p *Prober) own(a netip.AddrPort) bool { return p.opt.Own.Has(a) }
 // Unwatch removes a server from the watch list of an origin. If no other origin
 // watches it, it leaves the list at once. It returns false if the origin did
 // not watch it.
-func (p *Prober) Unwatch(a netip.AddrPort, o master.Origin) bool {
-	i, ok := claimant(o)
-	if !ok {
-		return false
-	}
+func (p *Prober) Unwatch(a netip.AddrPort, o *master.Origin) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.table.targets[a]
-	if t == nil || t.claims[i].protocol == 0 {
+	if t == nil || t.claims[o.Claim].origin != o {
 		return false
 	}
-	p.table.set(t, i, claim{})
+	p.table.set(t, o.Claim, claim{})
 	why := verdicts.Left
 	if o == master.Static {
 		why = verdicts.Removed
@@ -323,16 +311,12 @@ func (p *Prober) Unwatch(a netip.AddrPort, o master.Origin) bool {
 }
 
 // Watched returns the servers that an origin watches, in no particular order.
-func (p *Prober) Watched(o master.Origin) []Target {
-	i, ok := claimant(o)
-	if !ok {
-		return nil
-	}
+func (p *Prober) Watched(o *master.Origin) []Target {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []Target
 	for _, t := range p.table.targets {
-		if c := t.claims[i]; c.protocol != 0 {
+		if c := t.claims[o.Claim]; c.origin == o {
 			out = append(out, Target{t.addr, c.protocol, c.game, o, c.told, c.via})
 		}
 	}
@@ -344,8 +328,8 @@ func (p *Prober) counts() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := map[string]int{"static": p.table.static, "watched": p.table.watched, "under_way": p.table.visits}
-	for protocol := range p.ask {
-		n[protocol.String()] = p.table.followed[protocol]
+	for _, f := range p.followers {
+		n[f.protocol.String()] = p.table.followed[f.protocol]
 	}
 	return n
 }

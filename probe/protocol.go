@@ -84,26 +84,12 @@ type Target struct {
 	// Game is the game it is listed under if it does not name one; lower case.
 	// Empty: it must name one.
 	Game string
-	// Origin is Static, FromValve, FromLAN or Federated: the reason to watch it.
-	Origin master.Origin
+	// Origin has a Claim: the reason to watch it.
+	Origin *master.Origin
 	// Told is the name of the master that it is known from, if Federated.
 	Told string
 	// Via is the local address to query it from; zero: the system chooses.
 	Via netip.Addr
-}
-
-// claimants are the origins that may watch a server, the strongest first: the
-// server is listed under the first that watches it, and queried in its
-// protocol.
-var claimants = [...]master.Origin{master.Static, master.FromValve, master.FromLAN, master.Federated}
-
-func claimant(o master.Origin) (int, bool) {
-	for i, c := range claimants {
-		if c == o {
-			return i, true
-		}
-	}
-	return 0, false
 }
 
 // lowestPort is the lowest port that is queried: lower ones belong to services

@@ -95,7 +95,7 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 		p.missed(t, verdicts.TooLong)
 	default:
 		result = resultSilent
-		p.missed(t, unanswered(t.claims[0].protocol))
+		p.missed(t, unanswered(t.claims[master.ClaimNamed].protocol))
 	}
 	p.metrics.visits.WithLabelValues(v.protocol.String(), result).Inc()
 	if t.wait != nil {
@@ -113,7 +113,7 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 func (p *Prober) every(t *target) time.Duration {
 	switch {
 	case t.owner != nil:
-		return p.ask[t.owner.protocol]
+		return t.owner.every
 	case t.protocol() == 0: // kept, so that it is not queried too often
 		return ZandronumLeast
 	default:
@@ -151,10 +151,8 @@ func (p *Prober) missed(t *target, why verdicts.Verdict) {
 		return
 	}
 	p.unlist(t, verdicts.Expired)
-	for i := range t.claims {
-		if claimants[i] != master.Static {
-			p.table.set(t, i, claim{})
-		}
+	for at := range master.ClaimNamed {
+		p.table.set(t, at, claim{})
 	}
 }
 
@@ -164,7 +162,7 @@ func (p *Prober) bans(a netip.Addr) bool { return p.opt.Banned.Has(a) }
 // banned records that the address of a target is banned. p.mu is held.
 func (p *Prober) banned(t *target) {
 	p.unlist(t, verdicts.Banned)
-	if c, _, ok := t.strongest(); ok && (!t.noted || t.verdict != verdicts.Banned) {
+	if c, ok := t.strongest(); ok && (!t.noted || t.verdict != verdicts.Banned) {
 		p.note(t, c.game, verdicts.Banned)
 	}
 }
@@ -178,7 +176,7 @@ func (p *Prober) note(t *target, game string, v verdicts.Verdict) {
 // noteNamed notes the reason for which a server that an operator named is not
 // in the list. p.mu is held.
 func (p *Prober) noteNamed(t *target, v verdicts.Verdict) {
-	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && t.owner == nil {
+	if c := t.claims[master.ClaimNamed]; c.named() && t.listed == "" && t.owner == nil {
 		p.note(t, c.game, v)
 	}
 }

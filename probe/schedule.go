@@ -3,6 +3,7 @@ package probe
 import (
 	"container/heap"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -13,9 +14,9 @@ import (
 type target struct {
 	addr netip.AddrPort
 
-	claims [len(claimants)]claim // origins that watch it
-	follow master.Key            // of the record that it belongs to, if followed
-	owner  *follower             // whose service its record belongs to; nil: it is not followed
+	claims [master.Claims]claim // of the origins that watch it, by their strength
+	follow master.Key           // of the record that it belongs to, if followed
+	owner  *follower            // whose service its record belongs to; nil: it is not followed
 
 	listed   string // the game under which the Prober lists it; empty: not listed
 	silent   int    // visits without an answer since the last one with an answer
@@ -35,28 +36,33 @@ type target struct {
 
 // claim is the watch of one origin on a server.
 type claim struct {
-	protocol Protocol // 0: no claim
+	origin   *master.Origin // nil: no claim
+	protocol Protocol
 	game     string
 	via      netip.Addr
 	told     string
 }
 
-// strongest returns the strongest claim. ok is false if there is none.
-func (t *target) strongest() (c claim, origin master.Origin, ok bool) {
-	for i := range t.claims {
-		if t.claims[i].protocol != 0 {
-			return t.claims[i], claimants[i], true
+// strongest returns the strongest claim, under which the server is listed and in whose protocol
+// it is queried. ok is false if there is none.
+func (t *target) strongest() (c claim, ok bool) {
+	for _, c := range slices.Backward(t.claims[:]) {
+		if c.origin != nil {
+			return c, true
 		}
 	}
-	return claim{}, 0, false
+	return claim{}, false
 }
+
+// named reports whether an operator named the server.
+func (c claim) named() bool { return c.origin == master.Static }
 
 // protocol returns in which protocol a target is asked, 0 if it is not watched.
 func (t *target) protocol() Protocol {
 	if t.owner != nil {
 		return t.owner.protocol
 	}
-	c, _, _ := t.strongest()
+	c, _ := t.strongest()
 	return c.protocol
 }
 
@@ -144,18 +150,13 @@ func (tb *table) forget(t *target) {
 
 // weak reports whether an origin other than static watches a target.
 func (t *target) weak() bool {
-	for i := range t.claims {
-		if t.claims[i].protocol != 0 && claimants[i] != master.Static {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.claims[:], func(c claim) bool { return c.origin != nil && !c.named() })
 }
 
 // set sets or, with the zero claim, removes a claim, and updates the counts.
-func (tb *table) set(t *target, i int, c claim) {
-	weak, static := t.weak(), t.claims[0].protocol != 0
-	t.claims[i] = c
+func (tb *table) set(t *target, at master.Claim, c claim) {
+	weak, static := t.weak(), t.claims[master.ClaimNamed].named()
+	t.claims[at] = c
 	count := func(n *int, before, after bool) {
 		switch {
 		case after && !before:
@@ -164,7 +165,7 @@ func (tb *table) set(t *target, i int, c claim) {
 			*n--
 		}
 	}
-	count(&tb.static, static, t.claims[0].protocol != 0)
+	count(&tb.static, static, c.named() || at != master.ClaimNamed && static)
 	count(&tb.watched, weak, t.weak())
 	switch host := t.addr.Addr(); {
 	case t.weak() && !weak:

@@ -21,7 +21,7 @@ import (
 
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
-	d := service.Descriptor{Stage: service.StageSearch, Origins: []master.Origin{master.Static}, Switch: "probe"}
+	d := service.Descriptor{Stage: service.StageSearch, Origins: []*master.Origin{master.Static}, Switch: "probe"}
 	for _, p := range Protocols() {
 		d.Protocols = append(d.Protocols, p.String())
 	}
@@ -80,7 +80,7 @@ type asker struct {
 // NewAsker returns a service.Asker that uses a Prober.
 func NewAsker(p *Prober, s *Statics) service.Asker { return asker{p, s} }
 
-func (a asker) Watch(at netip.AddrPort, protocol string, o master.Origin) error {
+func (a asker) Watch(at netip.AddrPort, protocol string, o *master.Origin) error {
 	p, err := ParseProtocol(protocol)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (a asker) Watch(at netip.AddrPort, protocol string, o master.Origin) error 
 	return a.Prober.Watch(Target{Address: at, Protocol: p, Origin: o})
 }
 
-func (a asker) Unwatch(at netip.AddrPort, o master.Origin) { a.Prober.Unwatch(at, o) }
+func (a asker) Unwatch(at netip.AddrPort, o *master.Origin) { a.Prober.Unwatch(at, o) }
 
 func (a asker) Consider(c service.Candidate) error {
 	p, err := ParseProtocol(c.Protocol)

@@ -76,7 +76,7 @@ func (p *Prober) Status(ctx context.Context, public netip.AddrPort) (Status, err
 		return Status{}, master.ErrNotListed
 	}
 	at := public
-	if srv.Origin == master.FromZandronum {
+	if srv.Origin.AtSource {
 		at = srv.Key.Source
 	}
 	if !p.may(at) {
@@ -99,36 +99,20 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 	if t != nil && t.wanted() {
 		return newTalk(t.protocol(), true), t.protocol()
 	}
-	if known, err := ParseProtocol(srv.Query); err == nil && srv.Origin == master.Federated {
-		return newTalk(known, true), known
-	}
-	switch srv.Origin {
-	case master.FromQR1:
-		return newTalk(GS1, true), GS1
-	case master.FromEpic:
-		if srv.QueryProtocol() == "" {
-			return nil, 0
-		}
-		return newTalk(GS1, true), GS1
-	case master.FromQR2:
+	known, err := ParseProtocol(srv.QueryProtocol())
+	own := srv.Origin.Query != ""
+	switch {
+	case err != nil && own:
+		return nil, 0
+	case err != nil, known == GS3 && !own:
+		return newGameSpyTalk(query.Binary, query.Text), GS3
+	case known == GS3 && own:
 		if g, _ := p.opt.Games.Lookup(srv.Game); g.QueryChallenge() {
 			return newGameSpyTalk(query.BinaryChallenged), GS3
 		}
 		return newGameSpyTalk(query.Binary), GS3
-	case master.FromLAN, master.Static, master.Federated:
-		return newGameSpyTalk(query.Binary, query.Text), GS3
-	case master.FromZandronum:
-		return newTalk(Zandronum, true), Zandronum
-	case master.FromValve:
-		return newTalk(A2S, true), A2S
-	case master.FromQuake3, master.FromCallOfDuty:
-		return newTalk(Quake3, true), Quake3
-	case master.FromIDTech4:
-		return newTalk(IDTech4, true), IDTech4
-	case master.FromNWN:
-		return newTalk(NWN, true), NWN
 	default:
-		return nil, 0
+		return newTalk(known, true), known
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // asked is a call of Status.
@@ -43,18 +46,18 @@ func plainBinary(q []byte) [][]byte {
 func TestListedServersAreAskedInTheirProtocol(t *testing.T) {
 	arena := probetest.Arena("plain")
 	for name, tc := range map[string]struct {
-		origin   master.Origin
+		origin   *master.Origin
 		game     string
 		talk     probetest.Talk
 		hostname string
 	}{
-		"qr1":         {master.FromQR1, "plain", arena.Speaks("gs1"), arena.Name},
-		"qr2":         {master.FromQR2, "plain", plainBinary, "binary"},
-		"qr2 guarded": {master.FromQR2, "guarded", arena.Speaks("gs3"), arena.Name},
-		"lan binary":  {master.FromLAN, "plain", plainBinary, "binary"},
-		"lan text":    {master.FromLAN, "plain", arena.Speaks("gs1"), arena.Name},
-		"zandronum":   {master.FromZandronum, "zandronum", arena.Speaks("zandronum"), arena.Name},
-		"valve":       {master.FromValve, "cstrike", arena.Speaks("a2s"), arena.Name},
+		"qr1":         {qr2.OldOrigin, "plain", arena.Speaks("gs1"), arena.Name},
+		"qr2":         {qr2.Origin, "plain", plainBinary, "binary"},
+		"qr2 guarded": {qr2.Origin, "guarded", arena.Speaks("gs3"), arena.Name},
+		"lan binary":  {master.Found, "plain", plainBinary, "binary"},
+		"lan text":    {master.Found, "plain", arena.Speaks("gs1"), arena.Name},
+		"zandronum":   {zanmaster.Origin, "zandronum", arena.Speaks("zandronum"), arena.Name},
+		"valve":       {valvemaster.Origin, "cstrike", arena.Speaks("a2s"), arena.Name},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,7 +79,7 @@ func TestListedServersAreAskedInTheirProtocol(t *testing.T) {
 func TestServerOfAnUnknownOriginIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.put(master.Server{Public: there, Game: "plain", Origin: master.Origin(99)})
+		w.put(master.Server{Public: there, Game: "plain", Origin: &master.Origin{Name: "new", Query: "of its own"}})
 		if got := <-w.ask(there); !errors.Is(got.err, ErrUnknownProtocol) {
 			t.Errorf("Status: %v, want ErrUnknownProtocol", got.err)
 		}
@@ -89,7 +92,7 @@ func TestServerOfAnUnknownOriginIsNotAsked(t *testing.T) {
 func TestAnswerIsSharedAndKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.put(master.Server{Public: there, Game: "plain", Origin: master.FromQR1})
+		w.put(master.Server{Public: there, Game: "plain", Origin: qr2.OldOrigin})
 		w.says(there, probetest.Arena("plain").Speaks("gs1"))
 		first, second := w.ask(there), w.ask(there)
 		w.deliver()
@@ -118,7 +121,7 @@ func TestAnswerIsSharedAndKept(t *testing.T) {
 func TestSilentServerIsAskedInTurnAndGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.put(master.Server{Public: there, Game: "plain", Origin: master.FromLAN})
+		w.put(master.Server{Public: there, Game: "plain", Origin: master.Found})
 		var questions []byte
 		w.says(there, func(q []byte) [][]byte { questions = append(questions, q[0]); return nil })
 		c := w.ask(there)
@@ -137,7 +140,7 @@ func TestSilentServerIsAskedInTurnAndGivenUp(t *testing.T) {
 func TestZandronumIntervalHoldsForAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zandronumWorld(t)
-		w.put(master.Server{Public: there, Game: "zandronum", Origin: master.FromZandronum})
+		w.put(master.Server{Public: there, Game: "zandronum", Origin: zanmaster.Origin})
 		w.says(there, probetest.Arena("").Speaks("zandronum"))
 		for range 5 * 60 {
 			w.pass(time.Second)
@@ -163,7 +166,7 @@ func TestQuestionsOfCallersAreBounded(t *testing.T) {
 			busy := 0
 			for i := range 5 {
 				a := netip.MustParseAddrPort(fmt.Sprintf("192.0.2.9:%d", 6500+i))
-				w.put(master.Server{Public: a, Game: "plain", Origin: master.FromQR1})
+				w.put(master.Server{Public: a, Game: "plain", Origin: qr2.OldOrigin})
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel() // the visit continues without its caller
 				if _, err := w.p.Status(ctx, a); errors.Is(err, ErrBusy) {
@@ -190,7 +193,7 @@ func TestAnswersKeptAreBounded(t *testing.T) {
 func TestStatusEndsWithTheProber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.put(master.Server{Public: there, Game: "plain", Origin: master.FromQR1})
+		w.put(master.Server{Public: there, Game: "plain", Origin: qr2.OldOrigin})
 		c := w.ask(there)
 		w.p.stop()
 		if got := <-c; !errors.Is(got.err, ErrNotServing) {

@@ -21,6 +21,8 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/valvemaster"
 )
 
 func TestWatchedServerIsListed(t *testing.T) {
@@ -95,7 +97,7 @@ func TestSameAnswerDoesNotChangeTheRecord(t *testing.T) {
 		w := newWorld(t, nil)
 		g := probetest.Arena("cstrike")
 		w.says(there, g.Speaks("a2s"))
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(time.Second)
 		before, _ := w.listed(there)
 		w.pass(2 * config().Every)
@@ -140,7 +142,7 @@ func TestRulesAreAskedForNowAndThenAndKept(t *testing.T) {
 }
 
 func TestSilentServerLeavesTheList(t *testing.T) {
-	for origin, comesBack := range map[master.Origin]bool{master.Static: true, master.FromValve: false, master.FromLAN: false} {
+	for origin, comesBack := range map[*master.Origin]bool{master.Static: true, valvemaster.Origin: false, master.Found: false} {
 		t.Run(origin.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, nil)
@@ -203,11 +205,11 @@ func TestDeadServersAreVisitedEverMoreRarely(t *testing.T) {
 func TestRenewalOfASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(QuestionTime + time.Second) // one visit without an answer
 		w.count(there)
 		for range 100 {
-			w.watch(there, A2S, master.FromValve)
+			w.watch(there, A2S, valvemaster.Origin)
 		}
 		w.pass(minInterval - QuestionTime - 2*time.Second)
 		if n := w.count(there); n != 0 {
@@ -226,16 +228,16 @@ func TestServerThatIsNotWantedAnyMoreLeaves(t *testing.T) {
 		w := newWorld(t, nil)
 		w.says(there, probetest.Arena("cstrike").Speaks("a2s"))
 		w.watch(there, A2S, master.Static)
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(time.Second)
 		if !w.p.Unwatch(there, master.Static) || w.p.Unwatch(there, master.Static) {
 			t.Error("Unwatch: want true once")
 		}
 		w.pass(2 * config().Every)
-		if srv, ok := w.listed(there); !ok || srv.Origin != master.FromValve {
+		if srv, ok := w.listed(there); !ok || srv.Origin != valvemaster.Origin {
 			t.Errorf("listed as %+v, want from valve, which still wants it", srv)
 		}
-		w.p.Unwatch(there, master.FromValve)
+		w.p.Unwatch(there, valvemaster.Origin)
 		if _, ok := w.listed(there); ok {
 			t.Error("still listed")
 		}
@@ -255,10 +257,10 @@ func TestAddressesThatAreNeverAsked(t *testing.T) {
 			"240.0.0.1:27015", "[2001:db8::1]:27015", own.String(),
 		} {
 			a := netip.MustParseAddrPort(text)
-			if err := w.p.Watch(Target{Address: a, Protocol: A2S, Origin: master.FromValve}); !errors.Is(err, ErrForbidden) {
+			if err := w.p.Watch(Target{Address: a, Protocol: A2S, Origin: valvemaster.Origin}); !errors.Is(err, ErrForbidden) {
 				t.Errorf("Watch(%v): %v, want ErrForbidden", a, err)
 			}
-			w.put(master.Server{Public: a, Game: "plain", Origin: master.FromQR1})
+			w.put(master.Server{Public: a, Game: "plain", Origin: qr2.OldOrigin})
 			if _, err := w.p.Status(t.Context(), a); !errors.Is(err, ErrForbidden) {
 				t.Errorf("Status(%v): %v, want ErrForbidden", a, err)
 			}
@@ -266,7 +268,7 @@ func TestAddressesThatAreNeverAsked(t *testing.T) {
 		for name, bad := range map[string]Target{
 			"no protocol":      {Address: there, Origin: master.Static},
 			"unknown protocol": {Address: there, Protocol: 99, Origin: master.Static},
-			"other origin":     {Address: there, Protocol: A2S, Origin: master.FromQR2},
+			"other origin":     {Address: there, Protocol: A2S, Origin: qr2.Origin},
 		} {
 			if err := w.p.Watch(bad); !errors.Is(err, ErrForbidden) {
 				t.Errorf("Watch with %s: %v, want ErrForbidden", name, err)
@@ -300,7 +302,7 @@ func TestBannedServersAreNotAskedAndLeave(t *testing.T) {
 		// The verdict is there also for servers that were never listed.
 		later, found := netip.MustParseAddrPort("192.0.2.55:27015"), netip.MustParseAddrPort("192.0.2.56:27015")
 		named.Set([]Named{{A2S, there.String(), ""}, {A2S, later.String(), "mymod"}})
-		w.watch(found, A2S, master.FromLAN)
+		w.watch(found, A2S, master.Found)
 		w.pass(2 * config().Every)
 		for _, s := range named.States() {
 			if s.Answers || s.Why != verdicts.Banned.String() {
@@ -338,21 +340,21 @@ func TestWatchedServersAreBounded(t *testing.T) {
 			o.Config.MaxServers, o.Registry = 5, master.NewRegistry(master.Limits{PerAddr: 2})
 			o.Trusted = func(a netip.Addr) bool { return a == exempt }
 		})
-		watch := func(a netip.Addr, port uint16, o master.Origin) error {
+		watch := func(a netip.Addr, port uint16, o *master.Origin) error {
 			return w.p.Watch(Target{Address: netip.AddrPortFrom(a, port), Protocol: A2S, Origin: o})
 		}
 		host := netip.MustParseAddr("10.0.0.1")
 		for port, want := range []error{nil, nil, ErrFull} {
-			if err := watch(host, uint16(27015+port), master.FromValve); !errors.Is(err, want) {
+			if err := watch(host, uint16(27015+port), valvemaster.Origin); !errors.Is(err, want) {
 				t.Errorf("server %d of a host: %v, want %v", port, err, want)
 			}
 		}
 		for port, want := range []error{nil, nil, nil, ErrFull} {
-			if err := watch(exempt, uint16(27015+port), master.FromLAN); !errors.Is(err, want) {
+			if err := watch(exempt, uint16(27015+port), master.Found); !errors.Is(err, want) {
 				t.Errorf("server %d of an exempt host: %v, want %v", port, err, want)
 			}
 		}
-		if err := watch(host, 27015, master.FromValve); err != nil {
+		if err := watch(host, 27015, valvemaster.Origin); err != nil {
 			t.Errorf("a renewal on a full table: %v", err)
 		}
 		if err := watch(host, 28000, master.Static); err != nil {
@@ -361,8 +363,8 @@ func TestWatchedServersAreBounded(t *testing.T) {
 		if w.refused(refusedFull) != 1 || w.refused(refusedHost) != 1 {
 			t.Errorf("counted %v and %v refusals, want 1 each", w.refused(refusedFull), w.refused(refusedHost))
 		}
-		w.p.Unwatch(netip.AddrPortFrom(host, 27016), master.FromValve)
-		if err := watch(host, 27099, master.FromValve); err != nil {
+		w.p.Unwatch(netip.AddrPortFrom(host, 27016), valvemaster.Origin)
+		if err := watch(host, 27099, valvemaster.Origin); err != nil {
 			t.Errorf("in the place of one that left: %v", err)
 		}
 	})
@@ -375,7 +377,7 @@ func TestVisitsAreSpreadAndFair(t *testing.T) {
 		list := many(600) // three times as many as their interval allows for
 		for _, a := range list {
 			w.says(a, (&probetest.Game{Name: "x", Game: "cstrike"}).Speaks("a2s"))
-			w.watch(a, A2S, master.FromValve)
+			w.watch(a, A2S, valvemaster.Origin)
 		}
 		perSecond := 0
 		for range 120 {
@@ -414,7 +416,7 @@ func TestVisitsUnderWayAreBounded(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Config.Rate = 1000 })
 		w.p.maxOpen = 7
 		for _, a := range many(50) {
-			w.watch(a, A2S, master.FromValve)
+			w.watch(a, A2S, valvemaster.Origin)
 		}
 		most := 0
 		for range 100 {
@@ -427,7 +429,7 @@ func TestVisitsUnderWayAreBounded(t *testing.T) {
 		}
 		w = newWorld(t, func(o *Options) { o.Config.Rate = 1000 })
 		for port := range uint16(50) {
-			w.watch(netip.AddrPortFrom(there.Addr(), 27015+port), A2S, master.FromValve)
+			w.watch(netip.AddrPortFrom(there.Addr(), 27015+port), A2S, valvemaster.Origin)
 		}
 		w.pass(tickEvery)
 		if open := w.p.counts()["under_way"]; open != perHost {
@@ -466,11 +468,11 @@ func TestTimesAreSpread(t *testing.T) {
 func TestReportingServerKeepsItsRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.put(master.Server{Public: there, Game: "plain", Origin: master.FromQR2})
+		w.put(master.Server{Public: there, Game: "plain", Origin: qr2.Origin})
 		w.says(there, probetest.Arena("plain").Speaks("gs3"))
 		w.watch(there, GS3, master.Static)
 		w.pass(time.Second)
-		if srv, _ := w.listed(there); srv.Origin != master.FromQR2 || srv.Rules.Len() != 0 {
+		if srv, _ := w.listed(there); srv.Origin != qr2.Origin || srv.Rules.Len() != 0 {
 			t.Errorf("its record became %+v", srv)
 		}
 		w.p.Unwatch(there, master.Static)
@@ -483,7 +485,7 @@ func TestReportingServerKeepsItsRecord(t *testing.T) {
 func TestStaticServerReplacesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.put(master.Server{Key: master.Key{Source: there, Instance: 5}, Public: there, Game: "plain", Origin: master.FromLAN})
+		w.put(master.Server{Key: master.Key{Source: there, Instance: 5}, Public: there, Game: "plain", Origin: master.Found})
 		w.says(there, probetest.Arena("plain").Speaks("gs3"))
 		w.watch(there, GS3, master.Static)
 		w.pass(time.Second)
@@ -496,9 +498,9 @@ func TestStaticServerReplacesOthers(t *testing.T) {
 func TestRestoredRecordIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.put(master.Server{Key: master.Key{Source: there, Instance: instance}, Public: there, Game: "cstrike", Origin: master.FromValve, Restored: true})
+		w.put(master.Server{Key: master.Key{Source: there, Instance: instance}, Public: there, Game: "cstrike", Origin: valvemaster.Origin, Restored: true})
 		w.says(there, probetest.Arena("cstrike").Speaks("a2s"))
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(time.Second)
 		if srv, _ := w.listed(there); srv.Restored {
 			t.Error("still marked as restored")
@@ -512,11 +514,11 @@ func TestUnknownGamesAreBounded(t *testing.T) {
 		list := many(6)
 		for i, a := range list {
 			w.says(a, probetest.Arena(fmt.Sprintf("mod%d", i)).Speaks("a2s"))
-			w.watch(a, A2S, master.FromValve)
+			w.watch(a, A2S, valvemaster.Origin)
 			w.pass(time.Second)
 		}
 		w.says(there, probetest.Arena("keyless").Speaks("a2s"))
-		w.watch(there, A2S, master.FromValve)
+		w.watch(there, A2S, valvemaster.Origin)
 		w.pass(time.Second)
 		var got []string
 		for name := range w.reg.Counts() {
@@ -537,7 +539,7 @@ func TestUnknownGamesAreBounded(t *testing.T) {
 			t.Errorf("games %v, counted %v", got, w.p.games)
 		}
 		for _, a := range append(list, there) {
-			w.p.Unwatch(a, master.FromValve)
+			w.p.Unwatch(a, valvemaster.Origin)
 		}
 		if len(w.p.games) != 0 || len(w.reg.Counts()) != 0 {
 			t.Errorf("left behind: %v, %v", w.p.games, w.reg.Counts())
@@ -549,16 +551,16 @@ func TestUnknownGamesAreBounded(t *testing.T) {
 // it, and for those that the operator vouches for.
 func TestServerWithoutKeyIsListedBeside(t *testing.T) {
 	for _, tt := range []struct {
-		origin     master.Origin
+		origin     *master.Origin
 		said, want string
 	}{
-		{master.FromValve, "Plain", "plain.a2s"},
-		{master.FromLAN, "Plain", "plain"},
+		{valvemaster.Origin, "Plain", "plain.a2s"},
+		{master.Found, "Plain", "plain"},
 		{master.Static, "Plain", "plain"},
-		{master.FromValve, "Two Words", "two_words.a2s"},
-		{master.FromLAN, "Two Words", "two_words"},
-		{master.FromValve, "plain.a2s", "plain.a2s"},
-		{master.FromValve, "keyless", "keyless"},
+		{valvemaster.Origin, "Two Words", "two_words.a2s"},
+		{master.Found, "Two Words", "two_words"},
+		{valvemaster.Origin, "plain.a2s", "plain.a2s"},
+		{valvemaster.Origin, "keyless", "keyless"},
 	} {
 		t.Run(tt.origin.String()+" "+tt.said, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -589,7 +591,7 @@ func TestGameNamesAreChecked(t *testing.T) {
 		for i, said := range []string{"zandronum", "ZANDRONUM", "../etc", ""} {
 			a := netip.AddrPortFrom(there.Addr(), uint16(7000+i))
 			w.says(a, probetest.Arena(said).Speaks("a2s"))
-			w.watch(a, A2S, master.FromValve)
+			w.watch(a, A2S, valvemaster.Origin)
 			w.pass(time.Second)
 			if srv, ok := w.listed(a); ok {
 				t.Errorf("a server that says it is of %q is listed as %q", said, srv.Game)
@@ -633,7 +635,7 @@ func TestTooManyServersAtAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Registry = master.NewRegistry(master.Limits{PerAddr: 1}) })
 		first := netip.AddrPortFrom(there.Addr(), there.Port()+1)
-		w.put(master.Server{Public: first, Game: "plain", Origin: master.FromQR2})
+		w.put(master.Server{Public: first, Game: "plain", Origin: qr2.Origin})
 		w.says(there, probetest.Arena("cstrike").Speaks("a2s"))
 		w.watch(there, A2S, master.Static)
 		w.pass(time.Second)

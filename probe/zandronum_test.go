@@ -15,6 +15,7 @@ import (
 	wire "github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 var (
@@ -25,13 +26,17 @@ var (
 // zandronumWorld is a world whose prober queries the servers on Zandronum's master
 // list.
 func zandronumWorld(t testing.TB) *world {
-	return newWorld(t, func(o *Options) { o.Ask = func(master.Origin) time.Duration { return ZandronumLeast } })
+	return newWorld(t, func(o *Options) {
+		o.Ask = func() map[*master.Origin]time.Duration {
+			return map[*master.Origin]time.Duration{zanmaster.Origin: ZandronumLeast}
+		}
+	})
 }
 
 // register lists a server as Zandronum's master does.
 func (w *world) register(source netip.AddrPort, change func(*master.Server)) {
 	w.t.Helper()
-	srv := master.Server{Key: master.Key{Source: source}, Game: wire.Game, Origin: master.FromZandronum, Public: source, Via: via}
+	srv := master.Server{Key: master.Key{Source: source}, Game: wire.Game, Origin: zanmaster.Origin, Public: source, Via: via}
 	if change != nil {
 		change(&srv)
 	}

@@ -57,7 +57,7 @@ func (d *Dialect) entry(srv *master.Server) (e uplink.Entry, ok bool) {
 		return uplink.Entry{}, false
 	}
 	switch srv.Origin {
-	case d.Origin, master.Static, master.FromLAN, master.Federated:
+	case d.Origin, master.Static, master.Found, master.Federated:
 	default:
 		return uplink.Entry{}, false
 	}

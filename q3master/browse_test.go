@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // games3 is a catalogue of a game with a tag.
@@ -276,12 +277,12 @@ func TestBrowsersGetReachableAddress(t *testing.T) {
 func TestServersOfOtherOrigins(t *testing.T) {
 	q := newQ3(t, nil)
 	for i, tc := range []struct {
-		origin master.Origin
+		origin *master.Origin
 		rules  []string
 	}{
 		{master.Static, []string{"q3game", "Quake3Arena", "protocol", "68", "numplayers", "1"}},
-		{master.FromLAN, []string{"q3game", "Quake3Arena", "protocol", "0x44", "numplayers", "1"}},
-		{master.FromQR2, []string{"q3game", "Quake3Arena", "protocol", "68", "numplayers", "1"}},
+		{master.Found, []string{"q3game", "Quake3Arena", "protocol", "0x44", "numplayers", "1"}},
+		{qr2.Origin, []string{"q3game", "Quake3Arena", "protocol", "68", "numplayers", "1"}},
 		{master.Static, []string{"protocol", "68", "numplayers", "1"}},
 		{master.Static, []string{"q3game", "Quake3Arena", "protocol", "x", "numplayers", "1"}},
 	} {

@@ -10,6 +10,9 @@ import (
 
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestRegister(t *testing.T) {
@@ -18,7 +21,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(dropped)
 	}
 	srv := q.listed(one)
-	if srv == nil || srv.Game != "quake3" || srv.Public != one || srv.Origin != master.FromQuake3 || srv.Via != masterAddr || srv.Country != "DE" {
+	if srv == nil || srv.Game != "quake3" || srv.Public != one || srv.Origin != Origin || srv.Via != masterAddr || srv.Country != "DE" {
 		t.Fatalf("record %+v", srv)
 	}
 	for name, want := range map[string]string{
@@ -341,9 +344,9 @@ func TestLimits(t *testing.T) {
 
 // TestOtherOrigins registers a server at an address that is listed for another reason.
 func TestOtherOrigins(t *testing.T) {
-	for origin, want := range map[master.Origin]string{
-		master.FromQR2: "listed_elsewhere", master.FromQR1: "listed_elsewhere", master.FromZandronum: "listed_elsewhere",
-		master.FromValve: "", master.FromLAN: "", master.Static: "",
+	for origin, want := range map[*master.Origin]string{
+		qr2.Origin: "listed_elsewhere", qr2.OldOrigin: "listed_elsewhere", zanmaster.Origin: "listed_elsewhere",
+		valvemaster.Origin: "", master.Found: "", master.Static: "",
 	} {
 		q := newQ3(t, nil)
 		if err := q.opt.Registry.Put(master.Server{Key: master.Key{Source: one, Instance: 7}, Game: "gmtest", Origin: origin, Public: one}); err != nil {
@@ -354,7 +357,7 @@ func TestOtherOrigins(t *testing.T) {
 		}
 	}
 	q := newQ3(t, nil)
-	if err := q.opt.Registry.Put(master.Server{Key: master.Key{Source: one}, Game: "gmtest", Origin: master.FromQR2, Public: one, Restored: true}); err != nil {
+	if err := q.opt.Registry.Put(master.Server{Key: master.Key{Source: one}, Game: "gmtest", Origin: qr2.Origin, Public: one, Restored: true}); err != nil {
 		t.Fatal(err)
 	}
 	if dropped := q.register(one, "QuakeArena-1"); dropped != "" {

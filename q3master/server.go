@@ -24,7 +24,7 @@ type Dialect struct {
 	// the catalogue name it.
 	Service string
 	// Origin and Instance mark its records in the list of servers.
-	Origin   master.Origin
+	Origin   *master.Origin
 	Instance uint32
 	// Named is the tag of servers that always state the name of their game; empty:
 	// there is none, and the name counts for nothing.
@@ -45,7 +45,7 @@ const named = "DarkPlaces"
 // quakeDialect is that of Quake III's family.
 func quakeDialect() Dialect {
 	return Dialect{
-		Service: serviceName, Origin: master.FromQuake3, Instance: 0x51334D52, Named: named,
+		Service: serviceName, Origin: Origin, Instance: 0x51334D52, Named: named,
 		Info: quake3.ParseInfo, Lists: quake3.AppendLists, Ext: true,
 	}
 }

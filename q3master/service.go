@@ -19,7 +19,7 @@ const maxGames = 256
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []master.Origin{master.FromQuake3}, Steps: steps(),
+		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(),
 		AskEvery: c.AskEvery(), Check: func(string, service.Moment) error { return c.check() },
 	}
 }
@@ -55,6 +55,6 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  conn.Close,
-		Keeper: &service.Keeper{Origin: master.FromQuake3, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
+		Keeper: &service.Keeper{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

@@ -78,7 +78,7 @@ func newFleet(t testing.TB, n int, addr func(i int) netip.AddrPort, via netip.Ad
 		h := host{instance: uint32(i), game: "gmtest", addr: addr(i)}
 		b := busyHeartbeat(h.instance, h.game)
 		f.at = bytes.Index(b, []byte(counterMark))
-		srv := master.Server{Key: h.key(), Game: h.game, Public: h.addr, Via: via, NATNeg: true, Seen: time.Now()}
+		srv := master.Server{Origin: Origin, Key: h.key(), Game: h.game, Public: h.addr, Via: via, NATNeg: true, Seen: time.Now()}
 		fixed, err := peek(b)
 		if err != nil {
 			t.Fatal(err)

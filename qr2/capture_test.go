@@ -476,7 +476,7 @@ func (p *player) prove(heartbeat []byte) {
 
 func (p *player) compare(got *master.Server, want master.Server) {
 	p.t.Helper()
-	if got.Public != p.key.Source || got.Game != "gmtest" || got.Origin != master.FromQR2 || got.Via != p.d.addr.Addr() {
+	if got.Public != p.key.Source || got.Game != "gmtest" || got.Origin != Origin || got.Via != p.d.addr.Addr() {
 		p.t.Errorf("record: public %v, game %s, origin %v, via %v", got.Public, got.Game, got.Origin, got.Via)
 	}
 	if diff := cmp.Diff(pairs(want.Rules), pairs(got.Rules)); diff != "" {

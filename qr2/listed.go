@@ -12,7 +12,7 @@ import (
 // keepalive records a sign of life. One from an unknown host is not answered;
 // its next heartbeat comes within a minute.
 func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) uplink.Drop {
-	if !s.list.Touch(key, master.FromQR2, s.recently()) {
+	if !s.list.Touch(key, Origin, s.recently()) {
 		return s.restoredKeepalive(w, p, key)
 	}
 	s.metrics.received.keepalive.Inc()
@@ -25,7 +25,7 @@ func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key maste
 // to other services.
 func (s *Server) own(key master.Key) (*master.Server, bool) {
 	srv, ok := s.list.Get(key)
-	if !ok || srv.Origin != master.FromQR2 {
+	if !ok || srv.Origin != Origin {
 		return nil, false
 	}
 	return srv, true
@@ -49,7 +49,7 @@ func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master
 	now := s.recently()
 	f, err := peek(p.Data)
 	if err != nil {
-		s.list.Touch(old.Key, master.FromQR2, now)
+		s.list.Touch(old.Key, Origin, now)
 		s.note(old.Key.Source, old.Game, verdicts.Malformed)
 		return true, uplink.Malformed
 	}
@@ -84,7 +84,7 @@ func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now tim
 	}
 	text := s.source.Text(sections)
 	if old.Via == p.To && s.source.Same(old, text) {
-		s.list.Touch(old.Key, master.FromQR2, now)
+		s.list.Touch(old.Key, Origin, now)
 		return
 	}
 	next := s.source.Next(old, text)

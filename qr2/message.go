@@ -143,7 +143,7 @@ func (s *Server) receipt(p netserve.Packet, key master.Key) uplink.Drop {
 	if !known {
 		return uplink.Unexpected
 	}
-	s.list.Touch(key, master.FromQR2, time.Now())
+	s.list.Touch(key, Origin, time.Now())
 	s.metrics.messages.delivered.Inc()
 	return uplink.NotDropped
 }

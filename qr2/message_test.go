@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // serving makes messages leave through the fake socket.
@@ -98,7 +99,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		t.Error("SendToServer before Serve: no error")
 	}
 	in.serving()
-	zandronum := master.Server{Key: master.Key{Source: in.host("192.0.2.9:1").addr}, Game: "other", Origin: master.FromZandronum, Public: in.host("192.0.2.9:1").addr}
+	zandronum := master.Server{Key: master.Key{Source: in.host("192.0.2.9:1").addr}, Game: "other", Origin: zanmaster.Origin, Public: in.host("192.0.2.9:1").addr}
 	if err := in.list.Put(zandronum); err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func (s *Server) queueAll(now time.Time) {
 		return
 	}
 	for _, h := range s.list.All() {
-		if h.Origin != master.FromQR2 || h.Restored || h.Node != "" {
+		if h.Origin != Origin || h.Restored || h.Node != "" {
 			continue
 		}
 		g, _ := s.opt.Games.Lookup(h.Game)
@@ -189,7 +189,7 @@ func (s *Server) queueAll(now time.Time) {
 // Recheck queues a host to be probed at once. It returns false if hosts are not probed,
 // or the host does not report to this node.
 func (s *Server) Recheck(srv *master.Server) bool {
-	if !s.opt.Probe || srv.Origin != master.FromQR2 || srv.Restored || srv.Node != "" {
+	if !s.opt.Probe || srv.Origin != Origin || srv.Restored || srv.Node != "" {
 		return false
 	}
 	g, _ := s.opt.Games.Lookup(srv.Game)
@@ -309,7 +309,7 @@ func verdictOf(reached master.Reached) verdicts.Verdict {
 // negotiations can be forged, and must not replace the direct way to a host.
 func (s *Server) Negotiated(a netip.AddrPort) {
 	srv, ok := s.list.At(a)
-	if !ok || srv.Origin != master.FromQR2 || !srv.NATNeg || srv.Findings.Reached >= master.ReachedNegotiated {
+	if !ok || srv.Origin != Origin || !srv.NATNeg || srv.Findings.Reached >= master.ReachedNegotiated {
 		return
 	}
 	s.list.Report(srv.Key, master.Findings{Reached: master.ReachedNegotiated})
@@ -320,7 +320,7 @@ func (s *Server) Negotiated(a netip.AddrPort) {
 // NAT negotiation. Like Negotiated it replaces nothing better.
 func (s *Server) Relayed(a netip.AddrPort) {
 	srv, ok := s.list.At(a)
-	if !ok || srv.Origin != master.FromQR2 || !srv.NATNeg || srv.Findings.Relayed || srv.Findings.Reached >= master.ReachedNegotiated {
+	if !ok || srv.Origin != Origin || !srv.NATNeg || srv.Findings.Relayed || srv.Findings.Reached >= master.ReachedNegotiated {
 		return
 	}
 	s.list.Report(srv.Key, master.Findings{Reached: srv.Findings.Reached, Relayed: true})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
@@ -208,7 +210,7 @@ func TestRecheck(t *testing.T) {
 			t.Error("the host is not reachable after its answer")
 		}
 		for name, other := range map[string]master.Server{
-			"of another origin": {Origin: master.FromValve}, "of before a restart": {Restored: true}, "of another node": {Node: "b"},
+			"of another origin": {Origin: valvemaster.Origin}, "of before a restart": {Restored: true}, "of another node": {Node: "b"},
 		} {
 			if in.Recheck(&other) {
 				t.Errorf("a server %s was tested", name)
@@ -293,7 +295,7 @@ func TestEveryHostIsAskedAgainAfterAWhile(t *testing.T) {
 		h.register()
 		restored := *h.restarted(3).saved(t, "192.0.2.2:6500")
 		foreign := restored
-		foreign.Key.Source, foreign.Origin, foreign.Restored = in.host("192.0.2.3:6500").addr, master.FromZandronum, false
+		foreign.Key.Source, foreign.Origin, foreign.Restored = in.host("192.0.2.3:6500").addr, zanmaster.Origin, false
 		foreign.Public = foreign.Key.Source
 		for _, s := range []master.Server{restored, foreign} {
 			if err := in.list.Put(s); err != nil {
@@ -324,7 +326,7 @@ func TestEveryHostIsAskedAgainAfterAWhile(t *testing.T) {
 // saved returns a record as the saved list has it.
 func (h *host) saved(t *testing.T, addr string) *master.Server {
 	t.Helper()
-	s := master.Server{Key: h.key(), Game: "gmtest", Restored: true, Lifetime: time.Hour}
+	s := master.Server{Origin: Origin, Key: h.key(), Game: "gmtest", Restored: true, Lifetime: time.Hour}
 	s.Key.Source = h.in.host(addr).addr
 	s.Public = s.Key.Source
 	return &s

@@ -167,9 +167,9 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) uplin
 	}
 	if srv, ok := t.s.list.At(key.Source); ok && !srv.Restored {
 		switch {
-		case srv.Origin == master.FromQR2, srv.Origin == master.FromEpic:
+		case srv.Origin == Origin, srv.Origin != OldOrigin && srv.Origin.Query == OldOrigin.Query:
 			return uplink.Unexpected // it also uses another protocol, which reports more
-		case srv.Origin == master.FromQR1 && srv.Key == key:
+		case srv.Origin == OldOrigin && srv.Key == key:
 			// Another game on this address is believed once the listed one is
 			// silent: this packet may be forged.
 			out, known := t.table.again(key.Source, p, h.leaving || !t.sameGame(h.game, srv.Game), time.Now())

@@ -9,6 +9,8 @@ import (
 
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestListedHostIsPolled(t *testing.T) {
@@ -162,7 +164,7 @@ func TestSavedServerIsAskedAtStart(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
 		srv := master.Server{
-			Key: h.key(), Game: "gmtest", Origin: master.FromQR1, Public: h.addr, Via: masterAddr,
+			Key: h.key(), Game: "gmtest", Origin: OldOrigin, Public: h.addr, Via: masterAddr,
 			Restored: true, Lifetime: 90 * time.Second, Seen: time.Now(),
 		}
 		if err := in.list.Put(srv); err != nil {
@@ -182,7 +184,7 @@ func TestSilentSavedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
-		_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromQR1, Public: h.addr, Restored: true, Seen: time.Now()})
+		_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: OldOrigin, Public: h.addr, Restored: true, Seen: time.Now()})
 		in.pass(2 * textPendingLife)
 		if n := len(in.w.Take()); n != maxAsks {
 			t.Errorf("asked %d times, want %d", n, maxAsks)
@@ -208,7 +210,7 @@ func TestNewerProtocolKeepsItsRecord(t *testing.T) {
 	n := in2.host("192.0.2.1:6500")
 	n.register("hostname", "New")
 	h.say(h.addr, h.reply(q))
-	if srv, ok := in2.list.Get(n.key()); !ok || srv.Origin != master.FromQR2 {
+	if srv, ok := in2.list.Get(n.key()); !ok || srv.Origin != Origin {
 		t.Errorf("the record is %+v, want that of QR2", srv)
 	}
 }
@@ -216,8 +218,8 @@ func TestNewerProtocolKeepsItsRecord(t *testing.T) {
 func TestLANServerIsReplacedByItsReport(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
-	_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromLAN, Public: h.addr, Seen: time.Now()})
-	if srv := h.register(); srv.Origin != master.FromQR1 || in.list.Len() != 1 {
+	_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.Found, Public: h.addr, Seen: time.Now()})
+	if srv := h.register(); srv.Origin != OldOrigin || in.list.Len() != 1 {
 		t.Errorf("origin %v and %d servers, want qr1 and 1", srv.Origin, in.list.Len())
 	}
 }
@@ -227,11 +229,11 @@ func TestLANServerIsReplacedByItsReport(t *testing.T) {
 func TestReplacingAnotherServer(t *testing.T) {
 	heartbeatPort := netip.MustParseAddrPort("192.0.2.1:5000")
 	for name, old := range map[string]master.Server{
-		"zandronum":    {Game: "zandronum", Origin: master.FromZandronum},
-		"valve":        {Game: "gmtest", Origin: master.FromValve},
+		"zandronum":    {Game: "zandronum", Origin: zanmaster.Origin},
+		"valve":        {Game: "gmtest", Origin: valvemaster.Origin},
 		"static":       {Game: "gmtest", Origin: master.Static},
-		"saved":        {Game: "gmtest", Origin: master.FromQR2, Restored: true},
-		"saved, older": {Game: "other", Origin: master.FromQR1, Restored: true},
+		"saved":        {Game: "gmtest", Origin: Origin, Restored: true},
+		"saved, older": {Game: "other", Origin: OldOrigin, Restored: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newIntake(t, nil)
@@ -254,7 +256,7 @@ func TestReplacingAnotherServer(t *testing.T) {
 			if got := h.say(h.addr, h.reply(q)); got != uplink.NotDropped {
 				t.Errorf("proof from the port itself: dropped %q", got)
 			}
-			if srv, _ := in.list.At(h.addr); srv.Origin != master.FromQR1 || srv.Restored {
+			if srv, _ := in.list.At(h.addr); srv.Origin != OldOrigin || srv.Restored {
 				t.Errorf("listed as %+v", srv)
 			}
 		})

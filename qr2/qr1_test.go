@@ -155,7 +155,7 @@ func TestTextRegistration(t *testing.T) {
 	if !ok {
 		t.Fatal("not listed after its proof")
 	}
-	if srv.Origin != master.FromQR1 || srv.Public != h.addr || srv.Via != masterAddr || srv.Lifetime != textLifetime || srv.Country != "DE" {
+	if srv.Origin != OldOrigin || srv.Public != h.addr || srv.Via != masterAddr || srv.Lifetime != textLifetime || srv.Country != "DE" {
 		t.Errorf("record: %+v", srv)
 	}
 	if v, _ := srv.Rules.Get("hostname"); v != "GameMaster Arena Server" || srv.Rules.Len() != 14 {

@@ -139,7 +139,7 @@ func (t *textIntake) listText(a asked, st *query.Status, r textRecord, now time.
 		}
 	}
 	srv := master.Server{
-		Key: h.key, Game: a.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: r.via,
+		Key: h.key, Game: a.game.Name, Origin: OldOrigin, Public: h.key.Source, Via: r.via,
 		Lifetime: textLifetime, Seen: now,
 	}
 	if r.source != h.key.Source {
@@ -171,9 +171,9 @@ func (t *textIntake) fill(r *master.Report, st *query.Status, extra []query.Fiel
 func (a *asked) mayReplace(old *master.Server) error {
 	h := a.host
 	switch {
-	case old.Origin == master.FromQR2 && !old.Restored:
+	case old.Origin == Origin && !old.Restored:
 		return errSpeaksQR2
-	case a.from == h.key.Source, old.Origin == master.FromLAN, old.Origin == master.FromQR1 && old.Game == a.game.Name:
+	case a.from == h.key.Source, old.Origin == master.Found, old.Origin == OldOrigin && old.Game == a.game.Name:
 		return nil
 	default:
 		return master.ErrTaken
@@ -217,13 +217,13 @@ func (t *textIntake) news(a asked, st *query.Status, now time.Time) uplink.Drop 
 // renew replaces the record of a listed host if its answer has changed.
 func (t *textIntake) renew(h *textHost, st *query.Status, r textRecord, now time.Time) {
 	old, ok := t.s.list.Get(h.key)
-	if !ok || old.Origin != master.FromQR1 {
+	if !ok || old.Origin != OldOrigin {
 		return
 	}
 	var report master.Report
 	t.fill(&report, st, r.extra)
 	if report.Same(old) && old.Via == r.via {
-		t.s.list.Touch(h.key, master.FromQR1, now)
+		t.s.list.Touch(h.key, OldOrigin, now)
 		return
 	}
 	next := *old

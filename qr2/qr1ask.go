@@ -47,7 +47,7 @@ func (t *textIntake) tick(w, probe netserve.PacketWriter, now time.Time) {
 // expired, or been removed by others.
 func (t *textIntake) stillListed(h *textHost) bool {
 	srv, ok := t.s.list.Get(h.key)
-	return ok && srv.Origin == master.FromQR1 && srv.Game == h.game.Name
+	return ok && srv.Origin == OldOrigin && srv.Game == h.game.Name
 }
 
 // gone records that a host did not answer: during its verification, or after a
@@ -59,7 +59,7 @@ func (t *textIntake) gone(h *textHost) {
 		}
 		return
 	}
-	if srv, ok := t.s.list.Get(h.key); ok && srv.Origin == master.FromQR1 && t.s.list.Remove(h.key) {
+	if srv, ok := t.s.list.Get(h.key); ok && srv.Origin == OldOrigin && t.s.list.Remove(h.key) {
 		t.noteText(h.key.Source, h.game.Name, verdicts.Left)
 	}
 }
@@ -69,7 +69,7 @@ func (t *textIntake) gone(h *textHost) {
 // Their addresses were proved before.
 func (t *textIntake) restored() (hosts []*textHost) {
 	for _, srv := range t.s.list.All() {
-		if srv.Origin != master.FromQR1 || !srv.Restored || srv.Node != "" {
+		if srv.Origin != OldOrigin || !srv.Restored || srv.Node != "" {
 			continue
 		}
 		g, ok := t.s.opt.Games.Lookup(srv.Game)
@@ -107,7 +107,7 @@ func (t *textIntake) reachedNear(k master.Key) {
 // reached records the findings of the probing sockets.
 func (t *textIntake) reached(k master.Key, reached master.Reached) {
 	srv, ok := t.s.list.Get(k)
-	if !ok || srv.Origin != master.FromQR1 {
+	if !ok || srv.Origin != OldOrigin {
 		return
 	}
 	t.s.list.Report(k, master.Findings{Reached: reached})

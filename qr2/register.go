@@ -137,7 +137,7 @@ func (s *Server) record(v *verified, now time.Time) (master.Server, error) {
 	srv := master.Server{
 		Key:    v.Key,
 		Game:   v.Of.game.Name,
-		Origin: master.FromQR2,
+		Origin: Origin,
 		Public: v.Key.Source,
 		Via:    v.Of.via,
 		NATNeg: v.Of.said.natNeg,

@@ -16,6 +16,8 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestPacketsThatAreDropped(t *testing.T) {
@@ -168,7 +170,7 @@ func TestStrangersCannotTouchAListedServer(t *testing.T) {
 // here: one forged packet would do.
 func TestServersOfOtherOriginsAreNotSpokenFor(t *testing.T) {
 	for _, restored := range []bool{false, true} {
-		for _, origin := range []master.Origin{master.FromQR1, master.FromZandronum, master.FromValve, master.FromLAN, master.Static} {
+		for _, origin := range []*master.Origin{OldOrigin, zanmaster.Origin, valvemaster.Origin, master.Found, master.Static} {
 			synctest.Test(t, func(t *testing.T) {
 				in := newIntake(t, nil)
 				h := in.host("192.0.2.1:6500")
@@ -219,7 +221,7 @@ func TestProofReplacesAServerOfAnotherOrigin(t *testing.T) {
 	if err := in.list.Put(old); err != nil {
 		t.Fatal(err)
 	}
-	if srv := h.register("hostname", "mine"); srv.Origin != master.FromQR2 || h.rule("hostname") != "mine" {
+	if srv := h.register("hostname", "mine"); srv.Origin != Origin || h.rule("hostname") != "mine" {
 		t.Errorf("listed as %v with hostname %q", srv.Origin, h.rule("hostname"))
 	}
 }

@@ -17,7 +17,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy, noun.Names}, Docs: []string{"protocols/qr2"}, Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder, Steps: steps(),
+		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy, noun.Names}, Docs: []string{"protocols/qr2"}, Origins: master.Origins{Origin, OldOrigin}, Decoder: NewDecoder, Steps: steps(),
 		Expire: c.Expire,
 	}
 }
@@ -51,7 +51,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  func() error { return service.ClosePackets(opened) },
 		Keeper: &service.Keeper{
-			Origin: master.FromQR2, Messenger: s, Expired: s.Expired, Replaced: s.Replaced, Met: s.Negotiated, Relayed: s.Relayed, Recheck: s.Recheck,
+			Origin: Origin, Messenger: s, Expired: s.Expired, Replaced: s.Replaced, Met: s.Negotiated, Relayed: s.Relayed, Recheck: s.Recheck,
 		},
 	}, nil
 }

@@ -271,17 +271,14 @@ func (c *cursor) connected() (seconds float64, known bool) {
 		n, err := strconv.ParseUint(strings.TrimSpace(c.player(slot)), 10, 31)
 		return n, err == nil
 	}
-	switch c.row.Origin {
-	case master.FromQR1, master.FromQR2:
-		n, ok := read(c.columns.time)
-		return float64(n), ok
-	default:
-		if n, ok := read(c.columns.seconds); ok {
-			return float64(n), true
-		}
-		n, ok := read(c.columns.time)
-		return 60 * float64(n), ok
+	unit := 60.0
+	if c.row.Origin.Seconds {
+		unit = 1
+	} else if n, ok := read(c.columns.seconds); ok {
+		return float64(n), true
 	}
+	n, ok := read(c.columns.time)
+	return unit * float64(n), ok
 }
 
 // reportedColumn returns the column for a name that servers report; ok is false

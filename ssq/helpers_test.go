@@ -2,6 +2,7 @@ package ssq
 
 import (
 	"bytes"
+	"cmp"
 	"net/netip"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // trustedClient needs no proof, strangers do.
@@ -149,7 +152,7 @@ func (f *fixture) value(name string) float64 {
 type game struct {
 	source, public string // public: the source if empty
 	game           string // gmtest if empty
-	origin         master.Origin
+	origin         *master.Origin
 	rules          []string   // names and values in turn
 	players, teams [][]string // the first row has the names of the columns
 	change         func(*master.Server)
@@ -161,7 +164,7 @@ var listedAt = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 func (f *fixture) list(g game) {
 	f.t.Helper()
 	s := master.Server{
-		Key: master.Key{Source: netip.MustParseAddrPort(g.source), Instance: 4711}, Game: "gmtest", Origin: g.origin,
+		Key: master.Key{Source: netip.MustParseAddrPort(g.source), Instance: 4711}, Game: "gmtest", Origin: cmp.Or(g.origin, qr2.Origin),
 		First: listedAt, Seen: time.Now(),
 	}
 	s.Public = s.Key.Source
@@ -220,7 +223,7 @@ func (f *fixture) threeServers() {
 		},
 	})
 	f.list(game{
-		source: "192.0.2.10:27015", game: "gmother", origin: master.FromZandronum,
+		source: "192.0.2.10:27015", game: "gmother", origin: zanmaster.Origin,
 		rules:   []string{"hostname", "back\\slash\nand line", "mapname", "DE_Dust", "maxplayers", "many", "timelimit", "9", "error", "trick"},
 		players: [][]string{{"player_", "frags_", "ping_", "time_"}, {"Cid", "9", "50", "33"}},
 	})

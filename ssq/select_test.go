@@ -12,6 +12,9 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestSelections(t *testing.T) {
@@ -395,18 +398,18 @@ func TestTimesOfServersMoveOn(t *testing.T) {
 func TestTimesOfPlayers(t *testing.T) {
 	minutes := [][]string{{"player_", "time_"}, {"Ann", "90"}}
 	for name, tt := range map[string]struct {
-		origin  master.Origin
+		origin  *master.Origin
 		players [][]string
 		want    string
 	}{
-		"reports by itself":      {master.FromQR2, minutes, "000130"},
-		"reports in text":        {master.FromQR1, minutes, "000130"},
-		"Zandronum":              {master.FromZandronum, minutes, "013000"},
+		"reports by itself":      {qr2.Origin, minutes, "000130"},
+		"reports in text":        {qr2.OldOrigin, minutes, "000130"},
+		"Zandronum":              {zanmaster.Origin, minutes, "013000"},
 		"named by the operator":  {master.Static, minutes, "013000"},
-		"on the local network":   {master.FromLAN, minutes, "013000"},
-		"A2S":                    {master.FromValve, [][]string{{"player_", "time_", "seconds_"}, {"Ann", "90", "5432"}}, "013032"},
-		"A2S, seconds not there": {master.FromValve, [][]string{{"player_", "time_", "seconds_"}, {"Ann", "90", ""}}, "013000"},
-		"no time":                {master.FromValve, [][]string{{"player_"}, {"Ann"}}, ""},
+		"on the local network":   {master.Found, minutes, "013000"},
+		"A2S":                    {valvemaster.Origin, [][]string{{"player_", "time_", "seconds_"}, {"Ann", "90", "5432"}}, "013032"},
+		"A2S, seconds not there": {valvemaster.Origin, [][]string{{"player_", "time_", "seconds_"}, {"Ann", "90", ""}}, "013000"},
+		"no time":                {valvemaster.Origin, [][]string{{"player_"}, {"Ann"}}, ""},
 	} {
 		f := newFixture(t)
 		f.list(game{source: "192.0.2.9:27016", origin: tt.origin, players: tt.players})

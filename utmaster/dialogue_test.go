@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/master"
 )
 
 //go:embed testdata/dialogues.txt
@@ -124,7 +123,7 @@ func (a *actor) play(line string) {
 			t.Fatalf("%s: the master sent %+v", line, sent)
 		}
 	case "listed":
-		if srv, ok := a.f.reg.Find(netip.MustParseAddrPort(rest)); !ok || srv.Origin != master.FromEpic {
+		if srv, ok := a.f.reg.Find(netip.MustParseAddrPort(rest)); !ok || srv.Origin != Origin {
 			t.Fatalf("%s: %+v, %v", line, srv, ok)
 		}
 	default:
@@ -168,9 +167,9 @@ func (f *fixture) populate() {
 		"hostname", "Test", "mapname", "DM-Rankin", "gametype", "xDeathMatch", "numplayers", "3", "maxplayers", "16", "hostport", "7777",
 		ruleQueryPort, "7778", ruleMutators, "", ruleSkill, "0", ruleVersion, "3369",
 	}
-	put(f.t, f.reg, "ut2004", "192.0.2.10:7778", master.FromEpic, rules...)
+	put(f.t, f.reg, "ut2004", "192.0.2.10:7778", Origin, rules...)
 	rules[3] = "DM-Antalus"
-	put(f.t, f.reg, "ut2", "192.0.2.10:7788", master.FromEpic, append(rules[:len(rules)-1], "2225")...)
+	put(f.t, f.reg, "ut2", "192.0.2.10:7788", Origin, append(rules[:len(rules)-1], "2225")...)
 }
 
 // TestDialogueInPieces sends a whole dialogue byte by byte, and at once.

@@ -5,16 +5,17 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func TestFilters(t *testing.T) {
 	reg := master.NewRegistry(master.Limits{})
-	put(t, reg, "ut2004", "192.0.2.1:7778", master.FromEpic, "gametype", "XGame.xDeathMatch", "numplayers", "3", "maxplayers", "16",
+	put(t, reg, "ut2004", "192.0.2.1:7778", Origin, "gametype", "XGame.xDeathMatch", "numplayers", "3", "maxplayers", "16",
 		ruleMutators, "MutInstaGib,UnrealGame.MutLowGrav", rulePassword, "True", ruleStatistics, "False", ruleTransloc, "true", ruleWeaponStay, "1",
 		ruleMinPlayers, "0", ruleSkill, "3", "hostport", "7777")
-	put(t, reg, "ut2004", "192.0.2.2:7778", master.FromEpic, "gametype", "xCTFGame", "numplayers", "16", "maxplayers", "16", ruleMutators, "",
+	put(t, reg, "ut2004", "192.0.2.2:7778", Origin, "gametype", "xCTFGame", "numplayers", "16", "maxplayers", "16", ruleMutators, "",
 		ruleMinPlayers, "4", "hostport", "7777")
-	put(t, reg, "ut2004", "192.0.2.3:7778", master.FromQR1, "hostport", "7777")
+	put(t, reg, "ut2004", "192.0.2.3:7778", qr2.OldOrigin, "hostport", "7777")
 	const full, plain, bare = "1", "2", "3"
 	for name, tt := range map[string]struct {
 		f    Filter

@@ -316,7 +316,7 @@ func (f *fixture) browse(b Browser, filters ...Filter) []Entry {
 var modernBrowser = Browser{Version: 3369, Word: "UT2K4"}
 
 // put lists a server without a connection; rules are names and values in turn.
-func put(t testing.TB, reg *master.Registry, game, public string, origin master.Origin, rules ...string) {
+func put(t testing.TB, reg *master.Registry, game, public string, origin *master.Origin, rules ...string) {
 	t.Helper()
 	a := netip.MustParseAddrPort(public)
 	s := master.Server{Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Origin: origin, Seen: time.Now()}

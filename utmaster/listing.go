@@ -87,11 +87,11 @@ func (x *session) put(at netip.AddrPort, now time.Time) (before *session, first 
 	if listed && !replaceable(old) {
 		return nil, false, endedElsewhere
 	}
-	if listed && (old.Origin != master.FromEpic || old.Game != x.game.Name) {
+	if listed && (old.Origin != Origin || old.Game != x.game.Name) {
 		old, listed = nil, false
 	}
 	srv := master.Server{
-		Key: keyOf(at), Game: x.game.Name, Origin: master.FromEpic, Public: at, Via: x.conn.Local().Addr(),
+		Key: keyOf(at), Game: x.game.Name, Origin: Origin, Public: at, Via: x.conn.Local().Addr(),
 		Lifetime: live.Timeout + time.Minute, Seen: now,
 	}
 	switch {
@@ -131,12 +131,7 @@ func (s *Server) claim(x *session, at netip.AddrPort) (before *session) {
 // replaceable reports whether a server that reports here may replace a record: one of
 // GameSpy's old protocol too, which has less.
 func replaceable(old *master.Server) bool {
-	switch old.Origin {
-	case master.FromEpic, master.FromQR1, master.FromValve, master.FromLAN, master.Static, master.Federated:
-		return true
-	default:
-		return old.Restored
-	}
+	return old.Restored || old.Origin.Query == Origin.Query || old.Origin.Claim != master.NoClaim
 }
 
 // rules returns the rules of the record: those that all lists know first.
@@ -168,7 +163,7 @@ func (x *session) rules() (names, values []string) {
 	add("hostport", strconv.Itoa(int(ports.Game)))
 	add(ruleQueryPort, strconv.Itoa(int(ports.Query)))
 	if x.link.mode.GameSpy {
-		add(master.RuleGameSpyPort, strconv.Itoa(int(ports.GameSpy)))
+		add(ruleGameSpyPort, strconv.Itoa(int(ports.GameSpy)))
 	}
 	add("gamever", version)
 	add("password", strconv.Itoa(int(number(master.IsYes(password)))))

@@ -15,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Unreal Tournament server lists", Nouns: []noun.Noun{noun.Keys, noun.Names, noun.News}, Docs: []string{"protocols/utmaster"}, Shows: true, Origins: []master.Origin{master.FromEpic}, Steps: steps(),
+		Title: "Unreal Tournament server lists", Nouns: []noun.Noun{noun.Keys, noun.Names, noun.News}, Docs: []string{"protocols/utmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(),
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestRecord(t *testing.T) {
@@ -47,7 +49,7 @@ func TestRecord(t *testing.T) {
 		if !ok {
 			t.Fatal("not listed")
 		}
-		if srv.Game != "ut2004" || srv.Origin != master.FromEpic || srv.QueryProtocol() != "gs1" || srv.Country != "DE" || !srv.SpeaksGameSpy() {
+		if srv.Game != "ut2004" || srv.Origin != Origin || srv.QueryProtocol() != "gs1" || srv.Country != "DE" || !srv.SpeaksGameSpy() {
 			t.Errorf("record %+v", srv)
 		}
 		want := map[string]string{
@@ -367,8 +369,8 @@ func TestServerChangesPort(t *testing.T) {
 
 // TestOtherOrigins checks which records a server here replaces.
 func TestOtherOrigins(t *testing.T) {
-	for origin, want := range map[master.Origin]bool{
-		master.FromQR1: true, master.Static: true, master.Federated: true, master.FromLAN: true, master.FromQR2: false, master.FromZandronum: false,
+	for origin, want := range map[*master.Origin]bool{
+		qr2.OldOrigin: true, master.Static: true, master.Federated: true, master.Found: true, qr2.Origin: false, zanmaster.Origin: false,
 	} {
 		t.Run(origin.String(), func(t *testing.T) {
 			inBubble(t, nil, func(f *fixture) {
@@ -379,7 +381,7 @@ func TestOtherOrigins(t *testing.T) {
 				s.prove(7777, m)
 				s.report(nil)
 				srv, ok := f.reg.Find(at)
-				if !ok || (srv.Origin == master.FromEpic) != want || f.reg.Len() != 1 {
+				if !ok || (srv.Origin == Origin) != want || f.reg.Len() != 1 {
 					t.Errorf("%+v, %v", srv, ok)
 				}
 				if got := f.dropped(endedElsewhere); (got == 1) == want {
@@ -394,9 +396,9 @@ func TestOtherOrigins(t *testing.T) {
 // the list too.
 func TestListHasServersOfAllOrigins(t *testing.T) {
 	inBubble(t, nil, func(f *fixture) {
-		put(t, f.reg, "ut2004", "198.51.100.1:7787", master.FromQR1, "hostname", "Old", "hostport", "7777", "mapname", "DM-Deck17", "maxplayers", "300")
+		put(t, f.reg, "ut2004", "198.51.100.1:7787", qr2.OldOrigin, "hostname", "Old", "hostport", "7777", "mapname", "DM-Deck17", "maxplayers", "300")
 		put(t, f.reg, "ut2004", "198.51.100.2:7787", master.Static, "hostname", "No port")
-		put(t, f.reg, "ut2", "198.51.100.3:7787", master.FromQR1, "hostname", "Other game", "hostport", "7777")
+		put(t, f.reg, "ut2", "198.51.100.3:7787", qr2.OldOrigin, "hostname", "Other game", "hostport", "7777")
 		want := []Entry{{
 			Addr: netip.MustParseAddr("198.51.100.1"), GamePort: 7777, QueryPort: 7778, Name: "Old", Map: "DM-Deck17", Max: 255, Flags: flagStandard,
 		}}
@@ -421,7 +423,7 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(o *Options) { o.XMPFlags = tt.flags }, func(f *fixture) {
-				put(t, f.reg, tt.game, "198.51.100.1:7778", master.FromEpic, rules...)
+				put(t, f.reg, tt.game, "198.51.100.1:7778", Origin, rules...)
 				list := f.browse(tt.b)
 				if len(list) != 1 || list[0].Flags != tt.want {
 					t.Errorf("%+v, want flags %#x", list, tt.want)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func unhex(t testing.TB, text string) []byte {
@@ -303,7 +304,7 @@ func TestCutText(t *testing.T) {
 func TestLongestEntry(t *testing.T) {
 	reg := master.NewRegistry(master.Limits{})
 	long := "Ж" + strings.Repeat("x", 10_000)
-	put(t, reg, "ut2004", "192.0.2.1:7778", master.FromQR1, "hostport", "1", "hostname", long, "mapname", long, "gametype", long, ruleSkill, long)
+	put(t, reg, "ut2004", "192.0.2.1:7778", qr2.OldOrigin, "hostport", "1", "hostname", long, "mapname", long, "gametype", long, ruleSkill, long)
 	v := build(reg, viewKey{game: "ut2004"}, nil)
 	if n := len(v.Bytes) - listHeadSize - frameHead; v.Rows != 1 || n > 1279 {
 		t.Errorf("%d servers, %d bytes", v.Rows, n)

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/qr2"
 
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/master"
 )
 
 const many = 10_000
@@ -115,7 +115,7 @@ func BenchmarkViewAfterAChange(b *testing.B) {
 	a := netip.MustParseAddrPort("100.64.1.1:27015")
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := put(v.list, a, master.FromValve, someRules); err != nil {
+		if err := put(v.list, a, Origin, someRules); err != nil {
 			b.Fatal(err)
 		}
 		at += viewEvery
@@ -134,7 +134,7 @@ func BenchmarkForeignChanges(b *testing.B) {
 		b.StopTimer()
 		for i := range 1000 {
 			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 9, byte(i >> 8), byte(i)}), 1)
-			if err := put(v.list, a, master.FromQR2, someRules); err != nil {
+			if err := put(v.list, a, qr2.Origin, someRules); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -4,7 +4,7 @@
 //
 // It lists no server itself. A server that sent a heartbeat is passed to
 // [Targets], which queries it over A2S and lists it, with origin
-// master.FromValve, at its first answer; so every listed server can be queried.
+// Origin, at its first answer; so every listed server can be queried.
 // Browsers are answered from that list. The messages between game servers and
 // players are not implemented here.
 //

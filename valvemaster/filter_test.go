@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // zoo lists servers that differ in everything that filters know and returns the
@@ -17,29 +18,29 @@ func zoo(t testing.TB) *valve {
 	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = -1, -1 })
 	for _, s := range []struct {
 		addr   string
-		origin master.Origin
+		origin *master.Origin
 		rules  map[string]string
 	}{
-		{"10.0.0.1:27015", master.FromValve, map[string]string{
+		{"10.0.0.1:27015", Origin, map[string]string{
 			"hostname": "Dust [24/7] Pub", "mapname": "de_dust2", "gamename": "cstrike", "appid": "240", "gamever": "1.0.0.34",
 			"numplayers": "16", "maxplayers": "16", "servertype": "dedicated", "os": "linux", "secure": "1", "keywords": "alltalk,nocrits", "gamedata": "coop;hard",
 		}},
-		{"10.0.0.1:27016", master.FromValve, map[string]string{
+		{"10.0.0.1:27016", Origin, map[string]string{
 			"hostname": "Dust empty", "mapname": "de_dust", "gamename": "cstrike", "appid": "240", "gamever": "1.0.0.70",
 			"numplayers": "0", "maxplayers": "16", "servertype": "dedicated", "os": "windows", "secure": "0", "password": "1", "keywords": "alltalk",
 		}},
-		{"10.0.0.2:27015", master.FromValve, map[string]string{
+		{"10.0.0.2:27015", Origin, map[string]string{
 			"hostname": "2Fort Bots", "mapname": "CTF_2Fort", "gamename": "tf", "appid": "440", "gamever": "8",
 			"numplayers": "6", "numbots": "6", "maxplayers": "24", "servertype": "listen", "os": "linux", "secure": "1", "gamedata": "coop",
 		}},
-		{"10.0.0.3:27020", master.FromValve, map[string]string{
+		{"10.0.0.3:27020", Origin, map[string]string{
 			"hostname": "SourceTV \xe4", "mapname": "ctf_2fort", "gamename": "tf", "appid": "440", "numplayers": "1", "maxplayers": "128", "servertype": "proxy", "os": "mac",
 		}},
 		{"10.0.0.4:2303", master.Static, map[string]string{
 			"hostname": "Chernarus", "mapname": "chernarusplus", "gamename": "dayz", "appid": "221100", "numplayers": "40", "maxplayers": "60", "servertype": "dedicated", "os": "windows",
 		}},
 		{"10.0.0.5:7777", master.Static, map[string]string{"hostname": "Not over A2S", "mapname": "dm1"}},
-		{"10.0.0.6:7777", master.FromQR2, map[string]string{"hostname": "GameSpy", "gamename": "main"}},
+		{"10.0.0.6:7777", qr2.Origin, map[string]string{"hostname": "GameSpy", "gamename": "main"}},
 	} {
 		if err := put(v.list, netip.MustParseAddrPort(s.addr), s.origin, s.rules); err != nil {
 			t.Fatal(err)
@@ -254,7 +255,7 @@ func TestCollapseOverPages(t *testing.T) {
 	for host := range 100 {
 		for port := range 5 {
 			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(host)}), uint16(27015+port))
-			if err := put(v.list, a, master.FromValve, map[string]string{"gamename": "tf"}); err != nil {
+			if err := put(v.list, a, Origin, map[string]string{"gamename": "tf"}); err != nil {
 				t.Fatal(err)
 			}
 			if port == 0 {
@@ -272,7 +273,7 @@ func TestRegions(t *testing.T) {
 	list := func(addr string, rules map[string]string) string {
 		t.Helper()
 		rules["gamename"] = "tf"
-		if err := put(v.list, netip.MustParseAddrPort(addr), master.FromValve, rules); err != nil {
+		if err := put(v.list, netip.MustParseAddrPort(addr), Origin, rules); err != nil {
 			t.Fatal(err)
 		}
 		return addr

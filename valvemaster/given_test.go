@@ -18,7 +18,7 @@ func TestBrowsersGetReachableAddress(t *testing.T) {
 	})
 	list := func(a string, rules map[string]string) {
 		t.Helper()
-		if err := put(v.opt.Registry, netip.MustParseAddrPort(a), master.FromValve, rules); err != nil {
+		if err := put(v.opt.Registry, netip.MustParseAddrPort(a), Origin, rules); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestWalkOverGivenAddresses(t *testing.T) {
 	var want []string
 	for i := range 100 {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), uint16(27000+i))
-		if err := put(v.opt.Registry, a, master.FromValve, map[string]string{"hostname": "One"}); err != nil {
+		if err := put(v.opt.Registry, a, Origin, map[string]string{"hostname": "One"}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, netip.AddrPortFrom(netip.MustParseAddr("203.0.113.80"), a.Port()).String())

@@ -61,7 +61,7 @@ func (k *asker) Watch(a netip.AddrPort) bool {
 	}
 	k.watched[a]++
 	if rules, ok := k.answers[a]; ok {
-		_ = put(k.registry, a, master.FromValve, rules) // a full list is for the prober to tell
+		_ = put(k.registry, a, Origin, rules) // a full list is for the prober to tell
 	}
 	return true
 }
@@ -81,7 +81,7 @@ func (k *asker) Unwatch(a netip.AddrPort) {
 }
 
 // put lists a server with rules.
-func put(r *master.Registry, a netip.AddrPort, origin master.Origin, rules map[string]string) error {
+func put(r *master.Registry, a netip.AddrPort, origin *master.Origin, rules map[string]string) error {
 	srv := master.Server{
 		Key: master.Key{Source: a}, Public: a, Game: "tf", Origin: origin, Seen: time.Now(), Lifetime: time.Hour,
 		Country: rules["country"], Region: rules["region"],
@@ -225,7 +225,7 @@ func populate(t testing.TB, r *master.Registry, n int) []string {
 	var out []string
 	for i := range n {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, byte(64 + i>>16), byte(i >> 8), byte(i)}), 27015)
-		if err := put(r, a, master.FromValve, map[string]string{
+		if err := put(r, a, Origin, map[string]string{
 			"hostname": fmt.Sprintf("Server %d", i), "mapname": "de_dust2", "gamename": "cstrike", "appid": "240",
 			"numplayers": "3", "maxplayers": "16", "servertype": "dedicated", "os": "linux", "secure": "1", "keywords": "a,b",
 		}); err != nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/uplink"
-	"github.com/respawnd/respawnd/master"
 )
 
 // recorded is a packet as a real client sent it, and the expected answer.
@@ -38,7 +37,7 @@ func TestRecordedRequests(t *testing.T) {
 			populate(t, v.list, 100)
 			for _, a := range []string{"192.0.2.1:27015", "198.51.100.1:27015"} {
 				rules := map[string]string{"hostname": a, "mapname": "de_dust2", "gamename": "cstrike", "appid": "240", "maxplayers": "16"}
-				if err := put(v.list, netip.MustParseAddrPort(a), master.FromValve, rules); err != nil {
+				if err := put(v.list, netip.MustParseAddrPort(a), Origin, rules); err != nil {
 					t.Fatal(err)
 				}
 			}

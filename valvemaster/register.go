@@ -7,7 +7,6 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/master"
 )
 
 // answerTimeout is the time after its first heartbeat from which a server
@@ -169,7 +168,7 @@ func (s *Server) adopt(now time.Time) {
 	at := s.since(now)
 	for _, srv := range s.list.All() {
 		a := srv.Key.Source
-		if srv.Origin != master.FromValve || srv.Node != "" || !a.Addr().Is4() || s.opt.Banned.Has(a.Addr()) {
+		if srv.Origin != Origin || srv.Node != "" || !a.Addr().Is4() || s.opt.Banned.Has(a.Addr()) {
 			continue
 		}
 		s.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 var someRules = map[string]string{"hostname": "Arena", "gamename": "tf", "mapname": "ctf_2fort", "maxplayers": "24", "numplayers": "5"}
@@ -249,7 +250,7 @@ func TestBanned(t *testing.T) {
 func TestServersFromBeforeStart(t *testing.T) {
 	v := newValve(t, nil)
 	a, b := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("192.0.2.2:27015")
-	for addr, origin := range map[netip.AddrPort]master.Origin{a: master.FromValve, b: master.FromQR2} {
+	for addr, origin := range map[netip.AddrPort]*master.Origin{a: Origin, b: qr2.Origin} {
 		srv := master.Server{Key: master.Key{Source: addr}, Public: addr, Game: "tf", Origin: origin, Restored: true}
 		if err := v.list.Put(srv); err != nil {
 			t.Fatal(err)

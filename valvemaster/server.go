@@ -24,7 +24,7 @@ const serviceName = "valvemaster"
 // handlers: they touch memory only, and do not call back.
 type Targets interface {
 	// Watch queries a server regularly and lists it from its first answer on,
-	// with origin master.FromValve; it notes the verdicts. A repeated call
+	// with origin Origin; it notes the verdicts. A repeated call
 	// renews the watch. It returns false if there is no room for the server, or
 	// if its address is never queried.
 	Watch(a netip.AddrPort) bool

@@ -14,7 +14,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []master.Origin{master.FromValve}, Steps: steps(),
+		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(),
 	}
 }
 
@@ -29,7 +29,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Targets: targets{env.Asker},
 	})
 	r := service.OnSocket(conn, s)
-	r.Keeper = &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }}
+	r.Keeper = &service.Keeper{Origin: Origin, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }}
 	return r, nil
 }
 
@@ -37,12 +37,12 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 type targets struct{ asker service.Asker }
 
 func (t targets) Watch(a netip.AddrPort) bool {
-	return t.asker.Watch(a, "a2s", master.FromValve) == nil
+	return t.asker.Watch(a, "a2s", Origin) == nil
 }
 
 func (t targets) Answers(a netip.AddrPort) bool { return t.asker.Answers(a) }
 
-func (t targets) Unwatch(a netip.AddrPort) { t.asker.Unwatch(a, master.FromValve) }
+func (t targets) Unwatch(a netip.AddrPort) { t.asker.Unwatch(a, Origin) }
 
 // unlisted returns the servers that send heartbeats but do not answer A2S, or
 // have no room in the list. Their game is unknown.

@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // fresh returns the list as it is now.
@@ -37,7 +38,7 @@ func TestViewFollowsTheList(t *testing.T) {
 	address := func() netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(random.IntN(20))}), uint16(1+random.IntN(3)))
 	}
-	origins := []master.Origin{master.FromValve, master.FromValve, master.Static, master.FromQR2}
+	origins := []*master.Origin{Origin, Origin, master.Static, qr2.Origin}
 	for round := range 1000 {
 		for range random.IntN(4) {
 			a := address()
@@ -49,7 +50,7 @@ func TestViewFollowsTheList(t *testing.T) {
 			case 6:
 				v.list.Unhide(a)
 			case 1: // under another public address, which may be taken
-				srv := master.Server{Key: master.Key{Source: a}, Public: address(), Game: "tf", Origin: master.FromValve, Seen: time.Now()}
+				srv := master.Server{Key: master.Key{Source: a}, Public: address(), Game: "tf", Origin: Origin, Seen: time.Now()}
 				_ = v.list.Put(srv)
 			default:
 				_ = put(v.list, a, origins[random.IntN(len(origins))], map[string]string{"gamename": "tf", "numplayers": "1"})
@@ -184,7 +185,7 @@ func TestRace(t *testing.T) {
 		})
 	}
 	run(func(i int) {
-		_ = put(v.list, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 3, 0, byte(i)}), 1), master.FromValve, someRules)
+		_ = put(v.list, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 3, 0, byte(i)}), 1), Origin, someRules)
 		v.list.Remove(master.Key{Source: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 3, 0, byte(i + 100)}), 1)})
 	})
 	run(func(int) { v.tick(time.Now()); v.Reload(&v.opt.Config) })
@@ -194,7 +195,7 @@ func TestRace(t *testing.T) {
 func TestServeOverASocket(t *testing.T) {
 	v := newValve(t, nil)
 	a := netip.MustParseAddrPort("192.0.2.1:27015")
-	if err := put(v.list, a, master.FromValve, someRules); err != nil {
+	if err := put(v.list, a, Origin, someRules); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})

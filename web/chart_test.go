@@ -188,7 +188,7 @@ func TestChartsAreKept(t *testing.T) {
 	reads := 0
 	series := func(s history.Span) history.Series { reads++; return seriesOf(s, 1) }
 	f.sample(time.Now())
-	key := chartKey{server: history.Key{Origin: master.Static}}
+	key := chartKey{server: history.Key{Origin: master.Static.Name}}
 	for range 5 {
 		f.server.charts.all(key, "", series)
 	}

@@ -17,7 +17,9 @@ import (
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/web/webtest"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // visited is a service that tests servers, of which something is known.
@@ -40,7 +42,7 @@ func newVisited(t *testing.T) *visited {
 		o.Config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}
 		o.Prober = v
 		o.Recheck = func(s *master.Server) bool {
-			if s.Origin != master.FromQR2 {
+			if s.Origin != qr2.Origin {
 				return false
 			}
 			v.tested = append(v.tested, s.Public)
@@ -52,7 +54,7 @@ func newVisited(t *testing.T) *visited {
 		v.server.opt.Verdicts.Note("qr2", addr(a), "gmtest", verdicts.Unreachable)
 		v.server.opt.Players.NotePlayer("natneg", addr(a).Addr(), "gmtest", verdicts.NotMet)
 	}
-	v.Put(webtest.Listed{Addr: "198.51.100.1:10666", Rules: []string{"hostname", "Doom"}, Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+	v.Put(webtest.Listed{Addr: "198.51.100.1:10666", Rules: []string{"hostname", "Doom"}, Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 	return v
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/webtest"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestSearch(t *testing.T) {
@@ -114,7 +115,7 @@ func TestJoinLinks(t *testing.T) {
 	}
 	f.Put(webtest.Listed{Addr: "192.0.2.1:6500", Rules: []string{"hostname", "Names its port", "hostport", "7777"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Rules: []string{"hostname", "Only a port for questions"}})
-	f.Put(webtest.Listed{Addr: "192.0.2.3:10666", Rules: []string{"hostname", "One port"}, Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+	f.Put(webtest.Listed{Addr: "192.0.2.3:10666", Rules: []string{"hostname", "One port"}, Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 	f.Put(webtest.Listed{Addr: "192.0.2.4:6500", Game: "gmother", Rules: []string{"hostname", "Another game", "hostport", "7777"}})
 	for target, want := range map[string]string{
 		"/servers?q=names":   `href="game://192.0.2.1:7777/x"`,

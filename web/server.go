@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"net/http"
@@ -141,50 +142,21 @@ func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
 
 // originText describes how a server came into the list.
 func originText(s *master.Server) string {
-	switch s.Origin {
-	case master.FromQR2:
-		return "It reports itself in heartbeats (QR2); its address and its game's key are verified."
-	case master.FromQR1:
-		return "It reports itself in heartbeats of the older text form (QR1), which are verified."
-	case master.FromZandronum:
-		return "It registered with the Zandronum master server; its address is verified."
-	case master.FromValve:
-		return "It registered with the Valve-style master server."
-	case master.FromQuake3:
-		return "It registered with the Quake 3 master server; its address is verified."
-	case master.FromEpic:
-		return "It registered with the Unreal Tournament master server; its address is verified."
-	case master.FromIDTech4:
-		return "It registered with the master server of Doom 3, Quake 4 and Prey; its address is verified."
-	case master.FromCallOfDuty:
-		return "It registered with the Call of Duty master server; its address is verified."
-	case master.FromNWN:
-		return "It registered with the Neverwinter Nights master server, and answered a question to another port."
-	case master.FromLAN:
-		return "It was found on the local network."
-	case master.Static:
-		return "The operator added it."
-	case master.Federated:
-		if s.Vouched {
-			return "It is listed on the word of another master, " + clean.Line(s.Told, maxNameText) + ", and was not queried from here."
-		}
-		return "It is known from another master, " + clean.Line(s.Told, maxNameText) + ", and answered queries from here."
+	switch {
+	case s.Origin != master.Federated:
+		return s.Origin.Story
+	case s.Vouched:
+		return "It is listed on the word of another master, " + clean.Line(s.Told, maxNameText) + ", and was not queried from here."
 	}
-	return ""
+	return "It is known from another master, " + clean.Line(s.Told, maxNameText) + ", and answered queries from here."
 }
 
 // sourceText returns where this list knows a server from, in short.
 func sourceText(s *master.Server) string {
-	switch s.Origin {
-	case master.Federated:
+	if s.Origin == master.Federated {
 		return "known from " + clean.Line(s.Told, maxNameText)
-	case master.Static:
-		return "added by the operator"
-	case master.FromLAN:
-		return "found on the local network"
-	default:
-		return "reported here"
 	}
+	return cmp.Or(s.Origin.Source, "reported here")
 }
 
 // showReport fills the tables from the server's last report.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func TestAdvertisedAddress(t *testing.T) {
@@ -15,7 +16,7 @@ func TestAdvertisedAddress(t *testing.T) {
 		f.d.opt.Addresses = advertise.New(f.registry)
 		f.d.opt.Addresses.SetRules([]advertise.Rule{{As: netip.MustParseAddr("203.0.113.5")}})
 		at := netip.MustParseAddrPort("127.0.0.1:7001")
-		if err := f.registry.Put(master.Server{Key: master.Key{Source: at}, Public: at, Game: "gmtest", Seen: time.Now()}); err != nil {
+		if err := f.registry.Put(master.Server{Origin: qr2.Origin, Key: master.Key{Source: at}, Public: at, Game: "gmtest", Seen: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		got := strings.Join(f.wait(soon).bodies, "\n")

@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -18,7 +19,7 @@ import (
 func server(t testing.TB, name, area string) *Server {
 	t.Helper()
 	at := netip.MustParseAddrPort("192.0.2.1:6500")
-	s := master.Server{Key: master.Key{Source: at}, Public: at, Game: "gmtest"}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: at}, Public: at, Game: "gmtest"}
 	var rep master.Report
 	for _, v := range []string{name, area, "3", "16"} {
 		rep.Rule([]byte(v))

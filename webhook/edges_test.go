@@ -31,7 +31,7 @@ func TestTextsAreCut(t *testing.T) {
 			rep.Rule([]byte(v))
 		}
 		rep.SetRules(master.NewRegistry(master.Limits{}).Names([]string{"hostname", "numplayers", "maxplayers", "mapname"}))
-		var s master.Server
+		s := master.Server{Origin: master.Static}
 		if err := rep.Into(&s); err != nil {
 			t.Fatal(err)
 		}

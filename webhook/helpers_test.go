@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -144,7 +145,7 @@ func (f *fixture) put(l listing) master.Key {
 		l.game = "gmtest"
 	}
 	at := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), l.port)
-	s := master.Server{Key: master.Key{Source: at}, Public: at, Game: l.game, Node: l.node, Seen: time.Now()}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: at}, Public: at, Game: l.game, Node: l.node, Seen: time.Now()}
 	var rep master.Report
 	for _, v := range []string{l.name, l.players, "16", "DM_Deck"} {
 		rep.Rule([]byte(v))

@@ -15,7 +15,7 @@ const settle = time.Minute
 
 // serverKey identifies a server. After a change of its game it is another one.
 type serverKey struct {
-	origin master.Origin
+	origin *master.Origin
 	public netip.AddrPort
 	game   string
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func TestRetry(t *testing.T) {
@@ -108,7 +109,7 @@ func TestQueueLimit(t *testing.T) {
 		w := f.d.workers[0]
 		f.d.mu.Unlock()
 		for range queueLen + 7 { // nothing of it is taken while this goroutine runs on
-			w.offer(Event{Kind: ServerUp, Server: describe(&master.Server{}, "", colour.None)})
+			w.offer(Event{Kind: ServerUp, Server: describe(&master.Server{Origin: qr2.Origin}, "", colour.None)})
 		}
 		lost := f.dropped(dropQueueFull)
 		if lost < 6 || lost > 7 { // the worker may hold one already

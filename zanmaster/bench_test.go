@@ -19,7 +19,7 @@ func populate(t testing.TB, r *master.Registry, addrs, perAddr int) {
 		a := netip.AddrFrom4([4]byte{100, byte(64 + i>>16), byte(i >> 8), byte(i)})
 		for port := range perAddr {
 			source := netip.AddrPortFrom(a, uint16(10666+port))
-			err := r.Put(master.Server{Key: master.Key{Source: source}, Public: source, Game: zandronum.Game, Origin: master.FromZandronum})
+			err := r.Put(master.Server{Key: master.Key{Source: source}, Public: source, Game: zandronum.Game, Origin: Origin})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func BenchmarkListAfterAChange(b *testing.B) {
 				From: netip.MustParseAddrPort("203.0.113.1:1"), To: masterAddr,
 			}
 			source := netip.MustParseAddrPort("192.0.2.1:10666")
-			srv := master.Server{Key: master.Key{Source: source}, Public: source, Game: zandronum.Game, Origin: master.FromZandronum}
+			srv := master.Server{Key: master.Key{Source: source}, Public: source, Game: zandronum.Game, Origin: Origin}
 			b.ReportAllocs()
 			for b.Loop() {
 				if !z.list.Remove(srv.Key) {

@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func TestLauncherWaitsForItsNextList(t *testing.T) {
@@ -188,7 +189,7 @@ func TestListFollowsManyChanges(t *testing.T) {
 				source := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n % 7), byte(n / 50), byte(n)}), uint16(n%13+1))
 				if n%3 == 0 {
 					z.opt.Registry.Remove(master.Key{Source: source})
-				} else if err := z.opt.Registry.Put(master.Server{Key: master.Key{Source: source}, Public: source, Game: zandronum.Game, Origin: master.FromZandronum}); err != nil {
+				} else if err := z.opt.Registry.Put(master.Server{Key: master.Key{Source: source}, Public: source, Game: zandronum.Game, Origin: Origin}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -210,14 +211,14 @@ func TestListFollowsManyChanges(t *testing.T) {
 
 func TestOtherGamesAndOriginsAreNotListed(t *testing.T) {
 	z := newZan(t, nil)
-	put := func(addr, game string, origin master.Origin) {
+	put := func(addr, game string, origin *master.Origin) {
 		a := netip.MustParseAddrPort(addr)
 		if err := z.opt.Registry.Put(master.Server{Key: master.Key{Source: a}, Public: a, Game: game, Origin: origin}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put("192.0.2.1:1", "gmtest", master.FromQR2)
-	put("192.0.2.2:1", zandronum.Game, master.FromQR2) // impossible, unless it is forged
+	put("192.0.2.1:1", "gmtest", qr2.Origin)
+	put("192.0.2.2:1", zandronum.Game, qr2.Origin) // impossible, unless it is forged
 	put("192.0.2.3:1", zandronum.Game, master.Static)
 	put("[2001:db8::1]:1", zandronum.Game, master.Static)
 	z.wantList("203.0.113.1:1", "192.0.2.3:1")
@@ -376,7 +377,7 @@ func TestListTooLongIsCapped(t *testing.T) {
 	z := newZan(t, func(o *Options) { o.ServersPerAddress, o.Log, o.Registerer = 0, zerolog.New(&log), reg })
 	for i := range 145*zandronum.MaxListPackets + 5 {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 10666)
-		if err := z.opt.Registry.Put(master.Server{Key: master.Key{Source: a}, Public: a, Game: zandronum.Game, Origin: master.FromZandronum}); err != nil {
+		if err := z.opt.Registry.Put(master.Server{Key: master.Key{Source: a}, Public: a, Game: zandronum.Game, Origin: Origin}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -136,7 +136,7 @@ func (l *lister) entryOf(srv *master.Server) (e entry, ok bool) {
 		return e, false
 	}
 	switch srv.Origin {
-	case master.FromZandronum, master.Static, master.Federated:
+	case Origin, master.Static, master.Federated:
 	default:
 		return e, false
 	}

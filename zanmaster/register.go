@@ -62,7 +62,7 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 	if !known || !c.Complete || !sameVerification(h.verification, c.Verification) {
 		return false
 	}
-	if h.listed && !s.list.Touch(h.key(), master.FromZandronum, now) {
+	if h.listed && !s.list.Touch(h.key(), Origin, now) {
 		s.hosts.removeHost(h.addr)
 		return false
 	}
@@ -200,7 +200,7 @@ const slack = 10 * time.Second
 // record makes the record of a server, keeping earlier findings.
 func (s *Server) record(h *host, live *live) (master.Server, error) {
 	srv := master.Server{
-		Key: h.key(), Game: zandronum.Game, Origin: master.FromZandronum,
+		Key: h.key(), Game: zandronum.Game, Origin: Origin,
 		Public: live.public(h.addr), Via: h.via, Seen: h.seen, First: h.first, Lifetime: live.Timeout + slack,
 	}
 	old, known := s.list.At(h.addr)
@@ -272,7 +272,7 @@ func (s *Server) enforce() {
 	}
 	var n notes
 	for _, srv := range s.list.RemoveFunc(func(srv *master.Server) bool {
-		return srv.Origin == master.FromZandronum && reason(srv.Key.Source.Addr()) != uplink.NotDropped
+		return srv.Origin == Origin && reason(srv.Key.Source.Addr()) != uplink.NotDropped
 	}) {
 		n.drop(srv.Key.Source, reason(srv.Key.Source.Addr()))
 	}

@@ -42,7 +42,7 @@ func TestServerIsListedOnceItVerified(t *testing.T) {
 	}
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
 	srv, ok := z.opt.Registry.At(g.addr)
-	if !ok || srv.Game != zandronum.Game || srv.Origin != master.FromZandronum || srv.Public != g.addr || srv.Via != masterAddr {
+	if !ok || srv.Game != zandronum.Game || srv.Origin != Origin || srv.Public != g.addr || srv.Via != masterAddr {
 		t.Errorf("record: got %+v", srv)
 	}
 	if dropped := g.announce(); dropped != uplink.NotDropped || len(z.w.Take()) != 0 {

@@ -21,7 +21,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	d := service.Descriptor{
-		Title: "Zandronum", Nouns: []noun.Noun{noun.Zandronum}, Docs: []string{"protocols/zanmaster", "operators/zandronum"}, Shows: true, Origins: []master.Origin{master.FromZandronum}, Bans: storage.ScopeZandronum, Steps: c.steps(),
+		Title: "Zandronum", Nouns: []noun.Noun{noun.Zandronum}, Docs: []string{"protocols/zanmaster", "operators/zandronum"}, Shows: true, Origins: []*master.Origin{Origin}, Bans: storage.ScopeZandronum, Steps: c.steps(),
 		// The host names that servers and launchers of Zandronum, and of its
 		// predecessor, look up.
 		Hosts: []string{"master.zandronum.com", "skulltag.servegame.com"},
@@ -75,7 +75,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	r := service.OnSocket(conn, s)
 	r.Reload = func(to service.Service) { s.reload(to.(*Config), env) }
 	r.Keeper = &service.Keeper{
-		Origin: master.FromZandronum, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted, FileBans: s.FileBans,
+		Origin: Origin, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted, FileBans: s.FileBans,
 	}
 	return r, nil
 }

@@ -36,7 +36,7 @@ func newTable(t *testing.T, rules []Rule, servers ...string) (*Table, *master.Re
 	r := master.NewRegistry(master.Limits{})
 	for _, text := range servers {
 		at := netip.MustParseAddrPort(text)
-		if err := r.Put(master.Server{Key: master.Key{Source: at}, Game: "gmtest", Public: at, Seen: time.Now()}); err != nil {
+		if err := r.Put(master.Server{Origin: master.Static, Key: master.Key{Source: at}, Game: "gmtest", Public: at, Seen: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}

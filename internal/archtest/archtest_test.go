@@ -123,7 +123,6 @@ var ranks = map[string]int{
 	"web/account":     3,
 	"web/api":         4,
 	"web/docs":        3,
-	"web/webtest":     3, // for tests
 
 	"webservices/competition": 4,
 	"webservices/sake":        4,
@@ -172,6 +171,7 @@ var ranks = map[string]int{
 	"daemon/natcheck": 6,
 	"daemon/playtest": 7,
 	"daemon/selftest": 6,
+	"web/webtest":     6, // for tests
 
 	"daemon/services": 7,
 

@@ -12,16 +12,12 @@ func OfGame(c *games.Catalog, name string) Family {
 	return f
 }
 
-// OfServer returns the codes of a server whose game has a family: that one, with
-// Zandronum's protocol those of Doom, and with Quake III's, if the game has none, those
-// of Quake.
-func OfServer(origin master.Origin, game Family) Family {
-	switch {
-	case origin == master.FromZandronum:
-		return Doom
-	case (origin == master.FromQuake3 || origin == master.FromCallOfDuty || origin == master.FromIDTech4) && game == None:
-		return Quake
-	default:
+// OfServer returns the codes of a server whose game has a family: that one, or without one
+// those of its origin.
+func OfServer(origin *master.Origin, game Family) Family {
+	if game != None {
 		return game
 	}
+	f, _ := ParseFamily(origin.Colours)
+	return f
 }

@@ -37,7 +37,7 @@ func loaded(t testing.TB, file []byte) *Book {
 
 func TestBookGoesOnFromItsFile(t *testing.T) {
 	one, two := key(1), key(2)
-	two.Origin = master.FromZandronum
+	two.Origin = "zandronum"
 	b := NewBook()
 	sample(b, noon(), map[Key]int{one: 3})
 	sample(b, noon().Add(Interval), map[Key]int{one: 4, two: 9})
@@ -242,7 +242,7 @@ func TestImpossibleFiles(t *testing.T) {
 	for i := range MaxGames + 1 {
 		many = append(many, game(i)...)
 	}
-	id := master.AppendID(nil, master.FromQR2, key(1).Public)
+	id := master.AppendID(nil, "qr2", key(1).Public)
 	server := append(append([]byte{byte(len(id))}, id...), make([]byte, trackSize)...)
 	later := slices.Clone(server)
 	later[1+len(id)+4] = 9 // its last round

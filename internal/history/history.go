@@ -24,8 +24,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/respawnd/respawnd/master"
 )
 
 const (
@@ -41,7 +39,7 @@ const (
 // Key identifies a server as the API does: it stays the same while the server
 // has that address, restarts included.
 type Key struct {
-	Origin master.Origin
+	Origin string // the name of its *master.Origin
 	Public netip.AddrPort
 }
 

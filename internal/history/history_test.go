@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/racetest"
-	"github.com/respawnd/respawnd/master"
 )
 
 func key(n int) Key {
-	return Key{Public: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 6500)}
+	return Key{Origin: "qr2", Public: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 6500)}
 }
 
 // noon is on the boundary of a step of every span.
@@ -75,7 +74,7 @@ func TestSamplesComeBackInOrder(t *testing.T) {
 		t.Error("Of a server that was never listed: got a series, want none")
 	}
 	other := one
-	other.Origin = master.FromZandronum
+	other.Origin = "zandronum"
 	if _, ok := b.Of(other, Day); ok {
 		t.Error("Of the same address with another origin: got a series, want none")
 	}

@@ -34,7 +34,7 @@ type Descriptor struct {
 	Shows bool
 	// Origins are those of the servers that the service lists. Verdicts on them
 	// are noted under its name, even by other services.
-	Origins []master.Origin
+	Origins []*master.Origin
 	// Optional reports that Open may leave the service out, see ErrLeftOut.
 	Optional bool
 	// Bans is the scope of bans that keep servers of its origins off the list;

@@ -89,9 +89,9 @@ type GameServers struct {
 	Recheck func(*master.Server) bool
 	// Asker queries game servers. It works once the daemon serves.
 	Asker Asker
-	// AskEvery returns the present interval at which servers of an origin are
-	// queried although they report by themselves; 0: never.
-	AskEvery func(master.Origin) time.Duration
+	// AskEvery returns the present intervals at which servers are queried although they report by
+	// themselves, by origin; those of others are not.
+	AskEvery func() map[*master.Origin]time.Duration
 	// Protocols are the names of the protocols in which servers can be queried.
 	Protocols []string
 }

@@ -65,7 +65,7 @@ type Running struct {
 // Keeper holds the functions of a service for the game servers that it lists.
 // All but Origin are optional. The functions may be called concurrently.
 type Keeper struct {
-	Origin master.Origin // of its servers
+	Origin *master.Origin // of its servers
 
 	Expired  func(*master.Server) // a server was silent for too long and has left the list
 	Replaced func(*master.Server) // a server was removed from the list for a new one
@@ -95,17 +95,17 @@ type Unlisted struct {
 type Asker interface {
 	// Watch queries a server regularly from now on, in a protocol such as
 	// "a2s", and lists it under an origin while it answers.
-	Watch(a netip.AddrPort, protocol string, o master.Origin) error
+	Watch(a netip.AddrPort, protocol string, o *master.Origin) error
 	// Answers reports whether a server answered the last query.
 	Answers(netip.AddrPort) bool
 	// Unwatch ends Watch.
-	Unwatch(netip.AddrPort, master.Origin)
+	Unwatch(netip.AddrPort, *master.Origin)
 	// Consider queries a server that another master listed, as Watch does under origin
 	// Federated. Unlike there the caller names the game, if it knows it.
 	Consider(Candidate) error
 	// Watches reports whether an origin watches a server: one that is silent for long
 	// is forgotten.
-	Watches(netip.AddrPort, master.Origin) bool
+	Watches(netip.AddrPort, *master.Origin) bool
 	// Status queries a listed server now. The answer may be some seconds old.
 	Status(ctx context.Context, public netip.AddrPort) (query.Status, error)
 	// Check returns an error for a server that cannot be queried, and brings

@@ -28,7 +28,7 @@ type Dialect struct {
 	// Service is the name under which verdicts are noted, and that of the metrics.
 	Service string
 	// Origin and Instance mark its records in the list.
-	Origin   master.Origin
+	Origin   *master.Origin
 	Instance uint32
 	// Question appends the question to a server about which the heartbeat said
 	// something.

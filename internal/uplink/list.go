@@ -74,12 +74,7 @@ func (k *Keeper) list(v Answered, what Listing) (first bool, dropped Drop) {
 // replaceable reports whether a server that reports here may replace a record: not
 // that of another protocol in which it reports itself.
 func (k *Keeper) replaceable(old *master.Server) bool {
-	switch old.Origin {
-	case k.opt.Origin, master.FromValve, master.FromLAN, master.Static, master.Federated:
-		return true
-	default:
-		return old.Restored
-	}
+	return old.Restored || old.Origin == k.opt.Origin || old.Origin.Claim != master.NoClaim
 }
 
 // room returns why there is no room for a server. Keeper.mu is held.

@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 var source = netip.MustParseAddrPort("203.0.113.7:6500")
@@ -119,7 +120,7 @@ func (h *host) noted() []netip.AddrPort {
 func (w *world) report(owner string) {
 	w.t.Helper()
 	for name, h := range w.nodes {
-		s := master.Server{Key: key(), Game: "gmtest", Public: source, Node: owner, Seen: time.Now()}
+		s := master.Server{Origin: qr2.Origin, Key: key(), Game: "gmtest", Public: source, Node: owner, Seen: time.Now()}
 		if name == owner {
 			s.Node = ""
 		}
@@ -204,7 +205,7 @@ func TestMessagesUnderWayAreBounded(t *testing.T) {
 		w.nodes["a"].underWay.Store(maxUnderWay)
 		other := key()
 		other.Source = netip.MustParseAddrPort("203.0.113.8:6500")
-		if err := w.nodes["a"].list.Put(master.Server{Key: other, Public: other.Source, Game: "gmtest", Node: "b", Seen: time.Now()}); err != nil {
+		if err := w.nodes["a"].list.Put(master.Server{Origin: qr2.Origin, Key: other, Public: other.Source, Game: "gmtest", Node: "b", Seen: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.nodes["a"].Courier.SendToServer(other, nil); !errors.Is(err, master.ErrBusy) {

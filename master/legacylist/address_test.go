@@ -8,6 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // startWithAddresses starts the service on a machine on 10.0.0.5/24 whose servers
@@ -34,7 +35,7 @@ func (f *fixture) viewFor(t *testing.T, asker string, mode Mode) *view {
 
 func TestListsWithoutPrivateServersAreShared(t *testing.T) {
 	f := startWithAddresses(t)
-	put(t, f.reg, "gmtest", "192.0.2.1:7003", master.FromQR1)
+	put(t, f.reg, "gmtest", "192.0.2.1:7003", qr2.OldOrigin)
 	want := f.viewFor(t, "203.0.113.9", Plain)
 	for _, asker := range []string{"127.0.0.1", "10.0.0.9", "192.168.7.7"} {
 		if f.viewFor(t, asker, Plain) != want {
@@ -45,9 +46,9 @@ func TestListsWithoutPrivateServersAreShared(t *testing.T) {
 
 func TestAddressesByAsker(t *testing.T) {
 	f := startWithAddresses(t)
-	put(t, f.reg, "gmtest", "192.0.2.1:7003", master.FromQR1)
-	put(t, f.reg, "gmtest", "127.0.0.1:7001", master.FromQR1)
-	put(t, f.reg, "gmtest", "10.0.0.20:7002", master.FromQR1)
+	put(t, f.reg, "gmtest", "192.0.2.1:7003", qr2.OldOrigin)
+	put(t, f.reg, "gmtest", "127.0.0.1:7001", qr2.OldOrigin)
+	put(t, f.reg, "gmtest", "10.0.0.20:7002", qr2.OldOrigin)
 	for asker, want := range map[string][]string{
 		"127.0.0.9":   {"10.0.0.20:7002", "127.0.0.1:7001", "192.0.2.1:7003"},
 		"10.0.0.9":    {"10.0.0.20:7002", "10.0.0.5:7001", "192.0.2.1:7003"},

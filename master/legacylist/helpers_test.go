@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/qr2"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -51,7 +52,7 @@ func testGames(t testing.TB) *games.Catalog {
 }
 
 // put lists a server; rules are names and values in turn.
-func put(t testing.TB, reg *master.Registry, game, public string, origin master.Origin, rules ...string) {
+func put(t testing.TB, reg *master.Registry, game, public string, origin *master.Origin, rules ...string) {
 	t.Helper()
 	a := netip.MustParseAddrPort(public)
 	s := master.Server{
@@ -77,7 +78,7 @@ func put(t testing.TB, reg *master.Registry, game, public string, origin master.
 func fill(t testing.TB, reg *master.Registry, n int) {
 	t.Helper()
 	for i := range n {
-		put(t, reg, "gmtest", fmt.Sprintf("20.%d.%d.%d:%d", i/65536, i/256%256, i%256, 7778+i%3*2), master.FromQR1,
+		put(t, reg, "gmtest", fmt.Sprintf("20.%d.%d.%d:%d", i/65536, i/256%256, i%256, 7778+i%3*2), qr2.OldOrigin,
 			"hostname", fmt.Sprintf("Server number %d of some clan", i), "mapname", "DM-Deck16][", "gametype", "dm",
 			"numplayers", fmt.Sprint(i%17), "maxplayers", "16", "hostport", "7777")
 	}

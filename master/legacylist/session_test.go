@@ -17,22 +17,23 @@ import (
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // three lists a server of each of three origins and one of another game.
 func three(t testing.TB, reg *master.Registry) []string {
 	t.Helper()
-	put(t, reg, "gmtest", "192.0.2.10:6500", master.FromQR2, "hostname", "Alpha", "numplayers", "5", "groupid", "2157")
-	put(t, reg, "gmtest", "192.0.2.11:7778", master.FromQR1, "hostname", `B\e\final\ta`, "numplayers", "0", "mapname", "Deck")
+	put(t, reg, "gmtest", "192.0.2.10:6500", qr2.Origin, "hostname", "Alpha", "numplayers", "5", "groupid", "2157")
+	put(t, reg, "gmtest", "192.0.2.11:7778", qr2.OldOrigin, "hostname", `B\e\final\ta`, "numplayers", "0", "mapname", "Deck")
 	put(t, reg, "gmtest", "192.0.2.12:27910", master.Static, "hostname", "Final", "numplayers", "3", "groupid", "2157")
-	put(t, reg, "open", "192.0.2.13:6500", master.FromQR2, "hostname", "not mine")
+	put(t, reg, "open", "192.0.2.13:6500", qr2.Origin, "hostname", "not mine")
 	return []string{"192.0.2.10:6500", "192.0.2.11:7778", "192.0.2.12:27910"}
 }
 
 func TestListModes(t *testing.T) {
 	f := start(t, nil)
 	want := three(t, f.reg)
-	put(t, f.reg, "gmtest", "[2001:db8::1]:6500", master.FromQR2, "hostname", "of another family")
+	put(t, f.reg, "gmtest", "[2001:db8::1]:6500", qr2.Origin, "hostname", "of another family")
 	put(t, f.reg, "gmtest", "192.0.2.14:27015", master.Static, "hostname", "of A2S", master.RuleAppID, "10", master.RuleServerType, "dedicated")
 	for enctype := range 3 {
 		t.Run(fmt.Sprintf("plain, enctype %d", enctype), func(t *testing.T) {
@@ -113,8 +114,8 @@ func TestListWithoutEntriesIsTheEndMarkAlone(t *testing.T) {
 func TestAddressLikeTheEndMark(t *testing.T) {
 	f := start(t, nil)
 	a := netip.AddrPortFrom(netip.AddrFrom4([4]byte([]byte(`\fin`))), uint16('a')<<8|'l')
-	put(t, f.reg, "gmtest", a.String(), master.FromQR2)
-	put(t, f.reg, "gmtest", netip.AddrPortFrom(a.Addr(), a.Port()+2).String(), master.FromQR2)
+	put(t, f.reg, "gmtest", a.String(), qr2.Origin)
+	put(t, f.reg, "gmtest", netip.AddrPortFrom(a.Addr(), a.Port()+2).String(), qr2.Origin)
 	list := f.connect(t).ask(request(func(r *Request) { r.Mode = Compact }))
 	if servers, err := ParseCompact([]byte(list)); err != nil || len(servers) != 1 {
 		t.Errorf("list %q: %v, %v, want the other port alone", list, servers, err)
@@ -192,7 +193,7 @@ func TestValidation(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, func(o *Options) { o.StrictValidate = tt.strict })
-			put(t, f.reg, tt.wanted, "192.0.2.10:6500", master.FromQR2)
+			put(t, f.reg, tt.wanted, "192.0.2.10:6500", qr2.Origin)
 			c := f.connect(t)
 			if tt.answer == right {
 				tt.answer = string(gamespy.AppendValidate(nil, tt.enctype, tt.secret, c.challenge))
@@ -266,7 +267,7 @@ func TestTooExpensiveFilterIsRefused(t *testing.T) {
 	f := start(t, nil)
 	long := strings.Repeat("a", 30_000)
 	for i := range 200 {
-		put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i), master.FromQR2, "hostname", long)
+		put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i), qr2.Origin, "hostname", long)
 	}
 	for range 2 { // the second one at once, without trying
 		c := f.connect(t)
@@ -336,7 +337,7 @@ func TestBannedAddressGetsNoGreeting(t *testing.T) {
 func TestSecondList(t *testing.T) {
 	f := start(t, nil)
 	three(t, f.reg)
-	put(t, f.reg, "unreal", "192.0.2.99:6500", master.FromQR1)
+	put(t, f.reg, "unreal", "192.0.2.99:6500", qr2.OldOrigin)
 	c := f.connect(t)
 	c.say(`\gamename\gmtest\final\` + strings.Repeat(`\list\\gamename\gmtest\final\\list\cmp\gamename\unreal\final\`, 5))
 	if got := addressesOf(t, c.rest()); len(got) != 3 {
@@ -363,7 +364,7 @@ func TestBytesAfterRequest(t *testing.T) {
 func TestClientThatClosesItsSideIsAnswered(t *testing.T) {
 	f := start(t, nil)
 	three(t, f.reg)
-	put(t, f.reg, "unreal", "192.0.2.99:6500", master.FromQR1)
+	put(t, f.reg, "unreal", "192.0.2.99:6500", qr2.OldOrigin)
 	for text, want := range map[string]int{
 		`\gamename\gmtest\final\\list\\gamename\gmtest`: 3,
 		`\gamename\unreal\final\`:                       1,
@@ -391,8 +392,8 @@ func TestClientThatClosesItsSideIsAnswered(t *testing.T) {
 // client reads with the secret of its own game.
 func TestSharedList(t *testing.T) {
 	f := start(t, nil)
-	put(t, f.reg, "gmtest", "192.0.2.10:6500", master.FromQR2)
-	put(t, f.reg, "open", "192.0.2.11:6500", master.FromQR1)
+	put(t, f.reg, "gmtest", "192.0.2.10:6500", qr2.Origin)
+	put(t, f.reg, "open", "192.0.2.11:6500", qr2.OldOrigin)
 	ask := func(game, secret string) []string {
 		return addressesOf(t, f.connect(t).ask(request(func(r *Request) { r.Engine, r.Game, r.Secret, r.Enctype = game, game, secret, 2 })))
 	}

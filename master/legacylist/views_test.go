@@ -8,8 +8,8 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 func TestRequestsForTheSameShareAList(t *testing.T) {
@@ -75,7 +75,7 @@ func TestListIsRebuiltAfterAChange(t *testing.T) {
 			if got := rows(Plain); got != i {
 				t.Errorf("%d servers listed, want %d", got, i)
 			}
-			put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i), master.FromQR2)
+			put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i), qr2.Origin)
 		}
 		rows(Groups)
 		built := metrictest.Value(t, f.metrics, "respawnd_legacylist_view_builds_total")

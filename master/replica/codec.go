@@ -133,13 +133,15 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 	b = appendAddr(b, s.Public)
 	b = binary.BigEndian.AppendUint32(b, s.Key.Instance)
 	b = binary.BigEndian.AppendUint32(b, claim)
-	b = append(b, byte(s.Origin), byte(s.Findings.Reached))
+	b = append(b, s.Origin.Number-1, byte(s.Findings.Reached))
 	b = binary.BigEndian.AppendUint64(b, uint64(s.First.UnixNano()))
 	age := min(max(now.Sub(s.Seen).Milliseconds(), 0), math.MaxUint32)
 	b = binary.BigEndian.AppendUint32(b, uint32(age)) // clocks may differ
 	for _, word := range []string{s.Game, s.Country, s.Region, s.Query, s.Told} {
-		word = word[:min(len(word), maxWord)]
-		b = append(append(b, byte(len(word))), word...)
+		b = appendWord(b, word)
+	}
+	if s.Origin.Number == 0 {
+		b = appendWord(b, s.Origin.Name)
 	}
 	local := s.Local[:min(len(s.Local), maxLocal)]
 	b = append(b, byte(len(local)))
@@ -156,6 +158,11 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 		b = appendTable(appendTable(b[:plain], master.Table{}), master.Table{})
 	}
 	return endItem(b, start)
+}
+
+func appendWord(b []byte, word string) []byte {
+	word = word[:min(len(word), maxWord)]
+	return append(append(b, byte(len(word))), word...)
 }
 
 // An address is the length of the IP, the IP and the port.
@@ -262,7 +269,8 @@ type item struct {
 // decoder makes records of items. It is not safe for concurrent use.
 type decoder struct {
 	registry *master.Registry
-	sources  map[master.Origin]*master.Source
+	origins  master.Origins
+	sources  map[*master.Origin]*master.Source
 	report   master.Report
 }
 
@@ -279,12 +287,16 @@ func (d *decoder) item(b []byte, node string, now time.Time) (it item, err error
 	s.Vouched, s.Findings.Relayed = flags&flagVouched != 0, flags&flagRelayed != 0
 	s.Public = r.addr()
 	s.Key.Instance, it.claim = r.uint32(), r.uint32()
-	s.Origin, s.Findings.Reached = master.Origin(r.uint8()), master.Reached(r.uint8())
+	number := r.uint8() + 1
+	s.Findings.Reached = master.Reached(r.uint8())
 	s.First = time.Unix(0, int64(r.uint64()))
 	s.Seen = now.Add(-time.Duration(r.uint32()) * time.Millisecond)
 	s.Game, s.Country, s.Region, s.Query, s.Told = r.word(), r.word(), r.word(), r.word(), r.word()
+	if s.Origin = d.origins.Numbered(number); number == 0 {
+		s.Origin = d.origins.Named(r.word())
+	}
 	local := int(r.uint8())
-	if local > maxLocal || s.Game == "" || int(s.Origin) >= master.Origins || s.Findings.Reached > master.ReachedDirect ||
+	if local > maxLocal || s.Game == "" || s.Origin == nil || s.Findings.Reached > master.ReachedDirect ||
 		!s.Public.IsValid() || s.Public.Port() == 0 || it.claim == math.MaxUint32 {
 		return it, errMalformed
 	}

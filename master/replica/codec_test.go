@@ -12,12 +12,16 @@ import (
 
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
+
+// origins have numbers in messages, but the last.
+var origins = master.Origins{qr2.Origin, qr2.OldOrigin, master.Static, master.Federated, {Name: "new"}}
 
 func newDecoder() (*decoder, *master.Source) {
 	registry := master.NewRegistry(master.Limits{})
 	source := registry.NewSource(textDecoder{registry})
-	return &decoder{registry: registry, sources: map[master.Origin]*master.Source{master.FromQR2: source}}, source
+	return &decoder{registry: registry, origins: origins, sources: map[*master.Origin]*master.Source{qr2.Origin: source}}, source
 }
 
 // sample is a server with everything that an item holds.
@@ -25,7 +29,7 @@ func sample(d *decoder) master.Server {
 	s := master.Server{
 		Key: master.Key{Source: netip.MustParseAddrPort("192.0.2.1:6500"), Instance: 0x01020304}, Game: "gmtest",
 		Public: netip.MustParseAddrPort("192.0.2.1:7500"), Local: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.2:6500")},
-		Origin: master.FromQR1, NATNeg: true, Restored: true, Findings: master.Findings{Reached: master.ReachedDirect, Relayed: true},
+		Origin: qr2.OldOrigin, NATNeg: true, Restored: true, Findings: master.Findings{Reached: master.ReachedDirect, Relayed: true},
 		Country: "DE", Region: "3", Query: "gs1", Told: "friends", Vouched: true, First: time.Unix(1700000000, 5), Seen: time.Unix(1800000000, 0),
 	}
 	var r master.Report
@@ -57,10 +61,10 @@ func TestItem(t *testing.T) {
 	now := time.Unix(1800000002, 0)
 	full := sample(d)
 	text := full
-	text.Origin = master.FromQR2
+	text.Origin = qr2.Origin
 	source.Into(&text, source.Text([]byte("map=x;hostname=y")))
 	all := map[string]master.Server{"values": full, "text": text}
-	for o := range master.Origin(master.Origins) {
+	for _, o := range origins {
 		s := full
 		s.Origin = o
 		all[o.String()] = s
@@ -96,7 +100,7 @@ func TestItem(t *testing.T) {
 
 func TestLargestItem(t *testing.T) {
 	d, _ := newDecoder()
-	s := master.Server{Key: master.Key{Source: address(1)}, Public: address(1), Game: "gmtest"}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: address(1)}, Public: address(1), Game: "gmtest"}
 	rows := slices.Repeat([][]string{{string(make([]byte, 250))}}, maxRows)
 	var r master.Report
 	r.Fill(d.registry, []string{"a"}, []string{string(make([]byte, 65_000))}, master.Grid{Columns: []string{"p"}, Rows: rows}, master.Grid{Columns: []string{"t"}, Rows: rows})
@@ -129,7 +133,7 @@ func newReceiver(n *clustertest.Net) (*Replica, *peer) {
 	return &Replica{
 		opt: Options{Bus: n.Bus("a"), Registry: registry, RestoreFor: func() time.Duration { return 0 }, Log: zerolog.Nop()}, metrics: newMetrics(nil),
 		peers: map[string]*peer{"b": p}, completed: make(chan struct{}),
-		decoder: decoder{registry: registry, sources: map[master.Origin]*master.Source{master.FromQR2: registry.NewSource(textDecoder{registry})}},
+		decoder: decoder{registry: registry, origins: origins, sources: map[*master.Origin]*master.Source{qr2.Origin: registry.NewSource(textDecoder{registry})}},
 	}, p
 }
 
@@ -139,7 +143,7 @@ func TestPartAfterABatch(t *testing.T) {
 	batch, part := message{kindBatch, 5}.append(nil), message{kindLast, 4}.append(nil)
 	for i := range 3 {
 		s := sample(d)
-		s.Origin, s.Key.Source, s.Public = master.FromQR2, address(i), address(i)
+		s.Origin, s.Key.Source, s.Public = qr2.Origin, address(i), address(i)
 		source.Into(&s, source.Text([]byte("map=old")))
 		part = appendServer(part, &s, 1, time.Now(), true)
 		switch i {
@@ -193,14 +197,14 @@ func BenchmarkChange(b *testing.B) {
 		lim := master.Limits{PerAddr: 1 << 20, PerNet: 1 << 20}
 		registry, other := master.NewRegistry(lim), master.NewRegistry(lim)
 		source := registry.NewSource(textDecoder{registry})
-		d := decoder{registry: other, sources: map[master.Origin]*master.Source{master.FromQR2: other.NewSource(textDecoder{other})}}
+		d := decoder{registry: other, origins: origins, sources: map[*master.Origin]*master.Source{qr2.Origin: other.NewSource(textDecoder{other})}}
 		registry.SetNode("a")
 		other.SetNode("b")
 		at := func(i int) netip.AddrPort {
 			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(i >> 16), byte(i >> 8)}), uint16(1000+i%256))
 		}
 		put := func(i, report int) {
-			s := master.Server{Key: master.Key{Source: at(i)}, Game: "gmtest", Public: at(i), Seen: time.Now()}
+			s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: at(i)}, Game: "gmtest", Public: at(i), Seen: time.Now()}
 			text := fmt.Appendf(nil, "map=%d;%0600d", report, report)
 			source.Into(&s, source.Text(text))
 			if err := registry.Put(s); err != nil {

@@ -34,14 +34,15 @@ const (
 type Options struct {
 	Bus      cluster.Bus
 	Registry *master.Registry
+	Origins  master.Origins // servers of others are dropped
 	// Sources parse the reports of servers, by origin. They must not change.
-	Sources map[master.Origin]*master.Source
+	Sources map[*master.Origin]*master.Source
 	// Shown returns the address under which machines elsewhere reach a server with
 	// a loopback address, the same one if none is known: then other nodes do not list
 	// it. nil: all nodes are on this machine.
 	Shown func(public netip.AddrPort) netip.AddrPort
 	// Banned reports whether servers may not be listed from an address; nil: never.
-	Banned func(master.Origin, netip.Addr) bool
+	Banned func(*master.Origin, netip.Addr) bool
 	// RestoreFor returns how long the servers of a node that is gone stay.
 	RestoreFor func() time.Duration
 	// Settled is called with a server of this node that was removed because other
@@ -86,7 +87,7 @@ type publication struct {
 func New(o Options) *Replica {
 	r := &Replica{
 		opt: o, metrics: newMetrics(o.Registerer), peers: make(map[string]*peer), known: make(map[string]uint64),
-		decoder:   decoder{registry: o.Registry, sources: o.Sources},
+		decoder:   decoder{registry: o.Registry, origins: o.Origins, sources: o.Sources},
 		published: make(map[netip.AddrPort]publication), completed: make(chan struct{}),
 		jobs: jobs{all: make(map[string]*job)},
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 const restoreFor = 90 * time.Second
@@ -65,7 +66,7 @@ func (n *testNet) run(name string) *testNode {
 	registry := master.NewRegistry(n.limits)
 	one := &testNode{Registry: registry, source: registry.NewSource(textDecoder{registry})}
 	one.replica = New(Options{
-		Bus: n.Bus(name), Registry: registry, Sources: map[master.Origin]*master.Source{master.FromQR2: one.source},
+		Bus: n.Bus(name), Registry: registry, Origins: origins, Sources: map[*master.Origin]*master.Source{qr2.Origin: one.source},
 		RestoreFor: func() time.Duration { return restoreFor }, Log: zerolog.Nop(),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -89,7 +90,7 @@ func address(i int) netip.AddrPort {
 // host lists a server on a node.
 func (n *testNet) host(node string, i int, report string) error {
 	one := n.nodes[node]
-	s := master.Server{Key: master.Key{Source: address(i), Instance: 7}, Game: "gmtest", Public: address(i), Seen: time.Now()}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: address(i), Instance: 7}, Game: "gmtest", Public: address(i), Seen: time.Now()}
 	one.source.Into(&s, one.source.Text([]byte(report)))
 	return one.Put(s)
 }
@@ -139,7 +140,7 @@ func TestListIsCompleteOnAllNodes(t *testing.T) {
 				t.Errorf("%s saves %d servers, want its own, %d", node, len(list), own)
 			}
 		}
-		if n.nodes["b"].Touch(master.Key{Source: address(1), Instance: 7}, master.FromQR2, time.Now()) {
+		if n.nodes["b"].Touch(master.Key{Source: address(1), Instance: 7}, qr2.Origin, time.Now()) {
 			t.Error("b touched a server of a")
 		}
 	})
@@ -153,9 +154,9 @@ func TestServersOfAllOrigins(t *testing.T) {
 		time.Sleep(time.Second)
 		put := func(name string) (keys []master.Key) {
 			t.Helper()
-			for o := range master.Origin(master.Origins) {
+			for i, o := range origins {
 				s := sample(&decoder{registry: n.nodes["a"].Registry})
-				s.Key.Source, s.Public, s.Origin, s.Restored, s.Seen = address(int(o)), address(1000+int(o)), o, false, time.Now()
+				s.Key.Source, s.Public, s.Origin, s.Restored, s.Seen = address(i), address(1000+i), o, false, time.Now()
 				var r master.Report
 				r.Fill(n.nodes["a"].Registry, []string{"hostname", "queryport"}, []string{name, "7778"}, master.Grid{}, master.Grid{})
 				must(t, r.Into(&s))
@@ -170,13 +171,13 @@ func TestServersOfAllOrigins(t *testing.T) {
 				here, _ := n.nodes["a"].Get(k)
 				there, ok := n.nodes[node].Find(here.Public)
 				if !ok {
-					t.Errorf("%s: %v is not on %s", master.Origin(o), k, node)
+					t.Errorf("%s: %v is not on %s", origins[o], k, node)
 					continue
 				}
 				want := *here
 				want.Node = "a"
 				if got := describe(there); got != describe(&want) || there.QueryProtocol() != here.QueryProtocol() || there.Joinable() != here.Joinable() {
-					t.Errorf("%s on %s:\n%s, want\n%s", master.Origin(o), node, got, describe(&want))
+					t.Errorf("%s on %s:\n%s, want\n%s", origins[o], node, got, describe(&want))
 				}
 			}
 		}
@@ -195,8 +196,8 @@ func TestServersOfAllOrigins(t *testing.T) {
 		for o, k := range keys {
 			n.nodes["a"].Remove(k)
 			time.Sleep(200 * time.Millisecond)
-			if n.nodes["c"].Len() != master.Origins-1-o {
-				t.Errorf("%s: left, and %d servers are on c", master.Origin(o), n.nodes["c"].Len())
+			if n.nodes["c"].Len() != len(keys)-1-o {
+				t.Errorf("%s: left, and %d servers are on c", origins[o], n.nodes["c"].Len())
 			}
 		}
 	})
@@ -284,7 +285,7 @@ func TestServerThatMovesDoesNotFlicker(t *testing.T) {
 		must(t, n.host("b", 1, "map=two"))
 		time.Sleep(time.Second)
 		n.check("moved", map[string]string{"a": "1btwo", "b": "1two", "c": "1btwo"})
-		s := master.Server{Key: master.Key{Source: netip.AddrPortFrom(address(1).Addr(), 9999)}, Game: "gmtest", Public: address(1), Seen: time.Now()}
+		s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: netip.AddrPortFrom(address(1).Addr(), 9999)}, Game: "gmtest", Public: address(1), Seen: time.Now()}
 		n.nodes["c"].source.Into(&s, n.nodes["c"].source.Text([]byte("map=three")))
 		must(t, n.nodes["c"].Put(s)) // from another port, under the same public address
 		time.Sleep(time.Second)
@@ -313,7 +314,7 @@ func TestLimitsHoldForAllNodes(t *testing.T) {
 		time.Sleep(time.Second)
 		put := func(node string, port uint16) error {
 			at := netip.AddrPortFrom(address(1).Addr(), port)
-			return n.nodes[node].Put(master.Server{Key: master.Key{Source: at}, Game: "gmtest", Public: at, Seen: time.Now()})
+			return n.nodes[node].Put(master.Server{Origin: qr2.Origin, Key: master.Key{Source: at}, Game: "gmtest", Public: at, Seen: time.Now()})
 		}
 		for port := range uint16(3) {
 			must(t, put("a", 1000+port))
@@ -403,7 +404,7 @@ func TestAwait(t *testing.T) {
 func TestHiddenAndBanned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNet(t, master.Limits{}, "a", "b")
-		n.nodes["b"].replica.opt.Banned = func(_ master.Origin, a netip.Addr) bool { return a == address(2).Addr() }
+		n.nodes["b"].replica.opt.Banned = func(_ *master.Origin, a netip.Addr) bool { return a == address(2).Addr() }
 		time.Sleep(time.Second)
 		for i := 1; i <= 3; i++ {
 			must(t, n.host("a", i, "map=x"))
@@ -435,7 +436,7 @@ func TestServersOnLoopback(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, port := range []uint16{6500, 6501} {
 			at := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)
-			must(t, n.nodes["a"].Put(master.Server{Key: master.Key{Source: at}, Game: "gmtest", Public: at, Seen: time.Now()}))
+			must(t, n.nodes["a"].Put(master.Server{Origin: qr2.Origin, Key: master.Key{Source: at}, Game: "gmtest", Public: at, Seen: time.Now()}))
 		}
 		time.Sleep(time.Second)
 		if _, ok := n.nodes["b"].Find(netip.AddrPortFrom(outside, 6500)); !ok || n.nodes["b"].Len() != 1 {

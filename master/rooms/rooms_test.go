@@ -21,7 +21,7 @@ var game = games.Game{Name: "gmtest", Rooms: []games.Room{
 func put(t *testing.T, reg *master.Registry, public, groupid, players string) netip.AddrPort {
 	t.Helper()
 	a := netip.MustParseAddrPort(public)
-	s := master.Server{Key: master.Key{Source: a}, Game: game.Name, Public: a, Seen: time.Now()}
+	s := master.Server{Origin: master.Static, Key: master.Key{Source: a}, Game: game.Name, Public: a, Seen: time.Now()}
 	var report master.Report
 	report.SetRules(reg.Names([]string{"groupid", "numplayers"}))
 	report.Rule([]byte(groupid))

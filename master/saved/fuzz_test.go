@@ -9,7 +9,10 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // A saved record may hold any values; the restored server can be listed and
@@ -36,7 +39,7 @@ func FuzzRestoredServer(f *testing.F) {
 	f.Add([]byte(nil), []byte(nil), []byte(nil), bytes.Repeat([]byte("k\x00v\x00"), 10_000), byte(0), "192.0.2.1:6500")
 	store := storetest.New(f)
 	d := listOn(f, store)
-	origins := []master.Origin{master.FromQR2, master.FromQR1, master.FromZandronum, master.FromValve, master.FromLAN, master.Static}
+	origins := []*master.Origin{qr2.Origin, qr2.OldOrigin, zanmaster.Origin, valvemaster.Origin, master.Found, master.Static}
 	f.Fuzz(func(t *testing.T, rules, players, teams, report []byte, origin byte, public string) {
 		d.fill(master.Limits{})
 		rec := storage.Server{

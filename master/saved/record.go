@@ -30,15 +30,15 @@ func (l *List) pack(h master.Record) storage.Server {
 // origins and for games that are not in the catalogue, unless the game came
 // from a query of the server.
 func (l *List) unpack(rec storage.Server) (s master.Server, ok bool) {
-	origin, valid := master.ParseOrigin(rec.Origin)
-	g, known := l.Games.Lookup(rec.Game)
-	switch origin {
-	case master.Static, master.FromValve, master.FromLAN, master.FromQuake3, master.FromIDTech4, master.FromCallOfDuty, master.FromNWN:
-		// The game may have a key now.
-		g.Name, known = l.Games.ListedAs(rec.Game, origin == master.FromValve)
-	default: // the server named its game itself
+	origin := l.Origins.Named(rec.Origin)
+	if origin == nil {
+		return s, false
 	}
-	if !known || !valid {
+	g, known := l.Games.Lookup(rec.Game)
+	if !origin.Catalogued { // the game may have a key now
+		g.Name, known = l.Games.ListedAs(rec.Game, origin.Beside)
+	}
+	if !known {
 		return s, false
 	}
 	s = master.Server{

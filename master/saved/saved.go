@@ -48,13 +48,14 @@ type List struct {
 	Store    Store
 	Games    *games.Catalog
 	Verdicts *verdicts.Log
+	Origins  master.Origins // servers of others are not restored
 	// Sources parse the saved reports of servers, by origin. Those of other
 	// origins are saved as rules and tables.
-	Sources map[master.Origin]*master.Source
+	Sources map[*master.Origin]*master.Source
 	// Noting returns the name under which verdicts on servers of an origin are noted.
-	Noting func(master.Origin) string
+	Noting func(*master.Origin) string
 	// Banned reports whether servers of an origin may not be listed from an address.
-	Banned func(master.Origin, netip.Addr) bool
+	Banned func(*master.Origin, netip.Addr) bool
 	Log    zerolog.Logger
 
 	saved uint64 // revision of the list that is saved; 0: none is

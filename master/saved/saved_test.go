@@ -13,16 +13,23 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/codmaster"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/idmaster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/nwmaster"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/records"
+	"github.com/respawnd/respawnd/utmaster"
+	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // testGame is in every catalogue.
@@ -57,7 +64,7 @@ func listOn(t testing.TB, store *records.Store) *testList {
 	must(t, catalogue.Load(t.Context(), ""))
 	l := &testList{store: store, List: &List{
 		Store: store, Verdicts: verdicts.NewLog(zerolog.Nop(), 0), Games: catalogue.Catalog(), Log: zerolog.Nop(),
-		Noting: master.Origin.String, Banned: func(master.Origin, netip.Addr) bool { return false },
+		Noting: (*master.Origin).String, Banned: func(*master.Origin, netip.Addr) bool { return false },
 	}}
 	l.fill(master.Limits{Servers: 1 << 20, PerAddr: 1 << 20, PerNet: 1 << 20})
 	return l
@@ -67,7 +74,8 @@ func listOn(t testing.TB, store *records.Store) *testList {
 func (d *testList) fill(limits master.Limits) {
 	d.Registry = master.NewRegistry(limits)
 	d.reports = d.Registry.NewSource(qr2.NewDecoder(d.Registry))
-	d.Sources = map[master.Origin]*master.Source{master.FromQR2: d.reports}
+	d.Origins = master.Origins{qr2.Origin, qr2.OldOrigin, valvemaster.Origin, zanmaster.Origin, q3master.Origin, utmaster.Origin, idmaster.Origin, codmaster.Origin, nwmaster.Origin, master.Static, master.Found, master.Federated}
+	d.Sources = map[*master.Origin]*master.Source{qr2.Origin: d.reports}
 }
 
 // hostReport is a report of a server with 24 players, about 1.3 kB.
@@ -92,7 +100,7 @@ func hostReport(n int) []byte {
 func (d *testList) host(t testing.TB, n, report int) {
 	t.Helper()
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(n >> 16), byte(n >> 8)}), uint16(1000+n%256))
-	s := master.Server{Key: master.Key{Source: at, Instance: 7}, Game: testGame, Public: at, Seen: time.Now()}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: at, Instance: 7}, Game: testGame, Public: at, Seen: time.Now()}
 	d.reports.Into(&s, d.reports.Text(hostReport(report)))
 	if err := d.Registry.Put(s); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // countingDecoder reads a text as the name of a host, and counts its calls.
@@ -29,7 +30,7 @@ func TestReadAhead(t *testing.T) {
 	list := func(n int) (all []*master.Server) {
 		for i := range n {
 			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 1, byte(i >> 8), byte(i)}), 6500)
-			s := master.Server{Key: master.Key{Source: a}, Game: "gmtest", Public: a}
+			s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: a}, Game: "gmtest", Public: a}
 			src.Into(&s, src.Text([]byte(fmt.Sprint("server ", i))))
 			if err := reg.Put(s); err != nil {
 				t.Fatal(err)

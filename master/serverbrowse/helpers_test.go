@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/qr2"
 
 	"github.com/rs/zerolog"
 
@@ -46,7 +47,7 @@ func testGames(t testing.TB) *games.Catalog {
 func put(t testing.TB, reg *master.Registry, game, public string, rules []string, change func(*master.Server)) {
 	t.Helper()
 	a := netip.MustParseAddrPort(public)
-	s := master.Server{Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Seen: time.Unix(1_700_000_000, 0)}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Seen: time.Unix(1_700_000_000, 0)}
 	if change != nil {
 		change(&s)
 	}
@@ -73,7 +74,7 @@ func report(reg *master.Registry, rep *master.Report, rules []string) {
 func putPlayers(t testing.TB, reg *master.Registry, game, public string, rules, players, teams []string) {
 	t.Helper()
 	a := netip.MustParseAddrPort(public)
-	s := master.Server{Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Country: "DE", Seen: time.Unix(1_700_000_000, 0)}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Country: "DE", Seen: time.Unix(1_700_000_000, 0)}
 	var rep master.Report
 	report(reg, &rep, rules)
 	for _, p := range players {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // lookAtAll is a search that reads every player of a game.
@@ -45,7 +46,7 @@ func TestIndexMatchesFullScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reg := newTestRegistry()
 		for i, players := range rapid.SliceOfN(rapid.SliceOfN(name, 0, 6), 0, 6).Draw(t, "servers") {
-			s := master.Server{Game: "gmtest", Seen: time.Unix(int64(i), 0)}
+			s := master.Server{Origin: qr2.Origin, Game: "gmtest", Seen: time.Unix(int64(i), 0)}
 			s.Public = netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), uint16(1000+i))
 			s.Key.Source = s.Public
 			var rep master.Report

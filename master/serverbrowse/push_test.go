@@ -24,6 +24,7 @@ import (
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // subscribe requests a list with updates and reads the key list after it.
@@ -417,7 +418,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 		put := func(t *rapid.T) {
 			a := address.Draw(t, "address")
 			game := rapid.SampledFrom([]string{"gmtest", "gmtest", "gmtest", "other"}).Draw(t, "game")
-			srv := master.Server{Key: master.Key{Source: a, Instance: rapid.Uint32Range(1, 2).Draw(t, "instance")}, Game: game, Public: a}
+			srv := master.Server{Origin: qr2.Origin, Key: master.Key{Source: a, Instance: rapid.Uint32Range(1, 2).Draw(t, "instance")}, Game: game, Public: a}
 			var rep master.Report
 			report(reg, &rep, []string{
 				"hostname", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "hostname"),

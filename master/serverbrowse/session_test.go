@@ -25,13 +25,14 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestListShowsTheServersOfTheGame(t *testing.T) {
 	f := start(t, nil)
 	put(t, f.reg, "gmtest", "192.0.2.10:6500", []string{"hostname", "Alpha", "numplayers", "5"}, nil)
 	put(t, f.reg, "gmtest", "192.0.2.11:7777", []string{"hostname", "Beta é", "numplayers", "255"}, func(s *master.Server) {
-		s.NATNeg, s.Origin = true, master.FromZandronum
+		s.NATNeg, s.Origin = true, zanmaster.Origin
 		s.Local = []netip.AddrPort{netip.MustParseAddrPort("192.168.1.5:7778")}
 	})
 	put(t, f.reg, "other", "192.0.2.12:7777", []string{"hostname", "not mine"}, nil)

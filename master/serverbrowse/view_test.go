@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // decodeView reads a view as a browser does.
@@ -176,7 +177,7 @@ func TestFlagsOfTheWayToAServer(t *testing.T) {
 		"not reached":                   {false, master.ReachedNo, 0},
 		"not asked":                     {false, master.ReachedUnknown, 0},
 	} {
-		s := &master.Server{Public: netip.MustParseAddrPort("192.0.2.1:6500"), NATNeg: tt.natneg, Findings: master.Findings{Reached: tt.reached}}
+		s := &master.Server{Origin: qr2.Origin, Public: netip.MustParseAddrPort("192.0.2.1:6500"), NATNeg: tt.natneg, Findings: master.Findings{Reached: tt.reached}}
 		if got, _ := serverFlags(s, 6500, advertise.Asker{}); got != tt.want {
 			t.Errorf("%s: flags %#x, want %#x", name, got, tt.want)
 		}

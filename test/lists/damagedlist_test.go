@@ -20,8 +20,8 @@ import (
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/storetest"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/saved"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/test/rig"
 )
@@ -83,7 +83,7 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 	record := func(change func(*storage.Server)) edit {
 		s := storage.Server{
 			Source: netip.MustParseAddrPort("192.0.2.1:6500"), Public: netip.MustParseAddrPort("192.0.2.1:6500"),
-			Game: rig.TestGame, Origin: master.FromQR2.String(), First: time.Now(), Seen: time.Now(),
+			Game: rig.TestGame, Origin: qr2.Origin.String(), First: time.Now(), Seen: time.Now(),
 		}
 		change(&s)
 		return func(servers *bbolt.Bucket, _, first, _ []byte) error {

@@ -22,7 +22,7 @@ func TestHistoryOfPlayersSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, web.HistoryFile)
-	busy := history.Key{Origin: master.FromQR2, Public: netip.MustParseAddrPort("192.0.2.1:6500")}
+	busy := history.Key{Origin: "qr2", Public: netip.MustParseAddrPort("192.0.2.1:6500")}
 	before := history.NewBook()
 	round := before.Begin(time.Now().Add(-3 * history.Interval))
 	round.Add(busy, "gmtest", 12)

@@ -17,7 +17,7 @@ func (s *API) findServer(id string, asker advertise.Asker) (*master.Server, bool
 		return nil, false
 	}
 	server, ok := asker.Find(s.lister.registry, public)
-	return server, ok && server.Origin == origin
+	return server, ok && server.Origin.Name == origin
 }
 
 // appendAddress writes the members of a server that are its address.

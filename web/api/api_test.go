@@ -17,7 +17,9 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/web/webtest"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestServerJSON(t *testing.T) {
@@ -40,7 +42,7 @@ func TestServerJSON(t *testing.T) {
 			},
 		})
 		time.Sleep(20 * time.Second)
-		f.Registry.Touch(key, master.FromQR2, time.Now())
+		f.Registry.Touch(key, qr2.Origin, time.Now())
 
 		port := 7777
 		want := webtest.ServerJSON{
@@ -273,7 +275,7 @@ func TestTag(t *testing.T) {
 		}
 	}
 
-	f.Registry.Touch(key, master.FromQR2, time.Now())
+	f.Registry.Touch(key, qr2.Origin, time.Now())
 	if got := tag(all); got != before[all] {
 		t.Errorf("tag changed from %s to %s although the server was only heard again", before[all], got)
 	}
@@ -326,7 +328,7 @@ func TestTitleChange(t *testing.T) {
 func TestServer(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "[2001:db8::1]:6500"})
-	f.Put(webtest.Listed{Addr: "192.0.2.7:6500", Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+	f.Put(webtest.Listed{Addr: "192.0.2.7:6500", Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 	tests := map[string]struct {
 		id   string
 		want int

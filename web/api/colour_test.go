@@ -7,6 +7,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/webtest"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // TestColourCodes: a name has none in JSON, and the rules keep the reported values.
@@ -16,7 +17,7 @@ func TestColourCodes(t *testing.T) {
 	players := [][]string{{"player_"}, {"^3Zo^4e"}}
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Game: "gmother", Rules: []string{"hostname", raw, "mapname", "^1deck"}, Players: players})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Game: "gmtest", Rules: []string{"hostname", raw}, Players: players})
-	f.Put(webtest.Listed{Addr: "192.0.2.3:1", Game: "gmtest", Rules: []string{"hostname", `\cgThe [x] Inn`}, Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+	f.Put(webtest.Listed{Addr: "192.0.2.3:1", Game: "gmtest", Rules: []string{"hostname", `\cgThe [x] Inn`}, Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 	name := func(address string) (string, string) {
 		t.Helper()
 		list := f.List("/api/v1/servers?address=" + address)

@@ -252,7 +252,7 @@ func (f *feed) appendHead(b []byte, serial uint64, kind string) []byte {
 // who identifies a server in the change log; with another game it is another
 // server.
 type who struct {
-	origin master.Origin
+	origin *master.Origin
 	public netip.AddrPort
 	game   string
 }
@@ -336,7 +336,7 @@ func (rd *reader) row(w who) (*Row, bool) {
 // of its address in the text.
 func (e *encoder) appendRemoved(w who) (from, to int) {
 	b := append(e.buf, `{"id":"`...)
-	b = master.AppendID(b, w.origin, w.public)
+	b = master.AppendID(b, w.origin.Name, w.public)
 	b = append(b, `","game":`...)
 	b = appendString(b, w.game)
 	b = append(b, ',')

@@ -174,7 +174,7 @@ func (e *encoder) appendField(b []byte, f field, r *Row, at netip.AddrPort) []by
 func appendWord(b []byte, f field, r *Row, at netip.AddrPort) []byte {
 	switch f {
 	case fieldID:
-		return master.AppendID(b, r.Origin, r.Public)
+		return master.AppendID(b, r.Origin.Name, r.Public)
 	case fieldOrigin:
 		return append(b, r.Origin.String()...)
 	case fieldAddress:

@@ -32,7 +32,7 @@ func (s *API) sample(ctx context.Context) {
 func (s *API) sampleNow(now time.Time) {
 	round := s.opt.History.Begin(now)
 	for _, r := range s.lister.registry.All() {
-		round.Add(history.Key{Origin: r.Origin, Public: r.Public}, r.Game, r.Population())
+		round.Add(history.Key{Origin: r.Origin.Name, Public: r.Public}, r.Game, r.Population())
 	}
 	round.End()
 	if u := s.opt.History.Usage(); u.Refused > 0 {
@@ -51,7 +51,7 @@ func historyGauges(f *front.Front, book *history.Book) {
 }
 
 // HistoryKey returns the name of the server in the history.
-func (r *Row) HistoryKey() history.Key { return history.Key{Origin: r.Origin, Public: r.Public} }
+func (r *Row) HistoryKey() history.Key { return history.Key{Origin: r.Origin.Name, Public: r.Public} }
 
 // GameHistory returns the history of the servers in the list of a game; of all
 // servers, if game is empty.
@@ -90,7 +90,7 @@ func (s *API) serveHistory(w http.ResponseWriter, r *http.Request, p Params) err
 	}
 	key := history.Key{Origin: origin, Public: public}
 	_, remembered := s.opt.History.Of(key, history.Month)
-	if server, listed := s.opt.Registry.Find(public); !remembered && (!listed || server.Origin != origin) {
+	if server, listed := s.opt.Registry.Find(public); !remembered && (!listed || server.Origin.Name != origin) {
 		return errNoServer
 	}
 	body := []byte(`{"id":"`)

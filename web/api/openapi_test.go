@@ -24,6 +24,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/webtest"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // document is the description of the API with its parts seen so far: members of
@@ -119,7 +120,7 @@ func described(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	f.Put(rich)
-	f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Game: "gmother", Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+	f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Game: "gmother", Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 	now := time.Now()
 	f.api.sampleNow(now.Add(-2 * history.Interval))
 	f.api.opt.History.Begin(now.Add(-history.Interval)).End()

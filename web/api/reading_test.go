@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
@@ -188,7 +189,7 @@ func TestSnapshotFromLast(t *testing.T) {
 			},
 			"hear": func(rt *rapid.T) {
 				at := addr(address.Draw(rt, "addr"))
-				f.Registry.Touch(master.Key{Source: at, Instance: 0xCAFEF00D}, master.FromQR2, time.Now().Add(time.Hour))
+				f.Registry.Touch(master.Key{Source: at, Instance: 0xCAFEF00D}, qr2.Origin, time.Now().Add(time.Hour))
 			},
 			"probe": func(rt *rapid.T) {
 				at := addr(address.Draw(rt, "addr"))

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/master"
@@ -55,15 +58,15 @@ func (s *API) stats(list *Snapshot, now time.Time) statsJSON {
 	for _, g := range list.Games {
 		out.Games = append(out.Games, gameTotals{g.Name, g.Title, g.Servers(), g.Players})
 	}
-	var servers, players [master.Origins]int
+	totals := make(map[*master.Origin]originTotals)
 	for _, r := range list.Rows {
-		servers[r.Origin]++
-		players[r.Origin] += r.Count
+		t := totals[r.Origin]
+		totals[r.Origin] = originTotals{r.Origin.Name, t.Servers + 1, t.Players + r.Count}
 	}
-	for o, n := range servers {
-		if n > 0 {
-			out.Origins = append(out.Origins, originTotals{master.Origin(o).String(), n, players[o]})
-		}
+	for _, o := range slices.SortedFunc(maps.Keys(totals), func(a, b *master.Origin) int {
+		return cmp.Or(cmp.Compare(a.Number-1, b.Number-1), cmp.Compare(a.Name, b.Name)) // those without a number last
+	}) {
+		out.Origins = append(out.Origins, totals[o])
 	}
 	return out
 }

@@ -11,9 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/codmaster"
+	"github.com/respawnd/respawnd/idmaster"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/nwmaster"
+	"github.com/respawnd/respawnd/q3master"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/utmaster"
+	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web/webtest"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestStats(t *testing.T) {
@@ -22,7 +30,7 @@ func TestStats(t *testing.T) {
 		f := newFixture(t)
 		f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"numplayers", "3"}})
 		f.Put(webtest.Listed{Addr: "192.0.2.2:1", Rules: []string{"numplayers", "4"}})
-		f.Put(webtest.Listed{Addr: "192.0.2.3:1", Game: "gmother", Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+		f.Put(webtest.Listed{Addr: "192.0.2.3:1", Game: "gmother", Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 		time.Sleep(90 * time.Second)
 		want := statsJSON{
 			Version: "1.2.3", Started: began.UTC(), Uptime: 90, Servers: 3, Players: 7,
@@ -39,12 +47,19 @@ func TestStats(t *testing.T) {
 func TestStatsOfEveryOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		for o := range master.Origin(master.Origins) {
-			f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.%d:6500", o+1), Change: func(s *master.Server) { s.Origin = o }})
+		origins := master.Origins{
+			qr2.Origin, qr2.OldOrigin, zanmaster.Origin, valvemaster.Origin, master.Found, master.Static, q3master.Origin, master.Federated, utmaster.Origin,
+			idmaster.Origin, codmaster.Origin, nwmaster.Origin,
+			{Name: "new"},
+		}
+		for i, o := range origins {
+			f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.%d:6500", i+1), Change: func(s *master.Server) { s.Origin = o }})
 		}
 		got := webtest.Decode[statsJSON](t, f.Get("/api/v1/stats").Body)
-		if len(got.Origins) != master.Origins {
-			t.Errorf("%d origins, want %d: %+v", len(got.Origins), master.Origins, got.Origins)
+		for i, o := range origins {
+			if i >= len(got.Origins) || got.Origins[i] != (originTotals{o.Name, 1, 0}) {
+				t.Errorf("origins %+v, want one server of %s at %d", got.Origins, o, i)
+			}
 		}
 	})
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 )
 
 // Secrets of games that no answer may have in it.
@@ -111,7 +112,7 @@ func (f *Fixture) Record(l Listed) master.Server {
 		l.Game = "gmtest"
 	}
 	at := netip.MustParseAddrPort(l.Addr)
-	s := master.Server{Key: master.Key{Source: at, Instance: 0xCAFEF00D}, Public: at, Game: l.Game, Seen: time.Now()}
+	s := master.Server{Origin: qr2.Origin, Key: master.Key{Source: at, Instance: 0xCAFEF00D}, Public: at, Game: l.Game, Seen: time.Now()}
 	var rep master.Report
 	var names []string
 	for i := 0; i < len(l.Rules); i += 2 {

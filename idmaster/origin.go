@@ -1,0 +1,12 @@
+package idmaster
+
+import (
+	"github.com/respawnd/respawnd/internal/idtech4"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Origin is that of the servers that register here.
+var Origin = &master.Origin{
+	Name: "idtech4", Number: 10, Story: "It registered with the master server of Doom 3, Quake 4 and Prey; its address is verified.",
+	Query: "idtech4", Keeps: []string{idtech4.RuleProtocol}, Colours: "quake",
+}
