@@ -125,13 +125,13 @@ func TestServiceOfAnotherProgram(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	addresses := log.until("ready")
-	if got := say(t, addresses["echo"], "ping"); got != "hello ping" {
-		t.Errorf("answer %q, want hello ping", got)
+	if got := say(t, addresses["echo"], "a long ping"); got != "hello" {
+		t.Errorf("answer %q, want hello", got)
 	}
 	hup <- syscall.SIGHUP
 	log.until("reloaded games, bans and limits")
-	if got := say(t, addresses["echo"], "ping"); got != "goodbye ping" {
-		t.Errorf("answer %q after a reload, want goodbye ping", got)
+	if got := say(t, addresses["echo"], "a long ping"); got != "goodbye" {
+		t.Errorf("answer %q after a reload, want goodbye", got)
 	}
 	wantMetric(t, d)
 	wantOnPage(t, "http://"+addresses["web"]+"/connect", "Echoes for players")
@@ -222,12 +222,12 @@ func wantMetric(t *testing.T, d *daemon.Daemon) {
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			if labels["service"] == "echo" && labels["reason"] == "empty" {
+			if labels["service"] == "echo" && labels["reason"] == "short" {
 				return
 			}
 		}
 	}
-	t.Error("no metric of service echo and reason empty")
+	t.Error("no metric of service echo and reason short")
 }
 
 // wantOnPage fails unless a page has a text.

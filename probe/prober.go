@@ -44,7 +44,7 @@ var (
 	ErrFull = errors.New("probe: too many servers are watched")
 	// ErrUnknownProtocol is returned for servers that speak none of the protocols
 	// of this package.
-	ErrUnknownProtocol = errors.New("probe: this server speaks another protocol")
+	ErrUnknownProtocol = query.ErrUnknownProtocol
 	// ErrNotServing is returned while Serve does not run.
 	ErrNotServing = errors.New("probe: not running")
 )

@@ -215,6 +215,8 @@ func TestServerPageWithoutAnswer(t *testing.T) {
 		}
 		o.wait, o.err = false, errors.New("too many questions")
 		webtest.WantParts(t, "the page of a busy prober", f.Page(serverPath), "It did not answer just now", "Then")
+		o.err = query.ErrUnknownProtocol
+		webtest.WantNoParts(t, "the page of a server that is never asked", f.Page(serverPath), "It did not answer")
 	})
 }
 

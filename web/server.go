@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"html/template"
 	"net/http"
 	"net/netip"
@@ -96,11 +97,11 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	if port := found.GamePort; port != 0 && port != found.Public.Port() {
 		v.GamePort = strconv.Itoa(int(port))
 	}
-	if st, ok := s.ask(r, found); ok {
+	var st query.Status
+	if st, v.Asked = s.ask(r, found); !st.Empty() {
 		v.Live = true
 		v.showStatus(&st, found.Colours)
 	} else {
-		v.Asked = s.opt.Prober != nil
 		v.showReport(found)
 	}
 	if v.Painted == "" {
@@ -125,8 +126,9 @@ func (v *serverPage) summary() string {
 	return text + ", " + v.Connect + "."
 }
 
-// ask queries a server, unless the request is HEAD.
-func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
+// ask queries a server, unless the request is HEAD. asked reports whether the server could be asked:
+// without an answer the status is empty.
+func (s *Server) ask(r *http.Request, found *api.Row) (st query.Status, asked bool) {
 	if s.opt.Prober == nil || r.Method != http.MethodGet {
 		return query.Status{}, false
 	}
@@ -135,9 +137,9 @@ func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
 	st, err := s.opt.Prober.Status(ctx, found.Public)
 	if err != nil {
 		s.Log().Debug().Err(err).Stringer("server", found.Public).Msg("no live details")
-		return query.Status{}, false
+		return query.Status{}, !errors.Is(err, query.ErrUnknownProtocol)
 	}
-	return st, !st.Empty()
+	return st, true
 }
 
 // originText describes how a server came into the list.

@@ -34,6 +34,9 @@ func (k Kind) String() string {
 	}
 }
 
+// ErrUnknownProtocol is returned for a server that is not asked: nothing here speaks its protocol.
+var ErrUnknownProtocol = errors.New("query: this server speaks another protocol")
+
 // ErrForeign reports a packet that is not an answer to the request: it has
 // another key or is of another protocol. More packets may come.
 var ErrForeign = errors.New("query: not the answer to this question")

@@ -1,5 +1,5 @@
-// Package echo answers every datagram with a greeting and what came. It is the
-// example of docs/contributing/new-protocol.md.
+// Package echo answers every datagram with a greeting that is shorter, and others not at all. It is
+// the example of docs/contributing/new-protocol.md.
 package echo
 
 import (
@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// UDP address.
 	Listen string `key:"listen" default:":7007" listen:"udp 7007"`
-	// First word of each answer: {words}.
+	// Answer to each datagram: {words}.
 	Greeting string `key:"greeting" default:"hello" words:"hello, goodbye" live:"true"`
 }
 
@@ -37,7 +37,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	s := &server{self: env.Counted("empty")}
+	s := &server{self: env.Counted("short")}
 	s.greeting.Store(&c.Greeting)
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
@@ -57,14 +57,15 @@ type server struct {
 
 // ServePacket implements netserve.PacketHandler.
 func (s *server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if len(p.Data) == 0 {
-		s.self.Metrics.Drop("empty")
+	answer := *s.greeting.Load()
+	if len(p.Data) <= len(answer) { // its source may be forged
+		s.self.Metrics.Drop("short")
 		return
 	}
-	_ = w.WritePacket(append([]byte(*s.greeting.Load()+" "), p.Data...), p.To, p.From)
+	_ = w.WritePacket([]byte(answer), p.To, p.From)
 }
 
-// check sends a datagram and expects an answer that ends with it.
+// check sends a datagram and expects a shorter answer.
 func check(ctx context.Context, t *service.Trial) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "udp4", t.Address("echo"))
@@ -80,8 +81,8 @@ func check(ctx context.Context, t *service.Trial) error {
 	}
 	var buf [64]byte
 	n, err := conn.Read(buf[:])
-	if err == nil && n <= len("selftest") {
-		err = errors.New("the answer has no greeting")
+	if err == nil && n >= len("selftest") {
+		err = errors.New("the answer is not shorter than the question")
 	}
 	return err
 }
