@@ -213,7 +213,7 @@ func TestAccounts(t *testing.T) {
 		{Strict, "Tester", "wrong", "s", false, nwn.Bad},
 		{Off, "Tester", "wrong", "", false, nwn.Good},
 	} {
-		w := newWorld(t, func(o *Options) { o.Config.Accounts = test.mode })
+		w := newWorld(t, func(o *Options) { o.Accounts = test.mode })
 		want := []string{string(nwn.AppendAccountAnswer(nil, []byte(test.name), test.want))}
 		if got := w.send(one, ask(test.name, test.password, test.salt, 0), test.second); !slices.Equal(got, want) {
 			t.Errorf("%+v: %q, want %q", test, got, want)

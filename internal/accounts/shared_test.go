@@ -70,31 +70,31 @@ func TestFailuresOfAllNodes(t *testing.T) {
 		a, b := twoServices(t)
 		from, u := netip.MustParseAddr("192.0.2.1"), &storage.User{ID: 7}
 		for range MaxFailures {
-			if !b.guard.failures.refuses(from, 7, time.Now()) {
+			if !b.guard.refuses(from, 7, time.Now()) {
 				a.guard.wrong(from, 7, time.Now())
 				synctest.Wait()
 			}
 		}
-		if !b.guard.failures.refuses(from, 7, time.Now()) || b.guard.failures.refuses(from, 8, time.Now()) {
+		if !b.guard.refuses(from, 7, time.Now()) || b.guard.refuses(from, 8, time.Now()) {
 			t.Error("the failures at one node are not those of the other")
 		}
-		a.guard.failures.succeeded(from, 7)
+		a.guard.succeeded(from, 7)
 		synctest.Wait()
-		if b.guard.failures.refuses(from, 7, time.Now()) {
+		if b.guard.refuses(from, 7, time.Now()) {
 			t.Error("a success at one node does not count at the other")
 		}
 		for range MaxAddressFailures {
-			b.guard.failures.failed(from, 0, time.Now())
+			b.guard.failed(from, 0, time.Now())
 		}
 		synctest.Wait()
-		if !a.guard.failures.refuses(from, 0, time.Now()) {
+		if !a.guard.refuses(from, 0, time.Now()) {
 			t.Error("failures of an address at one node do not count at the other")
 		}
 		for range MaxAccountFailures {
 			a.guard.note(failure{what: wrongPassword, user: 7}, time.Now())
 		}
 		synctest.Wait()
-		if !b.guard.failures.accounts.Empty(u.ID, time.Now()) {
+		if !b.guard.accounts.Empty(u.ID, time.Now()) {
 			t.Error("wrong passwords at one node do not count at the other")
 		}
 	})

@@ -173,9 +173,9 @@ func (c *Clustered) end(e storage.AccountEnd) (n int) {
 	}
 	n = len(over)
 	if e.User != 0 {
-		return n + kick(c.attachments.ofUser(e.User), reason)
+		return n + kick(c.ofUser(e.User), reason)
 	}
-	return n + kick(c.attachments.ofProfile(e.Profile), reason)
+	return n + kick(c.ofProfile(e.Profile), reason)
 }
 
 // An end is

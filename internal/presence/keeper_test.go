@@ -117,7 +117,7 @@ func TestPutBack(t *testing.T) {
 		if got := metrictest.Value(t, r, "respawnd_presence_lost_total"); got != 1 {
 			t.Errorf("%v messages are lost, want 1", got)
 		}
-		if got := l.keeper.get(3); len(got) != 1 || got[0].Text != "fits" {
+		if got := l.get(3); len(got) != 1 || got[0].Text != "fits" {
 			t.Errorf("%v is kept, want the first one", got)
 		}
 	})
@@ -132,7 +132,7 @@ func TestPutBack(t *testing.T) {
 			l, store, r := keeping(t)
 			store.down = fmt.Errorf("return: %w", tt.err)
 			l.PutBack(t.Context(), 2, []storage.Message{stored("one")})
-			if n, lost := l.keeper.len(), metrictest.Value(t, r, "respawnd_presence_lost_total"); n != 0 || lost != tt.lost {
+			if n, lost := l.len(), metrictest.Value(t, r, "respawnd_presence_lost_total"); n != 0 || lost != tt.lost {
 				t.Errorf("%d messages are kept and %v lost, want none and %v", n, lost, tt.lost)
 			}
 		})

@@ -327,7 +327,7 @@ func (l *Local) KickUser(_ context.Context, id storage.UserID, reason error) int
 	l.mu.RLock()
 	sessions := slices.Clone(l.users[id])
 	l.mu.RUnlock()
-	return kick(sessions, reason) + kick(l.attachments.ofUser(id), reason)
+	return kick(sessions, reason) + kick(l.ofUser(id), reason)
 }
 
 // KickProfile implements Hub.
@@ -338,7 +338,7 @@ func (l *Local) KickProfile(_ context.Context, id storage.ProfileID, reason erro
 		sessions = slices.Clone(p.sessions)
 	}
 	l.mu.RUnlock()
-	return kick(sessions, reason) + kick(l.attachments.ofProfile(id), reason)
+	return kick(sessions, reason) + kick(l.ofProfile(id), reason)
 }
 
 // kick ends sessions and returns how many there were.

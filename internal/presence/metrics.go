@@ -15,7 +15,7 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer, l *Local) *metrics {
 	in := metric.With(r)
 	in.GaugeFunc("respawnd_sessions", "Sessions of players who are signed in with their accounts.", l.Count)
-	in.GaugeFunc("respawnd_presence_unstored_messages", "Messages that did not reach their receivers and wait for the database.", l.keeper.len)
+	in.GaugeFunc("respawnd_presence_unstored_messages", "Messages that did not reach their receivers and wait for the database.", l.len)
 	return &metrics{
 		delivered: in.Counter("respawnd_presence_events_delivered_total", "Events that a session took into its queue."),
 		refused:   in.Counter("respawnd_presence_events_refused_total", "Events that a session had no room for."),

@@ -478,5 +478,5 @@ func (c *Clustered) keepLost(lost []*sentEvent) {
 		m.Again = true
 		c.keep(s.to, []storage.Message{m})
 	}
-	signal(c.keeper.wake)
+	signal(c.wake)
 }

@@ -487,7 +487,7 @@ func TestKilledServer(t *testing.T) {
 				case errors.Is(err, engine.ErrUnavailable):
 					unknown[w].Add(1)
 					away.RLock()
-					away.RUnlock() //nolint:staticcheck // it waits
+					away.RUnlock() // it waits
 				default:
 					t.Errorf("Update() = %v", err)
 					return

@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 )
@@ -173,9 +174,7 @@ func (k *Keys) finish() error {
 	if err := last.file.write(k.path, false); err != nil {
 		return err
 	}
-	for id, aead := range old.aeads {
-		last.aeads[id] = aead
-	}
+	maps.Copy(last.aeads, old.aeads)
 	k.ring.Store(last)
 	return nil
 }
