@@ -18,7 +18,7 @@ import (
 // writeHistory leaves a month of a server and a game in a data folder, with a gap.
 func writeHistory(t *testing.T, dir string) {
 	t.Helper()
-	server := history.Key{Origin: qr2.Origin, Public: netip.MustParseAddrPort("192.0.2.1:6500")}
+	server := history.Key{Origin: qr2.Origin.Name, Public: netip.MustParseAddrPort("192.0.2.1:6500")}
 	b, now := history.NewBook(), time.Now()
 	for at := now.Add(-history.Month.Length()); at.Before(now); at = at.Add(history.Interval) {
 		if ago := now.Sub(at); ago > 50*time.Hour && ago < 60*time.Hour || ago > 5*time.Hour && ago < 7*time.Hour {
