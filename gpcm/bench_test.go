@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/racetest"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
@@ -281,6 +282,7 @@ func TestIdleSessionsAreSmall(t *testing.T) {
 		sessions = 20_000
 		limit    = 300 << 20
 	)
+	racetest.Skip(t, "the detector makes stacks larger than they are in the program")
 	each := idleSessions(t, 400)
 	if total := each * sessions; total > limit {
 		t.Errorf("%d idle sessions take %d MiB (%d bytes each), want %d MiB at most", sessions, total>>20, each, limit>>20)
