@@ -117,6 +117,7 @@ DELETE /api/v1/motd?game=gmtest
 GET /api/v1/patches
 PUT /api/v1/patches {"product": 10001, "version": "1.0", "name": "1.1 patch", "file": 4242, "url": "http://example.invalid/p.exe", "lockout": true}
 PUT /api/v1/patches {"product": 10001, "version": "1.0", "name": "1.1", "url": "file:///etc/passwd"}
+DELETE /api/v1/cdkeys?hash=00112233445566778899aabbccddeeff
 PUT /api/v1/patches {"product": -1}
 GET /api/v1/patches
 DELETE /api/v1/patches?product=10001&version=1.0

@@ -89,7 +89,7 @@ var AddCDKeys = New(Operation{
 
 // CDKeyRef names a CD key: a storage.ProductKeyID.
 type CDKeyRef struct {
-	Product int    `query:"product" flag:"product" default:"-1" needed:"true" doc:"number of the product, as its game servers send it"`
+	Product int    `query:"product,required" flag:"product" needed:"true" doc:"number of the product, as its game servers send it"`
 	Hash    string `query:"hash" lookup:"KEY|HASH"`
 }
 
