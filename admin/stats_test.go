@@ -72,7 +72,7 @@ func TestPlayerStats(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("PlayerStats() (-want +got):\n%s", diff)
 		}
-		b, err := operator.GetStatBlock.Call(t.Context(), op, operator.RefOf(want.Blocks[0].StatBlockID))
+		b, err := operator.GetStatBlock.Call(t.Context(), op, blockRef(want.Blocks[0].StatBlockID))
 		if string(b.Data) != "\x00\x01\xff" || err != nil {
 			t.Errorf("StatBlock() = %q, %v", b.Data, err)
 		}
@@ -80,7 +80,7 @@ func TestPlayerStats(t *testing.T) {
 			t.Errorf("PlayerStats() without any = %+v, %v", got, err)
 		}
 		_, err = operator.GetPlayerStats.Call(t.Context(), op, operator.ProfileRef{ID: 999})
-		_, missing := operator.GetStatBlock.Call(t.Context(), op, operator.RefOf(gmtestBlock(ann.ID, 3, 7, "").StatBlockID))
+		_, missing := operator.GetStatBlock.Call(t.Context(), op, blockRef(gmtestBlock(ann.ID, 3, 7, "").StatBlockID))
 		for what, err := range map[string]error{"PlayerStats of no profile": err, "StatBlock": missing} {
 			if !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%s: %v, want ErrNotFound", what, err)
@@ -252,4 +252,8 @@ func TestGameStats(t *testing.T) {
 			t.Errorf("GameStats() of an unknown game = %v", err)
 		}
 	})
+}
+
+func blockRef(id storage.StatBlockID) operator.BlockRef {
+	return operator.BlockRef{Profile: id.Profile, Game: id.Game, Kind: &id.Kind, Index: &id.Index}
 }

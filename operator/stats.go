@@ -114,11 +114,6 @@ type BlockRef struct {
 	Index   *int32            `query:"index"`
 }
 
-// RefOf returns the reference to a block.
-func RefOf(id storage.StatBlockID) BlockRef {
-	return BlockRef{id.Profile, id.Game, &id.Kind, &id.Index}
-}
-
 // id returns the id of the block that is selected.
 func (q StatsSelection) id() (id storage.StatBlockID, err error) {
 	switch {

@@ -100,12 +100,6 @@ func sealRecord(key, head, data []byte) []byte {
 	return append(append(value, head...), data...)
 }
 
-// wrap returns the chunk with a payload.
-func wrap(payload []byte) []byte {
-	value := make([]byte, valueHeader, valueHeader+len(payload))
-	return sealInPlace(append(value, payload...))
-}
-
 // decode returns the record of a value. It shares no memory with value.
 func decode[R any](value []byte) (record R, err error) {
 	err = decodeInto(value, &record)

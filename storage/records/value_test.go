@@ -121,3 +121,9 @@ func FuzzChunkRecords(f *testing.F) {
 		}
 	})
 }
+
+// wrap returns the chunk with a payload.
+func wrap(payload []byte) []byte {
+	value := make([]byte, valueHeader, valueHeader+len(payload))
+	return sealInPlace(append(value, payload...))
+}

@@ -2,9 +2,9 @@ package crash
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/pgtest"
@@ -83,15 +83,12 @@ func TestStormOnPostgreSQLLosesNothingAcknowledged(t *testing.T) {
 	w := newWorld(t, rig.OnPostgres(server.TCP(server.Database(t)))...)
 	without := func(end func(testing.TB)) func() func() {
 		return func() func() {
+			seen := w.Log.Len()
 			end(t)
 			return func() {
+				w.WaitFor("the loss of the database", seen, func(e rig.Entry) bool { return strings.HasPrefix(fmt.Sprint(e["message"]), "the database is away") })
 				server.Start(t)
-				rig.Settles(t, "the daemon is back on its database", func() error {
-					if code, body := rig.Get(t, &w.Running, "admin", http.MethodGet, "/readyz", ""); code != http.StatusOK {
-						return fmt.Errorf("/readyz: %d %s", code, body)
-					}
-					return nil
-				})
+				w.WaitFor("the database", seen, func(e rig.Entry) bool { return e["message"] == "the database is back" })
 			}
 		}
 	}
