@@ -11,6 +11,8 @@ import (
 func (r *Replica) publish() {
 	var ok bool
 	r.changes, r.serial, ok = r.opt.Registry.Changes("", r.serial, r.changes[:0])
+	r.sending.Lock()
+	defer r.sending.Unlock()
 	w := batchWriter{r: r}
 	now := time.Now()
 	if ok {

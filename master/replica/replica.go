@@ -70,16 +70,18 @@ type Replica struct {
 	// maxKnown.
 	known map[string]uint64
 
+	sending   sync.Mutex // guards published; comes before the lock of the list
+	published map[netip.AddrPort]publication
+
 	// The fields below belong to the goroutine of Run.
 
-	serial    uint64 // of the last change that was published
-	published map[netip.AddrPort]publication
-	changes   []master.Change
+	serial  uint64 // of the last change that was published
+	changes []master.Change
 }
 
 // publication is the published state of a server of this node.
 type publication struct {
-	serial uint64
+	serial uint64         // 0: only a part of the complete list named it
 	source netip.AddrPort // as they know it
 }
 

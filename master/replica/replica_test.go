@@ -377,6 +377,28 @@ func TestChangesWhileTheListIsRead(t *testing.T) {
 	})
 }
 
+// A server that only a part of the complete list named, because it left before the next batch, leaves
+// the other nodes too.
+func TestServerThatOnlyAPartNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNet(t, master.Limits{}, "a")
+		time.Sleep(time.Second)
+		n.Start("c")
+		time.Sleep(time.Second)
+		must(t, n.host("a", 1, "map=one"))
+		c := n.run("c")
+		synctest.Wait() // the list is read, and the batch not sent yet
+		if c.Len() != 1 {
+			t.Fatalf("c lists %d servers, want the one of the part", c.Len())
+		}
+		n.nodes["a"].Remove(master.Key{Source: address(1), Instance: 7})
+		time.Sleep(time.Second)
+		if c.Len() != 0 {
+			t.Error("c lists a server that left")
+		}
+	})
+}
+
 // Await ends when every live node's list is here, or with the names of those that are missing.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -75,10 +75,15 @@ func (r *Replica) handlePart(_ context.Context, from string, data []byte) ([]byt
 		return nil, errNoJob
 	}
 	j.last = time.Now()
+	r.sending.Lock()
+	defer r.sending.Unlock()
 	b := message{kindPart, r.batches.Load()}.append(make([]byte, 0, partSize+4096))
 	for len(b) < partSize && len(j.sources) > 0 {
 		if s, claim, ok := r.record(j.sources[0]); ok {
 			b = appendServer(b, s, claim, j.last, r.opt.Sources[s.Origin] != nil)
+			if _, known := r.published[j.sources[0]]; !known { // so that its end is published
+				r.published[j.sources[0]] = publication{source: s.Key.Source}
+			}
 		}
 		j.sources = j.sources[1:]
 	}
