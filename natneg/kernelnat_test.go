@@ -51,9 +51,17 @@ func TestPlayersBehindKernelNATsMeet(t *testing.T) {
 		"symmetric, port restricted":       {natnegtest.Symmetric, natnegtest.PortRestricted, natnegtest.PingTimeout},
 		"symmetric, symmetric":             {natnegtest.Symmetric, natnegtest.Symmetric, natnegtest.PingTimeout},
 	}
-	ended := 0
+	ended, tried := 0, 0
 	for name, tc := range tests {
-		if t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if t.Skipped() {
+					return
+				}
+				if tried++; !t.Failed() {
+					ended++
+				}
+			}()
 			w := newKernelWorld(t, tc.client, tc.host)
 			results := make([]natnegtest.Result, 2)
 			var wg sync.WaitGroup
@@ -66,11 +74,12 @@ func TestPlayersBehindKernelNATsMeet(t *testing.T) {
 					t.Errorf("player %d: got %v, report confirmed %v; want %v", i, r.End, r.Confirmed, tc.want)
 				}
 			}
-		}) {
-			ended++
-		}
+		})
 	}
-	ratetest.Report(t, "pairs behind the kernel's NATs that end as expected", ended, len(tests))
+	if tried == 0 {
+		t.Skip("no pair could be tried")
+	}
+	ratetest.Report(t, "pairs behind the kernel's NATs that end as expected", ended, tried)
 }
 
 // kernelWorld is a server, two NATs and a player behind each, in namespaces.
