@@ -48,16 +48,17 @@ func (p Protocol) String() string {
 	return "unknown"
 }
 
+// ProtocolWords returns the names of all protocols in one text, for people.
+func ProtocolWords() string { return strings.Join(protocolNames[1:], ", ") }
+
 // ParseProtocol is the inverse of String. The error names the allowed words.
 func ParseProtocol(word string) (Protocol, error) {
-	var words []string
 	for _, p := range Protocols() {
 		if p.String() == word {
 			return p, nil
 		}
-		words = append(words, p.String())
 	}
-	return 0, fmt.Errorf("unknown protocol %.40q; known: %s", word, strings.Join(words, ", "))
+	return 0, fmt.Errorf("unknown protocol %.40q; known: %s", word, ProtocolWords())
 }
 
 // least returns the minimum time between two visits to a server for any

@@ -175,10 +175,13 @@ var ranks = map[string]int{
 
 	"daemon/services": 7,
 
-	"cmd/respawnd/commands": 8,
-	"cmd/respawnd":          9,
-	"test/rig":              9, // for tests
-	"natneg/natnegtest":     8, // for tests
+	"cmd/respawnd/cli":        8,
+	"cmd/respawnd/operations": 9,
+	"cmd/respawnd/players":    9,
+	"cmd/respawnd/commands":   10,
+	"cmd/respawnd":            11,
+	"test/rig":                11, // for tests
+	"natneg/natnegtest":       8,  // for tests
 
 	"internal/archtest": outside,
 }
@@ -189,7 +192,7 @@ const highestInternal = 4
 
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
-var readSettings = []string{"cmd/respawnd/commands", "federation", "daemon", "internal/engine", "internal/mail", "daemon/services", "operator", "probe", "test/rig", "webhook"}
+var readSettings = []string{"cmd/respawnd/cli", "cmd/respawnd/commands", "cmd/respawnd/operations", "federation", "daemon", "internal/engine", "internal/mail", "daemon/services", "operator", "probe", "test/rig", "webhook"}
 
 // insecure is the package of broken encryption that only usesInsecure may import.
 const (

@@ -15,21 +15,20 @@ const mostMethods = 40
 
 // largeTypes may have more methods, each for a reason.
 var largeTypes = map[string]string{
-	"admin.Server":                  "one method for each route of the operator's API",
-	"cmd/respawnd/commands.program": "one method for each command",
-	"daemon.Daemon":                 "wires every part to the others",
-	"gpcm.session":                  "one method for each row of its table of commands",
-	"internal/cluster/natsbus.Bus":  "implements cluster.Bus, whose subscriptions, requests and losses share one connection",
-	"internal/presence.Clustered":   "implements presence.Hub over replicas that only change together",
-	"master.Registry":               "one lock over the indexes of the list",
-	"peerchat.links":                "one lock, that of the hall, over the channels of all nodes",
-	"peerchat.session":              "one method for each row of its table of commands",
-	"probe.Prober":                  "one lock over the rounds and the targets",
-	"qr2.Server":                    "one method for each message of the protocol, and for each of its tests",
-	"storage/records.Store":         "implements storage.Store",
-	"storage/records.change":        "has the steps of all kinds of records",
-	"web.Server":                    "one method for each page",
-	"zanmaster.Server":              "one method for each message of the protocol, and for the pushes of bans",
+	"admin.Server":                 "one method for each route of the operator's API",
+	"daemon.Daemon":                "wires every part to the others",
+	"gpcm.session":                 "one method for each row of its table of commands",
+	"internal/cluster/natsbus.Bus": "implements cluster.Bus, whose subscriptions, requests and losses share one connection",
+	"internal/presence.Clustered":  "implements presence.Hub over replicas that only change together",
+	"master.Registry":              "one lock over the indexes of the list",
+	"peerchat.links":               "one lock, that of the hall, over the channels of all nodes",
+	"peerchat.session":             "one method for each row of its table of commands",
+	"probe.Prober":                 "one lock over the rounds and the targets",
+	"qr2.Server":                   "one method for each message of the protocol, and for each of its tests",
+	"storage/records.Store":        "implements storage.Store",
+	"storage/records.change":       "has the steps of all kinds of records",
+	"web.Server":                   "one method for each page",
+	"zanmaster.Server":             "one method for each message of the protocol, and for the pushes of bans",
 }
 
 func TestTypesHaveOneSubject(t *testing.T) {

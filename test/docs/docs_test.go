@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon/services"
@@ -83,7 +84,7 @@ func TestDocsCommands(t *testing.T) {
 // checkCommand checks the arguments of a command line of respawnd.
 func checkCommand(t *testing.T, page, line string, words []string) {
 	t.Helper()
-	cmd, rest, err := commands.New(nil, nil, nil, nil).Root().Find(words)
+	cmd, rest, err := commands.Root(cli.New(nil, nil, nil, nil)).Find(words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)
 	}
@@ -195,7 +196,7 @@ func TestDocsKeys(t *testing.T) {
 
 func TestHelpOfEveryCommandIsASentence(t *testing.T) {
 	t.Parallel()
-	cmds := commands.New(nil, nil, nil, nil).Root().Commands()
+	cmds := commands.Root(cli.New(nil, nil, nil, nil)).Commands()
 	for len(cmds) > 0 {
 		c := cmds[0]
 		cmds = append(cmds[1:], c.Commands()...)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/cmd/respawnd/commands"
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/test/rig"
 )
@@ -21,7 +21,7 @@ func TestMetricsOfTheWholeDaemon(t *testing.T) {
 		"respawnd_accounts": 2, "respawnd_sessions": 0, "respawnd_bans": 0, "respawnd_ready": 1,
 		"respawnd_last_reload_success":      1,
 		"respawnd_store_write_errors_total": 0,
-		`respawnd_build_info{goversion="` + runtime.Version() + `",version="` + commands.Version() + `"}`: 1,
+		`respawnd_build_info{goversion="` + runtime.Version() + `",version="` + cli.New(nil, nil, nil, nil).Version() + `"}`: 1,
 	})
 	if got := rig.Metric(t, d, `respawnd_servers{game="`+rig.TestGame+`"}`); got != "" {
 		t.Errorf("%s servers of a game without any, want no sample", got)

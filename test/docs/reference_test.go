@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon"
@@ -74,7 +75,7 @@ func TestReferenceOfCommands(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(commands.New(nil, nil, nil, nil).Root())
+	walk(commands.Root(cli.New(nil, nil, nil, nil)))
 	checkReference(t, "commands.md", "| command |", b.String())
 }
 

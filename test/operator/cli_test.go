@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon"
@@ -87,7 +88,7 @@ func TestConfigPrintsTheDefaults(t *testing.T) {
 func TestVersionNamesTheRelease(t *testing.T) {
 	t.Parallel()
 	out := rig.Cli(t, nil, "version")
-	for _, part := range []string{"respawnd " + commands.Version(), runtime.Version(), runtime.GOOS} {
+	for _, part := range []string{"respawnd " + cli.New(nil, nil, nil, nil).Version(), runtime.Version(), runtime.GOOS} {
 		if !strings.Contains(out, part) {
 			t.Errorf("version printed %q, want %q in it", out, part)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/test/rig"
@@ -42,9 +43,9 @@ func (m *machine) path(name string) string { return filepath.Join(m.root, name) 
 func (m *machine) command(env []string, args ...string) (code int, out, errOut string) {
 	m.t.Helper()
 	var o, e bytes.Buffer
-	p := commands.New(env, strings.NewReader(""), &o, &e)
+	p := cli.New(env, strings.NewReader(""), &o, &e)
 	p.SystemRoot = m.root
-	code = p.Run(m.t.Context(), args)
+	code = commands.Run(m.t.Context(), p, args)
 	return code, o.String(), rig.WithoutNotes(e.String())
 }
 

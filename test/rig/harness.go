@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon"
@@ -425,7 +426,7 @@ func WithoutNotes(text string) string {
 // Run executes a command line. The machine's installed service is not looked for.
 func Run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.Writer) int {
 	env = append(slices.Clone(env), "GOGC="+strconv.Itoa(collectInTests)) // the setting is that of all tests
-	return commands.New(env, in, out, errOut).Run(ctx, args)
+	return commands.Run(ctx, cli.New(env, in, out, errOut), args)
 }
 
 // Command runs a command and returns its exit code and its output.

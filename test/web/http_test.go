@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/cmd/respawnd/commands"
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
@@ -91,7 +91,7 @@ func TestStatusCountsServersAndBans(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Servers[rig.TestGame] != 1 || s.Bans != 1 || s.Services["qr2"] != d.Address["qr2"].String() || s.Version != commands.Version() {
+	if s.Servers[rig.TestGame] != 1 || s.Bans != 1 || s.Services["qr2"] != d.Address["qr2"].String() || s.Version != cli.New(nil, nil, nil, nil).Version() {
 		t.Errorf("status %+v, want 1 server of %s, 1 ban and qr2 on %v", s, rig.TestGame, d.Address["qr2"])
 	}
 	d.Stop()

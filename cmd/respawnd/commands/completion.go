@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/operator"
@@ -61,7 +62,7 @@ func completeGame(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 	list := catalogue.All()
 	names := make([]cobra.Completion, len(list))
 	for i := range list {
-		names[i] = cobra.CompletionWithDesc(list[i].Name, printable(list[i].Title))
+		names[i] = cobra.CompletionWithDesc(list[i].Name, cli.Printable(list[i].Title))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 )
 
 // TestHelpWithoutServices lists only commands that are about services that run.
@@ -11,7 +13,7 @@ func TestHelpWithoutServices(t *testing.T) {
 	help := func(args ...string) string {
 		var out bytes.Buffer
 		env := []string{"RESPAWND_DATA_DIR=" + t.TempDir()}
-		if code := New(env, strings.NewReader(""), &out, &out).Run(t.Context(), args); code != 0 {
+		if code := Run(t.Context(), cli.New(env, strings.NewReader(""), &out, &out), args); code != 0 {
 			t.Fatalf("%q: exit code %d: %s", args, code, &out)
 		}
 		return out.String()
@@ -25,7 +27,7 @@ func TestHelpWithoutServices(t *testing.T) {
 	}
 	var out bytes.Buffer
 	args := []string{"hosts", "--game", "halo", "--ip", "192.0.2.1", "--services", "zanmaster,web,admin"}
-	if code := New(nil, strings.NewReader(""), &out, &out).Run(t.Context(), args); code != ExitFailure || !strings.Contains(out.String(), "halo looks up no name") {
+	if code := Run(t.Context(), cli.New(nil, strings.NewReader(""), &out, &out), args); code != ExitFailure || !strings.Contains(out.String(), "halo looks up no name") {
 		t.Errorf("hosts of a game whose services are off: exit code %d: %s", code, &out)
 	}
 	if strings.Contains(few, "GameSpy") || !strings.Contains(few, "\n  server ") {

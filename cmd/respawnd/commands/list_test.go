@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
@@ -154,11 +155,11 @@ func leaves(root *cobra.Command) map[string]*cobra.Command {
 func hostileCommand(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	p := New(env, strings.NewReader(""), &out, &errOut)
-	p.connect = func(context.Context, *services.Config) (operator.Conn, func() error, error) {
+	con := cli.New(env, strings.NewReader(""), &out, &errOut)
+	con.Connect = func(context.Context, *services.Config) (operator.Conn, func() error, error) {
 		return hostileOperator{}, func() error { return nil }, nil
 	}
-	if code := p.Run(t.Context(), args); code != 0 {
+	if code := Run(t.Context(), con, args); code != 0 {
 		t.Fatalf("respawnd %s: exit code %d: %s", strings.Join(args, " "), code, errOut.String())
 	}
 	return out.String()
@@ -175,7 +176,7 @@ func TestShownAsJSON(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	env := []string{"RESPAWND_DATA_DIR=" + dir, "RESPAWND_WEBHOOKS=" + `[{name: a, format: discord, url: "https://one.test/secret"}, {name: b, format: discord, url: "https://two.test/secret"}]`}
-	for path, cmd := range leaves(New(nil, nil, nil, nil).Root()) {
+	for path, cmd := range leaves(Root(cli.New(nil, nil, nil, nil))) {
 		example, known := showCommands[path]
 		word, _, _ := strings.Cut(cmd.Short, " ")
 		shows := slices.Contains([]string{"Show", "List", "Explain"}, word) && !slices.Contains(notShown, path)
@@ -230,7 +231,7 @@ func TestJSONHasWholeNames(t *testing.T) {
 		}
 	}
 	var out, errOut bytes.Buffer
-	if code := New(env, nil, &out, &errOut).Run(t.Context(), []string{"ban", "list", "--json"}); code != 0 || out.Len() > 0 {
+	if code := Run(t.Context(), cli.New(env, nil, &out, &errOut), []string{"ban", "list", "--json"}); code != 0 || out.Len() > 0 {
 		t.Errorf("no bans as JSON: exit code %d, %q, want nothing; %s", code, &out, &errOut)
 	}
 }

@@ -10,17 +10,19 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 )
 
 // buildCommands returns the command that writes the manual. It is in a build of its
 // own, so that the program does not contain its dependencies.
-func buildCommands() []*cobra.Command {
+func buildCommands(con *cli.Console) []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "manual FOLDER",
 		Short:  "Write manual pages and completions for packages",
 		Hidden: true,
-		Args:   usage(cobra.ExactArgs(1)),
-		RunE:   func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), args[0]) },
+		Args:   cli.Usage(cobra.ExactArgs(1)),
+		RunE:   func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), con.Release, args[0]) },
 	}}
 }
 
@@ -47,7 +49,7 @@ func manualSections(root *cobra.Command) string {
 
 // writeManual writes a page for each command to the folder man1 of a folder, and
 // completions beside it, under the names by which shells look for them.
-func writeManual(root *cobra.Command, folder string) error {
+func writeManual(root *cobra.Command, release, folder string) error {
 	pages := filepath.Join(folder, "man1")
 	if err := os.MkdirAll(pages, 0o755); err != nil { //nolint:gosec // files of packages are for all
 		return err

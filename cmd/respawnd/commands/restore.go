@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/accounts"
@@ -26,24 +27,24 @@ import (
 	"github.com/respawnd/respawnd/storage/records"
 )
 
-func (p *program) restoreCommand() *cobra.Command {
+func restoreCommand(con *cli.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Restore a backup; the daemon must not be running",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  cli.Usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, _, err := p.load()
+			cfg, _, err := con.Load()
 			if err != nil {
-				return p.listMistakes(err)
+				return con.ListMistakes(err)
 			}
-			return p.restore(cmd.Context(), cfg, args[0])
+			return restore(cmd.Context(), con, cfg, args[0])
 		},
 	}
 }
 
 // restore checks the whole backup, then puts its files in place. Existing files
 // are kept beside them.
-func (p *program) restore(ctx context.Context, cfg *services.Config, path string) error {
+func restore(ctx context.Context, con *cli.Console, cfg *services.Config, path string) error {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
@@ -81,12 +82,12 @@ func (p *program) restore(ctx context.Context, cfg *services.Config, path string
 	}
 	m.Files = slices.DeleteFunc(m.Files, func(f backup.File) bool { return f.Name == files.PackName })
 	if cfg.Storage.Shared() {
-		if err := p.restoreInto(ctx, cfg, dir, "the backup of "+m.Created.Format(time.RFC3339)); err != nil {
+		if err := restoreInto(ctx, con, cfg, dir, "the backup of "+m.Created.Format(time.RFC3339)); err != nil {
 			return fmt.Errorf("%s: no file was changed: %w", path, err)
 		}
 		m.Files = slices.DeleteFunc(m.Files, func(f backup.File) bool { return f.Name == daemon.StoreName })
 	}
-	return p.putInPlace(dir, m, target)
+	return putInPlace(con, dir, m, target)
 }
 
 // unpackFiles unpacks the contents of files of players, if the backup has any, to a new
@@ -113,11 +114,11 @@ func placeFolder(from, to, suffix string) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := ownAs(filepath.Join(from, e.Name()), filepath.Dir(to)); err != nil {
+		if err := cli.OwnAs(filepath.Join(from, e.Name()), filepath.Dir(to)); err != nil {
 			return err
 		}
 	}
-	if err := ownAs(from, filepath.Dir(to)); err != nil {
+	if err := cli.OwnAs(from, filepath.Dir(to)); err != nil {
 		return err
 	}
 	if os.Remove(to) != nil { // it is not empty, or missing
@@ -191,7 +192,7 @@ func checkRestored(ctx context.Context, dir string) (err error) {
 // the store are ignored, since the backup replaces it.
 func notRunning(ctx context.Context, cfg *services.Config) error {
 	if cfg.Storage.Shared() {
-		lock, err := engine.Lock(cfg.DataDir, probeStore)
+		lock, err := engine.Lock(cfg.DataDir, cli.ProbeStore)
 		if err != nil {
 			return fmt.Errorf("stop the daemon first: %w", err)
 		}
@@ -200,7 +201,7 @@ func notRunning(ctx context.Context, cfg *services.Config) error {
 	if _, err := os.Stat(daemon.StorePath(cfg)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	store, err := daemon.OpenStore(ctx, cfg, probeStore, zerolog.Nop())
+	store, err := daemon.OpenStore(ctx, cfg, cli.ProbeStore, zerolog.Nop())
 	if errors.Is(err, engine.ErrInUse) {
 		return fmt.Errorf("stop the daemon first: %w", err)
 	}
@@ -212,14 +213,14 @@ func notRunning(ctx context.Context, cfg *services.Config) error {
 
 // putInPlace puts the checked files in place: first copies beside all targets,
 // which may be on other file systems, then renames.
-func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]string) error {
+func putInPlace(con *cli.Console, dir string, m backup.Manifest, target map[string]string) error {
 	suffix := ".before-restore-" + time.Now().Format("20060102-150405")
 	const fresh = ".restored"
 	for _, f := range m.Files {
 		to := target[f.Name]
 		err := copyFile(filepath.Join(dir, f.Name), to+fresh)
 		if err == nil {
-			err = ownAs(to+fresh, predecessor(to))
+			err = cli.OwnAs(to+fresh, predecessor(to))
 		}
 		if err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
@@ -237,7 +238,7 @@ func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]st
 			return err
 		}
 	}
-	return p.say("restored the backup of %s (respawnd %s); the files before are kept with the ending %s",
+	return con.Say("restored the backup of %s (respawnd %s); the files before are kept with the ending %s",
 		m.Created.Local().Format(time.DateTime), m.Version, suffix)
 }
 

@@ -9,15 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/daemon/selftest"
 	"github.com/respawnd/respawnd/daemon/services"
+
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
-func (p *program) selftestCommand() *cobra.Command {
+func selftestCommand(con *cli.Console) *cobra.Command {
 	quick := false
 	cmd := &cobra.Command{
 		Use:   "selftest",
@@ -26,34 +28,34 @@ func (p *program) selftestCommand() *cobra.Command {
 reports the result for each service. Five accounts and a match are made and deleted
 again, which the audit log shows; --quick leaves that out and changes nothing that lasts,
 for a health check that runs every minute.`,
-		Args: usage(cobra.NoArgs),
+		Args: cli.Usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, _, err := p.load()
+			cfg, _, err := con.Load()
 			if err != nil {
-				return p.listMistakes(err)
+				return con.ListMistakes(err)
 			}
-			return p.selftest(cmd.Context(), cfg, quick)
+			return runSelftest(cmd.Context(), con, cfg, quick)
 		},
 	}
 	cmd.Flags().BoolVar(&quick, "quick", false, "make no accounts")
 	return cmd
 }
 
-func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool) error {
+func runSelftest(ctx context.Context, con *cli.Console, cfg *services.Config, quick bool) error {
 	t, err := newTrial(cfg)
 	if err != nil {
 		return err
 	}
-	if op, err := remote(cfg); err == nil {
+	if op, err := cli.Remote(cfg); err == nil {
 		if status, err := operator.GetStatus.Call(ctx, op, operator.None{}); err == nil {
 			t.Address = present(t.Address, daemon.List(cfg), status.Services)
 		}
 	}
 	failed, err := selftest.Run(ctx, t, steps(cfg), quick, func(step, result string) error {
-		return p.say("%-22s %s", step, result)
+		return con.Say("%-22s %s", step, result)
 	})
 	if err == nil && failed > 0 {
-		err = reportedError{fmt.Errorf("%d tests failed", failed)}
+		err = cli.Reported(fmt.Errorf("%d tests failed", failed))
 	}
 	return err
 }
@@ -106,7 +108,7 @@ func newTrial(cfg *services.Config) (*svc.Trial, error) {
 		DataDir: cfg.DataDir,
 		Address: func(service string) string { return addresses[service] },
 		Accounts: func(context.Context) (svc.TrialAccounts, error) {
-			op, err := remote(cfg)
+			op, err := cli.Remote(cfg)
 			return trialAccounts{op}, err
 		},
 	}, nil
@@ -136,7 +138,7 @@ func (a trialAccounts) Exists(ctx context.Context, email string) (bool, error) {
 }
 
 func (a trialAccounts) Delete(ctx context.Context, email string) error {
-	ctx = operator.WithActor(ctx, actor())
+	ctx = operator.WithActor(ctx, cli.Actor())
 	found, err := operator.FindAccount.Call(ctx, a.op, operator.AccountRef{Email: email})
 	if err != nil {
 		return err
@@ -145,7 +147,7 @@ func (a trialAccounts) Delete(ctx context.Context, email string) error {
 }
 
 func (a trialAccounts) DeleteMatch(ctx context.Context, game, session string) error {
-	ctx = operator.WithActor(ctx, actor())
+	ctx = operator.WithActor(ctx, cli.Actor())
 	list, err := operator.ListMatches.Call(ctx, a.op, operator.MatchQuery{Game: game})
 	if err != nil {
 		return err

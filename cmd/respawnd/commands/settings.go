@@ -8,65 +8,60 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/engine"
+
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 )
 
-// load reads the configuration from flags, environment and file. A command that
-// was given none of them uses that of the installed service.
-func (p *program) load() (*services.Config, []string, error) {
-	p.findInstalled()
-	return services.Load(configs.Options{File: p.config, Env: p.env, Flags: p.flags})
-}
-
-func (p *program) checkCommand() *cobra.Command {
+func checkCommand(con *cli.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration without starting anything",
-		Args:  usage(cobra.NoArgs),
+		Args:  cli.Usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, warnings, err := p.load()
+			cfg, warnings, err := con.Load()
 			for _, w := range warnings {
-				_, _ = fmt.Fprintf(p.err, "warning: %s\n", w)
+				_, _ = fmt.Fprintf(con.Err, "warning: %s\n", w)
 			}
 			if err != nil {
-				return p.listMistakes(err)
+				return con.ListMistakes(err)
 			}
 			if err := daemon.Check(cfg, svc.OnCommand); err != nil {
-				return p.listMistakes(err)
+				return con.ListMistakes(err)
 			}
-			if err := p.checkStore(cmd.Context(), cfg); err != nil {
-				return p.listMistakes(err)
+			if err := checkStore(cmd.Context(), con, cfg); err != nil {
+				return con.ListMistakes(err)
 			}
 			for _, key := range daemon.Missing(cfg) {
-				_, _ = fmt.Fprintf(p.err, "warning: %s: this service is not part of this version yet\n", key)
+				_, _ = fmt.Fprintf(con.Err, "warning: %s: this service is not part of this version yet\n", key)
 			}
-			if err := p.sayFocus(cfg); err != nil {
+			if err := sayFocus(con, cfg); err != nil {
 				return err
 			}
 			for _, s := range configs.Samples(cfg) {
-				_, _ = fmt.Fprintf(p.err, "warning: %s\n", s)
+				_, _ = fmt.Fprintf(con.Err, "warning: %s\n", s)
 			}
-			return p.say("the configuration%s is fine: %d services on, data in %s", p.inFound(), servicesOn(cfg), cfg.DataDir)
+			return con.Say("the configuration%s is fine: %d services on, data in %s", con.InFound(), servicesOn(cfg), cfg.DataDir)
 		},
 	}
 }
 
 // checkStore connects to the database, if there is one, and prints its state.
-func (p *program) checkStore(ctx context.Context, cfg *services.Config) error {
-	summary, err := engine.Check(ctx, cfg.Storage, newLogger(p.err, "warn", cfg.Log.Format))
+func checkStore(ctx context.Context, con *cli.Console, cfg *services.Config) error {
+	summary, err := engine.Check(ctx, cfg.Storage, newLogger(con.Err, "warn", cfg.Log.Format))
 	if err != nil || summary == "" {
 		return err
 	}
-	return p.say("%s", summary)
+	return con.Say("%s", summary)
 }
 
 // sayFocus prints whether the games of games.focus can be played here.
-func (p *program) sayFocus(cfg *services.Config) error {
+func sayFocus(con *cli.Console, cfg *services.Config) error {
 	catalogue, err := operator.ReadGames(cfg.Games.File)
 	if err != nil || len(cfg.Games.Focus) == 0 {
 		return err
@@ -75,10 +70,10 @@ func (p *program) sayFocus(cfg *services.Config) error {
 	for _, name := range cfg.Games.Focus {
 		g, known := catalogue.Lookup(name)
 		if !known {
-			_, _ = fmt.Fprintf(p.err, "warning: games.focus: %s is not a built-in game\n", printable(name))
+			_, _ = fmt.Fprintf(con.Err, "warning: games.focus: %s is not a built-in game\n", cli.Printable(name))
 			continue
 		}
-		if err := p.say("%s: %s", g.Name, g.Standing(served)); err != nil {
+		if err := con.Say("%s: %s", g.Name, g.Standing(served)); err != nil {
 			return err
 		}
 	}
@@ -100,21 +95,13 @@ func servicesOn(cfg *services.Config) int {
 	return len(on)
 }
 
-// listMistakes prints one line per mistake.
-func (p *program) listMistakes(err error) error {
-	for _, e := range daemon.Mistakes(err) {
-		_, _ = fmt.Fprintf(p.err, "respawnd: %v\n", e)
-	}
-	return reportedError{err}
-}
-
-func (p *program) configCommand() *cobra.Command {
+func configCommand(con *cli.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Print every setting with its default and its meaning",
-		Args:  usage(cobra.NoArgs),
+		Args:  cli.Usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := p.out.Write(configs.Default())
+			_, err := con.Out.Write(configs.Default())
 			return err
 		},
 	}
@@ -122,13 +109,13 @@ func (p *program) configCommand() *cobra.Command {
 
 // logFormat returns the format of the log if the configuration cannot be read:
 // programs that read the log must be able to read that error too.
-func (p *program) logFormat() string {
-	if v, ok := p.flags["log.format"]; ok {
+func logFormat(con *cli.Console) string {
+	if v, ok := con.Flags["log.format"]; ok {
 		return v
 	}
 	format := ""
-	if p.config != "" {
-		if b, err := os.ReadFile(p.config); err == nil {
+	if con.Config != "" {
+		if b, err := os.ReadFile(con.Config); err == nil {
 			var doc struct {
 				Log struct {
 					Format string `yaml:"format"`
@@ -140,7 +127,7 @@ func (p *program) logFormat() string {
 		}
 	}
 	const name = configs.EnvPrefix + "LOG_FORMAT="
-	for _, v := range p.env {
+	for _, v := range con.Env {
 		if len(v) >= len(name) && v[:len(name)] == name {
 			format = v[len(name):]
 		}

@@ -10,15 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/storage/copying"
+
 	tables "github.com/respawnd/respawnd/storage/engine"
 )
 
-func (p *program) storageCommand() *cobra.Command {
-	return group("storage", "Copy the whole store", p.storageCopyCommand())
+func storageCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("storage", "Copy the whole store", storageCopyCommand(con))
 }
 
 // copyHelp is the help of `storage copy`.
@@ -36,25 +38,25 @@ interrupted continues when the same command runs again.
 The contents of files that players uploaded are copied too: they are beside a
 bolt file and in a database. The key files stay in the data folder.`
 
-func (p *program) storageCopyCommand() *cobra.Command {
+func storageCopyCommand(con *cli.Console) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "copy --from STORE --to STORE", Short: "Copy everything from one storage engine to another", Long: copyHelp,
-		Args: usage(cobra.NoArgs),
+		Args: cli.Usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, _, err := p.load()
+			cfg, _, err := con.Load()
 			if err != nil {
-				return p.listMistakes(err)
+				return con.ListMistakes(err)
 			}
-			return p.storageCopy(cmd.Context(), cfg, from, to)
+			return storageCopy(cmd.Context(), con, cfg, from, to)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "store to copy: bolt, bolt:PATH, postgres or postgres:URL")
 	cmd.Flags().StringVar(&to, "to", "", "empty store to copy to, in the same form")
-	cmd.Flags().BoolVar(&p.json, "json", false, jsonHelp)
+	cmd.Flags().BoolVar(&con.JSON, "json", false, cli.JSONHelp)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if from == "" || to == "" {
-			return usageError{errors.New("--from and --to are needed, such as --from bolt --to postgres")}
+			return cli.Misused(errors.New("--from and --to are needed, such as --from bolt --to postgres"))
 		}
 		return nil
 	}
@@ -62,7 +64,7 @@ func (p *program) storageCopyCommand() *cobra.Command {
 }
 
 // storageCopy copies one store to another.
-func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, to string) (err error) {
+func storageCopy(ctx context.Context, con *cli.Console, cfg *services.Config, from, to string) (err error) {
 	source, err := engine.ParseEndpoint(from, cfg.DataDir, cfg.Storage)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
@@ -74,7 +76,7 @@ func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, t
 	if source.String() == target.String() {
 		return errors.New("--from and --to are the same store")
 	}
-	log := newLogger(p.err, "error", cfg.Log.Format)
+	log := newLogger(con.Err, "error", cfg.Log.Format)
 	a, err := source.Open(ctx, true, log)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
@@ -85,7 +87,7 @@ func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, t
 		return fmt.Errorf("--to: %w", err)
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	r, leftOut, err := p.copyTables(ctx, source.String(), a, b)
+	r, leftOut, err := copyTables(ctx, con, source.String(), a, b)
 	if err != nil {
 		return fmt.Errorf("%w\nThe source is unchanged. If the copy was interrupted, the same command continues it", err)
 	}
@@ -93,7 +95,7 @@ func (p *program) storageCopy(ctx context.Context, cfg *services.Config, from, t
 	if err != nil {
 		return fmt.Errorf("copy the contents of files: %w\nThe source is unchanged. The target cannot be completed: copy again into an empty one", err)
 	}
-	return p.sayCopied(source, target, copied{r, source.String(), target.String(), leftOut, contents})
+	return sayCopied(con, source, target, copied{r, source.String(), target.String(), leftOut, contents})
 }
 
 // progressEvery is the least time between two lines of progress.
@@ -101,19 +103,19 @@ const progressEvery = time.Second
 
 // copyTables copies with progress on standard error. It returns how many damaged entries
 // were left out.
-func (p *program) copyTables(ctx context.Context, source string, from, to *engine.Side) (r copying.Result, leftOut int, err error) {
+func copyTables(ctx context.Context, con *cli.Console, source string, from, to *engine.Side) (r copying.Result, leftOut int, err error) {
 	said := time.Now()
 	r, err = engine.Copy(ctx, from, to, copying.Options{
 		Source: source,
 		Progress: func(t tables.Table, entries int) {
 			if now := time.Now(); now.Sub(said) >= progressEvery {
 				said = now
-				_, _ = fmt.Fprintf(p.err, "%s: %d\n", t, entries)
+				_, _ = fmt.Fprintf(con.Err, "%s: %d\n", t, entries)
 			}
 		},
 		Damaged: func(t tables.Table, key []byte, err error) {
 			leftOut++
-			_, _ = fmt.Fprintf(p.err, "warning: a damaged entry of %s is left out: %q: %v\n", t, key, err)
+			_, _ = fmt.Fprintf(con.Err, "warning: a damaged entry of %s is left out: %q: %v\n", t, key, err)
 		},
 	})
 	return r, leftOut, err
@@ -130,9 +132,9 @@ type copied struct {
 	Contents int `json:"contents"`
 }
 
-func (p *program) sayCopied(from, to engine.Endpoint, r copied) error {
-	if p.json {
-		return json.NewEncoder(p.out).Encode(r)
+func sayCopied(con *cli.Console, from, to engine.Endpoint, r copied) error {
+	if con.JSON {
+		return json.NewEncoder(con.Out).Encode(r)
 	}
 	var rows [][]string
 	for _, t := range r.Tables {
@@ -140,30 +142,30 @@ func (p *program) sayCopied(from, to engine.Endpoint, r copied) error {
 			rows = append(rows, []string{string(t.Table), fmt.Sprint(t.Entries), fmt.Sprint(t.Bytes), t.Digest})
 		}
 	}
-	if err := p.table("table\tentries\tbytes\tSHA-256 of both sides", rows); err != nil {
+	if err := con.Table("table\tentries\tbytes\tSHA-256 of both sides", rows); err != nil {
 		return err
 	}
 	done := "copied"
 	if r.Resumed {
 		done = "continued the copy of"
 	}
-	if err := p.say("%s %d entries from %s to %s; both sides are equal", done, r.Entries, from, to); err != nil {
+	if err := con.Say("%s %d entries from %s to %s; both sides are equal", done, r.Entries, from, to); err != nil {
 		return err
 	}
 	if r.Contents > 0 {
-		if err := p.say("copied the contents of %s", counted(r.Contents, "file")); err != nil {
+		if err := con.Say("copied the contents of %s", cli.Counted(r.Contents, "file")); err != nil {
 			return err
 		}
 	}
 	if r.LeftOut > 0 {
-		return p.say("%d damaged entries were left out", r.LeftOut)
+		return con.Say("%d damaged entries were left out", r.LeftOut)
 	}
 	return nil
 }
 
 // restoreInto copies the store of an unpacked backup into the database of the
 // configuration.
-func (p *program) restoreInto(ctx context.Context, cfg *services.Config, dir, source string) (err error) {
+func restoreInto(ctx context.Context, con *cli.Console, cfg *services.Config, dir, source string) (err error) {
 	target, err := engine.ParseEndpoint(engine.Postgres, cfg.DataDir, cfg.Storage)
 	if err != nil {
 		return err
@@ -172,7 +174,7 @@ func (p *program) restoreInto(ctx context.Context, cfg *services.Config, dir, so
 	if err != nil {
 		return err
 	}
-	log := newLogger(p.err, "error", cfg.Log.Format)
+	log := newLogger(con.Err, "error", cfg.Log.Format)
 	from, err := backup.Open(ctx, true, log)
 	if err != nil {
 		return err
@@ -183,7 +185,7 @@ func (p *program) restoreInto(ctx context.Context, cfg *services.Config, dir, so
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if _, _, err = p.copyTables(ctx, source, from, to); errors.Is(err, copying.ErrNotEmpty) {
+	if _, _, err = copyTables(ctx, con, source, from, to); errors.Is(err, copying.ErrNotEmpty) {
 		err = fmt.Errorf("%w; create an empty database and name it in %s", err, target.Key())
 	}
 	return err

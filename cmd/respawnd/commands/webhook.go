@@ -10,21 +10,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/webhook"
 )
 
-func (p *program) webhookCommand() *cobra.Command {
-	return group("webhook", "Show and test the webhooks", p.webhookList(), p.webhookTest())
+func webhookCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("webhook", "Show and test the webhooks", webhookList(con), webhookTest(con))
 }
 
-func (p *program) webhookList() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{
+func webhookList(con *cli.Console) *cobra.Command {
+	return con.JSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "Show the webhooks of the configuration, without their secrets",
-		Args:  usage(cobra.NoArgs),
+		Args:  cli.Usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			cfg, hooks, err := p.loadWebhooks()
+			cfg, hooks, err := loadWebhooks(con)
 			if err != nil {
 				return err
 			}
@@ -33,7 +34,7 @@ func (p *program) webhookList() *cobra.Command {
 				w := cfg.Webhooks[i]
 				list[i] = listedWebhook{Name: h.Name, Format: w.Format, Host: hostOf(h.URL), Events: w.Events, Games: w.Games, High: h.High, Low: h.Low}
 			}
-			return show(p, "name…\tformat\thost…\tevents…\tgames…\tplayers", list, func(h listedWebhook) []string {
+			return cli.Show(con, "name…\tformat\thost…\tevents…\tgames…\tplayers", list, func(h listedWebhook) []string {
 				players := "-"
 				if h.High > 0 {
 					players = fmt.Sprintf("%d, again at %d", h.High, h.Low)
@@ -61,33 +62,33 @@ func hostOf(text string) string {
 	if err != nil {
 		return "-"
 	}
-	return dash(u.Host)
+	return cli.Dash(u.Host)
 }
 
 func orAll(list []string) string {
 	if len(list) == 0 {
 		return "all"
 	}
-	return printable(strings.Join(list, ", "))
+	return cli.Printable(strings.Join(list, ", "))
 }
 
-func (p *program) webhookTest() *cobra.Command {
+func webhookTest(con *cli.Console) *cobra.Command {
 	var every bool
 	cmd := &cobra.Command{
 		Use:   "test NAME | --all",
 		Short: "Send a test to a webhook of the configuration",
 		Long: "Send a test to a webhook of the configuration.\n\nThe command sends it itself, with the configuration as it is written now, " +
 			"so that\na receiver can be tried before the daemon reads it (SIGHUP) or starts.",
-		Args: usage(cobra.MaximumNArgs(1)),
+		Args: cli.Usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if every == (len(args) == 1) {
-				return usageError{errors.New("say which webhook, or --all")}
+				return cli.Misused(errors.New("say which webhook, or --all"))
 			}
-			_, hooks, err := p.loadWebhooks()
+			_, hooks, err := loadWebhooks(con)
 			if err != nil {
 				return err
 			}
-			return p.tryWebhooks(cmd.Context(), hooks, args)
+			return tryWebhooks(cmd.Context(), con, hooks, args)
 		},
 	}
 	cmd.Flags().BoolVar(&every, "all", false, "all of them")
@@ -96,20 +97,20 @@ func (p *program) webhookTest() *cobra.Command {
 
 // tryWebhooks sends a test to the hooks with the names, or to all if there are
 // no names, and prints the results.
-func (p *program) tryWebhooks(ctx context.Context, hooks []webhook.Hook, names []string) error {
+func tryWebhooks(ctx context.Context, con *cli.Console, hooks []webhook.Hook, names []string) error {
 	tried, failed := 0, 0
 	for _, h := range hooks {
 		if len(names) > 0 && h.Name != names[0] {
 			continue
 		}
 		tried++
-		took, err := webhook.Try(ctx, h, Version())
+		took, err := webhook.Try(ctx, h, con.Version())
 		if err != nil {
 			failed++
-			_, _ = fmt.Fprintf(p.err, "respawnd: %v\n", err)
+			_, _ = fmt.Fprintf(con.Err, "respawnd: %v\n", err)
 			continue
 		}
-		if err := p.say("%s: delivered in %v", h.Name, took.Round(time.Millisecond)); err != nil {
+		if err := con.Say("%s: delivered in %v", h.Name, took.Round(time.Millisecond)); err != nil {
 			return err
 		}
 	}
@@ -119,20 +120,20 @@ func (p *program) tryWebhooks(ctx context.Context, hooks []webhook.Hook, names [
 	case tried == 0:
 		return errors.New("webhooks has no entries")
 	case failed > 0:
-		return reportedError{fmt.Errorf("%d of %d webhooks failed", failed, tried)}
+		return cli.Reported(fmt.Errorf("%d of %d webhooks failed", failed, tried))
 	}
 	return nil
 }
 
 // loadWebhooks reads the configuration and the files of its webhooks.
-func (p *program) loadWebhooks() (*services.Config, []webhook.Hook, error) {
-	cfg, _, err := p.load()
+func loadWebhooks(con *cli.Console) (*services.Config, []webhook.Hook, error) {
+	cfg, _, err := con.Load()
 	if err != nil {
-		return nil, nil, p.listMistakes(err)
+		return nil, nil, con.ListMistakes(err)
 	}
 	hooks, err := webhook.Hooks(cfg.Webhooks)
 	if err != nil {
-		return nil, nil, p.listMistakes(err)
+		return nil, nil, con.ListMistakes(err)
 	}
 	return cfg, hooks, nil
 }

@@ -8,23 +8,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/webservices/auth"
 )
 
-func (p *program) webservicesCommand() *cobra.Command {
-	return group("webservices", "Show the key and the patches that games need for web services", p.webservicesKey())
+func webservicesCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("webservices", "Show the key and the patches that games need for web services", webservicesKey(con))
 }
 
-func (p *program) webservicesKey() *cobra.Command {
+func webservicesKey(con *cli.Console) *cobra.Command {
 	explain := false
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Print the modulus of the service key, 256 hex digits",
-		Args:  usage(cobra.NoArgs),
+		Args:  cli.Usage(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			cfg, _, err := p.load()
+			cfg, _, err := con.Load()
 			if err != nil {
-				return p.listMistakes(err)
+				return con.ListMistakes(err)
 			}
 			path := cfg.WebServices.KeyPath(cfg.DataDir)
 			key, err := auth.ReadKey(path)
@@ -34,9 +35,9 @@ func (p *program) webservicesKey() *cobra.Command {
 			case err != nil:
 				return err
 			case explain:
-				return p.say("%s", strings.TrimSuffix(key.Explain(), "\n"))
+				return con.Say("%s", strings.TrimSuffix(key.Explain(), "\n"))
 			}
-			return p.say("%s", key.Modulus())
+			return con.Say("%s", key.Modulus())
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "print the bytes to patch in a game")

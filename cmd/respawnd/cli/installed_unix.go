@@ -1,0 +1,6 @@
+//go:build unix
+
+package cli
+
+// SystemRoot is the folder that packages install into.
+const SystemRoot = "/"

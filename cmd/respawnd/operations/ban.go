@@ -1,0 +1,116 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func banCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("ban", "Manage bans",
+		cli.Command(con, operator.AddBan, func(_ operator.NewBan, b storage.Ban) error {
+			return con.Say("banned %s from %s until %s", b.Prefix, b.Scope, cli.Until(b.Expires))
+		}),
+		banList(con), banRemove(con))
+}
+
+// banFlags are the length and the reason of a ban.
+type banFlags struct {
+	cmd    *cobra.Command
+	span   time.Duration
+	reason string
+}
+
+func addBanFlags(cmd *cobra.Command) *banFlags {
+	f := &banFlags{cmd: cmd}
+	cmd.Flags().DurationVar(&f.span, "for", 0, "how long, such as 24h (default: for ever)")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason, shown in the list")
+	return f
+}
+
+// end returns when a ban that begins now ends; zero: never.
+func (f *banFlags) end(now time.Time) (time.Time, error) {
+	switch {
+	case f.cmd.Flags().Changed("for") && f.span <= 0:
+		return time.Time{}, cli.Misused(cli.ErrBanFor)
+	case f.span > 0:
+		return now.Add(f.span), nil
+	}
+	return time.Time{}, nil
+}
+
+// banEnd returns the end of a ban. Expired bans are listed for a while, because
+// the clock may be wrong.
+func banEnd(b storage.Ban, now time.Time) string {
+	if b.Expired(now) {
+		return "over since " + cli.Stamp(b.Expires)
+	}
+	return cli.Until(b.Expires)
+}
+
+func banList(con *cli.Console) *cobra.Command {
+	return con.ListCommand("list", operator.ListBans.What, cobra.NoArgs, func(ctx context.Context, c operator.Conn, _ []string) error {
+		list, err := operator.ListBans.Call(ctx, c, operator.None{})
+		if err != nil {
+			return err
+		}
+		inFiles, err := operator.ListFileBans.Call(ctx, c, operator.Address{})
+		if err != nil {
+			return err
+		}
+		if con.JSON {
+			return errors.Join(cli.PrintJSON(con, list), cli.PrintJSON(con, inFiles))
+		}
+		lines := cli.Rows(list, func(b storage.Ban) []string {
+			return []string{b.Prefix.String(), b.Scope.String(), cli.Stamp(b.Added), banEnd(b, time.Now()), cli.Dash(b.Reason), "-", "-"}
+		})
+		lines = append(lines, cli.Rows(inFiles, func(b operator.FileBan) []string {
+			return []string{cli.Printable(b.Addresses), b.Scope, "-", cli.Until(b.Expires), cli.Dash(b.Reason), cli.Printable(b.File), fmt.Sprint(b.Line)}
+		})...)
+		return con.Table("address…\tscope\tadded\tuntil\treason…\tfile…\tline", lines)
+	})
+}
+
+// filePlace returns where a ban file has a ban.
+func filePlace(b operator.FileBan) string { return fmt.Sprintf("%s:%d", cli.Printable(b.File), b.Line) }
+
+func banRemove(con *cli.Console) *cobra.Command {
+	in := new(operator.BanRef)
+	return cli.CommandOf(con, &operator.RemoveBan.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		out, err := operator.RemoveBan.Call(ctx, c, *in)
+		if err == nil && out.Removed == 0 {
+			err = notBanned(ctx, c, in.Prefix)
+		}
+		return con.Confirm(err, "lifted %s of %s", cli.Counted(out.Removed, "ban"), in.Prefix)
+	})
+}
+
+// notBanned returns the error that there is no ban of a prefix; it names a ban
+// that covers it.
+func notBanned(ctx context.Context, c operator.Conn, prefix netip.Prefix) error {
+	list, err := operator.ListBans.Call(ctx, c, operator.None{})
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Prefix.Bits() < prefix.Bits() && b.Prefix.Contains(prefix.Addr()) && inForce(b, time.Now()) {
+			return fmt.Errorf("%s is not banned by itself: the ban of %s covers it", prefix, b.Prefix)
+		}
+	}
+	inFiles, err := operator.ListFileBans.Call(ctx, c, operator.Address{Addr: prefix.Addr()})
+	if err != nil {
+		return err
+	}
+	if len(inFiles) > 0 {
+		return fmt.Errorf("%s is not banned by itself: %s has a ban of %s, which is lifted there", prefix, filePlace(inFiles[0]), cli.Printable(inFiles[0].Addresses))
+	}
+	return fmt.Errorf("%s is not banned", prefix)
+}

@@ -1,0 +1,78 @@
+package operations
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func matchesCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("matches", "Show and delete the matches that games reported", matchesList(con), matchesShow(con), matchesDelete(con))
+}
+
+func matchesList(con *cli.Console) *cobra.Command {
+	return cli.ListOf(con, operator.ListMatches, "id\treported\toutcome\tplayers…", func(m storage.Match) []string {
+		return []string{strconv.FormatUint(m.ID, 10), cli.Stamp(m.First), string(m.Outcome), matchPlayers(m)}
+	})
+}
+
+// matchPlayers returns the players of a match with their results.
+func matchPlayers(m storage.Match) string {
+	all := make([]string, 0, len(m.Players))
+	for _, p := range m.Players {
+		all = append(all, playerName(p)+" "+p.Result)
+	}
+	return strings.Join(all, ", ")
+}
+
+// playerName returns the nick of a player; a guest has none.
+func playerName(p storage.MatchPlayer) string {
+	if p.Nick == "" {
+		return "(guest)"
+	}
+	return p.Nick
+}
+
+func matchesShow(con *cli.Console) *cobra.Command {
+	return con.JSONFlag(cli.Command(con, operator.GetMatch, func(_ operator.MatchRef, m storage.Match) error {
+		if con.JSON {
+			return con.PrintObject(m)
+		}
+		if err := con.Say("match %d of %s: %s\nsession %s, begun %s, reported %s, settled %s", m.ID, m.Game, m.Outcome, m.Session,
+			cli.Stamp(m.Began), cli.Stamp(m.First), cli.Stamp(m.Settled)); err != nil {
+			return err
+		}
+		if err := con.Table("profile\treporter…\treport", cli.Rows(m.Sides, func(s storage.MatchSide) []string {
+			report := strconv.Itoa(s.Version)
+			switch {
+			case s.Version == 0:
+				report = "missing"
+			case s.Version < 0:
+				report = "another one"
+			}
+			if s.Host {
+				report += ", authoritative"
+			}
+			return []string{strconv.Itoa(int(s.Profile)), cli.Dash(cli.Printable(s.Nick)), report}
+		})); err != nil {
+			return err
+		}
+		return con.Table("profile\tplayer…\tteam\tresult\tvalues…", cli.Rows(m.Players, func(pl storage.MatchPlayer) []string {
+			values := make([]string, 0, len(pl.Values))
+			for _, v := range pl.Values {
+				values = append(values, fmt.Sprintf("%d=%s", v.Key, v.Text))
+			}
+			return []string{strconv.Itoa(int(pl.Profile)), cli.Printable(playerName(pl)), strconv.FormatUint(uint64(pl.Team), 10), pl.Result, cli.Dash(strings.Join(values, " "))}
+		}))
+	}))
+}
+
+func matchesDelete(con *cli.Console) *cobra.Command {
+	return cli.Command(con, operator.DeleteMatch, func(in operator.MatchRef, _ operator.Removed) error { return con.Say("deleted match %d", in.ID) })
+}

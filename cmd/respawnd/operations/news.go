@@ -1,0 +1,147 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func motdCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("motd", "Manage the messages of the day that games ask for", motdSet(con), motdShow(con), motdClear(con))
+}
+
+func motdSet(con *cli.Console) *cobra.Command {
+	return con.OperatorCommand("set GAME TEXT", "Set the message of the day of a game; takes effect at once", cobra.MinimumNArgs(2),
+		func(ctx context.Context, op operator.Conn, args []string) error {
+			m := storage.Motd{Game: storage.Fold(args[0]), Text: strings.Join(args[1:], " "), By: "cli"}
+			return con.Confirm(operator.SetMotd.Exec(ctx, op, m), "set the message of the day of %s", cli.Printable(m.Game))
+		})
+}
+
+func motdShow(con *cli.Console) *cobra.Command {
+	return con.ListCommand("show [GAME]", "Show the message of the day of a game, or all that were set", cobra.MaximumNArgs(1),
+		func(ctx context.Context, op operator.Conn, args []string) error {
+			all, err := operator.ListMotds.Call(ctx, op, operator.None{})
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return cli.Show(con, "game…\tset\ttext…", all, func(m storage.Motd) []string {
+					return []string{m.Game, cli.Stamp(m.Set), strings.ReplaceAll(m.Text, "\n", " / ")}
+				})
+			}
+			i := slices.IndexFunc(all, func(m storage.Motd) bool { return m.Game == storage.Fold(args[0]) })
+			switch {
+			case i < 0:
+				return fmt.Errorf("message of the day of %q: %w", args[0], storage.ErrNotFound)
+			case con.JSON:
+				return con.PrintObject(all[i])
+			}
+			for line := range strings.SplitSeq(all[i].Text, "\n") {
+				if err := con.Say("%s", cli.Printable(line)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
+func motdClear(con *cli.Console) *cobra.Command {
+	return cli.Command(con, operator.ClearMotd, func(in operator.MotdRef, _ operator.Removed) error {
+		return con.Say("removed the message of the day of %s", cli.Printable(in.Game))
+	})
+}
+
+func patchCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("patch", "Announce newer versions to games", patchAdd(con), patchList(con), patchRemove(con))
+}
+
+// errNoPatch is the error for a command that names no patch.
+var errNoPatch = errors.New("--product and --version are missing: the outdated game sends them, see `respawnd patch list`")
+
+// namesPatch refuses a command that names no patch.
+func namesPatch(product *int, version *string, cmd *cobra.Command) *cobra.Command {
+	check := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if *product < 0 || *version == "" {
+			return cli.Misused(errNoPatch)
+		}
+		return check(cmd, args)
+	}
+	return cmd
+}
+
+func patchAdd(con *cli.Console) *cobra.Command {
+	in := new(operator.NewPatch)
+	return namesPatch(&in.Product, &in.Version, cli.CommandOf(con, &operator.AddPatch.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return con.Confirm(operator.AddPatch.Exec(ctx, c, *in), "%s is announced to games of product %d, version %s", cli.Printable(in.Name), in.Product, cli.Printable(in.Version))
+	}))
+}
+
+func patchList(con *cli.Console) *cobra.Command {
+	return con.ListCommand("list", "Show the patches, and the versions of games that asked", cobra.NoArgs,
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			all, err := operator.ListPatches.Call(ctx, op, operator.None{})
+			if err != nil {
+				return err
+			}
+			if con.JSON {
+				return patchJSON(con, &all)
+			}
+			err = con.Table("product\tversion…\tnewer version…\trequired\tfrom\taddress…", cli.Rows(all.Patches, func(q news.Patch) []string {
+				from := "store"
+				if q.Configured {
+					from = "configuration"
+				}
+				return []string{strconv.Itoa(q.Product), q.Version, q.Name, cli.YesNo(q.Lockout), from, cli.Dash(q.URL)}
+			}))
+			if err != nil || len(all.Versions) == 0 {
+				return err
+			}
+			if err := con.Say(""); err != nil {
+				return err
+			}
+			return con.Table("game that asked…\tproduct\tversion…\ttimes", cli.Rows(all.Versions, func(c news.Count) []string {
+				return []string{cli.Dash(c.Game), strconv.Itoa(c.Product), c.Version.Version, strconv.FormatInt(c.Times, 10)}
+			}))
+		})
+}
+
+// patchJSON prints the patches and the versions of games that asked. The field
+// kind distinguishes them.
+func patchJSON(con *cli.Console, all *operator.PatchList) error {
+	for _, q := range all.Patches {
+		if err := con.PrintObject(struct {
+			Kind string `json:"kind"`
+			news.Patch
+		}{"patch", q}); err != nil {
+			return err
+		}
+	}
+	for _, c := range all.Versions {
+		if err := con.PrintObject(struct {
+			Kind string `json:"kind"`
+			news.Count
+		}{"asked", c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func patchRemove(con *cli.Console) *cobra.Command {
+	in := new(operator.PatchRef)
+	return namesPatch(&in.Product, &in.Version, cli.CommandOf(con, &operator.RemovePatch.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return con.Confirm(operator.RemovePatch.Exec(ctx, c, *in), "withdrew the patch for product %d, version %s", in.Product, cli.Printable(in.Version))
+	}))
+}

@@ -1,0 +1,152 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/probe"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func serverCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("server", "Show the server list; add, remove and hide servers",
+		serverList(con), serverAdd(con), serverRemove(con), serverHide(con), serverUnhide(con))
+}
+
+func serverList(con *cli.Console) *cobra.Command {
+	var game, joinable string
+	var kept bool
+	cmd := con.ListCommand("list", operator.ListServers.What, cobra.NoArgs,
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			if kept {
+				return keptServers(ctx, con, op)
+			}
+			ways, bad, ok := master.ParseJoinables(joinable)
+			if !ok {
+				return cli.Misused(fmt.Errorf("--joinable: %q is not one of: %s", bad, strings.Join(master.JoinableNames(), ", ")))
+			}
+			servers, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: game})
+			if err != nil {
+				return err
+			}
+			servers = slices.DeleteFunc(servers, func(s operator.Listed) bool {
+				one, _, _ := master.ParseJoinables(s.Joinable)
+				return ways != 0 && ways&one == 0
+			})
+			return cli.ShowNodes(con, "game…\taddress\tname…\tplayers…\tjoinable…\theard\tfrom…", servers, func(s operator.Listed) ([]string, string) {
+				return []string{s.Game, s.Address.String(), cli.Dash(s.Name), cli.Dash(s.Players) + "/" + cli.Dash(s.MaxPlayers), how(s), cli.Stamp(s.Last), cmp.Or(cli.Printable(s.Via), "here")}, s.Node
+			})
+		})
+	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")
+	cmd.Flags().StringVar(&joinable, "joinable", "", "only servers that players join in these ways: "+strings.Join(master.JoinableNames(), ", "))
+	cmd.Flags().BoolVar(&kept, "kept", false, "show the servers that were added or hidden instead, listed or not")
+	return cmd
+}
+
+// how returns how players reach a server.
+func how(s operator.Listed) string {
+	switch {
+	case s.Hidden != "":
+		return cli.Printable(s.Hidden)
+	case s.Restored:
+		return "restored"
+	default:
+		return s.Joinable
+	}
+}
+
+// keptServers prints the servers that were added or hidden.
+func keptServers(ctx context.Context, con *cli.Console, op operator.Conn) error {
+	kept, err := operator.ListKept.Call(ctx, op, operator.None{})
+	if err != nil {
+		return err
+	}
+	return cli.Show(con, "what\taddress…\tprotocol\tgame…\tanswers\tsince\twhy…", listKept(&kept), func(s keptServer) []string {
+		answers, since := "-", cli.Stamp(s.Since)
+		if s.Answers != nil {
+			answers = cli.YesNo(*s.Answers)
+		}
+		if s.Configured {
+			since = "servers.static"
+		}
+		return []string{s.What, s.Address, cli.Dash(s.Protocol), cli.Dash(s.Game), answers, since, cli.Dash(s.Why)}
+	})
+}
+
+// keptServer is a server that was added or hidden.
+type keptServer struct {
+	What       string    `json:"what"` // asked or hidden
+	Address    string    `json:"address"`
+	Protocol   string    `json:"protocol,omitzero"`
+	Game       string    `json:"game,omitzero"`
+	Answers    *bool     `json:"answers,omitzero"` // of one that was asked
+	Configured bool      `json:"configured,omitzero"`
+	Since      time.Time `json:"since,omitzero"`
+	By         string    `json:"by,omitzero"`
+	Why        string    `json:"why,omitzero"` // it is hidden, or not in the list
+}
+
+// listKept returns the servers that were added, with their state, and the hidden
+// ones.
+func listKept(kept *operator.Kept) (all []keptServer) {
+	add := func(a storage.AddedServer, configured bool) {
+		k := keptServer{What: "asked", Address: a.Address, Protocol: a.Protocol, Game: a.Game, Configured: configured, Since: a.Added, By: a.By}
+		if s, known := kept.Of(a.Address); known {
+			k.Answers, k.Why = &s.Answers, s.Why
+		}
+		all = append(all, k)
+	}
+	for _, a := range kept.Static {
+		add(a, true)
+	}
+	for _, a := range kept.Added {
+		add(a, false)
+	}
+	for _, h := range kept.Hidden {
+		all = append(all, keptServer{What: "hidden", Address: h.Address.String(), Since: h.Added, By: h.By, Why: h.Reason})
+	}
+	return all
+}
+
+func serverAdd(con *cli.Console) *cobra.Command {
+	in := new(operator.NewServer)
+	cmd := cli.CommandOf(con, &operator.AddServer.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		return con.Confirm(operator.AddServer.Exec(ctx, c, *in), "added %s; it is listed as soon as it answers", cli.Printable(in.Address))
+	})
+	cmd.Long = cmd.Short + ".\n\nProtocols: " + probe.ProtocolWords() + ". The host may be a name; it is looked up again from time to time."
+	return cmd
+}
+
+func serverRemove(con *cli.Console) *cobra.Command {
+	in := new(operator.ServerRef)
+	return cli.CommandOf(con, &operator.RemoveServer.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		if address, err := configs.ParseServerAddress(in.Address); err == nil { // servers that report by themselves may be anywhere
+			in.Address = address
+		}
+		done, err := operator.RemoveServer.Call(ctx, c, *in)
+		if done.Forgotten {
+			return con.Confirm(err, "removed %s", cli.Printable(in.Address))
+		}
+		return con.Confirm(err, "took %s off the list; it comes back when it reports again, unless you hide it", cli.Printable(in.Address))
+	})
+}
+
+func serverHide(con *cli.Console) *cobra.Command {
+	return cli.Command(con, operator.HideServer, func(in operator.NewHidden, _ operator.Done) error { return con.Say("hid %v", in.Address) })
+}
+
+func serverUnhide(con *cli.Console) *cobra.Command {
+	return cli.Command(con, operator.UnhideServer, func(in operator.HiddenRef, _ operator.Removed) error {
+		return con.Say("shows %v again", in.Address)
+	})
+}
