@@ -33,11 +33,11 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}, env.BannedFrom(storage.ScopePresence))
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),
-		Ports:  uplink.Ports(c.Listen, further),
-		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
-		Reload: func(to service.Service) { o := to.(*Config).options(); s.Reload(&o) },
-		Close:  func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
-		Keeper: &service.Keeper{Origin: Origin, Expired: s.Keeper().Expired, Replaced: s.Keeper().Replaced},
+		Ports:     uplink.Ports(c.Listen, further),
+		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
+		Reload:    func(to service.Service) { o := to.(*Config).options(); s.Reload(&o) },
+		Close:     func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
+		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.Keeper().Expired, Replaced: s.Keeper().Replaced},
 	}, nil
 }
 

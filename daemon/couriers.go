@@ -18,7 +18,7 @@ func (d *Daemon) makeCourier() {
 		return
 	}
 	d.courier = courier.New(courier.Options{
-		Bus: d.cluster, List: d.registry, Messenger: lateMessenger{&d.keepers}, Met: d.keepers.met, Relayed: d.keepers.relayed,
+		Bus: d.cluster, List: d.registry, Messenger: lateMessenger{&d.callbacks}, Met: d.callbacks.met, Relayed: d.callbacks.relayed,
 		Ask:    func(ctx context.Context, a netip.AddrPort) (query.Status, error) { return d.asker.Asker.Status(ctx, a) },
 		Remove: d.removeServers, Log: d.log.With().Str("service", "cluster").Logger(), Registerer: d.metrics,
 	})
@@ -40,7 +40,7 @@ func (d *Daemon) messenger() master.Messenger {
 	if d.courier != nil {
 		return d.courier
 	}
-	return d.keepers.messenger()
+	return d.callbacks.messenger()
 }
 
 // met is service.GameServers.Met.
@@ -49,7 +49,7 @@ func (d *Daemon) met(a netip.AddrPort) {
 		d.courier.Met(a)
 		return
 	}
-	d.keepers.met(a)
+	d.callbacks.met(a)
 }
 
 // relayed notes the server of a pair of players that play through a relay.
@@ -59,16 +59,16 @@ func (d *Daemon) relayed(o meeting.Outcome) {
 	case d.courier != nil:
 		d.courier.Relayed(o.Server)
 	default:
-		d.keepers.relayed(o.Server)
+		d.callbacks.relayed(o.Server)
 	}
 }
 
 // lateMessenger is the Messenger of services that are opened later.
-type lateMessenger struct{ keepers *keepers }
+type lateMessenger struct{ callbacks *callbacks }
 
 // SendToServer implements master.Messenger.
 func (l lateMessenger) SendToServer(k master.Key, payload []byte) error {
-	m := l.keepers.messenger()
+	m := l.callbacks.messenger()
 	if m == nil {
 		return master.ErrNotListed
 	}

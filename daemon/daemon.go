@@ -59,20 +59,20 @@ type Daemon struct {
 	notify   notifier
 
 	shared
-	node     node // of the cluster
-	keepers  keepers
-	asker    lateAsker
-	chat     lateChat
-	relay    lateRelay
-	meetings meeting.Recorder
-	masters  func() []operator.OtherMaster // nil: no service reads other masters
-	operator *operator.Local
-	webhooks *webhook.Dispatcher
-	saved    *saved.List
-	listings *listings
-	local    *localWatch
-	writable *storeWatch
-	reloads  *reloads
+	node      node // of the cluster
+	callbacks callbacks
+	asker     lateAsker
+	chat      lateChat
+	relay     lateRelay
+	meetings  meeting.Recorder
+	masters   func() []operator.OtherMaster // nil: no service reads other masters
+	operator  *operator.Local
+	webhooks  *webhook.Dispatcher
+	saved     *saved.List
+	listings  *listings
+	local     *localWatch
+	writable  *storeWatch
+	reloads   *reloads
 
 	running []opened                  // complete before the daemon serves
 	own     func(netip.AddrPort) bool // sockets of running; nil until all are open
@@ -117,7 +117,7 @@ func (d *Daemon) open(ctx context.Context) error {
 	d.writable = newStoreWatch(d.store, diskOf(s), d.log)
 	d.makeShared(s, d.log)
 	d.measure(s)
-	d.keepers.verdicts = d.servers
+	d.callbacks.verdicts = d.servers
 	d.meetings.Follow(d.relayed)
 	d.registry.SetLimits(d.limits(s))
 	d.makeList(s)
@@ -143,7 +143,7 @@ func (d *Daemon) open(ctx context.Context) error {
 // limits returns the limits of the list.
 func (d *Daemon) limits(s *settings) master.Limits {
 	l := s.limits()
-	l.Exempt = func(a netip.Addr) bool { return s.trusted(a) || d.keepers.exempt(a) }
+	l.Exempt = func(a netip.Addr) bool { return s.trusted(a) || d.callbacks.exempt(a) }
 	return l
 }
 
@@ -188,9 +188,9 @@ func (d *Daemon) makeOperator(s *settings) {
 		Store: d.tableStore(), Table: d.bans, Rules: d.chatRules, Keys: d.keys, PlayerFiles: d.files, News: d.news, Catalogue: d.catalogue, OpenChat: d.chat.open,
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
 		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
-		Unlisted:       d.keepers.unlisted,
+		Unlisted:       d.callbacks.unlisted,
 		Nodes:          d.clusterNodes,
-		BanFiles:       d.keepers.fileBans,
+		BanFiles:       d.callbacks.fileBans,
 		Listening:      d.listening,
 		OpenAccounts:   func(context.Context) (*accounts.Service, error) { return d.accounts, nil },
 		ResetPage:      func() string { return d.settings.Load().resetPage() },
@@ -275,9 +275,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 			return nil
 		})
 	}
-	g.Go(func() error { return d.registry.Run(ctx, d.keepers.expired) })
+	g.Go(func() error { return d.registry.Run(ctx, d.callbacks.expired) })
 	for _, watch := range []func(context.Context){
-		func(ctx context.Context) { d.keepers.reportReplaced(ctx, d.registry) },
+		func(ctx context.Context) { d.callbacks.reportReplaced(ctx, d.registry) },
 		func(ctx context.Context) {
 			d.saved.Run(ctx, func() time.Duration { return d.settings.Load().Master.SaveEvery })
 		},

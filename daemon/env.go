@@ -53,7 +53,7 @@ func (d *Daemon) network(s *settings) service.Network {
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress,
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
-		Banned:  d.bannedFrom, Bans: d.bans, FileBans: d.keepers.fileBans,
+		Banned:  d.bannedFrom, Bans: d.bans, FileBans: d.callbacks.fileBans,
 	}
 	if d.geo != nil {
 		n.Locate = d.geo.locate
@@ -63,7 +63,7 @@ func (d *Daemon) network(s *settings) service.Network {
 
 func (d *Daemon) gameServers(s *settings) service.GameServers {
 	return service.GameServers{
-		Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, Recheck: d.keepers.recheck,
+		Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, Recheck: d.callbacks.recheck,
 		Asker: &d.asker, AskEvery: func() map[*master.Origin]time.Duration { return d.settings.Load().askEvery() },
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
 	}

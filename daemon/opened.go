@@ -43,7 +43,7 @@ func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 			continue
 		}
 		d.running = append(d.running, opened{e, run})
-		d.keepers.add(run.Keeper)
+		d.callbacks.add(run.Callbacks)
 		if run.Asker != nil {
 			d.asker.Asker = run.Asker
 		}

@@ -28,13 +28,13 @@ const (
 	// writeStalled is the time after which an unfinished write or check counts as
 	// failed. With the two above, /readyz says no within 20 s.
 	writeStalled = 10 * time.Second
-	// littleRoom is the number of free bytes below which the daemon tries
+	// littleSpace is the number of free bytes below which the daemon tries
 	// whether it can write: the free space that a system reports is not always
 	// the space that this process can use.
-	littleRoom = 1 << 20
-	// roomNeeded is the number of bytes that must fit on the disk. With a full
+	littleSpace = 1 << 20
+	// spaceNeeded is the number of bytes that must fit on the disk. With a full
 	// disk a store continues for a while in free pages of its file.
-	roomNeeded = 64 << 10
+	spaceNeeded = 64 << 10
 )
 
 // writtenStore is the part of the store that storeWatch needs.
@@ -68,8 +68,8 @@ func away(err error) bool { return errors.Is(err, storage.ErrUnavailable) }
 
 // disk is the disk of the store.
 type disk struct {
-	free func() (uint64, error)  // bytes that may be written to it; see backup.FreeSpace
-	room func(needed bool) error // whether there is room on it; needed: a write failed
+	free  func() (uint64, error)  // bytes that may be written to it; see backup.FreeSpace
+	space func(needed bool) error // whether there is room on it; needed: a write failed
 }
 
 func newStoreWatch(store writtenStore, on disk, log zerolog.Logger) *storeWatch {
@@ -169,7 +169,7 @@ func (w *storeWatch) look(ctx context.Context, now time.Time) {
 	w.measure()
 	last, err := w.store.LastWrite()
 	failed := err != nil || w.failing.Load() != nil
-	err = w.disk.room(failed)
+	err = w.disk.space(failed)
 	if err == nil && (failed || now.Sub(last) >= writeCheckEvery) {
 		err = w.store.Probe(ctx)
 	}
@@ -251,20 +251,20 @@ func (w *storeWatch) underWay(now time.Time) time.Duration {
 // server watches.
 func diskOf(s *settings) disk {
 	if s.Storage.Shared() {
-		return disk{free: func() (uint64, error) { return backup.FreeSpace(s.DataDir) }, room: func(bool) error { return nil }}
+		return disk{free: func() (uint64, error) { return backup.FreeSpace(s.DataDir) }, space: func(bool) error { return nil }}
 	}
-	return disk{free: func() (uint64, error) { return backup.FreeSpace(s.DataDir) }, room: roomBeside(s.storePath(), s.DataDir)}
+	return disk{free: func() (uint64, error) { return backup.FreeSpace(s.DataDir) }, space: spaceBeside(s.storePath(), s.DataDir)}
 }
 
-// roomBeside returns an error if no more bytes fit on the disk of a file. It
+// spaceBeside returns an error if no more bytes fit on the disk of a file. It
 // tries to write only if the system reports little room, or if needed.
-func roomBeside(path, dir string) func(needed bool) error {
+func spaceBeside(path, dir string) func(needed bool) error {
 	return func(needed bool) error {
-		if free, err := backup.FreeSpace(dir); err == nil && free >= littleRoom && !needed {
+		if free, err := backup.FreeSpace(dir); err == nil && free >= littleSpace && !needed {
 			return nil
 		}
 		probe := path + ".probe"
-		err := writeSynced(probe, make([]byte, roomNeeded))
+		err := writeSynced(probe, make([]byte, spaceNeeded))
 		if gone := os.Remove(probe); err == nil {
 			err = gone
 		}

@@ -38,7 +38,7 @@ func running(t *testing.T, w *storeWatch) (stop func()) {
 }
 
 func (s *sickStore) disk() disk {
-	return disk{room: s.hasRoom, free: func() (uint64, error) {
+	return disk{space: s.hasRoom, free: func() (uint64, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.free, s.freeErr

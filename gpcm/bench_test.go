@@ -112,7 +112,7 @@ func (f *fixture) sessions(people ...storage.Profile) []target {
 		all = append(all, target{x, c.wrote})
 	}
 	for _, x := range all { // sessions that were added later
-		x.out.waitForRoom(nil)
+		x.out.waitHalf(nil)
 		x.writer.Wait()
 		for len(x.wrote) > 0 {
 			<-x.wrote

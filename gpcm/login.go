@@ -239,7 +239,7 @@ func wantsMessages(quiet uint32) bool {
 // give queues an event for the client and waits for room before. It reports
 // whether the session continues.
 func (x *session) give(e presence.Event) bool {
-	x.out.waitForRoom(x.kicked)
+	x.out.waitHalf(x.kicked)
 	select {
 	case <-x.kicked:
 		return false
@@ -296,7 +296,7 @@ func (x *session) showBuddies(ctx context.Context, buddies, watched []storage.Pr
 				continue
 			}
 		}
-		x.out.waitForRoom(x.kicked)
+		x.out.waitHalf(x.kicked)
 		if !hub.Tell(ctx, x, id) {
 			break
 		}

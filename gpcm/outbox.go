@@ -184,7 +184,7 @@ func (o *outbox) look() {
 }
 
 // push queues an answer for the client. It always has room: the caller calls
-// waitForRoom first.
+// waitHalf first.
 func (o *outbox) push(next item) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,8 +193,8 @@ func (o *outbox) push(next item) {
 	}
 }
 
-// waitForRoom waits until the queue is at most half full, or done ends.
-func (o *outbox) waitForRoom(done <-chan struct{}) {
+// waitHalf waits until the queue is at most half full, or done ends.
+func (o *outbox) waitHalf(done <-chan struct{}) {
 	for o.half() {
 		select {
 		case <-o.drained:

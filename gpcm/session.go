@@ -305,7 +305,7 @@ func (x *session) next(ctx context.Context) ([]byte, error) {
 // ready waits until the client has read most of its queue and returns an error
 // if no more commands are to be read.
 func (x *session) ready(ctx context.Context) error {
-	x.out.waitForRoom(x.kicked)
+	x.out.waitHalf(x.kicked)
 	return x.over(ctx)
 }
 

@@ -12,8 +12,8 @@ import (
 // Pauses between the looks at a client that has to acknowledge something before
 // it is sent more.
 const (
-	firstRoomPause = 5 * time.Millisecond
-	maxRoomPause   = time.Second
+	firstFlightPause = 5 * time.Millisecond
+	maxFlightPause   = time.Second
 )
 
 // settled returns the time up to which written events count as arrived.
@@ -43,9 +43,9 @@ func (x *session) settleInTime(ctx context.Context) {
 	}
 }
 
-// makeRoom waits until there is room in the flight. A client that acknowledges
+// awaitFlight waits until there is room in the flight. A client that acknowledges
 // nothing for as long as a write may take is too slow.
-func (p *page) makeRoom(ctx context.Context) error {
+func (p *page) awaitFlight(ctx context.Context) error {
 	if !p.flight.full() {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (p *page) makeRoom(ctx context.Context) error {
 		return err
 	}
 	end := p.now.Add(p.server.opt.Write)
-	for pause := firstRoomPause; ; pause = min(2*pause, maxRoomPause) {
+	for pause := firstFlightPause; ; pause = min(2*pause, maxFlightPause) {
 		p.flight.acknowledge(p.conn.Unacknowledged())
 		p.removeMessages(ctx, p.flight.arrived(p.now))
 		if !p.flight.full() {

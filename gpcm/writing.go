@@ -144,7 +144,7 @@ func (p *page) event(e presence.Event) { *p.buf = appendEvent(*p.buf, e, p.revis
 // mailbox, and notes it.
 func (p *page) track(ctx context.Context, e presence.Event, id uint64) error {
 	if tracked(e) {
-		if err := p.makeRoom(ctx); err != nil {
+		if err := p.awaitFlight(ctx); err != nil {
 			return err
 		}
 		p.event(e)

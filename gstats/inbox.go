@@ -110,7 +110,7 @@ func (i *inbox) waiting() bool { return i.to > i.from }
 
 // read reads once from r. full reports that there is no memory for it.
 func (i *inbox) read(r io.Reader) (full bool, err error) {
-	if !i.makeRoom() {
+	if !i.grow() {
 		return true, nil
 	}
 	n, err := r.Read(i.buf[i.to:])
@@ -121,9 +121,9 @@ func (i *inbox) read(r io.Reader) (full bool, err error) {
 	return false, err
 }
 
-// makeRoom makes room for at least one byte and reports whether there was memory for
+// grow makes room for at least one byte and reports whether there was memory for
 // it.
-func (i *inbox) makeRoom() bool {
+func (i *inbox) grow() bool {
 	unread := i.buf[i.from:i.to]
 	switch {
 	case len(unread) == 0 && (i.buf == nil || len(i.buf) > keepInbox):

@@ -96,7 +96,7 @@ func (x *session) check(ctx context.Context, r *request, now time.Time) (account
 		}
 		proof.Profile = id
 	}
-	if len(x.players) >= maxPlayers && !x.owner(proof.Profile) && !x.makeRoom() {
+	if len(x.players) >= maxPlayers && !x.owner(proof.Profile) && !x.dropEnded() {
 		return accounts.Login{}, errTooManyPlayers
 	}
 	l, err := x.server.opt.SignIn.CheckStatsProof(ctx, proof)
@@ -106,9 +106,9 @@ func (x *session) check(ctx context.Context, r *request, now time.Time) (account
 	return l, err
 }
 
-// makeRoom forgets the players whose authentication was ended, and reports whether there is
+// dropEnded forgets the players whose authentication was ended, and reports whether there is
 // room for another one.
-func (x *session) makeRoom() bool {
+func (x *session) dropEnded() bool {
 	for id := range x.players {
 		x.owner(id)
 	}

@@ -34,10 +34,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),
-		Ports:  uplink.Ports(c.Listen, further),
-		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
-		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:  func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
-		Keeper: &service.Keeper{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
+		Ports:     uplink.Ports(c.Listen, further),
+		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
+		Reload:    func(to service.Service) { s.Reload(to.(*Config)) },
+		Close:     func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
+		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

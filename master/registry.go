@@ -181,7 +181,7 @@ func (r *Registry) Put(s Server) error {
 	if !ok {
 		if leaves = r.yielding(&s); leaves == nil {
 			leaves = r.outweighed(&s)
-			if err := r.room(s.Key.Source.Addr(), leaves != nil || gives); err != nil {
+			if err := r.checkLimits(s.Key.Source.Addr(), leaves != nil || gives); err != nil {
 				return err
 			}
 		}
@@ -232,9 +232,9 @@ func (e *entry) holds(s *Server) bool {
 	return e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public && e.server.Origin == s.Origin
 }
 
-// room returns an error if no further server may be listed from an address;
+// checkLimits returns an error if no further server may be listed from an address;
 // replaces reports whether the new one replaces another.
-func (r *Registry) room(a netip.Addr, replaces bool) error {
+func (r *Registry) checkLimits(a netip.Addr, replaces bool) error {
 	if len(r.bySource) >= r.limits.Servers && !replaces {
 		return ErrFull
 	}

@@ -42,7 +42,7 @@ func (i *inbox) next(r io.Reader) (line []byte, err error) {
 		if len(unread) >= maxLine {
 			return nil, errLineTooLong
 		}
-		i.makeRoom()
+		i.grow()
 		n, err := r.Read(i.buf[i.to:])
 		if i.cipher != nil {
 			i.cipher.apply(i.buf[i.to : i.to+n])
@@ -61,9 +61,9 @@ func (i *inbox) encrypt(c cipher) {
 	i.cipher.apply(i.buf[i.from:i.to])
 }
 
-// makeRoom makes room for at least one byte after the unread part, which is
+// grow makes room for at least one byte after the unread part, which is
 // less than maxLine.
-func (i *inbox) makeRoom() {
+func (i *inbox) grow() {
 	unread := i.buf[i.from:i.to]
 	switch {
 	case len(unread) == 0 && len(i.buf) != firstInbox: // none yet, or more than most lines need

@@ -102,8 +102,8 @@ func (o *outbox) take(slack [][]byte) (lines [][]byte, more bool) {
 	return lines, true
 }
 
-// waitForRoom waits until the queue is at most half full, or done ends.
-func (o *outbox) waitForRoom(done <-chan struct{}) {
+// waitHalf waits until the queue is at most half full, or done ends.
+func (o *outbox) waitHalf(done <-chan struct{}) {
 	for o.half() {
 		select {
 		case <-o.drained:

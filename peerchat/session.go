@@ -164,7 +164,7 @@ func (x *session) banned() bool { return !x.program && x.server.opt.Banned.Has(x
 // next returns the next line, which is valid until the next call.
 func (x *session) next() ([]byte, error) {
 	for {
-		x.out.waitForRoom(x.kicked)
+		x.out.waitHalf(x.kicked)
 		if err := x.conn.SetReadDeadline(x.deadline()); err != nil {
 			return nil, err
 		}

@@ -192,7 +192,7 @@ func (p *Prober) Watch(w Target) error {
 	defer p.mu.Unlock()
 	t := p.table.targets[w.Address]
 	if w.Origin != master.Static && (t == nil || !t.weak()) {
-		if err := p.room(w.Address.Addr()); err != nil {
+		if err := p.checkLimits(w.Address.Addr()); err != nil {
 			return err
 		}
 	}
@@ -239,9 +239,9 @@ func (p *Prober) soon(t *target, now time.Time) {
 	}
 }
 
-// room returns an error if no further server of a host may be watched. p.mu is
+// checkLimits returns an error if no further server of a host may be watched. p.mu is
 // held.
-func (p *Prober) room(host netip.Addr) error {
+func (p *Prober) checkLimits(host netip.Addr) error {
 	if p.table.watched >= p.config.MaxServers {
 		p.metrics.refused(refusedFull)
 		return ErrFull

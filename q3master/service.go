@@ -52,9 +52,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
-		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:  conn.Close,
-		Keeper: &service.Keeper{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
+		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		Reload:    func(to service.Service) { s.Reload(to.(*Config)) },
+		Close:     conn.Close,
+		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

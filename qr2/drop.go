@@ -7,6 +7,6 @@ func dropNames() []string {
 	return uplink.NamesOf(
 		uplink.Empty, uplink.Oversized, uplink.Short, uplink.Foreign, uplink.CDKey, uplink.Ours, uplink.UnknownKind,
 		uplink.Unlisted, uplink.Malformed, uplink.Limited, uplink.Banned, uplink.UnknownGame, uplink.NoSecret, uplink.Wrong,
-		uplink.Unexpected, uplink.Crowded, uplink.Full, uplink.NoBudget,
+		uplink.Unexpected, uplink.TooManyPending, uplink.Full, uplink.NoBudget,
 	)
 }

@@ -70,7 +70,7 @@ func (t *textTable) pend(k master.Key, limit int) (h *textHost, fresh bool, gone
 	if h := t.hosts[k.Source]; h != nil && !h.listed {
 		return h, false, 0 // pending, or of the saved list
 	}
-	gone = t.pending.MakeRoom(k.Source, limit, t.remove)
+	gone = t.pending.Evict(k.Source, limit, t.remove)
 	if old := t.hosts[k.Source]; old != nil {
 		t.remove(old)
 	}

@@ -50,7 +50,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		},
 		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  func() error { return service.ClosePackets(opened) },
-		Keeper: &service.Keeper{
+		Callbacks: &service.Callbacks{
 			Origin: Origin, Messenger: s, Expired: s.Expired, Replaced: s.Replaced, Met: s.Negotiated, Relayed: s.Relayed, Recheck: s.Recheck,
 		},
 	}, nil

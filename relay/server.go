@@ -204,7 +204,7 @@ func (s *Server) relay(game string, players [2]service.RelayPlayer) (*pair, erro
 	if !serving || !s.On(game) {
 		return nil, errOff
 	}
-	if err := s.room(live, players); err != nil {
+	if err := s.admit(live, players); err != nil {
 		return nil, err
 	}
 	p := &pair{server: s, game: game, proved: players[0].Proved && players[1].Proved, opened: time.Since(s.start)}

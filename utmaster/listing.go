@@ -80,7 +80,7 @@ func (x *session) put(at netip.AddrPort, now time.Time) (before *session, first 
 	s := x.server
 	live := s.live.Load()
 	_, known := s.table.hosts.Get(at)
-	if !known && !x.source.IsValid() && !s.opt.Trusted.Has(at.Addr()) && s.table.hosts.Room(at.Addr(), live.ServersPerAddr) == uplink.TooMany {
+	if !known && !x.source.IsValid() && !s.opt.Trusted.Has(at.Addr()) && s.table.hosts.Refusal(at.Addr(), live.ServersPerAddr) == uplink.TooMany {
 		return nil, false, endedTooMany
 	}
 	old, listed := s.opt.Registry.At(at)

@@ -94,7 +94,7 @@ func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool
 		if s.opt.Trusted.Has(a.Addr()) {
 			limit = 0
 		}
-		if dropped = s.hosts.Room(a.Addr(), limit); dropped != uplink.NotDropped {
+		if dropped = s.hosts.Refusal(a.Addr(), limit); dropped != uplink.NotDropped {
 			return false, dropped
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Server) adopt(now time.Time) {
 			continue
 		}
 		s.mu.Lock()
-		if _, known := s.hosts.Get(a); !known && s.hosts.Room(a.Addr(), 0) == uplink.NotDropped && s.opt.Targets.Watch(a) {
+		if _, known := s.hosts.Get(a); !known && s.hosts.Refusal(a.Addr(), 0) == uplink.NotDropped && s.opt.Targets.Watch(a) {
 			s.hosts.Put(a, &host{first: at, seen: at, region: AnyRegion})
 		}
 		s.mu.Unlock()

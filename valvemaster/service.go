@@ -29,7 +29,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Targets: targets{env.Asker},
 	})
 	r := service.OnSocket(conn, s)
-	r.Keeper = &service.Keeper{Origin: Origin, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }}
+	r.Callbacks = &service.Callbacks{Origin: Origin, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }}
 	return r, nil
 }
 

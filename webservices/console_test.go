@@ -17,13 +17,13 @@ import (
 	"github.com/respawnd/respawnd/webservices/nas"
 )
 
-// serveConsoles serves a server with the room for consoles over a socket.
+// serveConsoles serves a server with the backend for consoles over a socket.
 func serveConsoles(t *testing.T) (s *Server, address string) {
 	t.Helper()
 	r := nas.New(nas.Options{Self: part.Self{Name: name, Log: zerolog.Nop()}})
 	_, opt := newTestServer(t, nil)
 	opt.Registerer = prometheus.NewRegistry()
-	s = newServer(*opt, []room{echo(), {pages: r.Pages(), find: r.Find, names: nas.Names()}})
+	s = newServer(*opt, []backend{echo(), {pages: r.Pages(), find: r.Find, names: nas.Names()}})
 	takeTime(s)
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -76,7 +76,7 @@ func (s *Server) refuse(w http.ResponseWriter, status int, why string) {
 // maxDetail is the length of a host and a path in a verdict, in characters.
 const maxDetail = 120
 
-// unknown answers a request that no room has.
+// unknown answers a request that no backend has.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request, q *soap.Request) {
 	s.metrics.unknown.WithLabelValues(patternOf(s.hosts, q.Host)).Inc()
 	what := clean.Line(r.Method+" "+q.Host+q.Path, maxDetail)
@@ -88,13 +88,13 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, q *soap.Request
 	s.refuse(w, http.StatusNotFound, droppedUnknown)
 }
 
-// serveFile answers a request that no room has with a file that the catalogue knows.
+// serveFile answers a request that no backend has with a file that the catalogue knows.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, q *soap.Request) {
-	for i := range s.rooms {
-		if s.rooms[i].find == nil {
+	for i := range s.backends {
+		if s.backends[i].find == nil {
 			continue
 		}
-		if page, game, ok := s.rooms[i].find(q.Host, q.Path); ok {
+		if page, game, ok := s.backends[i].find(q.Host, q.Path); ok {
 			q.Game = game
 			s.servePage(w, r, q, page)
 			return

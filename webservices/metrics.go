@@ -12,13 +12,13 @@ import (
 const (
 	droppedRate      = "rate"           // more than the address may send
 	droppedBanned    = "banned"         // the address is banned
-	droppedUnknown   = "unknown"        // no room has the host and the path
+	droppedUnknown   = "unknown"        // no backend has the host and the path
 	droppedVerb      = "http_method"    // the path knows no such method of HTTP
 	droppedLarge     = "too_large"      // the body is larger than the request may be
 	droppedBusy      = "busy"           // too many bytes of bodies are in memory
 	droppedCut       = "cut_off"        // the body ended early or came too slowly
 	droppedMalformed = "malformed"      // the body is not a request
-	droppedMethod    = "unknown_method" // the room has no such method
+	droppedMethod    = "unknown_method" // the backend has no such method
 	droppedPanic     = "panic"
 )
 
@@ -31,7 +31,7 @@ func DropReasons() []string {
 	}
 }
 
-// metrics are the counters of all rooms.
+// metrics are the counters of all backends.
 type metrics struct {
 	requests *prometheus.CounterVec // request
 	unknown  *prometheus.CounterVec // host

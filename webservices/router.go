@@ -18,17 +18,17 @@ type route struct {
 // router finds the route of a request. It is never changed.
 type router map[string][]route // by path in lower case
 
-// newRouter returns the router of the rooms. It panics if two of them have the
+// newRouter returns the router of the backends. It panics if two of them have the
 // same path on the same host.
-func newRouter(rooms []room) router {
+func newRouter(backends []backend) router {
 	t := make(router)
-	for _, room := range rooms {
-		for i := range room.services {
-			s := &room.services[i]
+	for _, backend := range backends {
+		for i := range backend.services {
+			s := &backend.services[i]
 			t.add(s.Path, route{hosts: s.Hosts, service: s})
 		}
-		for i := range room.pages {
-			p := &room.pages[i]
+		for i := range backend.pages {
+			p := &backend.pages[i]
 			t.add(p.Path, route{hosts: p.Hosts, page: p})
 		}
 	}
@@ -40,7 +40,7 @@ func (t router) add(path string, r route) {
 	for _, other := range t[path] {
 		for _, h := range r.hosts {
 			if patternOf(other.hosts, h) != otherHost {
-				panic(fmt.Sprintf("webservices: two rooms have %s on %s", path, h))
+				panic(fmt.Sprintf("webservices: two backends have %s on %s", path, h))
 			}
 		}
 	}

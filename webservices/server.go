@@ -58,33 +58,33 @@ type Options struct {
 
 // Server answers requests. All methods may be called concurrently.
 type Server struct {
-	opt     Options
-	rooms   []room
-	router  router
-	hosts   []string // patterns that the metrics know
-	metrics *metrics
-	bodies  bodies
-	gate    *netserve.Gate
-	headers time.Duration                    // in which the header of a request must have come
-	reading time.Duration                    // in which all of it must have come
-	rate    atomic.Pointer[netserve.Limiter] // never nil
-	secure  atomic.Pointer[ssl3.Listener]    // nil: there is none
+	opt      Options
+	backends []backend
+	router   router
+	hosts    []string // patterns that the metrics know
+	metrics  *metrics
+	bodies   bodies
+	gate     *netserve.Gate
+	headers  time.Duration                    // in which the header of a request must have come
+	reading  time.Duration                    // in which all of it must have come
+	rate     atomic.Pointer[netserve.Limiter] // never nil
+	secure   atomic.Pointer[ssl3.Listener]    // nil: there is none
 }
 
 // New returns a service that is not serving yet. It panics if the registerer has
 // other metrics of the same names.
 func New(opt Options) (*Server, error) {
-	all, err := rooms(&opt)
+	all, err := backends(&opt)
 	if err != nil {
 		return nil, err
 	}
 	return newServer(opt, all), nil
 }
 
-// newServer is New with the rooms.
-func newServer(opt Options, all []room) *Server {
+// newServer is New with the backends.
+func newServer(opt Options, all []backend) *Server {
 	s := &Server{
-		opt: opt, rooms: all, router: newRouter(all), headers: headerTimeout, reading: readTimeout,
+		opt: opt, backends: all, router: newRouter(all), headers: headerTimeout, reading: readTimeout,
 		hosts: slices.Concat(games.HostPatterns(name), games.HostPatterns("race"), games.HostPatterns("nas")),
 	}
 	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts, s.handshakes)
@@ -102,17 +102,17 @@ func (s *Server) Reload(c *Config) {
 	if l := s.secure.Load(); l != nil {
 		l.SetLimits(handshakeLimits(c))
 	}
-	for _, r := range s.rooms {
+	for _, r := range s.backends {
 		if r.reload != nil {
 			r.reload(c)
 		}
 	}
 }
 
-// Run does the background work of rooms, until ctx ends.
+// Run does the background work of backends, until ctx ends.
 func (s *Server) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, r := range s.rooms {
+	for _, r := range s.backends {
 		if r.run != nil {
 			all.Go(func() { r.run(ctx) })
 		}

@@ -27,15 +27,15 @@ import (
 // player is the address of the client in tests.
 var player = netip.MustParseAddrPort("192.0.2.9:4000")
 
-// echo is a room with one method, which replies with the fields of its request, and one
+// echo is a backend with one method, which replies with the fields of its request, and one
 // page.
-func echo() room {
+func echo() backend {
 	say := func(_ context.Context, q *soap.Request) []byte {
 		return soap.Reply(q.Method, "urn:e", func(w *soap.Writer) {
 			w.Text("said", strings.Join([]string{q.Host, q.Label, q.Game, q.From.String(), q.Body.Text("a")}, " "))
 		})
 	}
-	return room{
+	return backend{
 		services: []soap.Service{{
 			Name: "echo", Hosts: []string{"{g}.auth.pubsvs.{d}", "sake.{d}"}, Path: "/Service.asmx", Namespace: "urn:e",
 			Methods: map[string]soap.Handler{"Say": say, "Panic": func(context.Context, *soap.Request) []byte { panic("on purpose") }},
@@ -52,7 +52,7 @@ func echo() room {
 	}
 }
 
-// newTestServer returns a server with the room echo and a catalogue of one game.
+// newTestServer returns a server with the backend echo and a catalogue of one game.
 func newTestServer(t *testing.T, edit func(*Options)) (*Server, *Options) {
 	t.Helper()
 	catalog, err := games.NewCatalog([]games.Game{{Name: "gmtest", Secrets: []string{"HA6zkS"}}})
@@ -67,10 +67,10 @@ func newTestServer(t *testing.T, edit func(*Options)) (*Server, *Options) {
 	if edit != nil {
 		edit(&opt)
 	}
-	return newServer(opt, []room{echo()}), &opt
+	return newServer(opt, []backend{echo()}), &opt
 }
 
-// post returns a request with a body for the room echo.
+// post returns a request with a body for the backend echo.
 func post(t *testing.T, body string) *http.Request {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://GMTEST.auth.pubsvs.gamespy.com:80/service.ASMX", strings.NewReader(body))
 	r.RemoteAddr = player.String()
@@ -258,11 +258,11 @@ func TestMatchHost(t *testing.T) {
 	}
 }
 
-// TestAPIHost finds the methods of every room at the host of the client library of 2012.
+// TestAPIHost finds the methods of every backend at the host of the client library of 2012.
 func TestAPIHost(t *testing.T) {
 	s := serve(t, Keypair)
-	for _, room := range s.rooms {
-		for _, service := range room.services {
+	for _, backend := range s.backends {
+		for _, service := range backend.services {
 			for _, host := range []string{"gmtest.api.gamespy.com", "gmtest.api.gamespy.net"} {
 				if r, label, ok := s.router.find(host, service.Path); !ok || label != "gmtest" || r.service.Name != service.Name {
 					t.Errorf("%s%s leads to %v of %q", host, service.Path, r, label)
@@ -275,8 +275,8 @@ func TestAPIHost(t *testing.T) {
 func TestRouterPanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Error("two rooms with one path")
+			t.Error("two backends with one path")
 		}
 	}()
-	newRouter([]room{echo(), echo()})
+	newRouter([]backend{echo(), echo()})
 }

@@ -6,7 +6,7 @@ import "github.com/respawnd/respawnd/internal/uplink"
 func dropNames() []string {
 	return uplink.NamesOf(
 		uplink.Empty, uplink.Oversized, uplink.Foreign, uplink.UnknownKind, uplink.Malformed, uplink.Banned, uplink.Blocked,
-		uplink.NotAllowed, uplink.Outdated, uplink.Limited, uplink.TooMany, uplink.Crowded, uplink.Full, uplink.NoBudget,
+		uplink.NotAllowed, uplink.Outdated, uplink.Limited, uplink.TooMany, uplink.TooManyPending, uplink.Full, uplink.NoBudget,
 		uplink.Wrong, uplink.Unexpected, uplink.TooSoon, uplink.Silenced, uplink.OldListOff, uplink.WrongVersion,
 	)
 }

@@ -83,13 +83,13 @@ func (t *hostTable) removeHost(a netip.AddrPort) {
 	delete(t.behind, a)
 }
 
-// room returns why a source may not become known. limit bounds the servers of
+// refusal returns why a source may not become known. limit bounds the servers of
 // an address; 0: no bound. Unverified ones do not count: they may be forged.
-func (t *hostTable) room(a netip.AddrPort, limit int) uplink.Drop {
+func (t *hostTable) refusal(a netip.AddrPort, limit int) uplink.Drop {
 	if _, known := t.known.Get(a); known {
 		return uplink.NotDropped
 	}
-	return t.known.Room(a.Addr(), limit)
+	return t.known.Refusal(a.Addr(), limit)
 }
 
 // bounds are the limits of the servers of an address.
@@ -108,7 +108,7 @@ const maxRequest = maxVerification + 8 + 1
 // challenge cannot be used to flood others, so it uses no allowance, which a
 // real server at that address might need.
 func (t *hostTable) introduce(b []byte, p netserve.Packet, c zandronum.Challenge, most bounds, now time.Time) (request []byte, gone int, dropped uplink.Drop) {
-	if t.room(p.From, most.servers) == uplink.TooMany {
+	if t.refusal(p.From, most.servers) == uplink.TooMany {
 		return nil, 0, uplink.TooMany
 	}
 	k := claimOf(p.From, c.Verification)
@@ -135,7 +135,7 @@ func (t *hostTable) answer(from netip.AddrPort, via netip.Addr, got zandronum.Ve
 		return subtle.ConstantTimeEq(int32(got.Number), int32(uint32(number))) == 1
 	}, now)
 	if dropped == uplink.NotDropped {
-		dropped = t.room(from, limit)
+		dropped = t.refusal(from, limit)
 	}
 	if dropped != uplink.NotDropped {
 		n.drop(from, dropped)

@@ -74,7 +74,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	})
 	r := service.OnSocket(conn, s)
 	r.Reload = func(to service.Service) { s.reload(to.(*Config), env) }
-	r.Keeper = &service.Keeper{
+	r.Callbacks = &service.Callbacks{
 		Origin: Origin, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted, FileBans: s.FileBans,
 	}
 	return r, nil

@@ -50,7 +50,7 @@ func DefaultLimits() Limits {
 // Table holds the files of one data folder. All methods may be called concurrently.
 type Table struct {
 	store    storage.Files
-	contents keeper
+	contents contentStore
 	dir      string // of uploads, and of contents unless the store keeps them
 
 	// folder is held for reading while a content gets its name, for writing while one
@@ -71,7 +71,7 @@ type Table struct {
 // storage.Contents. It reads nothing.
 func New(store storage.Files, dataDir string) *Table {
 	dir := filepath.Join(dataDir, Folder)
-	contents := keeper(folder{dir, store})
+	contents := contentStore(folder{dir, store})
 	if in, ok := store.(storage.Contents); ok {
 		contents = shared{in}
 	}

@@ -29,7 +29,7 @@ func (i *Inbox) Next(r io.Reader) ([]byte, error) {
 		if i.to-i.from >= MaxMessage {
 			return nil, ErrMessageTooLong
 		}
-		i.makeRoom()
+		i.grow()
 		n, err := r.Read(i.buf[i.to:])
 		i.to += n
 		if n == 0 && err != nil {
@@ -46,8 +46,8 @@ func (i *Inbox) Rest() {
 	}
 }
 
-// makeRoom makes room for at least one byte after the unread part.
-func (i *Inbox) makeRoom() {
+// grow makes room for at least one byte after the unread part.
+func (i *Inbox) grow() {
 	unread := i.buf[i.from:i.to]
 	switch {
 	case len(unread) == 0 && (i.buf == nil || len(i.buf) > keepInbox):

@@ -207,7 +207,7 @@ func (r *Round) End() {
 	var sum count
 	for name, c := range r.games {
 		sum.servers, sum.players = sum.servers+c.servers, sum.players+c.players
-		if t := b.games[name]; t == nil && b.roomForGame(r) {
+		if t := b.games[name]; t == nil && b.admitGame(r) {
 			b.games[name] = newTotal(r.number)
 		}
 	}
@@ -226,8 +226,8 @@ func (r *Round) End() {
 	b.version.Add(1)
 }
 
-// roomForGame makes room for one more game if it can.
-func (b *Book) roomForGame(r *Round) bool {
+// admitGame makes room for one more game if it can.
+func (b *Book) admitGame(r *Round) bool {
 	if len(b.games) < MaxGames {
 		return true
 	}

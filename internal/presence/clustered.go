@@ -137,7 +137,7 @@ func (c *Clustered) SignIn(ctx context.Context, s Session, p Policy, st Status) 
 	switch {
 	case c.down.Load():
 		return nil, ErrNoStore
-	case !c.hasRoom(s, p):
+	case !c.mayEnter(s, p):
 		return nil, ErrFull
 	case c.own.has(s):
 		return nil, ErrSignedIn

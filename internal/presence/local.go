@@ -31,7 +31,7 @@ type Options struct {
 
 // Local is the hub of a single node.
 type Local struct {
-	keeper
+	backlog
 	attachments
 
 	store   Store
@@ -63,13 +63,13 @@ var _ Hub = (*Local)(nil)
 // New returns a hub without sessions.
 func New(store Store, opt Options) *Local {
 	l := &Local{
-		store: store, log: opt.Log, keeper: newKeeper(store, opt.Log),
+		store: store, log: opt.Log, backlog: newBacklog(store, opt.Log),
 		profiles: make(map[storage.ProfileID]*person),
 		users:    make(map[storage.UserID][]Session),
 	}
 	l.SetMaxSessions(opt.MaxSessions)
 	l.metrics = newMetrics(opt.Registerer, l)
-	l.keeper.metrics = l.metrics
+	l.backlog.metrics = l.metrics
 	l.lookIn = func(to storage.ProfileID) {
 		if l.wide != nil {
 			l.wide.waiting(to)
@@ -197,8 +197,8 @@ func (l *Local) drop(s Session) bool {
 	return true
 }
 
-// hasRoom reports whether a session may sign in.
-func (l *Local) hasRoom(s Session, p Policy) bool {
+// mayEnter reports whether a session may sign in.
+func (l *Local) mayEnter(s Session, p Policy) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.count-len(l.displacedBy(s, p)) < l.max

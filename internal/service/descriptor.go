@@ -80,7 +80,7 @@ type Descriptor struct {
 	// Private reports that strangers must not learn which accounts exist.
 	Private bool
 	// FileBans reads the lines of the service's ban files that cover an address, all of
-	// them if it is zero; nil: it has no such files. See Keeper for one that runs.
+	// them if it is zero; nil: it has no such files. See Callbacks for one that runs.
 	FileBans func(dataDir string, a netip.Addr) ([]operator.FileBan, error)
 	// Files returns the files of the service that a backup holds, by name there, for
 	// a data folder.

@@ -58,13 +58,13 @@ type Running struct {
 	// Relay is set by the service that relays players, and RelayedPairs with it.
 	Relay        Relay
 	RelayedPairs func() []operator.RelayedPair
-	// Keeper is set by a service that lists game servers.
-	Keeper *Keeper
+	// Callbacks is set by a service that lists game servers.
+	Callbacks *Callbacks
 }
 
-// Keeper holds the functions of a service for the game servers that it lists.
+// Callbacks holds the functions of a service for the game servers that it lists.
 // All but Origin are optional. The functions may be called concurrently.
-type Keeper struct {
+type Callbacks struct {
 	Origin *master.Origin // of its servers
 
 	Expired  func(*master.Server) // a server was silent for too long and has left the list

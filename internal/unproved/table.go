@@ -12,8 +12,8 @@ import (
 	"net/netip"
 )
 
-// Shares of a full table. An address or port with more entries is crowded; its
-// entries are removed before others.
+// Shares of a full table. The entries of an address or port that has more are removed
+// before others.
 const (
 	// AddrShare is how many entries an address keeps in a full table.
 	AddrShare = 256
@@ -34,11 +34,11 @@ const (
 //
 // It is not safe for concurrent use.
 type Table[K comparable, V any] struct {
-	entries map[K]*entry[K, V]
-	all     list.List // of *entry, oldest first
-	addrs   map[netip.Addr]*crowd
-	ports   map[netip.AddrPort]*crowd
-	crowded list.List // of *crowd, addresses with more than their share
+	entries   map[K]*entry[K, V]
+	all       list.List // of *entry, oldest first
+	addrs     map[netip.Addr]*sourceEntries
+	ports     map[netip.AddrPort]*sourceEntries
+	overShare list.List // of *sourceEntries, addresses with more than their share
 }
 
 type entry[K comparable, V any] struct {
@@ -48,22 +48,22 @@ type entry[K comparable, V any] struct {
 	inAll, inAddr, inPorts *list.Element
 }
 
-// crowd holds the entries of an address or a port.
-type crowd struct {
-	entries list.List     // of *entry, oldest first
-	crowded list.List     // of an address: of *crowd, its ports with more than their share
-	place   *list.Element // among the crowded, nil if it is not
-	budget  Budget
+// sourceEntries holds the entries of an address or a port.
+type sourceEntries struct {
+	entries   list.List     // of *entry, oldest first
+	overShare list.List     // of an address: of *sourceEntries, its ports with more than their share
+	index     *list.Element // in the list of those over their share, nil if it is not
+	budget    Budget
 }
 
-// count keeps the crowd in crowded while it has more than its share.
-func (c *crowd) count(crowded *list.List, share int) {
+// count keeps c in the list overShare while it has more entries than its share.
+func (c *sourceEntries) count(overShare *list.List, share int) {
 	switch over := c.entries.Len() > share; {
-	case over && c.place == nil:
-		c.place = crowded.PushBack(c)
-	case !over && c.place != nil:
-		crowded.Remove(c.place)
-		c.place = nil
+	case over && c.index == nil:
+		c.index = overShare.PushBack(c)
+	case !over && c.index != nil:
+		overShare.Remove(c.index)
+		c.index = nil
 	}
 }
 
@@ -71,8 +71,8 @@ func (c *crowd) count(crowded *list.List, share int) {
 func NewTable[K comparable, V any]() *Table[K, V] {
 	return &Table[K, V]{
 		entries: make(map[K]*entry[K, V]),
-		addrs:   make(map[netip.Addr]*crowd),
-		ports:   make(map[netip.AddrPort]*crowd),
+		addrs:   make(map[netip.Addr]*sourceEntries),
+		ports:   make(map[netip.AddrPort]*sourceEntries),
 	}
 }
 
@@ -112,20 +112,20 @@ func (t *Table[K, V]) Full(source netip.AddrPort, limit int) (k K, full bool) {
 	from := &t.all
 	if a := t.addrs[source.Addr()]; a != nil && a.entries.Len() >= AddrShare {
 		from = a.oldest(t.ports[source])
-	} else if el := t.crowded.Front(); el != nil {
-		from = el.Value.(*crowd).oldest(nil)
+	} else if el := t.overShare.Front(); el != nil {
+		from = el.Value.(*sourceEntries).oldest(nil)
 	}
 	return from.Front().Value.(*entry[K, V]).key, true
 }
 
 // oldest returns the list of an address whose first entry is to be removed.
-// port is the crowd of the new host's port, nil if it has none.
-func (c *crowd) oldest(port *crowd) *list.List {
+// port is the sourceEntries of the new host's port, nil if it has none.
+func (c *sourceEntries) oldest(port *sourceEntries) *list.List {
 	if port != nil && port.entries.Len() >= PortShare {
 		return &port.entries
 	}
-	if el := c.crowded.Front(); el != nil {
-		return &el.Value.(*crowd).entries
+	if el := c.overShare.Front(); el != nil {
+		return &el.Value.(*sourceEntries).entries
 	}
 	return &c.entries
 }
@@ -134,18 +134,18 @@ func (c *crowd) oldest(port *crowd) *list.List {
 func (t *Table[K, V]) Add(k K, source netip.AddrPort, v V) {
 	a, p := t.addrs[source.Addr()], t.ports[source]
 	if a == nil {
-		a = new(crowd)
+		a = new(sourceEntries)
 		t.addrs[source.Addr()] = a
 	}
 	if p == nil {
-		p = new(crowd)
+		p = new(sourceEntries)
 		t.ports[source] = p
 	}
 	e := &entry[K, V]{key: k, value: v, source: source}
 	e.inAll, e.inAddr, e.inPorts = t.all.PushBack(e), a.entries.PushBack(e), p.entries.PushBack(e)
 	t.entries[k] = e
-	a.count(&t.crowded, AddrShare)
-	p.count(&a.crowded, PortShare)
+	a.count(&t.overShare, AddrShare)
+	p.count(&a.overShare, PortShare)
 }
 
 // Remove removes an entry and reports whether there was one.
@@ -159,8 +159,8 @@ func (t *Table[K, V]) Remove(k K) bool {
 	t.all.Remove(e.inAll)
 	a.entries.Remove(e.inAddr)
 	p.entries.Remove(e.inPorts)
-	a.count(&t.crowded, AddrShare)
-	p.count(&a.crowded, PortShare)
+	a.count(&t.overShare, AddrShare)
+	p.count(&a.overShare, PortShare)
 	if p.entries.Len() == 0 {
 		delete(t.ports, e.source)
 	}
@@ -170,9 +170,9 @@ func (t *Table[K, V]) Remove(k K) bool {
 	return true
 }
 
-// MakeRoom removes entries until one of a source may be added to a table of at most limit,
+// Evict removes entries until one of a source may be added to a table of at most limit,
 // and returns their number. remove removes an entry; nil: Remove does.
-func (t *Table[K, V]) MakeRoom(source netip.AddrPort, limit int, remove func(V)) (gone int) {
+func (t *Table[K, V]) Evict(source netip.AddrPort, limit int, remove func(V)) (gone int) {
 	for {
 		k, full := t.Full(source, limit)
 		if !full {

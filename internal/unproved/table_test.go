@@ -111,7 +111,7 @@ func TestTableShrinks(t *testing.T) {
 	if _, ok := w.Get(1); ok || w.Remove(1) {
 		t.Error("an entry that is gone is still there")
 	}
-	if !w.Remove(key) || w.Len()+len(w.addrs)+len(w.ports)+w.all.Len()+w.crowded.Len() != 0 {
+	if !w.Remove(key) || w.Len()+len(w.addrs)+len(w.ports)+w.all.Len()+w.overShare.Len() != 0 {
 		t.Error("something is left in an empty table")
 	}
 }

@@ -37,7 +37,7 @@ const (
 	Blocked
 	NotAllowed
 	Outdated
-	Crowded
+	TooManyPending
 	NeverAsked
 	Goodbye
 	FilterTooBig
@@ -55,7 +55,7 @@ var dropNames = [...]string{
 	Elsewhere: "listed_elsewhere", TooMany: "too_many_here", Full: "list_full", NoBudget: "no_budget",
 	Unproved: "unproved", Busy: "busy",
 	Empty: "empty", Short: "short", CDKey: "cdkey", Ours: "master_packet", Unlisted: "unlisted", NoSecret: "no_secret",
-	Blocked: "blocked", NotAllowed: "not_allowed", Outdated: "outdated", Crowded: "too_many_pending",
+	Blocked: "blocked", NotAllowed: "not_allowed", Outdated: "outdated", TooManyPending: "too_many_pending",
 	NeverAsked: "never_asked", Goodbye: "goodbye", FilterTooBig: "filter_too_big", TooSoon: "too_soon", Silenced: "silenced",
 	OldListOff: "old_list_off", WrongVersion: "wrong_version",
 }

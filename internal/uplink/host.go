@@ -89,10 +89,10 @@ func (t *hostTable) expire(now time.Time) (gone []*waiting, again []waiting) {
 	return gone, again
 }
 
-// room returns why a server of a game cannot be added. The game is empty if it is
+// refusal returns why a server of a game cannot be added. The game is empty if it is
 // in the catalogue; limit bounds the servers of an address, 0: no bound.
-func (t *hostTable) room(a netip.Addr, limit int, game string, maxGames int) Drop {
-	if dropped := t.known.Room(a, limit); dropped != NotDropped {
+func (t *hostTable) refusal(a netip.Addr, limit int, game string, maxGames int) Drop {
+	if dropped := t.known.Refusal(a, limit); dropped != NotDropped {
 		return dropped
 	}
 	if game != "" && t.games[game] == 0 && len(t.games) >= maxGames {

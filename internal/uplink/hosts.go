@@ -46,9 +46,9 @@ func (t *Hosts[H]) Get(a netip.AddrPort) (h H, ok bool) {
 	return h, ok
 }
 
-// Room returns why another server of an address cannot be added. limit bounds those of an
+// Refusal returns why another server of an address cannot be added. limit bounds those of an
 // address; 0: no bound.
-func (t *Hosts[H]) Room(a netip.Addr, limit int) Drop {
+func (t *Hosts[H]) Refusal(a netip.Addr, limit int) Drop {
 	switch {
 	case limit > 0 && t.perAddr[countedAs(a)] >= limit:
 		return TooMany

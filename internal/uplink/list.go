@@ -52,7 +52,7 @@ func (k *Keeper) list(v Answered, what Listing) (first bool, dropped Drop) {
 	if listed && (old.Origin != k.opt.Origin || old.Game != what.Game) {
 		old = nil
 	}
-	if dropped = k.room(a, &what, limits); dropped != NotDropped {
+	if dropped = k.refusal(a, &what, limits); dropped != NotDropped {
 		return false, dropped
 	}
 	srv := master.Server{
@@ -77,8 +77,8 @@ func (k *Keeper) replaceable(old *master.Server) bool {
 	return old.Restored || old.Origin == k.opt.Origin || old.Origin.Claim != master.NoClaim
 }
 
-// room returns why there is no room for a server. Keeper.mu is held.
-func (k *Keeper) room(a netip.AddrPort, what *Listing, l *limits) Drop {
+// refusal returns why there is no room for a server. Keeper.mu is held.
+func (k *Keeper) refusal(a netip.AddrPort, what *Listing, l *limits) Drop {
 	game, known := k.hosts.known.Get(a)
 	limit := l.MaxPerAddr
 	switch {
@@ -87,7 +87,7 @@ func (k *Keeper) room(a netip.AddrPort, what *Listing, l *limits) Drop {
 	case known || k.opt.Trusted.Has(a.Addr()):
 		limit = 0
 	}
-	return k.hosts.room(a.Addr(), limit, what.unknownGame(), l.games)
+	return k.hosts.refusal(a.Addr(), limit, what.unknownGame(), l.games)
 }
 
 // put lists a record. old is the one that it renews, nil if there is none: players, and

@@ -44,7 +44,7 @@ func NewWaiting[K comparable, V any](t Terms) Waiting[K, V] {
 func (w *Waiting[K, V]) Hear(k K, source netip.AddrPort, about string, limit int, now time.Time) (v *Asked[K, V], fresh bool, gone int) {
 	v, ok := w.Get(k)
 	if !ok {
-		gone = w.MakeRoom(source, limit, nil)
+		gone = w.Evict(source, limit, nil)
 		v = &Asked[K, V]{Key: k, Source: source}
 		w.Add(k, source, v)
 	}

@@ -48,8 +48,8 @@ func (c *change) putMailbox(to storage.ProfileID, box mailbox) {
 	c.put(tableMailboxes, idKey(to), box)
 }
 
-// roomFor reports whether the limits allow m to be appended.
-func (b *mailbox) roomFor(m storage.Message) bool {
+// fits reports whether the limits allow m to be appended.
+func (b *mailbox) fits(m storage.Message) bool {
 	n, size, from := 0, len(m.Text), 0
 	for _, w := range b.Messages {
 		if w.Again && !m.Again {
@@ -90,7 +90,7 @@ func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Messa
 		if err != nil {
 			return err
 		}
-		if !box.roomFor(m) {
+		if !box.fits(m) {
 			return fmt.Errorf("messages for profile %d: %w", to, storage.ErrFull)
 		}
 		return c.addMessages(to, box, m)

@@ -110,7 +110,7 @@ func (c *change) putScore(score storage.Score) error {
 	board, place := rankingOf(c, score.Game, score.Board), placeOf(score.Value, score.Profile)
 	switch {
 	case isMissing(err):
-		if err = c.roomForScore(score.Profile); err == nil {
+		if err = c.mayAddScore(score.Profile); err == nil {
 			err = board.add(c, place)
 		}
 	case err == nil && old.Value != score.Value:
@@ -123,8 +123,8 @@ func (c *change) putScore(score storage.Score) error {
 	return nil
 }
 
-// roomForScore returns an error unless a profile exists and may have another score.
-func (c *change) roomForScore(id storage.ProfileID) error {
+// mayAddScore returns an error unless a profile exists and may have another score.
+func (c *change) mayAddScore(id storage.ProfileID) error {
 	if err := c.wantProfile(id); err != nil {
 		return err
 	}

@@ -169,17 +169,17 @@ func (h *host) close(rude bool) {
 	_ = h.Close()
 }
 
-// keeper is a host that sends keepalives alone.
-type keeper struct{ *host }
+// idleHost is a host that sends keepalives alone.
+type idleHost struct{ *host }
 
-func (k keeper) do(context.Context) error { return k.Keepalive(soon()) }
+func (k idleHost) do(context.Context) error { return k.Keepalive(soon()) }
 
-func openKeeper(ctx context.Context, w *world, i int) (user, error) {
+func openIdleHost(ctx context.Context, w *world, i int) (user, error) {
 	u, err := openHost(ctx, w, i)
 	if err != nil {
 		return nil, err
 	}
-	return keeper{u.(*host)}, nil
+	return idleHost{u.(*host)}, nil
 }
 
 // newcomer registers a server of the other game, and leaves at once.

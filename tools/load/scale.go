@@ -29,8 +29,8 @@ const (
 	scaleBrowsers    = 16  // connections on which lists are requested at a time
 )
 
-// crowds are the points of the curve: servers and players.
-func crowds() [][2]int {
+// populations are the points of the curve: servers and players.
+func populations() [][2]int {
 	return [][2]int{{100, 1000}, {1000, 1000}, {10_000, 1000}, {50_000, 1000}, {200_000, 1000}, {1000, 100}, {1000, 20_000}}
 }
 
@@ -115,8 +115,8 @@ func curve(ctx context.Context, out io.Writer, opt scaleOptions) error {
 		"|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	b := &bench{opt: limitOptions{program: opt.program, length: opt.length, scale: opt.scale}, out: out, tally: newTally()}
 	var rows []paced
-	for _, c := range crowds() {
-		row, err := b.crowd(ctx, b.size(c[0]), b.size(c[1]))
+	for _, c := range populations() {
+		row, err := b.populated(ctx, b.size(c[0]), b.size(c[1]))
 		if err != nil {
 			b.tally.write(out)
 			return fmt.Errorf("%d servers, %d players: %w", c[0], c[1], err)
@@ -158,8 +158,8 @@ The machine of the measurement did other work too: where there are fewer lists p
 CPU and bandwidth are for as many as there were.
 `
 
-// crowd measures a number of servers and players.
-func (b *bench) crowd(ctx context.Context, servers, players int) (row paced, err error) {
+// populated measures a number of servers and players.
+func (b *bench) populated(ctx context.Context, servers, players int) (row paced, err error) {
 	const spare = 1000 // files that are no sessions
 	players = min(players, max(1, maxFiles()-spare))
 	err = b.withDaemon(ctx, nil, func(w *world, restart func() error) error {

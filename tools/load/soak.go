@@ -16,8 +16,8 @@ import (
 const soakPlayers = 300
 
 // soakers are the users of a soak, on the default limits of the daemon.
-func soakers() []crowd {
-	return []crowd{
+func soakers() []population {
+	return []population{
 		{"qr2 heartbeat and keepalive", openHost, 1000, 400, 120},
 		{"qr2 register and leave", openNewcomer, 20, 20, 0},
 		{"serverbrowse list", openBrowser, 60, 15, 0},
@@ -128,7 +128,7 @@ func (s *soaker) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.out, format+"\n", args...)
 }
 
-// run lets the crowds live for the time of the soak and takes samples.
+// run lets the populations live for the time of the soak and takes samples.
 func (s *soaker) run(ctx context.Context) error {
 	d := s.world.daemon
 	s.printf("respawnd runs as process %d", d.cmd.Process.Pid)

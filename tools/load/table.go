@@ -71,7 +71,7 @@ func rows() []row {
 	return []row{
 		{"qr2 register and leave", 16, openNewcomer, nil, []part{{2.5, refUDP}}},
 		{"qr2 heartbeat, keepalive", 64, several(16, openHost), nil, []part{{1.5, refUDP}}},
-		{"qr2 keepalive", 64, several(16, openKeeper), nil, []part{{1, refUDP}}},
+		{"qr2 keepalive", 64, several(16, openIdleHost), nil, []part{{1, refUDP}}},
 		{"serverbrowse list of 1,000", 4, counting(openBrowser), hosts, []part{{1, refList}, {1, refCipher}}},
 		{"legacylist list of 1,000", 4, counting(openOldBrowser), hosts, []part{{1, refConnect}, {1, refTCP}}},
 		{"gpcm login and logout", 16, visitors(0), accounts(16), []part{{1, refConnect}, {1, refTCP}}},

@@ -127,7 +127,7 @@ func (m *mailer) refuse(result string, from netip.Addr, now time.Time) {
 // ask puts a request into the queue, unless the mailbox must not get a mail: a flood of
 // requests for one takes no room from others.
 func (m *mailer) ask(r mailRequest, c *mail.Config) {
-	if now := time.Now(); !m.quota.hasRoom(r.email, r.partner, c, now) {
+	if now := time.Now(); !m.quota.mayMail(r.email, r.partner, c, now) {
 		m.count(mailMailbox)
 		m.refuse(mailMailbox, r.from, now)
 		return

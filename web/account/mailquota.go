@@ -37,16 +37,16 @@ func newMailQuota() *mailQuota {
 	}
 }
 
-// hasRoom reports whether the mailbox of an e-mail may get one more mail for its account
+// mayMail reports whether the mailbox of an e-mail may get one more mail for its account
 // with a partner code.
-func (q *mailQuota) hasRoom(email string, partner int, c *mail.Config, now time.Time) bool {
+func (q *mailQuota) mayMail(email string, partner int, c *mail.Config, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.roomIn(mailbox(email), partner, c, now)
+	return q.mayMailTo(mailbox(email), partner, c, now)
 }
 
-// roomIn is hasRoom for a mailbox. q.mu is held.
-func (q *mailQuota) roomIn(box string, partner int, c *mail.Config, now time.Time) bool {
+// mayMailTo is mayMail for a mailbox. q.mu is held.
+func (q *mailQuota) mayMailTo(box string, partner int, c *mail.Config, now time.Time) bool {
 	return q.hour.of(box, now) < c.PerAccount && q.day.of(box, now) < mailsADay &&
 		(partner == 0 || q.apart.of(box, now) < mailsApart)
 }
@@ -58,7 +58,7 @@ func (q *mailQuota) take(u *storage.User, from netip.Addr, known bool, c *mail.C
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	box, net, kept := mailbox(u.Email), network(from), c.Total/mailKept
-	if !q.roomIn(box, u.Partner, c, now) {
+	if !q.mayMailTo(box, u.Partner, c, now) {
 		return mailMailbox
 	}
 	part := &q.strangers

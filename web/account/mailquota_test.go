@@ -55,7 +55,7 @@ func TestMailboxQuota(t *testing.T) {
 		}
 		for _, name := range names {
 			q.want(mailMailbox, name, from(), true)
-			if q.q.hasRoom(name, 0, &q.c, q.now) {
+			if q.q.mayMail(name, 0, &q.c, q.now) {
 				t.Errorf("hour %d: %s has room", hour, name)
 			}
 		}
@@ -84,7 +84,7 @@ func TestMailboxQuotaOfPartners(t *testing.T) {
 		}
 		q.now = q.now.Add(mailHour / 10)
 	}
-	if sent != mailsApart || q.q.hasRoom("ann@example.org", 1, &q.c, q.now) {
+	if sent != mailsApart || q.q.mayMail("ann@example.org", 1, &q.c, q.now) {
 		t.Errorf("%d mails to accounts with other partner codes, want %d", sent, mailsApart)
 	}
 	for range mailsADay - mailsApart {

@@ -34,13 +34,13 @@ const (
 	maxBody = 64 << 10
 )
 
-// Store is the part of the store that the room reads.
+// Store is the part of the store that the backend reads.
 type Store interface {
 	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 }
 
-// Options are the parts of a Room. Key, Accounts and Store are required.
+// Options are the parts of a Backend. Key, Accounts and Store are required.
 type Options struct {
 	part.Self
 	part.Peers
@@ -55,9 +55,9 @@ type Options struct {
 	Consoles      bool // whether tickets of the PS3 are accepted, whose signature is not checked
 }
 
-// Room executes the methods of the sign-in. All methods may be called
+// Backend executes the methods of the sign-in. All methods may be called
 // concurrently.
-type Room struct {
+type Backend struct {
 	opt           Options
 	metrics       *metrics
 	faults        netserve.Trouble
@@ -66,10 +66,10 @@ type Room struct {
 	registered    func(netip.Addr) // counts a registration on the other nodes
 }
 
-// New returns a room. It panics if the registerer has other metrics of the same
+// New returns a backend. It panics if the registerer has other metrics of the same
 // names.
-func New(opt Options) *Room {
-	r := &Room{opt: opt, metrics: newMetrics(opt.Registerer)}
+func New(opt Options) *Backend {
+	r := &Backend{opt: opt, metrics: newMetrics(opt.Registerer)}
 	r.SetRegistrations(opt.Registrations)
 	r.SetConsoles(opt.Consoles)
 	r.registered = opt.Accounts.ShareQuota("webservices", func(from netip.Addr) { r.registrations.Load().Allow(from, time.Now()) })
@@ -78,15 +78,15 @@ func New(opt Options) *Room {
 
 // SetRegistrations changes Options.Registrations. Every address starts with a full
 // quota.
-func (r *Room) SetRegistrations(perMinute int) {
+func (r *Backend) SetRegistrations(perMinute int) {
 	r.registrations.Store(netserve.PerMinute(perMinute, netserve.LimiterOptions{}))
 }
 
 // SetConsoles changes Options.Consoles.
-func (r *Room) SetConsoles(accept bool) { r.consoles.Store(accept) }
+func (r *Backend) SetConsoles(accept bool) { r.consoles.Store(accept) }
 
 // MayRegister reports whether an address may make one more account, and counts it.
-func (r *Room) MayRegister(from netip.Addr) bool {
+func (r *Backend) MayRegister(from netip.Addr) bool {
 	if r.opt.Trusted.Has(from) {
 		return true
 	}
@@ -97,8 +97,8 @@ func (r *Room) MayRegister(from netip.Addr) bool {
 	return true
 }
 
-// Services returns the methods of the room.
-func (r *Room) Services() []soap.Service {
+// Services returns the methods of the backend.
+func (r *Backend) Services() []soap.Service {
 	methods := map[string]soap.Handler{
 		"CreateUserAccount": r.createAccount, "LoginPs3Cert": r.byConsole, "LoginPs3CertWithGameId": r.byConsole,
 	}
@@ -130,7 +130,7 @@ const publicKeyMethod = "LoginProfileWithGameId"
 var errUnreadable = fmt.Errorf("it cannot be decrypted: %w", accounts.ErrBadPassword)
 
 // login executes a method that signs in: prove adds the fields of the method to the proof.
-func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Element, *proof) error) []byte {
+func (r *Backend) login(ctx context.Context, q *soap.Request, prove func(*soap.Element, *proof) error) []byte {
 	p, err := newProof(q)
 	if err == nil {
 		err = prove(q.Body, &p)
@@ -142,7 +142,7 @@ func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Elem
 }
 
 // check checks a proof and replies with a certificate.
-func (r *Room) check(ctx context.Context, q *soap.Request, p proof) []byte {
+func (r *Backend) check(ctx context.Context, q *soap.Request, p proof) []byte {
 	l, err := r.opt.Accounts.SignIn.CheckProof(ctx, p.Proof)
 	if p.unreadable && errors.Is(err, accounts.ErrBadPassword) {
 		err = errUnreadable
@@ -172,13 +172,13 @@ func newProof(q *soap.Request) (p proof, err error) {
 }
 
 // byProfile is LoginProfile.
-func (r *Room) byProfile(e *soap.Element, p *proof) error {
+func (r *Backend) byProfile(e *soap.Element, p *proof) error {
 	p.User = e.Text("profilenick") + "@" + e.Text("email")
 	return r.password(e, p)
 }
 
 // byUniqueNick is LoginUniqueNick.
-func (r *Room) byUniqueNick(e *soap.Element, p *proof) error {
+func (r *Backend) byUniqueNick(e *soap.Element, p *proof) error {
 	if p.UniqueNick = e.Text("uniquenick"); p.UniqueNick == "" {
 		return accounts.ErrBadUniqueNick
 	}
@@ -196,7 +196,7 @@ func byToken(e *soap.Element, p *proof) error {
 
 // password adds the password of a request to a proof. One that cannot be read
 // becomes a wrong one.
-func (r *Room) password(e *soap.Element, p *proof) error {
+func (r *Backend) password(e *soap.Element, p *proof) error {
 	block, ok := decodeValue(e.Child("password").Text("Value"))
 	if !ok {
 		return accounts.ErrMalformed
@@ -212,7 +212,7 @@ func (r *Room) password(e *soap.Element, p *proof) error {
 }
 
 // open returns the password in a block.
-func (r *Room) open(block []byte) (password []byte, ok bool) {
+func (r *Backend) open(block []byte) (password []byte, ok bool) {
 	if r.opt.Identity {
 		return unpad(block)
 	}
@@ -220,7 +220,7 @@ func (r *Room) open(block []byte) (password []byte, ok bool) {
 }
 
 // issue returns a certificate for a login, and its private exponent.
-func (r *Room) issue(p *proof, l *accounts.Login, now time.Time) (c *certificate, private []byte, err error) {
+func (r *Backend) issue(p *proof, l *accounts.Login, now time.Time) (c *certificate, private []byte, err error) {
 	peer := r.opt.Key.peer()
 	c = &certificate{
 		length: certificateLength, version: 1, partner: uint32(p.Partner), namespace: uint32(p.Namespace),
@@ -267,7 +267,7 @@ const (
 // Verify returns the profile of a certificate that a client sent with a proof from an address.
 // Refusals: ErrCertificate, ErrExpired, ErrEnded, ErrProof, accounts.ErrBanned, and
 // accounts.ErrProfileDeleted if the profile is gone.
-func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error) {
+func (r *Backend) Verify(ctx context.Context, e *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error) {
 	c, ok := readCertificate(e)
 	k := r.opt.Key
 	if !ok || !c.isOurs(k) || !c.isSigned(k, r.opt.Identity) {
@@ -302,7 +302,7 @@ func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string, from n
 }
 
 // createAccount is CreateUserAccount. It replies like a sign-in.
-func (r *Room) createAccount(ctx context.Context, q *soap.Request) []byte {
+func (r *Backend) createAccount(ctx context.Context, q *soap.Request) []byte {
 	p, err := newProof(q)
 	if err != nil {
 		return r.answer(q, nil, nil, err)

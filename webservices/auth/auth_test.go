@@ -219,10 +219,10 @@ func TestReadKeyRejects(t *testing.T) {
 	}
 }
 
-// fixture is a room with one account.
+// fixture is a backend with one account.
 type fixture struct {
 	t        testing.TB
-	room     *Room
+	backend  *Backend
 	store    *records.Store
 	accounts *accounts.Service
 	profile  storage.Profile
@@ -253,7 +253,7 @@ func build(t testing.TB, edit func(*Options)) *fixture {
 	if edit != nil {
 		edit(&opt)
 	}
-	f.room = New(opt)
+	f.backend = New(opt)
 	return f
 }
 
@@ -264,7 +264,7 @@ func (f *fixture) call(method, fields string) *soap.Element {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	h := f.room.Services()[0].Methods[method]
+	h := f.backend.Services()[0].Methods[method]
 	if h == nil {
 		f.t.Fatalf("no method %s", method)
 	}
@@ -280,10 +280,10 @@ func (f *fixture) sealed(password string) string {
 	f.t.Helper()
 	var block []byte
 	var err error
-	if f.room.opt.Identity {
+	if f.backend.opt.Identity {
 		block = append(append([]byte{0, 2}, bytes.Repeat([]byte{7}, keyBytes-3-len(password))...), 0)
 		block = append(block, password...)
-	} else if block, err = rsa.EncryptPKCS1v15(rand.Reader, &f.room.opt.Key.private.PublicKey, []byte(password)); err != nil {
+	} else if block, err = rsa.EncryptPKCS1v15(rand.Reader, &f.backend.opt.Key.private.PublicKey, []byte(password)); err != nil {
 		f.t.Fatal(err)
 	}
 	return "<password><Value>" + hex.EncodeToString(block) + "</Value></password>"
@@ -362,7 +362,7 @@ func TestThrottling(t *testing.T) {
 	if last := log[len(log)-1]; last.Verdict != verdicts.Limited && log[0].Verdict != verdicts.Limited {
 		t.Errorf("verdicts %v", log)
 	}
-	f.room.SetRegistrations(1)
+	f.backend.SetRegistrations(1)
 	account := func(email string) string {
 		return f.call("CreateUserAccount", header+"<email>"+email+"</email><profilenick>B</profilenick>"+f.sealed("x")).Text("responseCode")
 	}
@@ -387,7 +387,7 @@ func TestVerify(t *testing.T) {
 			}
 			proof := ProofOf(private)
 			verify := func(c *soap.Element, proof string) error {
-				id, err := f.room.Verify(t.Context(), c, proof, client.Addr())
+				id, err := f.backend.Verify(t.Context(), c, proof, client.Addr())
 				if err == nil && id != f.profile.ID {
 					t.Errorf("Verify() = %d, want %d", id, f.profile.ID)
 				}
@@ -416,7 +416,7 @@ func TestVerify(t *testing.T) {
 			if err := verify(nil, proof); !errors.Is(err, ErrCertificate) {
 				t.Errorf("no certificate: %v", err)
 			}
-			other := New(Options{Key: f.room.opt.Key, Identity: identity, Accounts: f.accounts, Store: f.store})
+			other := New(Options{Key: f.backend.opt.Key, Identity: identity, Accounts: f.accounts, Store: f.store})
 			if _, err := other.Verify(t.Context(), c, proof, client.Addr()); err != nil {
 				t.Errorf("after a restart: %v", err)
 			}
@@ -472,7 +472,7 @@ func TestExpiredCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, private, err := f.room.issue(&proof{}, &l, time.Now().Add(-Life))
+	c, private, err := f.backend.issue(&proof{}, &l, time.Now().Add(-Life))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +480,7 @@ func TestExpiredCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.room.Verify(t.Context(), e.Child("MResult").Child("certificate"), ProofOf(private), client.Addr()); !errors.Is(err, ErrExpired) {
+	if _, err := f.backend.Verify(t.Context(), e.Child("MResult").Child("certificate"), ProofOf(private), client.Addr()); !errors.Is(err, ErrExpired) {
 		t.Errorf("Verify() = %v, want ErrExpired", err)
 	}
 }

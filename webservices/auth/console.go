@@ -15,7 +15,7 @@ import (
 var errConsole = errors.New("tickets of the PS3 are not accepted, see webservices.console_tickets")
 
 // byConsole is LoginPs3Cert. Its reply has a token, with which the game signs in elsewhere.
-func (r *Room) byConsole(ctx context.Context, q *soap.Request) []byte {
+func (r *Backend) byConsole(ctx context.Context, q *soap.Request) []byte {
 	profile, err := r.consoleProfile(ctx, q)
 	if err != nil {
 		return r.answer(q, nil, nil, err)
@@ -33,7 +33,7 @@ func (r *Room) byConsole(ctx context.Context, q *soap.Request) []byte {
 }
 
 // consoleProfile returns the profile of the player in a ticket.
-func (r *Room) consoleProfile(ctx context.Context, q *soap.Request) (storage.ProfileID, error) {
+func (r *Backend) consoleProfile(ctx context.Context, q *soap.Request) (storage.ProfileID, error) {
 	if !r.consoles.Load() {
 		return 0, errConsole
 	}

@@ -1,5 +1,5 @@
 // Package auth is the sign-in of web services: games send a name and a password,
-// and get a certificate that other rooms accept and that other players can check.
+// and get a certificate that other backends accept and that other players can check.
 //
 // # Passwords
 //

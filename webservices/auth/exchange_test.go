@@ -98,7 +98,7 @@ func TestExchangeBetweenPlayers(t *testing.T) {
 				t.Errorf("the certificate has %d bytes, clients have room for 512", len(shown))
 			}
 			c := meet(t, shown)
-			if !c.isSigned(f.room.opt.Key, false) {
+			if !c.isSigned(f.backend.opt.Key, false) {
 				t.Error("the other player finds the certificate invalid")
 			}
 			key := append(bytes.Repeat([]byte{0x5a}, 31), 7)
@@ -108,7 +108,7 @@ func TestExchangeBetweenPlayers(t *testing.T) {
 			if !ok || !bytes.Equal(got, key) {
 				t.Errorf("the key arrives as %x, %t, want %x", got, ok, key)
 			}
-			if _, err := f.room.Verify(t.Context(), p.element, ProofOf(p.private), client.Addr()); err != nil {
+			if _, err := f.backend.Verify(t.Context(), p.element, ProofOf(p.private), client.Addr()); err != nil {
 				t.Errorf("the proof of the client: %v", err)
 			}
 		})
@@ -121,11 +121,11 @@ func TestPublicProof(t *testing.T) {
 	f := build(t, nil)
 	elsewhere := netip.MustParseAddr("192.0.2.77")
 	p := f.signIn("LoginProfileWithGameId")
-	if _, err := f.room.Verify(t.Context(), p.element, ProofOf(p.private), elsewhere); !errors.Is(err, ErrProof) {
+	if _, err := f.backend.Verify(t.Context(), p.element, ProofOf(p.private), elsewhere); !errors.Is(err, ErrProof) {
 		t.Errorf("from another address: %v, want ErrProof", err)
 	}
 	mapped := netip.AddrFrom16(client.Addr().As16())
-	if _, err := f.room.Verify(t.Context(), p.element, ProofOf(p.private), mapped); err != nil {
+	if _, err := f.backend.Verify(t.Context(), p.element, ProofOf(p.private), mapped); err != nil {
 		t.Errorf("from the same address in its longer form: %v", err)
 	}
 	e := f.call("LoginProfileWithGameId", header+"<email>a@example.com</email><profilenick>MyNick</profilenick>"+f.sealed("secretpw"))
@@ -133,14 +133,14 @@ func TestPublicProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.room.Verify(t.Context(), e.Child("certificate"), ProofOf(private), elsewhere); err != nil {
+	if _, err := f.backend.Verify(t.Context(), e.Child("certificate"), ProofOf(private), elsewhere); err != nil {
 		t.Errorf("the private exponent from another address: %v", err)
 	}
 	if bytes.Equal(private, []byte{1}) {
 		t.Error("the private exponent is no secret")
 	}
 	other := f.signIn("LoginProfile")
-	if _, err := f.room.Verify(t.Context(), other.element, ProofOf(other.certificate.exponent), client.Addr()); !errors.Is(err, ErrProof) {
+	if _, err := f.backend.Verify(t.Context(), other.element, ProofOf(other.certificate.exponent), client.Addr()); !errors.Is(err, ErrProof) {
 		t.Errorf("the public exponent of another library: %v, want ErrProof", err)
 	}
 	sum := md5.Sum([]byte{1})

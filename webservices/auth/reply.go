@@ -59,7 +59,7 @@ func codeOf(err error) code {
 }
 
 // answer notes how a request ended, and returns the reply.
-func (r *Room) answer(q *soap.Request, c *certificate, private []byte, err error) []byte {
+func (r *Backend) answer(q *soap.Request, c *certificate, private []byte, err error) []byte {
 	result := codeOf(err)
 	r.metrics.results.WithLabelValues(codeNames[result]).Inc()
 	v, refused := accounts.VerdictOn(err)
@@ -82,7 +82,7 @@ func (r *Room) answer(q *soap.Request, c *certificate, private []byte, err error
 }
 
 // note notes a verdict on the address of a request.
-func (r *Room) note(q *soap.Request, v verdicts.Verdict, detail string) {
+func (r *Backend) note(q *soap.Request, v verdicts.Verdict, detail string) {
 	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, detail)
 	r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Stringer("verdict", v).Str("method", q.Method).Msg("sign-in")
 }
@@ -101,7 +101,7 @@ func reply(method string, result code, c *certificate, private []byte) []byte {
 	})
 }
 
-// metrics are the counters of the room.
+// metrics are the counters of the backend.
 type metrics struct {
 	results *prometheus.CounterVec // result
 }

@@ -131,6 +131,6 @@ func TestConsole(t *testing.T) {
 	}
 	sign("LoginPs3Cert", eve, "3")
 
-	f.room.SetConsoles(false)
+	f.backend.SetConsoles(false)
 	sign("LoginPs3Cert", ann, "7")
 }

@@ -69,7 +69,7 @@ func creditsOf(game string, round *Round, p *Participant, now time.Time) (credit
 const boardWeapons = 9
 
 // sweep removes the boards of weeks that are over.
-func (k *keeper) sweep(ctx context.Context, now time.Time) {
+func (k *roundCounter) sweep(ctx context.Context, now time.Time) {
 	week := weekOf(now.Unix())
 	for _, g := range k.games() {
 		for w := week - 2; w >= week-sweptWeeks && ctx.Err() == nil; w-- {
@@ -82,7 +82,7 @@ func (k *keeper) sweep(ctx context.Context, now time.Time) {
 }
 
 // clear removes all scores of a board.
-func (k *keeper) clear(ctx context.Context, game, board string) error {
+func (k *roundCounter) clear(ctx context.Context, game, board string) error {
 	for {
 		page, err := k.opt.Store.Ranking(ctx, game, board, 0, storage.MaxRankingPage)
 		if err != nil || len(page) == 0 {
@@ -130,7 +130,7 @@ func (s *sizes) put(game, board string, n int, now time.Time) {
 }
 
 // size returns how many players a board has. It looks for the last one by halving.
-func (r *Room) size(ctx context.Context, game, board string) (int, error) {
+func (r *Backend) size(ctx context.Context, game, board string) (int, error) {
 	now := time.Now()
 	if n, ok := r.sizes.get(game, board, now); ok {
 		return n, nil

@@ -1,4 +1,4 @@
-// Package bfhq is the room of package webservices for the pages of Battlefield 2: the player pages
+// Package bfhq is the backend of package webservices for the pages of Battlefield 2: the player pages
 // of the game (BFHQ), the questions of its servers about a joining player, and the results of
 // rounds that its servers send. Which game has such pages, and below which path, is in the
 // catalogue: games.FileBFHQ.

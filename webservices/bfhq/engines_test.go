@@ -48,8 +48,8 @@ func TestTwoNodes(t *testing.T) {
 	if text := b.get("selectunlock.aspx?pid=1&id=22"); text[0] != 'E' {
 		t.Errorf("a second weapon on the other node: %q", text)
 	}
-	a.room.sweep(t.Context(), time.Now())
-	b.room.makeUp(t.Context(), makeUpSince)
+	a.backend.sweep(t.Context(), time.Now())
+	b.backend.makeUp(t.Context(), makeUpSince)
 	if got := b.info(1, "scor"); got != "550" {
 		t.Errorf("score %s", got)
 	}

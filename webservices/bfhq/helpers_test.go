@@ -35,11 +35,11 @@ var (
 	home     = netip.MustParseAddrPort("203.0.113.7:50000") // of all players
 )
 
-// world is a room with a store, whose players have the profiles 1 to 4.
+// world is a backend with a store, whose players have the profiles 1 to 4.
 type world struct {
 	t        testing.TB
 	store    storage.Store
-	room     *Room
+	backend  *Backend
 	metrics  *prometheus.Registry
 	verdicts *verdicts.Log
 }
@@ -93,7 +93,7 @@ func catalog(t testing.TB) *games.Catalog {
 	return c
 }
 
-// start makes a room over the store, as a restart does. No goroutine changes totals: see settle.
+// start makes a backend over the store, as a restart does. No goroutine changes totals: see settle.
 func (w *world) start(edit func(*Options)) {
 	w.t.Helper()
 	w.metrics, w.verdicts = prometheus.NewRegistry(), verdicts.NewLog(zerolog.Nop(), 0)
@@ -109,7 +109,7 @@ func (w *world) start(edit func(*Options)) {
 	if edit != nil {
 		edit(&opt)
 	}
-	w.room = New(opt)
+	w.backend = New(opt)
 }
 
 var _ Store = storage.Store(nil)
@@ -118,8 +118,8 @@ var _ Store = storage.Store(nil)
 func (w *world) settle() {
 	for {
 		select {
-		case c := <-w.room.waiting:
-			w.room.finish(w.t.Context(), c)
+		case c := <-w.backend.waiting:
+			w.backend.finish(w.t.Context(), c)
 		default:
 			return
 		}
@@ -130,7 +130,7 @@ func (w *world) settle() {
 func (w *world) request(from netip.AddrPort, method, target, body string) (int, string) {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), method, target, strings.NewReader(body))
-	page, game, ok := w.room.Find(testHost, r.URL.Path)
+	page, game, ok := w.backend.Find(testHost, r.URL.Path)
 	if !ok {
 		return 404, ""
 	}

@@ -53,7 +53,7 @@ func choiceResults() []string {
 	return []string{choiceMade, choiceRepeated, choiceRefused, choiceUnproved, choiceFailed}
 }
 
-// metrics are the counters of the room.
+// metrics are the counters of the backend.
 type metrics struct {
 	rounds, players, choices *prometheus.CounterVec // result
 }

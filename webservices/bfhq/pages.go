@@ -13,26 +13,26 @@ import (
 
 // pages are the pages by the name of their file, without its ending.
 var pages = map[string]answerer{
-	"getplayerinfo":    (*Room).playerInfo,
-	"getunlocksinfo":   (*Room).unlocksInfo,
-	"selectunlock":     (*Room).selectUnlock,
-	"getrankinfo":      (*Room).rankInfo,
-	"ranknotification": (*Room).rankShown,
-	"getawardsinfo":    (*Room).awardsInfo,
-	"getleaderboard":   (*Room).leaderboard,
-	"searchforplayers": (*Room).search,
-	"getplayerid":      (*Room).playerID,
-	"getbackendinfo":   (*Room).backendInfo,
-	"verifyplayer":     (*Room).verify,
-	"getmapinfo":       (*Room).notKept,
-	"getclaninfo":      (*Room).notKept,
+	"getplayerinfo":    (*Backend).playerInfo,
+	"getunlocksinfo":   (*Backend).unlocksInfo,
+	"selectunlock":     (*Backend).selectUnlock,
+	"getrankinfo":      (*Backend).rankInfo,
+	"ranknotification": (*Backend).rankShown,
+	"getawardsinfo":    (*Backend).awardsInfo,
+	"getleaderboard":   (*Backend).leaderboard,
+	"searchforplayers": (*Backend).search,
+	"getplayerid":      (*Backend).playerID,
+	"getbackendinfo":   (*Backend).backendInfo,
+	"verifyplayer":     (*Backend).verify,
+	"getmapinfo":       (*Backend).notKept,
+	"getclaninfo":      (*Backend).notKept,
 }
 
 // notKept answers pages about data that is not kept.
-func (*Room) notKept(context.Context, *request) (*Answer, error) { return nil, errNotKept }
+func (*Backend) notKept(context.Context, *request) (*Answer, error) { return nil, errNotKept }
 
 // player returns the player that a request is about.
-func (r *Room) player(ctx context.Context, q *request) (*player, error) {
+func (r *Backend) player(ctx context.Context, q *request) (*player, error) {
 	id, ok := q.profile()
 	if !ok {
 		return nil, errNoProfile
@@ -41,7 +41,7 @@ func (r *Room) player(ctx context.Context, q *request) (*player, error) {
 }
 
 // playerOf returns a player with totals, or errNotFound.
-func (r *Room) playerOf(ctx context.Context, q *request, id storage.ProfileID) (*player, error) {
+func (r *Backend) playerOf(ctx context.Context, q *request, id storage.ProfileID) (*player, error) {
 	profile, err := r.opt.Store.GetProfile(ctx, id)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, errNotFound
@@ -72,7 +72,7 @@ func (r *Room) playerOf(ctx context.Context, q *request, id storage.ProfileID) (
 }
 
 // playerInfo is the page getplayerinfo.
-func (r *Room) playerInfo(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) playerInfo(ctx context.Context, q *request) (*Answer, error) {
 	only, err := q.choice()
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (q *request) choice() (choice, error) {
 }
 
 // unlocksInfo is the page getunlocksinfo.
-func (r *Room) unlocksInfo(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) unlocksInfo(ctx context.Context, q *request) (*Answer, error) {
 	p, err := r.player(ctx, q)
 	if err != nil {
 		return nil, err
@@ -123,12 +123,12 @@ func (r *Room) unlocksInfo(ctx context.Context, q *request) (*Answer, error) {
 
 // proved reports whether a request may change something of a player: it comes from where the
 // player is signed in, or from a server that is believed.
-func (r *Room) proved(ctx context.Context, q *request, id storage.ProfileID) bool {
+func (r *Backend) proved(ctx context.Context, q *request, id storage.ProfileID) bool {
 	return r.config.Load().lists(q.from) || r.opt.SignedIn != nil && r.opt.SignedIn(ctx, id, q.from)
 }
 
 // selectUnlock is the page selectunlock.
-func (r *Room) selectUnlock(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) selectUnlock(ctx context.Context, q *request) (*Answer, error) {
 	id, ok := q.profile()
 	weapon, isNumber := query.Number(q.query, "id")
 	switch {
@@ -172,7 +172,7 @@ func (r *Room) selectUnlock(ctx context.Context, q *request) (*Answer, error) {
 func done() *Answer { return new(Answer).table([]string{"response"}, []string{"OK"}) }
 
 // rankInfo is the page getrankinfo.
-func (r *Room) rankInfo(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) rankInfo(ctx context.Context, q *request) (*Answer, error) {
 	p, err := r.player(ctx, q)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (r *Room) rankInfo(ctx context.Context, q *request) (*Answer, error) {
 }
 
 // rankShown is the page ranknotification: the player has seen the new rank.
-func (r *Room) rankShown(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) rankShown(ctx context.Context, q *request) (*Answer, error) {
 	p, err := r.player(ctx, q)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (r *Room) rankShown(ctx context.Context, q *request) (*Answer, error) {
 }
 
 // awardsInfo is the page getawardsinfo.
-func (r *Room) awardsInfo(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) awardsInfo(ctx context.Context, q *request) (*Answer, error) {
 	p, err := r.player(ctx, q)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (r *Room) awardsInfo(ctx context.Context, q *request) (*Answer, error) {
 }
 
 // playerID is the page getplayerid.
-func (r *Room) playerID(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) playerID(ctx context.Context, q *request) (*Answer, error) {
 	nick := q.get("nick")
 	if nick == "" {
 		return nil, errNoNick
@@ -235,7 +235,7 @@ func (r *Room) playerID(ctx context.Context, q *request) (*Answer, error) {
 }
 
 // backendInfo is the page getbackendinfo.
-func (r *Room) backendInfo(_ context.Context, q *request) (*Answer, error) {
+func (r *Backend) backendInfo(_ context.Context, q *request) (*Answer, error) {
 	rows := make([][]string, 0, len(unlocks))
 	for _, u := range unlocks {
 		rows = append(rows, []string{strconv.Itoa(u.id), strconv.Itoa(u.kit), u.name, u.name})
@@ -253,7 +253,7 @@ const (
 // verify is the page VerifyPlayer: a server asks about a player who joins. The server compares
 // numbers and names itself, and kicks the player if they differ, so a name that is right but
 // for the case of letters comes back as it was sent.
-func (r *Room) verify(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) verify(ctx context.Context, q *request) (*Answer, error) {
 	id, ok := q.profile()
 	if !ok {
 		return nil, errNoProfile
@@ -282,7 +282,7 @@ func (r *Room) verify(ctx context.Context, q *request) (*Answer, error) {
 }
 
 // banned reports whether an account is banned.
-func (r *Room) banned(ctx context.Context, id storage.UserID, now time.Time) (bool, error) {
+func (r *Backend) banned(ctx context.Context, id storage.UserID, now time.Time) (bool, error) {
 	u, err := r.opt.Store.GetUser(ctx, id)
 	if errors.Is(err, storage.ErrNotFound) {
 		return true, nil // deleted a moment ago

@@ -275,7 +275,7 @@ func TestSelectUnlock(t *testing.T) {
 		t.Errorf("weapons %v of %v", taken, a.Tables[2].Rows)
 	}
 	if got := w.counters("unlocks_total"); got != "" {
-		t.Errorf("a new room counted %s", got)
+		t.Errorf("a new backend counted %s", got)
 	}
 }
 

@@ -82,7 +82,7 @@ func boardOf(q *request) (*boardPage, error) {
 }
 
 // leaderboard is the page getleaderboard.
-func (r *Room) leaderboard(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) leaderboard(ctx context.Context, q *request) (*Answer, error) {
 	b, err := boardOf(q)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (r *Room) leaderboard(ctx context.Context, q *request) (*Answer, error) {
 }
 
 // placeOf returns the score of the player that a request names, and how many are before it.
-func (r *Room) placeOf(ctx context.Context, q *request, board string) (page []storage.Score, before int, err error) {
+func (r *Backend) placeOf(ctx context.Context, q *request, board string) (page []storage.Score, before int, err error) {
 	id, ok := q.profile()
 	if !ok {
 		return nil, 0, errNoProfile
@@ -188,7 +188,7 @@ type found struct {
 }
 
 // known returns the first players of the board of scores.
-func (r *Room) known(ctx context.Context, q *request) ([]found, error) {
+func (r *Backend) known(ctx context.Context, q *request) ([]found, error) {
 	d := &r.players
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -217,7 +217,7 @@ func (r *Room) known(ctx context.Context, q *request) ([]found, error) {
 
 // search is the page searchforplayers: players by a part of their name, and the one with exactly
 // that name.
-func (r *Room) search(ctx context.Context, q *request) (*Answer, error) {
+func (r *Backend) search(ctx context.Context, q *request) (*Answer, error) {
 	nick := storage.Fold(q.get("nick"))
 	if nick == "" {
 		return nil, errNoNick
@@ -260,7 +260,7 @@ func (r *Room) search(ctx context.Context, q *request) (*Answer, error) {
 }
 
 // exactly returns the player with a name, if there is one.
-func (r *Room) exactly(ctx context.Context, q *request, nick string) ([]found, error) {
+func (r *Backend) exactly(ctx context.Context, q *request, nick string) ([]found, error) {
 	p, err := r.byNick(ctx, q.game, nick)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil

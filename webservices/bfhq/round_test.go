@@ -98,8 +98,8 @@ func TestMakeUp(t *testing.T) {
 		t.Fatal(code, w.info(1, "scor"))
 	}
 	w.start(nil)
-	w.room.makeUp(t.Context(), makeUpSince)
-	w.room.makeUp(t.Context(), makeUpSince)
+	w.backend.makeUp(t.Context(), makeUpSince)
+	w.backend.makeUp(t.Context(), makeUpSince)
 	if got := w.info(1, "scor") + " " + w.info(2, "scor") + " " + w.info(1, "kill") + " " + w.info(2, "topr") + " " + w.info(1, "awn-0"); got != "35 7 0 1 2" {
 		t.Errorf("totals %s", got)
 	}
@@ -114,12 +114,12 @@ func TestMakeUpTotals(t *testing.T) {
 	if code, _ := w.post(snapshot(0, soldier(1, 30), soldier(2, 7))); code != 200 {
 		t.Fatal(code)
 	}
-	c := <-w.room.waiting
-	credits, err := w.room.admit(t.Context(), c.game, c.round)
+	c := <-w.backend.waiting
+	credits, err := w.backend.admit(t.Context(), c.game, c.round)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.room.put(t.Context(), c.game, c.round, true, credits); err != nil {
+	if _, err := w.backend.put(t.Context(), c.game, c.round, true, credits); err != nil {
 		t.Fatal(err)
 	}
 	board := func() string { return w.value("getleaderboard.aspx?type=score&id=overall&pid=1", "score") }
@@ -127,7 +127,7 @@ func TestMakeUpTotals(t *testing.T) {
 		t.Errorf("totals and board %s", got)
 	}
 	w.start(nil)
-	w.room.makeUp(t.Context(), makeUpSince)
+	w.backend.makeUp(t.Context(), makeUpSince)
 	if got := w.info(1, "scor") + " " + w.info(2, "scor") + " " + board(); got != "30 7 30" {
 		t.Errorf("totals and board %s", got)
 	}
@@ -139,7 +139,7 @@ func TestServe(t *testing.T) {
 		w := newWorld(t, nil)
 		w.start(func(o *Options) { o.Store = &brokenStore{Store: w.store, edits: 2} })
 		ctx, cancel := context.WithCancel(t.Context())
-		go w.room.Serve(ctx)
+		go w.backend.Serve(ctx)
 		if code, text := w.post(snapshot(0, soldier(1, 30))); code != 200 {
 			t.Error(code, text)
 		}
@@ -298,11 +298,11 @@ func TestTake(t *testing.T) {
 	} {
 		s := good
 		test.edit(&s)
-		if taken, err := w.room.Take(t.Context(), &s); taken != test.taken || err != nil {
+		if taken, err := w.backend.Take(t.Context(), &s); taken != test.taken || err != nil {
 			t.Errorf("%s: taken %v, %v", name, taken, err)
 		}
 	}
-	if taken, err := w.room.Take(t.Context(), &good); !taken || err != nil {
+	if taken, err := w.backend.Take(t.Context(), &good); !taken || err != nil {
 		t.Errorf("taken %v, %v", taken, err)
 	}
 	w.settle()
@@ -323,10 +323,10 @@ func TestSweep(t *testing.T) {
 			}
 		}
 	}
-	w.room.sweep(t.Context(), now)
+	w.backend.sweep(t.Context(), now)
 	var left []int64
 	for w1 := week - 4; w1 <= week; w1++ {
-		if n, err := w.room.size(t.Context(), testGame, weekBoard(w1)); err != nil {
+		if n, err := w.backend.size(t.Context(), testGame, weekBoard(w1)); err != nil {
 			t.Fatal(err)
 		} else if n > 0 {
 			left = append(left, week-w1)
@@ -353,7 +353,7 @@ func TestBoardSizes(t *testing.T) {
 				t.Log(err) // there are four profiles
 			}
 		}
-		if got, err := w.room.size(t.Context(), testGame, board); got != min(n, 4) || err != nil {
+		if got, err := w.backend.size(t.Context(), testGame, board); got != min(n, 4) || err != nil {
 			t.Errorf("size() of %d players = %d, %v", n, got, err)
 		}
 	}

@@ -74,10 +74,10 @@ func failure(e *codeError, asof string) *Answer {
 }
 
 // answerer makes a page.
-type answerer func(r *Room, ctx context.Context, q *request) (*Answer, error)
+type answerer func(r *Backend, ctx context.Context, q *request) (*Answer, error)
 
 // serve returns the handler of a page.
-func (r *Room) serve(g *games.Game, make answerer) func(http.ResponseWriter, *http.Request, *soap.Request) {
+func (r *Backend) serve(g *games.Game, make answerer) func(http.ResponseWriter, *http.Request, *soap.Request) {
 	return func(w http.ResponseWriter, req *http.Request, from *soap.Request) {
 		q := &request{game: g, from: from.From.Addr(), query: req.URL.RawQuery, now: time.Now()}
 		switch req.Method {
@@ -124,7 +124,7 @@ const pageRound = "bf2statistics.php"
 
 // refusal is an answer to a round that does not count: the server then writes the list to its
 // disk, from where it can be sent again.
-func (r *Room) refusal(w http.ResponseWriter, status int, q *soap.Request, result string, v verdicts.Verdict, text string) {
+func (r *Backend) refusal(w http.ResponseWriter, status int, q *soap.Request, result string, v verdicts.Verdict, text string) {
 	r.metrics.rounds.WithLabelValues(result).Inc()
 	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, clean.Line(text, maxText))
 	a := &Answer{Failed: true}
@@ -134,7 +134,7 @@ func (r *Room) refusal(w http.ResponseWriter, status int, q *soap.Request, resul
 const maxText = 120
 
 // serveRound returns the handler of rounds. It answers as soon as the round is stored.
-func (r *Room) serveRound(g *games.Game) func(http.ResponseWriter, *http.Request, *soap.Request) {
+func (r *Backend) serveRound(g *games.Game) func(http.ResponseWriter, *http.Request, *soap.Request) {
 	return func(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 		if req.Method != http.MethodPost {
 			r.metrics.rounds.WithLabelValues(roundMethod).Inc()
@@ -179,7 +179,7 @@ func (r *Room) serveRound(g *games.Game) func(http.ResponseWriter, *http.Request
 }
 
 // parseRound reads the list of a round.
-func (r *Room) parseRound(from netip.Addr, body string) (*Round, error) {
+func (r *Backend) parseRound(from netip.Addr, body string) (*Round, error) {
 	pairs, err := ParseSnapshot(body)
 	if err != nil {
 		return nil, err

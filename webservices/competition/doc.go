@@ -1,4 +1,4 @@
-// Package competition is the room of the web services to which games report matches. It knows no
+// Package competition is the backend of the web services to which games report matches. It knows no
 // game: the meaning of a result or a key is up to the game and to the boards of its leaderboards.
 //
 // # A match

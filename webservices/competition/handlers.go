@@ -72,15 +72,15 @@ var (
 	errAttachments = errors.New("want one report")
 )
 
-// Services returns the methods of the room.
-func (room *Room) Services() []soap.Service {
+// Services returns the methods of the backend.
+func (backend *Backend) Services() []soap.Service {
 	reports := soap.Service{
 		Namespace: Namespace, MaxBody: maxDIME,
 		Methods: map[string]soap.Handler{
-			"CreateSession":          room.handler(room.create),
-			"CreateMatchlessSession": room.handler(room.create),
-			"SetReportIntention":     room.handler(room.intend),
-			"SubmitReport":           room.handler(room.report),
+			"CreateSession":          backend.handler(backend.create),
+			"CreateMatchlessSession": backend.handler(backend.create),
+			"SetReportIntention":     backend.handler(backend.intend),
+			"SubmitReport":           backend.handler(backend.report),
 		},
 		Fault: func(method string) []byte { return reply(method, codeReport, "the request cannot be read", nil) },
 		DIME:  readRequest,
@@ -139,17 +139,17 @@ func reply(method string, c code, message string, with *ids) []byte {
 }
 
 // handler checks the identity of the sender, executes the request and replies.
-func (room *Room) handler(do func(context.Context, *soap.Request, player) (*ids, error)) soap.Handler {
+func (backend *Backend) handler(do func(context.Context, *soap.Request, player) (*ids, error)) soap.Handler {
 	return func(ctx context.Context, r *soap.Request) []byte {
-		with, err := room.execute(ctx, r, do)
+		with, err := backend.execute(ctx, r, do)
 		c := codeOf(err)
-		room.metrics.results.WithLabelValues(codeNames[c]).Inc()
-		room.note(r, c, err)
+		backend.metrics.results.WithLabelValues(codeNames[c]).Inc()
+		backend.note(r, c, err)
 		switch c {
 		case codeOK:
 			return reply(r.Method, codeOK, "", with)
 		case codeServer:
-			fault.Log(room.opt.Log, err).Err(err).Str("method", r.Method).Msg("a request of the competition service failed")
+			fault.Log(backend.opt.Log, err).Err(err).Str("method", r.Method).Msg("a request of the competition service failed")
 			return reply(r.Method, c, "server error", nil)
 		case codeReport, codeAttachments, codeIdentity, codeSession, codeLimit:
 		}
@@ -164,7 +164,7 @@ func (e *identityError) Error() string   { return errIdentity.Error() }
 func (e *identityError) Unwrap() []error { return []error{errIdentity, e.why} }
 
 // note notes the verdict on a request that was refused.
-func (room *Room) note(r *soap.Request, c code, err error) {
+func (backend *Backend) note(r *soap.Request, c code, err error) {
 	v, detail := verdicts.MatchRefused, ""
 	switch c {
 	case codeOK, codeServer:
@@ -183,17 +183,17 @@ func (room *Room) note(r *soap.Request, c code, err error) {
 	if v == verdicts.MatchRefused {
 		detail = err.Error()
 	}
-	room.opt.Verdicts.NoteDetail(room.opt.Name, r.From.Addr(), r.Game, v, detail)
-	room.opt.Log.Debug().Stringer("peer", r.From).Str("game", r.Game).Str("method", r.Method).Stringer("verdict", v).Str("reason", cmp.Or(detail, err.Error())).
+	backend.opt.Verdicts.NoteDetail(backend.opt.Name, r.From.Addr(), r.Game, v, detail)
+	backend.opt.Log.Debug().Stringer("peer", r.From).Str("game", r.Game).Str("method", r.Method).Stringer("verdict", v).Str("reason", cmp.Or(detail, err.Error())).
 		Msg("request about a match refused")
 }
 
-func (room *Room) execute(ctx context.Context, r *soap.Request, do func(context.Context, *soap.Request, player) (*ids, error)) (*ids, error) {
+func (backend *Backend) execute(ctx context.Context, r *soap.Request, do func(context.Context, *soap.Request, player) (*ids, error)) (*ids, error) {
 	if r.Game == "" {
 		return nil, errGame
 	}
 	certificate := r.Body.Child("certificate")
-	profile, err := room.opt.Verifier.Verify(ctx, certificate, r.Body.Text("proof"), r.From.Addr())
+	profile, err := backend.opt.Verifier.Verify(ctx, certificate, r.Body.Text("proof"), r.From.Addr())
 	if err != nil {
 		return nil, &identityError{err}
 	}
@@ -202,17 +202,17 @@ func (room *Room) execute(ctx context.Context, r *soap.Request, do func(context.
 }
 
 // create makes a session.
-func (room *Room) create(_ context.Context, r *soap.Request, who player) (*ids, error) {
-	now := room.opt.Now()
-	if !room.creates.Take(who.profile, now) {
+func (backend *Backend) create(_ context.Context, r *soap.Request, who player) (*ids, error) {
+	now := backend.opt.Now()
+	if !backend.creates.Take(who.profile, now) {
 		return nil, errRate
 	}
 	var made ids
 	var err error
-	if made.session, err = newGUID(room.opt.Rand); err != nil {
+	if made.session, err = newGUID(backend.opt.Rand); err != nil {
 		return nil, err
 	}
-	if made.conn, err = newGUID(room.opt.Rand); err != nil {
+	if made.conn, err = newGUID(backend.opt.Rand); err != nil {
 		return nil, err
 	}
 	s := &session{owner: who.profile, match: storage.Match{
@@ -222,16 +222,16 @@ func (room *Room) create(_ context.Context, r *soap.Request, who player) (*ids, 
 	if err := join(&s.match, who, made.conn, false); err != nil {
 		return nil, err
 	}
-	return &made, room.sessions.add(made.session, s, now)
+	return &made, backend.sessions.add(made.session, s, now)
 }
 
 // sessionOf returns the session that a request names.
-func (room *Room) sessionOf(r *soap.Request) (*session, GUID, error) {
+func (backend *Backend) sessionOf(r *soap.Request) (*session, GUID, error) {
 	id, ok := ParseGUID(r.Body.Text("csid"))
 	if !ok {
 		return nil, id, errNoSession
 	}
-	s, err := room.sessions.get(id, room.opt.Now())
+	s, err := backend.sessions.get(id, backend.opt.Now())
 	if err != nil {
 		return nil, id, err
 	}
@@ -251,21 +251,21 @@ func isAuthoritative(r *soap.Request) bool {
 
 // intend announces a report: its sender takes part in the session from now on, under a
 // new connection. Earlier connections of the sender stay valid.
-func (room *Room) intend(ctx context.Context, r *soap.Request, who player) (*ids, error) {
-	if !room.creates.Take(who.profile, room.opt.Now()) {
+func (backend *Backend) intend(ctx context.Context, r *soap.Request, who player) (*ids, error) {
+	if !backend.creates.Take(who.profile, backend.opt.Now()) {
 		return nil, errRate
 	}
-	s, id, err := room.sessionOf(r)
+	s, id, err := backend.sessionOf(r)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := newGUID(room.opt.Rand)
+	conn, err := newGUID(backend.opt.Rand)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, err := room.load(ctx, s)
+	m, err := backend.load(ctx, s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -280,11 +280,11 @@ func (room *Room) intend(ctx context.Context, r *soap.Request, who player) (*ids
 		s.match = m
 		return &ids{id, conn}, nil
 	}
-	return &ids{id, conn}, room.put(ctx, s, m, room.opt.Now())
+	return &ids{id, conn}, backend.put(ctx, s, m, backend.opt.Now())
 }
 
 // report stores a report.
-func (room *Room) report(ctx context.Context, r *soap.Request, who player) (*ids, error) {
+func (backend *Backend) report(ctx context.Context, r *soap.Request, who player) (*ids, error) {
 	if len(r.Attachments) != 1 {
 		return nil, errAttachments
 	}
@@ -300,12 +300,12 @@ func (room *Room) report(ctx context.Context, r *soap.Request, who player) (*ids
 	if !ok {
 		return nil, errNotInIt
 	}
-	s, _, err := room.sessionOf(r)
+	s, _, err := backend.sessionOf(r)
 	if err != nil {
 		return nil, err
 	}
-	if !room.reports.Take(who.profile, room.opt.Now()) {
+	if !backend.reports.Take(who.profile, backend.opt.Now()) {
 		return nil, errRate
 	}
-	return nil, room.submit(ctx, s, submission{from: who.profile, conn: conn.String(), report: decoded, raw: raw, at: room.opt.Now()})
+	return nil, backend.submit(ctx, s, submission{from: who.profile, conn: conn.String(), report: decoded, raw: raw, at: backend.opt.Now()})
 }

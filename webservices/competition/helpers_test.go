@@ -79,12 +79,12 @@ func (v verifier) Verify(_ context.Context, certificate *soap.Element, proof str
 	return cmp.Or(v.as, storage.ProfileID(id)), nil
 }
 
-// world is a room with a store and the profiles 1 to 3.
+// world is a backend with a store and the profiles 1 to 3.
 type world struct {
-	t     *testing.T
-	store *records.Store
-	room  *Room
-	now   time.Time
+	t       *testing.T
+	store   *records.Store
+	backend *Backend
+	now     time.Time
 }
 
 func newWorld(t *testing.T, edit func(*Options)) *world {
@@ -101,7 +101,7 @@ func newWorld(t *testing.T, edit func(*Options)) *world {
 	return w
 }
 
-// start makes a new room over the store, as a restart does.
+// start makes a new backend over the store, as a restart does.
 func (w *world) start(edit func(*Options)) {
 	opt := Options{
 		Config: MatchConfig{Wait: 10 * time.Minute, Keep: 100, Age: 24 * time.Hour}, Store: w.store, Verifier: verifier{}, Rand: rand.Reader,
@@ -113,8 +113,8 @@ func (w *world) start(edit func(*Options)) {
 	if edit != nil {
 		edit(&opt)
 	}
-	w.room = New(opt)
-	w.room.restore(w.t.Context())
+	w.backend = New(opt)
+	w.backend.restore(w.t.Context())
 }
 
 // answer is a reply.
@@ -127,7 +127,7 @@ type answer struct {
 // send sends a request as the web services would hand it over.
 func (w *world) send(r *soap.Request) answer {
 	w.t.Helper()
-	raw := w.room.Services()[0].Methods[r.Method](w.t.Context(), r)
+	raw := w.backend.Services()[0].Methods[r.Method](w.t.Context(), r)
 	body, err := soap.Parse(raw)
 	if err != nil {
 		w.t.Fatalf("reply %s: %v", raw, err)

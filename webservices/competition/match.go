@@ -64,47 +64,47 @@ func versionOf(m *storage.Match, r *Report) int {
 }
 
 // load returns the match of a session. s.mu is held.
-func (room *Room) load(ctx context.Context, s *session) (storage.Match, error) {
+func (backend *Backend) load(ctx context.Context, s *session) (storage.Match, error) {
 	if s.match.ID == 0 {
 		return s.match, nil
 	}
-	m, err := room.opt.Store.GetMatch(ctx, s.match.ID)
+	m, err := backend.opt.Store.GetMatch(ctx, s.match.ID)
 	if errors.Is(err, storage.ErrNotFound) { // an operator removed it, or newer ones did
-		room.sessions.setOpen(s, false)
+		backend.sessions.setOpen(s, false)
 		return m, errNoSession
 	}
 	return m, err
 }
 
 // put decides a match at a time and stores it. s.mu is held.
-func (room *Room) put(ctx context.Context, s *session, next storage.Match, now time.Time) error {
+func (backend *Backend) put(ctx context.Context, s *session, next storage.Match, now time.Time) error {
 	var out []storage.Credit
 	was := next.Outcome
-	if outcome, version := decide(&next, now, room.live.Load().Wait); was == storage.MatchOpen && outcome != was {
+	if outcome, version := decide(&next, now, backend.live.Load().Wait); was == storage.MatchOpen && outcome != was {
 		next.Outcome, next.Settled = outcome, now
 		if r, err := Decode(next.Versions[version].Report); err == nil {
 			fill(&next, r)
-			out = credits(&next, r, room.boards(next.Game))
+			out = credits(&next, r, backend.boards(next.Game))
 		}
 	}
-	stored, err := room.opt.Store.PutMatch(ctx, next, out, room.live.Load().Keep)
+	stored, err := backend.opt.Store.PutMatch(ctx, next, out, backend.live.Load().Keep)
 	if err != nil {
 		return err
 	}
 	if next.ID == 0 || stored.Outcome != was {
-		room.metrics.matches.WithLabelValues(string(stored.Outcome)).Inc()
+		backend.metrics.matches.WithLabelValues(string(stored.Outcome)).Inc()
 	}
 	// The rest is read from the store when it is needed.
 	s.match = storage.Match{ID: stored.ID, Game: stored.Game, Outcome: stored.Outcome, First: stored.First}
-	room.sessions.setOpen(s, stored.Outcome == storage.MatchOpen)
+	backend.sessions.setOpen(s, stored.Outcome == storage.MatchOpen)
 	return nil
 }
 
 // submit stores the report of a player. It is durable when submit returns nil.
-func (room *Room) submit(ctx context.Context, s *session, sub submission) error {
+func (backend *Backend) submit(ctx context.Context, s *session, sub submission) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, err := room.load(ctx, s)
+	m, err := backend.load(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -112,28 +112,28 @@ func (room *Room) submit(ctx context.Context, s *session, sub submission) error 
 	if err != nil || again {
 		return err
 	}
-	return room.put(ctx, s, next, sub.at)
+	return backend.put(ctx, s, next, sub.at)
 }
 
 // settleDue settles the matches whose reports took too long.
-func (room *Room) settleDue(ctx context.Context, now time.Time) {
-	for _, s := range room.sessions.sweep(now) {
-		if err := room.settle(ctx, s, now); err != nil && ctx.Err() == nil {
-			fault.Log(room.opt.Log, err).Err(err).Msg("a match cannot be settled")
+func (backend *Backend) settleDue(ctx context.Context, now time.Time) {
+	for _, s := range backend.sessions.sweep(now) {
+		if err := backend.settle(ctx, s, now); err != nil && ctx.Err() == nil {
+			fault.Log(backend.opt.Log, err).Err(err).Msg("a match cannot be settled")
 		}
 	}
 }
 
 // settle settles the match of a session if it is due.
-func (room *Room) settle(ctx context.Context, s *session, now time.Time) error {
+func (backend *Backend) settle(ctx context.Context, s *session, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.match.ID == 0 || s.match.Outcome != storage.MatchOpen || now.Before(s.match.First.Add(room.live.Load().Wait)) {
+	if s.match.ID == 0 || s.match.Outcome != storage.MatchOpen || now.Before(s.match.First.Add(backend.live.Load().Wait)) {
 		return nil
 	}
-	m, err := room.load(ctx, s)
+	m, err := backend.load(ctx, s)
 	if err != nil {
 		return err
 	}
-	return room.put(ctx, s, m, now)
+	return backend.put(ctx, s, m, now)
 }

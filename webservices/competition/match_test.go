@@ -59,12 +59,12 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("outcome %s, want %s", got, tc.before)
 			}
 			w.now = w.now.Add(10*time.Minute - 1)
-			w.room.settleDue(t.Context(), w.now)
+			w.backend.settleDue(t.Context(), w.now)
 			if got := w.outcome(); got != tc.before {
 				t.Errorf("outcome %s just before the time limit, want %s", got, tc.before)
 			}
 			w.now = w.now.Add(1)
-			w.room.settleDue(t.Context(), w.now)
+			w.backend.settleDue(t.Context(), w.now)
 			if got := w.outcome(); got != tc.after {
 				t.Errorf("outcome %s after the time limit, want %s", got, tc.after)
 			}
@@ -157,13 +157,13 @@ func TestSessionLimits(t *testing.T) {
 		t.Errorf("the session that was idle for longest has result %s", a.code)
 	}
 	w.ok(w.call("SetReportIntention", 2, nil, "csid", first))
-	if got := w.room.sessions.len(); got != maxPerProfile {
+	if got := w.backend.sessions.len(); got != maxPerProfile {
 		t.Errorf("%d sessions, want %d", got, maxPerProfile)
 	}
 	w.now = w.now.Add(sessionTime)
-	w.room.settleDue(t.Context(), w.now)
-	w.room.settleDue(t.Context(), w.now)
-	if got := w.room.sessions.len(); got != 0 {
+	w.backend.settleDue(t.Context(), w.now)
+	w.backend.settleDue(t.Context(), w.now)
+	if got := w.backend.sessions.len(); got != 0 {
 		t.Errorf("%d sessions after %v", got, sessionTime)
 	}
 }
@@ -185,7 +185,7 @@ func TestRates(t *testing.T) {
 		t.Errorf("log %q, want one line with %s", log.String(), want)
 	}
 
-	w.room.Reload(MatchConfig{Wait: time.Hour, Keep: 100, Age: time.Hour, Reports: 2}) // any number of sessions
+	w.backend.Reload(MatchConfig{Wait: time.Hour, Keep: 100, Age: time.Hour, Reports: 2}) // any number of sessions
 	csid, conns := w.play(1, false)
 	for i, want := range []string{"0", "0", "5"} { // the second is the first again
 		if got := w.submit(csid, conns, 1, result(t, conns, Win)); got.code != want {
@@ -198,7 +198,7 @@ func TestSides(t *testing.T) {
 	w := newWorld(t, nil)
 	csid := w.ok(w.call("CreateSession", 1, nil)).csid
 	id, _ := ParseGUID(csid)
-	s, err := w.room.sessions.get(id, w.now)
+	s, err := w.backend.sessions.get(id, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,21 +235,21 @@ func TestSweep(t *testing.T) {
 	csid, conns := w.play(1, true)
 	w.ok(w.submit(csid, conns, 1, result(t, conns, Win)))
 	w.now = w.now.Add(24*time.Hour + 1)
-	w.room.sweep(t.Context())
+	w.backend.sweep(t.Context())
 	if n := len(w.matches()); n != 0 {
 		t.Errorf("%d matches after their time", n)
 	}
 }
 
 func TestNotBanned(t *testing.T) {
-	room := newWorld(t, nil).room
+	backend := newWorld(t, nil).backend
 	body, err := soap.Parse([]byte("<Envelope><Body><CheckProfileOnBanList><Proof>x</Proof><GameId>1</GameId><HostProfileId>77</HostProfileId><HostPlatformId>4</HostPlatformId></CheckProfileOnBanList>"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `<CheckProfileOnBanListResult><result>0</result><UserConfig ProfileID="77" PlatformID="4" IsBanned="false" /></CheckProfileOnBanListResult>`
 	answered := 0
-	for _, s := range room.Services() {
+	for _, s := range backend.Services() {
 		if h := s.Methods[body.Name]; h != nil {
 			answered++
 			if got := string(h(t.Context(), &soap.Request{Method: body.Name, Body: body})); !strings.Contains(got, want) {

@@ -34,7 +34,7 @@ func TestRecordedExchanges(t *testing.T) {
 		}
 		r.Body, r.Method = body, body.Name
 		if method == "CreateMatchlessSession" {
-			w.room.sessions = newSessions() // the recording has the same ids again
+			w.backend.sessions = newSessions() // the recording has the same ids again
 		}
 		if got := w.send(r).raw; got != e.Response {
 			t.Errorf("%s:\n%s, want\n%s", method, got, e.Response)

@@ -1,5 +1,5 @@
-// Package gamefiles is the room of package webservices for the files that games load over
-// HTTP. The files of each game are in the catalogue, see games.File; the room makes the files
+// Package gamefiles is the backend of package webservices for the files that games load over
+// HTTP. The files of each game are in the catalogue, see games.File; the backend makes the files
 // and opens none.
 //
 // EA's games load theirs from http://servserv.generals.ea.com/servserv/ and below:

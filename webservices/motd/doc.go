@@ -1,4 +1,4 @@
-// Package motd is the room of package webservices that tells games of a newer version and
+// Package motd is the backend of package webservices that tells games of a newer version and
 // of the day.
 //
 //	GET http://motd.gamespy.com/motd/vercheck.asp?productid=N&versionuniqueid=S&distid=N&gamename=G
@@ -13,6 +13,6 @@
 // which most games ignore; the third with a list of mirrors: a line with a description, one
 // with the size, and one for each mirror with its name, a tab and its address.
 //
-// Games ask without an account and send a number of their own (uniqueid). The room counts
+// Games ask without an account and send a number of their own (uniqueid). The backend counts
 // versions and keeps neither that nor addresses.
 package motd

@@ -38,7 +38,7 @@ const (
 )
 
 // ac answers a request for /ac.
-func (r *Room) ac(w http.ResponseWriter, req *http.Request, q *soap.Request, f Form) {
+func (r *Backend) ac(w http.ResponseWriter, req *http.Request, q *soap.Request, f Form) {
 	action, ok := f.Text("action")
 	switch strings.ToLower(action) {
 	case "acctcreate":
@@ -251,7 +251,7 @@ func (c *console) String() string {
 }
 
 // login signs a console in.
-func (r *Room) login(ctx context.Context, q *soap.Request, f Form) Form {
+func (r *Backend) login(ctx context.Context, q *soap.Request, f Form) Form {
 	c, bad := readConsole(f)
 	if bad != "" {
 		r.done(requestLogin, resultBadField)
@@ -273,7 +273,7 @@ var errClosed = errors.New("new consoles are not accepted")
 
 // signIn returns a token for the profile of a console, and makes the account if there is
 // none.
-func (r *Room) signIn(ctx context.Context, q *soap.Request, c *console) (token accounts.Token, err error) {
+func (r *Backend) signIn(ctx context.Context, q *soap.Request, c *console) (token accounts.Token, err error) {
 	live, player, closed := r.config.Load(), c.player(r.opt.Config.NASHardware), false
 	player.From = q.From.Addr()
 	player.MayRegister = func() bool {
@@ -293,7 +293,7 @@ func (r *Room) signIn(ctx context.Context, q *soap.Request, c *console) (token a
 }
 
 // refused answers a login that failed with err.
-func (r *Room) refused(q *soap.Request, c *console, err error) Form {
+func (r *Backend) refused(q *soap.Request, c *console, err error) Form {
 	code, retry, result, reason := codeFailed, "1", resultFailed, ""
 	v, known := accounts.VerdictOn(err)
 	switch {

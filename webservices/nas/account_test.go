@@ -115,9 +115,9 @@ func TestLoginRefused(t *testing.T) {
 	profileOf(f, login()) // the account is there
 	refused(login("userid", "77"), codeTooMany, resultThrottled, false)
 	allowed = 10
-	c := f.room.opt.Config
+	c := f.backend.opt.Config
 	c.NASNewConsoles = false
-	f.room.Reload(c)
+	f.backend.Reload(c)
 	refused(login("userid", "77"), codeBanned, resultClosed, true)
 	profileOf(f, login())
 	if allowed != 10 {
@@ -231,7 +231,7 @@ func TestOthers(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"conntest", "", "conntest.", "www.nintendowifi.net", "xconntest.nintendowifi.net"} {
-		if _, _, ok := f.room.Find(host, "/"); ok {
+		if _, _, ok := f.backend.Find(host, "/"); ok {
 			t.Errorf("%q is taken for a host of consoles", host)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package nas is the room of package webservices for consoles of Nintendo: it tests their
+// Package nas is the backend of package webservices for consoles of Nintendo: it tests their
 // connection, signs them in and gives them files. Hosts are known by their first label,
 // under any domain.
 //

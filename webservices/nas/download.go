@@ -20,7 +20,7 @@ const (
 )
 
 // download answers a request for /download.
-func (r *Room) download(w http.ResponseWriter, _ *http.Request, q *soap.Request, f Form) {
+func (r *Backend) download(w http.ResponseWriter, _ *http.Request, q *soap.Request, f Form) {
 	text, _ := f.Text("action")
 	action := strings.ToLower(text)
 	var request string
@@ -70,13 +70,13 @@ func gamesOf(f Form) (codes []string, ok bool) {
 }
 
 // failed logs that files of a game cannot be read.
-func (r *Room) failed(game string, err error) {
+func (r *Backend) failed(game string, err error) {
 	r.faults.Line(r.opt.Log.Error()).Err(err).Str("game", game).Msg("files for consoles of Nintendo cannot be read")
 }
 
 // files answers with the list of a folder or the number of files in it. folder may be nil;
 // result is the result of opening it.
-func (r *Room) files(w http.ResponseWriter, q *soap.Request, f Form, folder *os.Root, request, game, result string) {
+func (r *Backend) files(w http.ResponseWriter, q *soap.Request, f Form, folder *os.Root, request, game, result string) {
 	var wanted [3]string
 	for i := range wanted {
 		wanted[i] = string(f.Value("attr" + strconv.Itoa(i+1)))
@@ -123,7 +123,7 @@ func number(f Form, name string, missing int) (n int, ok bool) {
 }
 
 // contents answers with a file. folder may be nil.
-func (r *Room) contents(w http.ResponseWriter, q *soap.Request, f Form, folder *os.Root, game string) {
+func (r *Backend) contents(w http.ResponseWriter, q *soap.Request, f Form, folder *os.Root, game string) {
 	name, _ := f.Text("contents")
 	file, size, err := openContents(folder, name)
 	switch {
@@ -155,7 +155,7 @@ func (r *Room) contents(w http.ResponseWriter, q *soap.Request, f Form, folder *
 }
 
 // missing answers a request for a file that is not sent.
-func (r *Room) missing(w http.ResponseWriter, q *soap.Request, result, what string) {
+func (r *Backend) missing(w http.ResponseWriter, q *soap.Request, result, what string) {
 	r.done(requestContents, result)
 	r.unknown(q, what)
 	http.Error(w, http.StatusText(http.StatusNotFound), http.StatusNotFound)

@@ -71,11 +71,11 @@ func TestDownload(t *testing.T) {
 	if status, body := fetch(f, "action", "erase", "gamecd", "ABCE"); status != 200 || !strings.Contains(body, "returncd=MTA5") {
 		t.Errorf("unknown action: %d %q", status, body)
 	}
-	f.room.Reload(ConsoleConfig{NASDownloads: filepath.Join(dir, "gone")})
+	f.backend.Reload(ConsoleConfig{NASDownloads: filepath.Join(dir, "gone")})
 	if status, body := fetch(f, "action", "count", "gamecd", "ABCE"); status != 200 || body != "0" || f.counted(requestCount, resultFailed) != 1 {
 		t.Errorf("the folder is gone: %d %q", status, body)
 	}
-	f.room.Reload(ConsoleConfig{NAS: true})
+	f.backend.Reload(ConsoleConfig{NAS: true})
 	if status, body := fetch(f, "action", "count", "gamecd", "ABCE"); status != 200 || body != "0" {
 		t.Errorf("without a folder: %d %q", status, body)
 	}

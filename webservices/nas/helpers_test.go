@@ -24,16 +24,16 @@ import (
 // home is the address of the console in tests.
 var home = netip.MustParseAddrPort("192.0.2.9:4000")
 
-// fixture is a room with its accounts.
+// fixture is a backend with its accounts.
 type fixture struct {
 	t        *testing.T
-	room     *Room
+	backend  *Backend
 	store    *records.Store
 	accounts *accounts.Service
 	log      *verdicts.Log
 }
 
-// build returns a room on the defaults.
+// build returns a backend on the defaults.
 func build(t *testing.T, edit func(*Options)) *fixture {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func build(t *testing.T, edit func(*Options)) *fixture {
 	if edit != nil {
 		edit(&opt)
 	}
-	f.room = New(opt)
+	f.backend = New(opt)
 	return f
 }
 
@@ -59,8 +59,8 @@ func (f *fixture) send(method, host, path, body string) *httptest.ResponseRecord
 	f.t.Helper()
 	req := httptest.NewRequestWithContext(f.t.Context(), method, "http://"+host+path, strings.NewReader(body))
 	w, q := httptest.NewRecorder(), &soap.Request{Host: host, Path: path, From: home}
-	page, _, ok := f.room.Find(host, path)
-	for _, p := range f.room.Pages() {
+	page, _, ok := f.backend.Find(host, path)
+	for _, p := range f.backend.Pages() {
 		for _, pattern := range p.Hosts {
 			if path == p.Path && strings.HasPrefix(host, strings.TrimSuffix(pattern, "{d}")) {
 				page, ok = &p, true
@@ -96,7 +96,7 @@ func (f *fixture) noted() (out []string) {
 
 // counted returns how many requests had a result.
 func (f *fixture) counted(request, result string) float64 {
-	return testutil.ToFloat64(f.room.metrics.requests.WithLabelValues(request, result))
+	return testutil.ToFloat64(f.backend.metrics.requests.WithLabelValues(request, result))
 }
 
 // login is the sign-in of a Wii, with other values of some fields in pairs.

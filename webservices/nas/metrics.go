@@ -34,7 +34,7 @@ const (
 	resultFailed    = "failed"  // the store or the disk failed
 )
 
-// metrics are the counters of the room.
+// metrics are the counters of the backend.
 type metrics struct {
 	requests *prometheus.CounterVec // request, result
 	sent     prometheus.Counter
@@ -51,6 +51,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 }
 
 // done counts a request.
-func (r *Room) done(request, result string) {
+func (r *Backend) done(request, result string) {
 	r.metrics.requests.WithLabelValues(request, result).Inc()
 }

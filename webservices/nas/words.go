@@ -17,7 +17,7 @@ const maxWords = 256
 const regions = "ACEJKP"
 
 // pr answers a request for /pr: all words are good.
-func (r *Room) pr(w http.ResponseWriter, _ *http.Request, q *soap.Request, f Form) {
+func (r *Backend) pr(w http.ResponseWriter, _ *http.Request, q *soap.Request, f Form) {
 	n, ok := countWords(f)
 	if !ok {
 		r.done(requestWords, resultBadField)

@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 		id := storage.SakeTableID{Game: "gmtest", Name: fmt.Sprint("t", n)}
 		table := randomTable(t, f, r, id, []int{1, 2, 7, 40, 150}[n%5])
 		for range 60 {
-			c := &call{Room: f.room, ctx: t.Context(), limits: f.room.config.Load(), profile: 1, id: id}
+			c := &call{Backend: f.backend, ctx: t.Context(), limits: f.backend.config.Load(), profile: 1, id: id}
 			s, text := randomSearch(t, r, table)
 			got, err := func() (ids []uint32, err error) {
 				if s.target == nil {

@@ -179,7 +179,7 @@ func TestDatabaseUnavailable(t *testing.T) {
 }
 
 func TestFault(t *testing.T) {
-	s := newFixture(t, nil).room.Services()[0]
+	s := newFixture(t, nil).backend.Services()[0]
 	if got := string(s.Fault("GetRecordLimit")); !strings.Contains(got, "<GetRecordLimitResponse xmlns=\"http://gamespy.net/sake\"><GetRecordLimitResult>UnknownError</GetRecordLimitResult></GetRecordLimitResponse>") {
 		t.Errorf("Fault() = %s", got)
 	}
@@ -293,7 +293,7 @@ func TestScanLimit(t *testing.T) {
 		t.Errorf("verdicts %+v, want SearchTooLarge", e)
 	}
 	c := config()
-	f.room.Reload(c)
+	f.backend.Reload(c)
 	f.want(1, "GetRecordCount", "t", "<filter>i &gt;= 0</filter>", "Success", "<count>4</count>")
 }
 
@@ -329,7 +329,7 @@ func TestRates(t *testing.T) {
 	if n := strings.Count(log.String(), "request about records refused"); n != 3 || strings.Contains(log.String(), `"level":"error"`) {
 		t.Errorf("%d lines, want 3 and no error:\n%s", n, log.String())
 	}
-	f.room.Reload(config()) // without bounds
+	f.backend.Reload(config()) // without bounds
 	f.want(1, "GetRecordCount", "t", "", "Success", "<count>4</count>")
 	create(1, "Success")
 }
@@ -344,7 +344,7 @@ func TestScanWork(t *testing.T) {
 	f.want(1, "GetRecordCount", "t", "<filter>a like '%"+strings.Repeat("a", 2000)+"b%'</filter>", "DatabaseUnavailable", "")
 }
 
-// The replies of the room are within the bounds of the clients.
+// The replies of the backend are within the bounds of the clients.
 func TestResultsFit(t *testing.T) {
 	for _, name := range resultNames {
 		if len(name) > 31 {

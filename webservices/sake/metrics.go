@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// metrics are the counters of the room.
+// metrics are the counters of the backend.
 type metrics struct {
 	results [len(resultNames)]prometheus.Counter
 	scanned prometheus.Counter

@@ -303,7 +303,7 @@ func BenchmarkSearch100000(b *testing.B) {
 				b.Fatal(err)
 			}
 			q := &soap.Request{Game: "gmtest", Method: e.Name, Body: e, From: client}
-			run := f.room.Services()[0].Methods[e.Name]
+			run := f.backend.Services()[0].Methods[e.Name]
 			b.ReportAllocs()
 			for b.Loop() {
 				if reply := run(b.Context(), q); !strings.Contains(string(reply), "<ArrayOfRecordValue>") {
@@ -330,7 +330,7 @@ func BenchmarkGetMyRecords(b *testing.B) {
 				b.Fatal(err)
 			}
 			q := &soap.Request{Game: "gmtest", Method: e.Name, Body: e, From: client}
-			run := f.room.Services()[0].Methods[e.Name]
+			run := f.backend.Services()[0].Methods[e.Name]
 			b.ReportAllocs()
 			for b.Loop() {
 				if reply := run(b.Context(), q); strings.Count(string(reply), "<ArrayOfRecordValue>") != 10 {

@@ -1,4 +1,4 @@
-// Package sakefiles is the room of package webservices for files: games upload saves and
+// Package sakefiles is the backend of package webservices for files: games upload saves and
 // levels, and download those of others.
 //
 //	POST http://GAME.sake.gamespy.com/SakeFileServer/upload.aspx?gameid=N&pid=N

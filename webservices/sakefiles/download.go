@@ -24,7 +24,7 @@ const (
 const placeholder = "1234"
 
 // download answers a request for a file.
-func (r *Room) download(w http.ResponseWriter, req *http.Request, q *soap.Request) {
+func (r *Backend) download(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 	result, why := r.send(w, req, q)
 	if result != OK {
 		answer(w, result)
@@ -34,7 +34,7 @@ func (r *Room) download(w http.ResponseWriter, req *http.Request, q *soap.Reques
 }
 
 // send sends the file of a request. Nothing was sent if the result is not OK.
-func (r *Room) send(w http.ResponseWriter, req *http.Request, q *soap.Request) (Result, string) {
+func (r *Backend) send(w http.ResponseWriter, req *http.Request, q *soap.Request) (Result, string) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		return BadMethod, resultMethod
 	}

@@ -35,7 +35,7 @@ func results() []string {
 	}
 }
 
-// metrics are the counters of the room.
+// metrics are the counters of the backend.
 type metrics struct {
 	uploads, downloads *prometheus.CounterVec // result
 	received, sent     prometheus.Counter

@@ -2,8 +2,8 @@ package sakefiles
 
 import "github.com/respawnd/respawnd/webservices/soap"
 
-// Pages returns the paths of the room.
-func (r *Room) Pages() []soap.Page {
+// Pages returns the paths of the backend.
+func (r *Backend) Pages() []soap.Page {
 	hosts := []string{"{g}.sake.{d}", "{g}.secure.sake.{d}", "sake.{d}", "secure.sake.{d}", soap.APIHost}
 	return []soap.Page{
 		{Name: "sakefiles.upload", Hosts: hosts, Path: "/SakeFileServer/upload.aspx", Serve: r.upload, MaxBody: maxForm},

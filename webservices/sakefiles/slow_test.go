@@ -34,7 +34,7 @@ func (l oneConn) Close() error   { close(l.closed); return nil }
 func (l oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serveOne serves one connection and returns the end of the client.
-func serveOne(t *testing.T, r *Room) net.Conn {
+func serveOne(t *testing.T, r *Backend) net.Conn {
 	t.Helper()
 	client, server := net.Pipe()
 	l := oneConn{make(chan net.Conn, 1), make(chan struct{})}
@@ -73,7 +73,7 @@ func TestSlowUpload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom(t, nil)
+				r := newBackend(t, nil)
 				var sending sync.WaitGroup
 				defer sending.Wait()
 				client := serveOne(t, r)

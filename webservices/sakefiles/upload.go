@@ -31,7 +31,7 @@ const (
 )
 
 // upload answers a request that brings a file.
-func (r *Room) upload(w http.ResponseWriter, req *http.Request, q *soap.Request) {
+func (r *Backend) upload(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 	body := &timedBody{in: req.Body, control: http.NewResponseController(w), end: time.Now().Add(uploadTime)}
 	id, result, why := r.receive(req, body, q)
 	if result != OK {
@@ -47,7 +47,7 @@ func (r *Room) upload(w http.ResponseWriter, req *http.Request, q *soap.Request)
 }
 
 // note notes the verdict on an upload.
-func (r *Room) note(q *soap.Request, result Result, why string) {
+func (r *Backend) note(q *soap.Request, result Result, why string) {
 	v := verdicts.UploadFailed
 	switch {
 	case result == OK:
@@ -66,7 +66,7 @@ func (r *Room) note(q *soap.Request, result Result, why string) {
 }
 
 // receive stores the file of a request.
-func (r *Room) receive(req *http.Request, body io.Reader, q *soap.Request) (storage.FileID, Result, string) {
+func (r *Backend) receive(req *http.Request, body io.Reader, q *soap.Request) (storage.FileID, Result, string) {
 	if req.Method != http.MethodPost {
 		return 0, BadMethod, resultMethod
 	}
@@ -102,14 +102,14 @@ func (r *Room) receive(req *http.Request, body io.Reader, q *soap.Request) (stor
 }
 
 // isProved reports whether an upload may count as that of a profile.
-func (r *Room) isProved(ctx context.Context, profile storage.ProfileID, from netip.Addr) bool {
+func (r *Backend) isProved(ctx context.Context, profile storage.ProfileID, from netip.Addr) bool {
 	return r.config.Load().UnprovedUploads || r.hasTicket(profile, from) ||
 		r.opt.SignedIn != nil && r.opt.SignedIn(ctx, profile, from)
 }
 
 // hasTicket reports whether a profile has shown a ticket from an address that is still
 // valid: a new password revokes the tickets of an account.
-func (r *Room) hasTicket(profile storage.ProfileID, from netip.Addr) bool {
+func (r *Backend) hasTicket(profile storage.ProfileID, from netip.Addr) bool {
 	ticket, ok := r.Proofs.ticketOf(profile, from)
 	if !ok || r.opt.Tickets == nil {
 		return false
@@ -120,7 +120,7 @@ func (r *Room) hasTicket(profile storage.ProfileID, from netip.Addr) bool {
 
 // Prove notes that a profile has shown a valid ticket from an address. If the ticket is empty,
 // it has shown another proof of a sign-in: it gets a ticket, unless it has one.
-func (r *Room) Prove(profile storage.ProfileID, from netip.Addr, ticket string) {
+func (r *Backend) Prove(profile storage.ProfileID, from netip.Addr, ticket string) {
 	if ticket == "" {
 		if r.opt.Tickets == nil || r.hasTicket(profile, from) {
 			return
@@ -135,7 +135,7 @@ var errBanned = errors.New("the account is banned")
 
 // checkOwner returns errBanned if the account of a profile is banned, storage.ErrNotFound
 // if the profile is gone.
-func (r *Room) checkOwner(ctx context.Context, profile storage.ProfileID) error {
+func (r *Backend) checkOwner(ctx context.Context, profile storage.ProfileID) error {
 	p, err := r.opt.Owners.GetProfile(ctx, profile)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (r *Room) checkOwner(ctx context.Context, profile storage.ProfileID) error 
 var errFileCount = errors.New("the form has not exactly one file")
 
 // store reads a form and stores its only file.
-func (r *Room) store(req *http.Request, form *reader, profile storage.ProfileID, game string) (storage.File, error) {
+func (r *Backend) store(req *http.Request, form *reader, profile storage.ProfileID, game string) (storage.File, error) {
 	p, err := nextFile(form)
 	if errors.Is(err, io.EOF) {
 		err = errFileCount
@@ -178,7 +178,7 @@ func (r *Room) store(req *http.Request, form *reader, profile storage.ProfileID,
 
 // begin reserves room for the rest of a form, whose length is known unless the client
 // sends chunks. Behind the last boundary a line may end or not.
-func (r *Room) begin(req *http.Request, form *reader, profile storage.ProfileID) (*files.Upload, error) {
+func (r *Backend) begin(req *http.Request, form *reader, profile storage.ProfileID) (*files.Upload, error) {
 	if req.ContentLength < 0 {
 		return r.files.Begin(req.Context(), profile, -1)
 	}
@@ -210,7 +210,7 @@ func nextFile(form *reader) (partHead, error) {
 }
 
 // resultOf returns the result for an error of store, and its name for metrics.
-func (r *Room) resultOf(err error) (Result, string) {
+func (r *Backend) resultOf(err error) (Result, string) {
 	large := new(http.MaxBytesError)
 	switch {
 	case errors.Is(err, errFileCount):

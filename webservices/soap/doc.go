@@ -1,5 +1,5 @@
 // Package soap reads the SOAP requests of games and writes the replies that
-// their readers understand. It knows no method: the rooms of package
+// their readers understand. It knows no method: the backends of package
 // webservices (auth, sake, competition, motd) implement those as Handlers.
 //
 // # Requests

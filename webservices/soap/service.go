@@ -21,7 +21,7 @@ type Request struct {
 	Attachments [][]byte
 }
 
-// ErrIdentity is matched by errors of rooms about requests whose certificate or proof is not
+// ErrIdentity is matched by errors of backends about requests whose certificate or proof is not
 // valid.
 var ErrIdentity = errors.New("the identity of the sender is not proved")
 
@@ -32,10 +32,10 @@ type Handler func(ctx context.Context, r *Request) []byte
 // APIHost is the pattern of the host at which games of 2011 and later have all services.
 const APIHost = "{g}.api.{d}"
 
-// Service is a group of methods at one path. Clients read a reply only if its
+// Service is a set of methods at one path. Clients read a reply only if its
 // status is 200, so every method gets one, and errors are part of it.
 type Service struct {
-	Name string // of the room, for metrics: "auth"
+	Name string // of the backend, for metrics: "auth"
 	// Hosts are patterns of the hosts that the path exists on: {g} stands for the
 	// game, {d} for a domain, such as {g}.sake.{d}.
 	Hosts     []string
@@ -55,7 +55,7 @@ type Service struct {
 
 // Page is a path that is plain HTTP.
 type Page struct {
-	Name  string   // of the room, for metrics: "motd"
+	Name  string   // of the backend, for metrics: "motd"
 	Hosts []string // see Service
 	Path  string   // without regard to case
 	// Serve answers a request. q has no Method and no Body. The body of r is bounded

@@ -68,7 +68,7 @@ func restore(ctx context.Context, con *cli.Console, cfg *services.Config, path s
 	target := daemon.Files(cfg)
 	target[daemon.StoreName] = daemon.StorePath(cfg)
 	target[files.PackName] = filepath.Join(cfg.DataDir, files.Folder)
-	room := func(bytes int64) error { return roomFor(bytes, in, cfg.DataDir) }
+	room := func(bytes int64) error { return checkSpace(bytes, in, cfg.DataDir) }
 	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" }, room)
 	if err == nil {
 		err = checkRestored(ctx, dir)
@@ -139,9 +139,9 @@ func placeFolder(from, to, suffix string) error {
 // on the disk at a time: unpacked, and beside the targets.
 const restoreCopies = 2
 
-// roomFor returns an error if a total size is impossible for a backup of this
+// checkSpace returns an error if a total size is impossible for a backup of this
 // length, or does not fit on the disk of the data folder.
-func roomFor(bytes int64, in *os.File, dir string) error {
+func checkSpace(bytes int64, in *os.File, dir string) error {
 	info, err := in.Stat()
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// A keeper keeps contents under their hashes.
-type keeper interface {
+// A contentStore keeps contents under their hashes.
+type contentStore interface {
 	// keep stores a complete content, which is in the file part, unless it is there.
 	keep(ctx context.Context, part, hash string, size int64) error
 

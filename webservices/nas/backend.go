@@ -17,7 +17,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// Options are the parts of a Room. Users and Grants are required.
+// Options are the parts of a Backend. Users and Grants are required.
 type Options struct {
 	part.Self
 	part.Peers
@@ -30,23 +30,23 @@ type Options struct {
 	MayRegister func(netip.Addr) bool
 }
 
-// Room answers consoles. All methods may be called concurrently.
-type Room struct {
+// Backend answers consoles. All methods may be called concurrently.
+type Backend struct {
 	opt     Options
 	config  atomic.Pointer[ConsoleConfig] // never nil
 	metrics *metrics
 	faults  netserve.Trouble
 }
 
-// New returns a room. It panics if the registerer has other metrics of the same names.
-func New(opt Options) *Room {
-	r := &Room{opt: opt, metrics: newMetrics(opt.Registerer)}
+// New returns a backend. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Backend {
+	r := &Backend{opt: opt, metrics: newMetrics(opt.Registerer)}
 	r.Reload(opt.Config)
 	return r
 }
 
 // Reload applies the live keys of a configuration.
-func (r *Room) Reload(c ConsoleConfig) { r.config.Store(&c) }
+func (r *Backend) Reload(c ConsoleConfig) { r.config.Store(&c) }
 
 // First labels of hosts.
 const (
@@ -62,8 +62,8 @@ const pageTest = "nas.conntest"
 // Names returns the names of the pages that Find returns, for metrics.
 func Names() []string { return []string{pageTest} }
 
-// Pages returns the paths of the room.
-func (r *Room) Pages() []soap.Page {
+// Pages returns the paths of the backend.
+func (r *Backend) Pages() []soap.Page {
 	sign, files := []string{hostNAS + ".{d}", hostNASWii + ".{d}"}, []string{hostDownloads + ".{d}"}
 	return []soap.Page{
 		{Name: "nas.ac", Hosts: sign, Path: "/ac", Serve: r.posted(r.ac), MaxBody: maxBody},
@@ -72,8 +72,8 @@ func (r *Room) Pages() []soap.Page {
 	}
 }
 
-// Find returns the page for a path of no other room: the connection test.
-func (r *Room) Find(host, _ string) (page *soap.Page, game string, ok bool) {
+// Find returns the page for a path of no other backend: the connection test.
+func (r *Backend) Find(host, _ string) (page *soap.Page, game string, ok bool) {
 	label, domain, _ := strings.Cut(host, ".")
 	if domain == "" || label != hostTest && label != hostNAS && label != hostNASWii {
 		return nil, "", false
@@ -82,7 +82,7 @@ func (r *Room) Find(host, _ string) (page *soap.Page, game string, ok bool) {
 }
 
 // test answers the connection test.
-func (r *Room) test(w http.ResponseWriter, req *http.Request, q *soap.Request) {
+func (r *Backend) test(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		r.unknown(q, req.Method+" "+q.Host+q.Path)
 		r.done(requestOther, resultUnknown)
@@ -101,7 +101,7 @@ func (r *Room) test(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 }
 
 // posted returns a function that serves a page for forms: serve gets the form of the client.
-func (r *Room) posted(serve func(http.ResponseWriter, *http.Request, *soap.Request, Form)) func(http.ResponseWriter, *http.Request, *soap.Request) {
+func (r *Backend) posted(serve func(http.ResponseWriter, *http.Request, *soap.Request, Form)) func(http.ResponseWriter, *http.Request, *soap.Request) {
 	return func(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 		if req.Method != http.MethodPost {
 			r.test(w, req, q)
@@ -121,7 +121,7 @@ func (r *Room) posted(serve func(http.ResponseWriter, *http.Request, *soap.Reque
 }
 
 // refuse answers a request that cannot be read.
-func (r *Room) refuse(w http.ResponseWriter, q *soap.Request, request, why string) {
+func (r *Backend) refuse(w http.ResponseWriter, q *soap.Request, request, why string) {
 	r.done(request, resultMalformed)
 	r.note(q, verdicts.MalformedRequest, why)
 	http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
@@ -148,11 +148,11 @@ func reply(code, retry string) Form {
 const maxDetail = 80
 
 // note notes a verdict on the address of a request.
-func (r *Room) note(q *soap.Request, v verdicts.Verdict, detail string) {
+func (r *Backend) note(q *soap.Request, v verdicts.Verdict, detail string) {
 	detail = clean.Line(detail, maxDetail)
 	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, detail)
 	r.opt.Log.Debug().Stringer("peer", q.From).Stringer("verdict", v).Str("detail", detail).Msg("console of Nintendo")
 }
 
 // unknown notes a request for something that is not here.
-func (r *Room) unknown(q *soap.Request, what string) { r.note(q, verdicts.UnknownRequest, what) }
+func (r *Backend) unknown(q *soap.Request, what string) { r.note(q, verdicts.UnknownRequest, what) }

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// crowd is a number of users of one kind that connect, act now and then, and leave.
-type crowd struct {
+// population is a number of users of one kind that connect, act now and then, and leave.
+type population struct {
 	name  string
 	open  opener
 	users int
@@ -99,8 +99,8 @@ func reason(err error) string {
 // retry is the time between a failure of a user and its next attempt.
 const retry = time.Second
 
-// run runs the crowd's users until ctx ends, and returns when they have ended.
-func (c crowd) run(ctx context.Context, w *world, t *tally) {
+// run runs the population's users until ctx ends, and returns when they have ended.
+func (c population) run(ctx context.Context, w *world, t *tally) {
 	var wg sync.WaitGroup
 	for i := range c.users {
 		wg.Go(func() { c.live(ctx, w, t, i) })
@@ -108,8 +108,8 @@ func (c crowd) run(ctx context.Context, w *world, t *tally) {
 	wg.Wait()
 }
 
-// live is one place in the crowd: its users come one after the other.
-func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
+// live is one place in the population: its users come one after the other.
+func (c population) live(ctx context.Context, w *world, t *tally, i int) {
 	every := time.Duration(float64(c.users) / c.rate * float64(time.Second))
 	wait := rand.N(every) // spreads the load
 	var u user

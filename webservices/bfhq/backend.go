@@ -13,14 +13,14 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// Store is the part of the store that the room uses.
+// Store is the part of the store that the backend uses.
 type Store interface {
 	storage.Stats
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
 }
 
-// Options are the parts of a Room. Config, Games, Store, Nick and Limits are required.
+// Options are the parts of a Backend. Config, Games, Store, Nick and Limits are required.
 type Options struct {
 	part.Self
 	part.Peers
@@ -36,28 +36,28 @@ type Options struct {
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 }
 
-// Room answers requests for pages and counts rounds. All methods may be called concurrently.
-type Room struct {
-	keeper
+// Backend answers requests for pages and counts rounds. All methods may be called concurrently.
+type Backend struct {
+	roundCounter
 	sizes   sizes
 	players directory
 }
 
-// New returns a room. It panics if the registerer has other metrics of the same names.
-func New(opt Options) *Room {
-	r := &Room{keeper: keeper{opt: opt, waiting: make(chan counted, maxWaiting)}}
+// New returns a backend. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Backend {
+	r := &Backend{roundCounter: roundCounter{opt: opt, waiting: make(chan counted, maxWaiting)}}
 	r.metrics = newMetrics(opt.Registerer, func() int { return len(r.waiting) })
 	r.Reload(opt.Config)
 	return r
 }
 
 // Reload applies a configuration.
-func (r *Room) Reload(c PagesConfig) { r.config.Store(&c) }
+func (r *Backend) Reload(c PagesConfig) { r.config.Store(&c) }
 
 // prefix begins the names of pages in metrics.
 const prefix = "bfhq."
 
-// Names returns the names of the room's pages, for metrics.
+// Names returns the names of the backend's pages, for metrics.
 func Names() []string {
 	names := []string{prefix + pageRound}
 	for name := range pages {
@@ -68,7 +68,7 @@ func Names() []string {
 }
 
 // Find returns the page for a path on a host. ok is false if no game has it.
-func (r *Room) Find(host, path string) (page *soap.Page, game string, ok bool) {
+func (r *Backend) Find(host, path string) (page *soap.Page, game string, ok bool) {
 	of, f, ok := r.opt.Games.File(host, path)
 	if !ok || f.Is != games.FileBFHQ {
 		return nil, "", false

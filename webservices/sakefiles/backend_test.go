@@ -28,8 +28,8 @@ import (
 // home is the address of player 1.
 var home = netip.MustParseAddr("192.0.2.1")
 
-// newRoom returns a room with three players, the first of whom is signed in at home.
-func newRoom(t *testing.T, change func(*FileConfig)) *Room {
+// newBackend returns a backend with three players, the first of whom is signed in at home.
+func newBackend(t *testing.T, change func(*FileConfig)) *Backend {
 	t.Helper()
 	dir := t.TempDir()
 	s := storetest.New(t)
@@ -68,7 +68,7 @@ func (t tickets) IssueTicket(id storage.ProfileID) string {
 }
 
 // prove shows a valid ticket of a profile.
-func prove(r *Room, id storage.ProfileID, from netip.Addr) {
+func prove(r *Backend, id storage.ProfileID, from netip.Addr) {
 	r.opt.Tickets.(tickets)["ticket"] = id
 	r.Proofs.Prove(id, from, "ticket")
 }
@@ -98,7 +98,7 @@ func download(query string) call {
 }
 
 // do executes a request.
-func do(t *testing.T, r *Room, c call) *http.Response {
+func do(t *testing.T, r *Backend, c call) *http.Response {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), c.method, c.url, c.body)
 	req.ContentLength = c.length
@@ -140,7 +140,7 @@ func result(resp *http.Response) Result {
 }
 
 func TestRecorded(t *testing.T) {
-	r := newRoom(t, nil)
+	r := newBackend(t, nil)
 	resp := do(t, r, upload(1, form("hello file")))
 	if result(resp) != OK || strings.Join(resp.Header["Sake-File-Id"], "") != "1" {
 		t.Fatalf("upload: header %v, want result 0 and id 1", resp.Header)
@@ -196,7 +196,7 @@ func TestUploadResults(t *testing.T) {
 		"another player":      {func(c *call) { c.url = "/SakeFileServer/upload.aspx?gameid=0&pid=2" }, ServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRoom(t, nil)
+			r := newBackend(t, nil)
 			c := upload(1, plain)
 			tt.change(&c)
 			resp := do(t, r, c)
@@ -215,7 +215,7 @@ func TestUploadResults(t *testing.T) {
 }
 
 func TestUploadProof(t *testing.T) {
-	r := newRoom(t, nil)
+	r := newBackend(t, nil)
 	c := upload(2, form("x"))
 	if got := result(do(t, r, c)); got != ServerError {
 		t.Errorf("without a proof: result %d, want 6", got)
@@ -225,7 +225,7 @@ func TestUploadProof(t *testing.T) {
 	if got := result(do(t, r, c)); got != OK {
 		t.Errorf("after a ticket: result %d, want 0", got)
 	}
-	r = newRoom(t, func(c *FileConfig) { c.UnprovedUploads = true })
+	r = newBackend(t, func(c *FileConfig) { c.UnprovedUploads = true })
 	for profile, want := range map[int]Result{3: OK, 99: NotFound} {
 		if got := result(do(t, r, upload(profile, form("x")))); got != want {
 			t.Errorf("unproved upload of profile %d: result %d, want %d", profile, got, want)
@@ -234,7 +234,7 @@ func TestUploadProof(t *testing.T) {
 }
 
 func TestUploadAfterProof(t *testing.T) {
-	ban := func(r *Room, t *testing.T, id storage.UserID) {
+	ban := func(r *Backend, t *testing.T, id storage.UserID) {
 		s := r.opt.Owners.(storage.Accounts)
 		u, err := s.GetUser(t.Context(), id)
 		if err == nil {
@@ -247,23 +247,23 @@ func TestUploadAfterProof(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		profile int
-		change  func(*Room, *testing.T)
+		change  func(*Backend, *testing.T)
 		want    Result
 		verdict verdicts.Verdict
 	}{
-		"unchanged":         {2, func(*Room, *testing.T) {}, OK, verdicts.FileUploaded},
-		"ticket revoked":    {2, func(r *Room, _ *testing.T) { clear(r.opt.Tickets.(tickets)) }, ServerError, verdicts.UploadUnproved},
-		"ticket of another": {2, func(r *Room, _ *testing.T) { r.opt.Tickets.(tickets)["ticket"] = 3 }, ServerError, verdicts.UploadUnproved},
-		"banned":            {2, func(r *Room, t *testing.T) { ban(r, t, 2) }, ServerError, verdicts.AccountBanned},
-		"signed in, banned": {1, func(r *Room, t *testing.T) { ban(r, t, 1) }, ServerError, verdicts.AccountBanned},
-		"deleted": {2, func(r *Room, t *testing.T) {
+		"unchanged":         {2, func(*Backend, *testing.T) {}, OK, verdicts.FileUploaded},
+		"ticket revoked":    {2, func(r *Backend, _ *testing.T) { clear(r.opt.Tickets.(tickets)) }, ServerError, verdicts.UploadUnproved},
+		"ticket of another": {2, func(r *Backend, _ *testing.T) { r.opt.Tickets.(tickets)["ticket"] = 3 }, ServerError, verdicts.UploadUnproved},
+		"banned":            {2, func(r *Backend, t *testing.T) { ban(r, t, 2) }, ServerError, verdicts.AccountBanned},
+		"signed in, banned": {1, func(r *Backend, t *testing.T) { ban(r, t, 1) }, ServerError, verdicts.AccountBanned},
+		"deleted": {2, func(r *Backend, t *testing.T) {
 			if err := r.opt.Owners.(storage.Accounts).DeleteUser(t.Context(), 2); err != nil {
 				t.Fatal(err)
 			}
 		}, NotFound, verdicts.UploadFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRoom(t, nil)
+			r := newBackend(t, nil)
 			r.opt.Verdicts = verdicts.NewLog(zerolog.Nop(), 0)
 			var log bytes.Buffer
 			r.opt.Log = zerolog.New(&log)
@@ -283,7 +283,7 @@ func TestUploadAfterProof(t *testing.T) {
 }
 
 func TestUploadQuota(t *testing.T) {
-	r := newRoom(t, func(c *FileConfig) { c.PlayerFiles, c.PlayerFileSize = 3, 100 })
+	r := newBackend(t, func(c *FileConfig) { c.PlayerFiles, c.PlayerFileSize = 3, 100 })
 	for i, step := range []struct {
 		size int
 		want Result
@@ -293,7 +293,7 @@ func TestUploadQuota(t *testing.T) {
 		}
 	}
 	// Two at a time: the second begins while the first is still being received.
-	r = newRoom(t, func(c *FileConfig) { c.PlayerFileSize = 100 })
+	r = newBackend(t, func(c *FileConfig) { c.PlayerFileSize = 100 })
 	body := form(strings.Repeat("x", 60))
 	var inner Result
 	c := upload(1, body)
@@ -312,7 +312,7 @@ type readFunc func([]byte) (int, error)
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestUploadsAtATime(t *testing.T) {
-	r := newRoom(t, func(c *FileConfig) { c.MaxUploadsPerAddr = 1 })
+	r := newBackend(t, func(c *FileConfig) { c.MaxUploadsPerAddr = 1 })
 	inner := map[string]Result{}
 	c := upload(1, form("x"))
 	c.body = io.MultiReader(strings.NewReader(form("x")[:50]), readFunc(func([]byte) (int, error) {
@@ -329,7 +329,7 @@ func TestUploadsAtATime(t *testing.T) {
 }
 
 func TestDownloadResults(t *testing.T) {
-	r := newRoom(t, nil)
+	r := newBackend(t, nil)
 	do(t, r, upload(1, form("hello")))
 	do(t, r, upload(1, form("gone")))
 	if err := r.files.Delete(t.Context(), 2); err != nil {
@@ -370,7 +370,7 @@ func TestDownloadResults(t *testing.T) {
 
 // An upload of 4 MiB allocates as much as one of 4 KiB.
 func TestUploadAllocates(t *testing.T) {
-	r := newRoom(t, nil)
+	r := newBackend(t, nil)
 	measure := func(size int) uint64 {
 		content := form(strings.Repeat("x", size))
 		body := bytes.NewReader([]byte(content))
@@ -395,7 +395,7 @@ func TestUploadAllocates(t *testing.T) {
 
 // TestProofWithoutTicket lets a player upload who has shown the certificate of a sign-in.
 func TestProofWithoutTicket(t *testing.T) {
-	r := newRoom(t, nil)
+	r := newBackend(t, nil)
 	if r.isProved(t.Context(), 2, home) {
 		t.Error("proved before")
 	}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// crowded is the part of Limits.Servers, in percent, from which newcomers
+// nearlyFull is the part of Limits.Servers, in percent, from which newcomers
 // replace others.
-const crowded = 90
+const nearlyFull = 90
 
 // Kinds of groups.
 const (
@@ -215,13 +215,13 @@ func (r *Registry) largest() (largest *group, weight int) {
 	return largest, weight
 }
 
-// outweighed returns the server that a newcomer to a crowded list replaces: the
+// outweighed returns the server that a newcomer to a nearlyFull list replaces: the
 // newest of the address or network that uses most of its limit. It is nil if the
 // newcomer's own would then use as much. Federated servers replace none, and are
 // replaced first.
 func (r *Registry) outweighed(s *Server) *entry {
 	switch {
-	case s.Restored, s.Origin == Federated, len(r.bySource) < r.limits.Servers*crowded/100:
+	case s.Restored, s.Origin == Federated, len(r.bySource) < r.limits.Servers*nearlyFull/100:
 		return nil
 	}
 	if e := anyOf(r.federated); e != nil {
@@ -272,7 +272,7 @@ func anyOf(set map[*entry]struct{}) *entry {
 // maxReplaced is how many replaced servers wait for a reader of Replaced.
 const maxReplaced = 1024
 
-// Replaced returns the channel of servers that newcomers replaced in a crowded
+// Replaced returns the channel of servers that newcomers replaced in a nearlyFull
 // list. If its reader is more than 1,024 servers behind, further ones are counted
 // and not sent.
 func (r *Registry) Replaced() <-chan *Server { return r.replaced }

@@ -47,9 +47,9 @@ type limit struct {
 	firm bool             // no pair gives way
 }
 
-// room makes room for a pair of these players. It ends pairs that give way, or returns an
+// admit makes room for a pair of these players. It ends pairs that give way, or returns an
 // error.
-func (s *Server) room(live *Config, players [2]service.RelayPlayer) error {
+func (s *Server) admit(live *Config, players [2]service.RelayPlayer) error {
 	proved := players[0].Proved && players[1].Proved
 	for {
 		s.mu.Lock()

@@ -48,7 +48,7 @@ type Files interface {
 	Info(fileID int64) (size int64, created time.Time, downloads int64, ok bool)
 }
 
-// Options are the parts of a Room. Store, Tickets and Games are required.
+// Options are the parts of a Backend. Store, Tickets and Games are required.
 type Options struct {
 	part.Self
 	part.Peers
@@ -66,8 +66,8 @@ type Options struct {
 	Prove func(profile storage.ProfileID, from netip.Addr, ticket string)
 }
 
-// Room executes the methods of SAKE. Its methods may be called concurrently.
-type Room struct {
+// Backend executes the methods of SAKE. Its methods may be called concurrently.
+type Backend struct {
 	opt     Options
 	config  atomic.Pointer[RecordConfig]
 	metrics *metrics
@@ -78,16 +78,16 @@ type Room struct {
 	requests, writes netserve.Quota[storage.ProfileID]
 }
 
-// New returns a Room. It panics if the registerer has other metrics of the same names.
-func New(opt Options) *Room {
-	r := &Room{opt: opt, scans: make(chan struct{}, runtime.GOMAXPROCS(0))}
+// New returns a Backend. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Backend {
+	r := &Backend{opt: opt, scans: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	r.metrics = newMetrics(opt.Registerer, r.count)
 	r.Reload(opt.Config)
 	return r
 }
 
 // Reload applies the live keys of a configuration.
-func (r *Room) Reload(c RecordConfig) {
+func (r *Backend) Reload(c RecordConfig) {
 	r.config.Store(&c)
 	r.requests.Set(c.PlayerRequests, time.Minute, rateSlots)
 	r.writes.Set(c.PlayerWrites, time.Minute, rateSlots)
@@ -101,7 +101,7 @@ const rateSlots = 1 << 14
 const sweepEvery = time.Hour
 
 // Serve removes ratings of deleted records and profiles until ctx ends.
-func (r *Room) Serve(ctx context.Context) {
+func (r *Backend) Serve(ctx context.Context) {
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
@@ -121,10 +121,12 @@ func (r *Room) Serve(ctx context.Context) {
 }
 
 // count returns how many records there are, for the metrics.
-func (r *Room) count() (storage.SakeCount, error) { return r.opt.Store.CountSake(context.Background()) }
+func (r *Backend) count() (storage.SakeCount, error) {
+	return r.opt.Store.CountSake(context.Background())
+}
 
 // Services returns the methods at both paths.
-func (r *Room) Services() []soap.Service {
+func (r *Backend) Services() []soap.Service {
 	s := soap.Service{
 		Name: "sake", Hosts: []string{"{g}.sake.{d}", "{g}.secure.sake.{d}", soap.APIHost}, Path: Path, Namespace: Namespace, MaxBody: r.opt.Config.RequestSize, Methods: make(map[string]soap.Handler),
 		Fault: func(method string) []byte { return r.refusal(method, unknownError) },
@@ -147,7 +149,7 @@ type method func(*call) (func(*soap.Writer), error)
 
 // call is a request that is executed.
 type call struct {
-	*Room
+	*Backend
 	ctx     context.Context
 	q       *soap.Request
 	limits  *RecordConfig
@@ -158,8 +160,8 @@ type call struct {
 }
 
 // serve executes a request.
-func (r *Room) serve(ctx context.Context, q *soap.Request, run method) []byte {
-	c := &call{Room: r, ctx: ctx, q: q, limits: r.config.Load()}
+func (r *Backend) serve(ctx context.Context, q *soap.Request, run method) []byte {
+	c := &call{Backend: r, ctx: ctx, q: q, limits: r.config.Load()}
 	err := c.authenticate()
 	var fill func(*soap.Writer)
 	if err == nil {
@@ -178,13 +180,13 @@ func (r *Room) serve(ctx context.Context, q *soap.Request, run method) []byte {
 }
 
 // refusal returns the reply with a Result alone, as clients want errors.
-func (r *Room) refusal(method string, why result) []byte {
+func (r *Backend) refusal(method string, why result) []byte {
 	r.metrics.count(why)
 	return soap.Reply(method, Namespace, func(w *soap.Writer) { w.Text(method+"Result", why.String()) })
 }
 
 // resultOf returns the Result for an error, which it logs or notes.
-func (r *Room) resultOf(q *soap.Request, err error) result {
+func (r *Backend) resultOf(q *soap.Request, err error) result {
 	switch limit, limited := errors.AsType[rateLimit](err); {
 	case limited:
 		r.metrics.limited[limit].Inc()
@@ -210,7 +212,7 @@ func (r *Room) resultOf(q *soap.Request, err error) result {
 
 // refuse notes and logs a request that is refused though nothing is wrong with it, and
 // returns its Result.
-func (r *Room) refuse(q *soap.Request, v verdicts.Verdict, detail string) result {
+func (r *Backend) refuse(q *soap.Request, v verdicts.Verdict, detail string) result {
 	r.opt.Verdicts.NoteDetail(service, q.From.Addr(), q.Game, v, detail)
 	r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Str("method", q.Method).Stringer("verdict", v).Str("reason", detail).
 		Msg("request about records refused")

@@ -12,8 +12,8 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// newRoom returns a room of a configuration, and its table.
-func newRoom(t *testing.T, c NewsConfig) (*Room, *news.Table) {
+// newBackend returns a backend of a configuration, and its table.
+func newBackend(t *testing.T, c NewsConfig) (*Backend, *news.Table) {
 	t.Helper()
 	s := storetest.New(t)
 	table := news.New(s)
@@ -25,8 +25,8 @@ func newRoom(t *testing.T, c NewsConfig) (*Room, *news.Table) {
 	}}), table
 }
 
-// get requests an address from a room.
-func get(t *testing.T, r *Room, target string) string {
+// get requests an address from a backend.
+func get(t *testing.T, r *Backend, target string) string {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 	for _, p := range r.Pages() {
@@ -39,7 +39,7 @@ func get(t *testing.T, r *Room, target string) string {
 			return w.Body.String()
 		}
 	}
-	t.Fatalf("no room has %s", target)
+	t.Fatalf("no backend has %s", target)
 	return ""
 }
 
@@ -71,7 +71,7 @@ func TestRecorded(t *testing.T) {
 		"spaces and percent signs": {NewsConfig{Patches: []Patch{{1, "100% 1.0", "2", 0, "", false}}}, "/motd/vercheck.asp?productid=1&versionuniqueid=100%+1.0&gamename=x", `\newver\1\lockout\0\newvername\2\fpfileid\0\dlurl\\`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := newRoom(t, tt.config)
+			r, _ := newBackend(t, tt.config)
 			if got := get(t, r, tt.target); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -80,7 +80,7 @@ func TestRecorded(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	r, table := newRoom(t, NewsConfig{})
+	r, table := newBackend(t, NewsConfig{})
 	for _, target := range []string{
 		"/motd/vercheck.asp?productid=1&versionuniqueid=1.0&gamename=GMTEST", "/motd/motd.asp?productid=1&versionuniqueid=1.0&gamename=gmtest",
 		"/motd/vercheck.asp?productid=1&versionuniqueid=1.0&gamename=none", "/motd/vercheck.asp?productid=1&versionuniqueid=",
@@ -94,7 +94,7 @@ func TestVersions(t *testing.T) {
 }
 
 func TestOtherMethods(t *testing.T) {
-	r, _ := newRoom(t, NewsConfig{})
+	r, _ := newBackend(t, NewsConfig{})
 	w := httptest.NewRecorder()
 	r.Pages()[0].Serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/motd/vercheck.asp", nil), &soap.Request{})
 	if w.Code != http.StatusMethodNotAllowed {

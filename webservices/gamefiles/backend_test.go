@@ -14,8 +14,8 @@ import (
 // eaHost is where EA's games load their files.
 const eaHost = "servserv.generals.ea.com"
 
-// newRoom returns a room of two of EA's games and two of another family, with a motd.
-func newRoom(t testing.TB, c FilesConfig) *Room {
+// newBackend returns a backend of two of EA's games and two of another family, with a motd.
+func newBackend(t testing.TB, c FilesConfig) *Backend {
 	t.Helper()
 	list, err := games.ParseYAML(strings.NewReader(`games:
   - name: ccgenzh
@@ -43,7 +43,7 @@ func newRoom(t testing.TB, c FilesConfig) *Room {
 }
 
 // get requests a path and returns the answer, nil if there is no such file.
-func get(t *testing.T, r *Room, method, host, path string) *httptest.ResponseRecorder {
+func get(t *testing.T, r *Backend, method, host, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	page, _, ok := r.Find(host, path)
 	if !ok {
@@ -55,7 +55,7 @@ func get(t *testing.T, r *Room, method, host, path string) *httptest.ResponseRec
 }
 
 func TestFiles(t *testing.T) {
-	r := newRoom(t, FilesConfig{})
+	r := newBackend(t, FilesConfig{})
 	for name, tt := range map[string]struct{ host, path, want string }{
 		"patches of the game":   {eaHost, "/servserv/GeneralsZH/english-65540.txt", "\n"},
 		"patches of maps":       {eaHost, "/servserv/GeneralsZH/maps-65536.txt", "\n"},
@@ -84,7 +84,7 @@ func TestFiles(t *testing.T) {
 
 // config.txt as the game reads it, made from the layout and not recorded.
 func TestConfigFile(t *testing.T) {
-	r := newRoom(t, FilesConfig{})
+	r := newBackend(t, FilesConfig{})
 	w := get(t, r, http.MethodGet, eaHost, "/servserv/GeneralsZH/config.txt")
 	const want = `<PingServers>
 servserv.generals.ea.com
@@ -128,7 +128,7 @@ restricted = 0
 
 func TestConfigFileOfTheOperator(t *testing.T) {
 	const ladders = "<Ladders>\r\n<Ladder \"ladder.example.org\" 7000 www.example.org>\r\nName Cup\r\nTeamSize 1\r\n</Ladder>\r\n</Ladders>"
-	r := newRoom(t, FilesConfig{
+	r := newBackend(t, FilesConfig{
 		Manglers: []string{"m1.example.org", "192.0.2.2:4321"}, PingServers: []string{"192.0.2.3"}, Ladders: ladders,
 	})
 	got := get(t, r, http.MethodGet, eaHost, "/servserv/GeneralsZH/config.txt").Body.String()
@@ -149,7 +149,7 @@ func TestConfigFileOfTheOperator(t *testing.T) {
 
 // Names that a request makes up do not get into the file.
 func TestConfigFileWithHostileHost(t *testing.T) {
-	r := newRoom(t, FilesConfig{})
+	r := newBackend(t, FilesConfig{})
 	for _, host := range []string{"", "a b", "</PingServers>", "a\nb", "::1", "-x", strings.Repeat("a", maxHost+1)} {
 		got := get(t, r, http.MethodGet, host, "/servserv/GeneralsZH/config.txt").Body.String()
 		if !strings.Contains(got, "<PingServers>\n</PingServers>\n") || !strings.Contains(got, "<Manglers>\n</Manglers>\n") {
@@ -161,7 +161,7 @@ func TestConfigFileWithHostileHost(t *testing.T) {
 // No path opens a file of the system, and a path that looks like an attack gets no
 // answer either.
 func TestPathTricks(t *testing.T) {
-	r := newRoom(t, FilesConfig{})
+	r := newBackend(t, FilesConfig{})
 	for _, path := range []string{
 		"/servserv/../../etc/passwd", "/servserv/GeneralsZH/..", "/servserv//config.txt", `/servserv/..\..\boot.ini`, `/servserv/a\b.txt`,
 		"/servserv/config.txt\x00.txt", "/servserv/%2e%2e/x", "/servserv/a\nb", "/servserv/ü.txt", "/servserv/C:/config.txt", "/servserv/*",
@@ -207,7 +207,7 @@ func TestCheckFiles(t *testing.T) {
 }
 
 func FuzzFind(f *testing.F) {
-	r := newRoom(f, FilesConfig{})
+	r := newBackend(f, FilesConfig{})
 	f.Add(eaHost, "/servserv/GeneralsZH/config.txt")
 	f.Add("", "/servserv/../x")
 	f.Fuzz(func(t *testing.T, host, path string) {

@@ -23,9 +23,9 @@ const (
 	lastFlush = time.Second
 )
 
-// keeper holds messages that did not reach their receivers until the store takes them.
+// backlog holds messages that did not reach their receivers until the store takes them.
 // It keeps those of a profile in their order, and in front of what is stored for it later.
-type keeper struct {
+type backlog struct {
 	store   Store
 	metrics *metrics
 	log     zerolog.Logger
@@ -42,12 +42,12 @@ type keeper struct {
 	bytes int
 }
 
-func newKeeper(store Store, log zerolog.Logger) keeper {
-	return keeper{store: store, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), of: make(map[storage.ProfileID][]storage.Message)}
+func newBacklog(store Store, log zerolog.Logger) backlog {
+	return backlog{store: store, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), of: make(map[storage.ProfileID][]storage.Message)}
 }
 
 // add appends messages and returns for how many of them, the first ones, there was room.
-func (k *keeper) add(to storage.ProfileID, messages []storage.Message) (n int) {
+func (k *backlog) add(to storage.ProfileID, messages []storage.Message) (n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for n < len(messages) && k.n < maxKept && k.bytes+len(messages[n].Text) <= maxKeptBytes {
@@ -59,14 +59,14 @@ func (k *keeper) add(to storage.ProfileID, messages []storage.Message) (n int) {
 }
 
 // get returns the messages of a profile. They stay.
-func (k *keeper) get(to storage.ProfileID) []storage.Message {
+func (k *backlog) get(to storage.ProfileID) []storage.Message {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.of[to]
 }
 
 // remove removes the first n messages of a profile.
-func (k *keeper) remove(to storage.ProfileID, n int) {
+func (k *backlog) remove(to storage.ProfileID, n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, m := range k.of[to][:n] {
@@ -78,21 +78,21 @@ func (k *keeper) remove(to storage.ProfileID, n int) {
 }
 
 // profiles returns the profiles that have messages.
-func (k *keeper) profiles() []storage.ProfileID {
+func (k *backlog) profiles() []storage.ProfileID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Collect(maps.Keys(k.of))
 }
 
 // len returns the number of messages.
-func (k *keeper) len() int {
+func (k *backlog) len() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.n
 }
 
 // PutBack implements Hub.
-func (k *keeper) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool) {
+func (k *backlog) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool) {
 	k.keep(to, messages)
 	if k.Flush(ctx, to) != nil {
 		signal(k.wake)
@@ -102,20 +102,20 @@ func (k *keeper) PutBack(ctx context.Context, to storage.ProfileID, messages []s
 }
 
 // keep is PutBack without storing.
-func (k *keeper) keep(to storage.ProfileID, messages []storage.Message) {
+func (k *backlog) keep(to storage.ProfileID, messages []storage.Message) {
 	if n := k.add(to, messages); n < len(messages) {
 		k.lose(to, len(messages)-n, "too many wait for the database")
 	}
 }
 
 // lose reports lost messages.
-func (k *keeper) lose(to storage.ProfileID, n int, why string) {
+func (k *backlog) lose(to storage.ProfileID, n int, why string) {
 	k.metrics.lost.Add(float64(n))
 	k.log.Error().Uint32("profile", uint32(to)).Int("lost", n).Msg("messages that did not reach their receiver are lost: " + why)
 }
 
 // Flush implements Hub.
-func (k *keeper) Flush(ctx context.Context, to storage.ProfileID) error {
+func (k *backlog) Flush(ctx context.Context, to storage.ProfileID) error {
 	if len(k.get(to)) == 0 {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (k *keeper) Flush(ctx context.Context, to storage.ProfileID) error {
 }
 
 // Leave implements Hub.
-func (k *keeper) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
+func (k *backlog) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
 	if err := k.Flush(ctx, to); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (k *keeper) Leave(ctx context.Context, to storage.ProfileID, m storage.Mess
 }
 
 // Run stores messages that PutBack could not store, until ctx ends.
-func (k *keeper) Run(ctx context.Context) {
+func (k *backlog) Run(ctx context.Context) {
 	t := time.NewTimer(keptRetry)
 	defer t.Stop()
 	for {
@@ -182,7 +182,7 @@ func (k *keeper) Run(ctx context.Context) {
 }
 
 // End stores what is still kept, when the last session has ended.
-func (k *keeper) End() error {
+func (k *backlog) End() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastFlush)
 	defer cancel()
 	for _, to := range k.profiles() {

@@ -52,13 +52,13 @@ func (fakeFiles) Info(id int64) (size int64, created time.Time, downloads int64,
 // client is the address of requests.
 var client = netip.MustParseAddrPort("192.0.2.9:4000")
 
-// fixture is a room with a store, and players with the ids 1 to 3.
+// fixture is a backend with a store, and players with the ids 1 to 3.
 type fixture struct {
 	*testing.T
-	room *Room
-	opt  Options
-	db   *records.Store
-	reg  *prometheus.Registry
+	backend *Backend
+	opt     Options
+	db      *records.Store
+	reg     *prometheus.Registry
 }
 
 // config is the default of tests.
@@ -99,7 +99,7 @@ func newFixture(t testing.TB, edit func(*Options)) *fixture {
 	if edit != nil {
 		edit(&opt)
 	}
-	f := &fixture{room: New(opt), opt: opt, db: s, reg: reg}
+	f := &fixture{backend: New(opt), opt: opt, db: s, reg: reg}
 	f.T, _ = t.(*testing.T)
 	return f
 }
@@ -120,7 +120,7 @@ func (f *fixture) send(game, envelope string) string {
 		panic(err)
 	}
 	q := &soap.Request{Game: game, Method: e.Name, Body: e, From: client}
-	reply := string(f.room.Services()[0].Methods[e.Name](context.Background(), q))
+	reply := string(f.backend.Services()[0].Methods[e.Name](context.Background(), q))
 	m := regexp.MustCompile(`^.*<soap:Body><` + e.Name + `Response xmlns="http://gamespy.net/sake">(.*)</` + e.Name + `Response></soap:Body></soap:Envelope>$`).FindStringSubmatch(reply)
 	if m == nil {
 		panic(reply)

@@ -18,7 +18,7 @@ import (
 // noPatch is the answer to games without a patch.
 const noPatch = `\newver\0`
 
-// Options are the parts of a Room. News is required.
+// Options are the parts of a Backend. News is required.
 type Options struct {
 	part.Self
 
@@ -29,15 +29,15 @@ type Options struct {
 	Game func(name string) string
 }
 
-// Room answers requests for news. All methods may be called concurrently.
-type Room struct {
+// Backend answers requests for news. All methods may be called concurrently.
+type Backend struct {
 	opt    Options
 	checks *prometheus.CounterVec // result
 }
 
-// New returns a room. It panics if the registerer has other metrics of the same names.
-func New(opt Options) *Room {
-	r := &Room{opt: opt}
+// New returns a backend. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Backend {
+	r := &Backend{opt: opt}
 	r.checks = metric.With(opt.Registerer).Counters("respawnd_webservices_version_checks_total",
 		"Games that asked for a newer version, by whether there was one.", "result", "patch", "none")
 	r.Reload(opt.Config)
@@ -45,10 +45,10 @@ func New(opt Options) *Room {
 }
 
 // Reload applies a configuration.
-func (r *Room) Reload(c NewsConfig) { r.opt.News.SetConfigured(c.Motd, c.Records()) }
+func (r *Backend) Reload(c NewsConfig) { r.opt.News.SetConfigured(c.Motd, c.Records()) }
 
-// Pages returns the paths of the room.
-func (r *Room) Pages() []soap.Page {
+// Pages returns the paths of the backend.
+func (r *Backend) Pages() []soap.Page {
 	hosts := []string{"motd.{d}"}
 	return []soap.Page{
 		{Name: "motd.vercheck", Hosts: hosts, Path: "/motd/vercheck.asp", Serve: r.vercheck},
@@ -58,7 +58,7 @@ func (r *Room) Pages() []soap.Page {
 }
 
 // game returns the game of a request, empty if it is unknown.
-func (r *Room) game(req *http.Request) string {
+func (r *Backend) game(req *http.Request) string {
 	name, ok := query.Get(req.URL.RawQuery, "gamename")
 	if !ok || r.opt.Game == nil {
 		return ""
@@ -67,7 +67,7 @@ func (r *Room) game(req *http.Request) string {
 }
 
 // asks returns the version of the game that sends a request, and counts it.
-func (r *Room) asks(req *http.Request) (id storage.PatchID, ok bool) {
+func (r *Backend) asks(req *http.Request) (id storage.PatchID, ok bool) {
 	product, hasProduct := query.Number(req.URL.RawQuery, "productid")
 	version, hasVersion := query.Get(req.URL.RawQuery, "versionuniqueid")
 	if !hasProduct || !hasVersion {
@@ -78,7 +78,7 @@ func (r *Room) asks(req *http.Request) (id storage.PatchID, ok bool) {
 }
 
 // vercheck answers a game that asks for a newer version.
-func (r *Room) vercheck(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
+func (r *Backend) vercheck(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
 	body, result := noPatch, "none"
 	if id, ok := r.asks(req); ok {
 		if p, found := r.opt.News.Patch(id); found {
@@ -99,13 +99,13 @@ func announcement(p *storage.Patch) string {
 }
 
 // motd answers a game that asks for the message of the day.
-func (r *Room) motd(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
+func (r *Backend) motd(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
 	_, _ = r.asks(req) // counted
 	reply(w, req, strings.ReplaceAll(r.opt.News.Motd(r.game(req)), "\n", "\r\n"))
 }
 
 // mirrors answers a game that asks where it can download a file.
-func (r *Room) mirrors(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
+func (r *Backend) mirrors(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
 	file, _ := query.Number(req.URL.RawQuery, "file")
 	body := ""
 	if p, ok := r.opt.News.Mirror(file); ok {

@@ -26,8 +26,8 @@ const (
 // errAlready ends the edit of totals that need no change.
 var errAlready = errors.New("nothing to change")
 
-// keeper counts rounds.
-type keeper struct {
+// roundCounter counts rounds.
+type roundCounter struct {
 	opt     Options
 	config  atomic.Pointer[PagesConfig] // never nil
 	metrics *metrics
@@ -47,7 +47,7 @@ func blockOf(game string, id storage.ProfileID) storage.StatBlockID {
 }
 
 // read returns the totals of a player, empty ones if there are none.
-func (k *keeper) read(ctx context.Context, game string, id storage.ProfileID) (*Record, error) {
+func (k *roundCounter) read(ctx context.Context, game string, id storage.ProfileID) (*Record, error) {
 	b, err := k.opt.Store.GetStatBlock(ctx, blockOf(game, id))
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return nil, err
@@ -56,7 +56,7 @@ func (k *keeper) read(ctx context.Context, game string, id storage.ProfileID) (*
 }
 
 // edit changes the totals of a player. If change returns errAlready nothing is written.
-func (k *keeper) edit(ctx context.Context, game string, id storage.ProfileID, change func(*Record) error) error {
+func (k *roundCounter) edit(ctx context.Context, game string, id storage.ProfileID, change func(*Record) error) error {
 	_, err := k.opt.Store.EditStatBlock(ctx, blockOf(game, id), storage.MaxStatBytes, time.Now(), func(old []byte) ([]byte, error) {
 		record, err := parseRecord(old)
 		if err == nil {
@@ -77,7 +77,7 @@ func nickOf(g *games.Game, p *storage.Profile) string {
 }
 
 // byNick returns the profile with a name in a game, or storage.ErrNotFound.
-func (k *keeper) byNick(ctx context.Context, g *games.Game, nick string) (storage.Profile, error) {
+func (k *roundCounter) byNick(ctx context.Context, g *games.Game, nick string) (storage.Profile, error) {
 	p, err := k.opt.Nick(ctx, g.UniqueNicks(), nick)
 	if !errors.Is(err, storage.ErrNotFound) {
 		return p, err
@@ -91,7 +91,7 @@ func (k *keeper) byNick(ctx context.Context, g *games.Game, nick string) (storag
 
 // count stores a round and leaves its results to the goroutine of Serve, so that the server is
 // answered at once. repeated reports that they count already.
-func (k *keeper) count(ctx context.Context, g *games.Game, round *Round) (repeated bool, err error) {
+func (k *roundCounter) count(ctx context.Context, g *games.Game, round *Round) (repeated bool, err error) {
 	most := 0
 	for _, p := range round.Players {
 		most += len(creditsOf(g.Name, round, p, time.Now()))
@@ -111,7 +111,7 @@ func (k *keeper) count(ctx context.Context, g *games.Game, round *Round) (repeat
 }
 
 // put stores the report of a round, which is final when its results count.
-func (k *keeper) put(ctx context.Context, g *games.Game, round *Round, final bool, credits []storage.Credit) (storage.ReportResult, error) {
+func (k *roundCounter) put(ctx context.Context, g *games.Game, round *Round, final bool, credits []storage.Credit) (storage.ReportResult, error) {
 	now := time.Now()
 	report := storage.Report{
 		Game: g.Name, Conn: round.ID, Server: round.Server, Started: now, Updated: now, Done: final, Trusted: true, Pairs: round.kept(),
@@ -130,7 +130,7 @@ func (k *keeper) put(ctx context.Context, g *games.Game, round *Round, final boo
 
 // finish makes the results of a round count: first those on boards, in one step that happens
 // once, then the totals. Until the store is available it waits.
-func (k *keeper) finish(ctx context.Context, c counted) {
+func (k *roundCounter) finish(ctx context.Context, c counted) {
 	err := k.insist(ctx, func() error {
 		credits, err := k.admit(ctx, c.game, c.round)
 		if err == nil {
@@ -146,7 +146,7 @@ func (k *keeper) finish(ctx context.Context, c counted) {
 }
 
 // insist calls f until the store is available, or ctx ends.
-func (k *keeper) insist(ctx context.Context, f func() error) error {
+func (k *roundCounter) insist(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if !errors.Is(err, storage.ErrUnavailable) || ctx.Err() != nil {
@@ -160,7 +160,7 @@ func (k *keeper) insist(ctx context.Context, f func() error) error {
 }
 
 // admit decides for which players of a round it counts, and returns their credits on boards.
-func (k *keeper) admit(ctx context.Context, g *games.Game, round *Round) (credits []storage.Credit, err error) {
+func (k *roundCounter) admit(ctx context.Context, g *games.Game, round *Round) (credits []storage.Credit, err error) {
 	for _, p := range round.Players {
 		why := playerRobot
 		if !p.Robot {
@@ -179,7 +179,7 @@ func (k *keeper) admit(ctx context.Context, g *games.Game, round *Round) (credit
 }
 
 // admits returns the result of a player of a round.
-func (k *keeper) admits(ctx context.Context, g *games.Game, round *Round, p *Participant) (why string, err error) {
+func (k *roundCounter) admits(ctx context.Context, g *games.Game, round *Round, p *Participant) (why string, err error) {
 	profile, err := k.opt.Store.GetProfile(ctx, p.Profile)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
@@ -207,7 +207,7 @@ func (k *keeper) admits(ctx context.Context, g *games.Game, round *Round, p *Par
 }
 
 // apply changes the totals of the players for whom a round counts.
-func (k *keeper) apply(ctx context.Context, c counted) {
+func (k *roundCounter) apply(ctx context.Context, c counted) {
 	for _, p := range c.round.Players {
 		if p.Counts && ctx.Err() == nil {
 			_ = k.insist(ctx, func() error { return k.applyTo(ctx, c, p) }) // counted and logged there
@@ -216,7 +216,7 @@ func (k *keeper) apply(ctx context.Context, c counted) {
 }
 
 // applyTo changes the totals of a player.
-func (k *keeper) applyTo(ctx context.Context, c counted, p *Participant) error {
+func (k *roundCounter) applyTo(ctx context.Context, c counted, p *Participant) error {
 	now := time.Now().Unix()
 	err := k.edit(ctx, c.game.Name, p.Profile, func(record *Record) error {
 		if known, old := record.counted(c.round.Mark); known || old {
@@ -239,7 +239,7 @@ func (k *keeper) applyTo(ctx context.Context, c counted, p *Participant) error {
 }
 
 // Serve makes rounds count until ctx ends. It begins with those that an earlier run left out.
-func (k *keeper) Serve(ctx context.Context) {
+func (k *roundCounter) Serve(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	k.makeUp(ctx, makeUpSince)
@@ -259,7 +259,7 @@ func (k *keeper) Serve(ctx context.Context) {
 
 // makeUp makes rounds of the last day count that do not yet, of this node and of others, and
 // changes the totals that later rounds lack.
-func (k *keeper) makeUp(ctx context.Context, later time.Duration) {
+func (k *roundCounter) makeUp(ctx context.Context, later time.Duration) {
 	now := time.Now()
 	for _, g := range k.games() {
 		for report, err := range k.opt.Store.Reports(ctx, g.Name, 0) {
@@ -281,7 +281,7 @@ func (k *keeper) makeUp(ctx context.Context, later time.Duration) {
 }
 
 // makeUpFor is makeUp for a report, if it is that of a round.
-func (k *keeper) makeUpFor(ctx context.Context, g *games.Game, report *storage.Report) {
+func (k *roundCounter) makeUpFor(ctx context.Context, g *games.Game, report *storage.Report) {
 	pairs, err := stats.ParsePairs(report.Pairs)
 	if err != nil {
 		return
@@ -301,7 +301,7 @@ func (k *keeper) makeUpFor(ctx context.Context, g *games.Game, report *storage.R
 }
 
 // games returns the games that have pages.
-func (k *keeper) games() (list []games.Game) {
+func (k *roundCounter) games() (list []games.Game) {
 	for _, g := range k.opt.Games.All() {
 		if hasPages(&g) {
 			list = append(list, g)
@@ -317,7 +317,7 @@ func hasPages(g *games.Game) bool {
 
 // Take counts a final report of the statistics service as a round if it is about a game with
 // pages, from a server whose rounds count. taken is false for all others.
-func (k *keeper) Take(ctx context.Context, s *stats.Snapshot) (taken bool, err error) {
+func (k *roundCounter) Take(ctx context.Context, s *stats.Snapshot) (taken bool, err error) {
 	g, ok := k.opt.Games.Lookup(s.Game)
 	if !ok || !hasPages(&g) || !s.Trusted || !k.config.Load().lists(s.Server.Addr()) {
 		return false, nil
@@ -349,7 +349,7 @@ func resultOf(err error) string {
 }
 
 // noteRound counts a round and logs it.
-func (k *keeper) noteRound(round *Round, repeated bool, err error) {
+func (k *roundCounter) noteRound(round *Round, repeated bool, err error) {
 	result := roundCounted
 	switch {
 	case err != nil:
@@ -364,7 +364,7 @@ func (k *keeper) noteRound(round *Round, repeated bool, err error) {
 }
 
 // troubled logs a fault of the server.
-func (k *keeper) troubled(ctx context.Context, err error) {
+func (k *roundCounter) troubled(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// Options are the parts of a Room. Games and Motd are required.
+// Options are the parts of a Backend. Games and Motd are required.
 type Options struct {
 	Config FilesConfig
 	Games  *games.Catalog
@@ -23,21 +23,21 @@ type Options struct {
 	Mangler, QuickMatch bool
 }
 
-// Room makes files. All methods may be called concurrently.
-type Room struct {
+// Backend makes files. All methods may be called concurrently.
+type Backend struct {
 	opt    Options
 	config atomic.Pointer[FilesConfig] // never nil
 }
 
-// New returns a room.
-func New(opt Options) *Room {
-	r := &Room{opt: opt}
+// New returns a backend.
+func New(opt Options) *Backend {
+	r := &Backend{opt: opt}
 	r.Reload(opt.Config)
 	return r
 }
 
 // Reload applies a configuration.
-func (r *Room) Reload(c FilesConfig) { r.config.Store(&c) }
+func (r *Backend) Reload(c FilesConfig) { r.config.Store(&c) }
 
 // The kinds of files in metrics.
 const (
@@ -48,12 +48,12 @@ const (
 	pageRooms   = "files.rooms"
 )
 
-// Names returns the names of the room's pages, for metrics.
+// Names returns the names of the backend's pages, for metrics.
 func Names() []string { return []string{pageText, pageMotd, pageConfig, pagePatches, pageRooms} }
 
 // Find returns the file for a path on a host. game is empty if it may be that of several
 // games. ok is false if no game has such a file.
-func (r *Room) Find(host, path string) (page *soap.Page, game string, ok bool) {
+func (r *Backend) Find(host, path string) (page *soap.Page, game string, ok bool) {
 	if !plain(path) {
 		return nil, "", false
 	}
@@ -76,7 +76,7 @@ func plain(path string) bool {
 }
 
 // make returns a file and its name in metrics.
-func (r *Room) make(f *games.File, of []string, game, host, path string) (name, text string) {
+func (r *Backend) make(f *games.File, of []string, game, host, path string) (name, text string) {
 	kind := f.Is
 	if kind == games.FileServServ {
 		switch file := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:]); {
@@ -102,7 +102,7 @@ func (r *Room) make(f *games.File, of []string, game, host, path string) (name, 
 
 // eaConfig returns config.txt of a game, as asked for on a host: that name leads the
 // player to this machine.
-func (r *Room) eaConfig(game, host string) string {
+func (r *Backend) eaConfig(game, host string) string {
 	c := r.config.Load()
 	out := eaConfig{pingServers: c.PingServers, ladders: c.Ladders}
 	for _, m := range c.Manglers {
@@ -128,7 +128,7 @@ func (r *Room) eaConfig(game, host string) string {
 
 // roomPairs returns the group rooms of the first of several games that has any: for each the
 // name in the server list and the one that players see.
-func (r *Room) roomPairs(of []string) string {
+func (r *Backend) roomPairs(of []string) string {
 	var b strings.Builder
 	b.WriteString("room_pairs =\n{\n")
 	for _, name := range of {

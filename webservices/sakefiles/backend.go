@@ -56,7 +56,7 @@ type Tickets interface {
 	CheckTicket(ticket string) (storage.ProfileID, error)
 }
 
-// Options are the parts of a Room. Config, Files and Owners are required.
+// Options are the parts of a Backend. Config, Files and Owners are required.
 type Options struct {
 	part.Self
 	part.Peers
@@ -70,8 +70,8 @@ type Options struct {
 	Cluster  cluster.Bus // other nodes, which get proofs; nil: none
 }
 
-// Room answers uploads and downloads. All methods may be called concurrently.
-type Room struct {
+// Backend answers uploads and downloads. All methods may be called concurrently.
+type Backend struct {
 	// Proofs are the profiles that have shown a ticket.
 	Proofs Proofs
 
@@ -85,9 +85,9 @@ type Room struct {
 	busyFor map[netip.Addr]int // of them, by address
 }
 
-// New returns a room. It panics if the registerer has other metrics of the same names.
-func New(opt Options) *Room {
-	r := &Room{opt: opt, files: opt.Files, busyFor: make(map[netip.Addr]int)}
+// New returns a backend. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Backend {
+	r := &Backend{opt: opt, files: opt.Files, busyFor: make(map[netip.Addr]int)}
 	r.metrics = newMetrics(opt.Registerer, opt.Files, r.uploads)
 	r.Reload(opt.Config)
 	if opt.Cluster != nil {
@@ -99,7 +99,7 @@ func New(opt Options) *Room {
 }
 
 // join takes proofs from the other nodes.
-func (r *Room) join(bus cluster.Bus) (leave func()) {
+func (r *Backend) join(bus cluster.Bus) (leave func()) {
 	return bus.Subscribe(subjectProof, func(_ string, data []byte) {
 		if profile, from, ticket, ok := parseProof(data); ok {
 			r.Proofs.note(profile, from, ticket)
@@ -108,14 +108,14 @@ func (r *Room) join(bus cluster.Bus) (leave func()) {
 }
 
 // Reload applies a configuration.
-func (r *Room) Reload(c FileConfig) {
+func (r *Backend) Reload(c FileConfig) {
 	r.config.Store(&c)
 	r.files.SetLimits(c.limits())
 }
 
 // Serve stores numbers of downloads and removes contents without a file, until ctx ends. It begins
 // with leftovers of a killed daemon.
-func (r *Room) Serve(ctx context.Context) {
+func (r *Backend) Serve(ctx context.Context) {
 	if r.opt.Cluster != nil {
 		defer r.join(r.opt.Cluster)()
 	}
@@ -136,13 +136,13 @@ func (r *Room) Serve(ctx context.Context) {
 	}
 }
 
-func (r *Room) flush(ctx context.Context) {
+func (r *Backend) flush(ctx context.Context) {
 	if err := r.files.Flush(ctx); err != nil && ctx.Err() == nil {
 		fault.Log(r.opt.Log, err).Err(err).Msg("numbers of downloads were not stored")
 	}
 }
 
-func (r *Room) sweep(ctx context.Context) {
+func (r *Backend) sweep(ctx context.Context) {
 	s, err := r.files.Sweep(ctx)
 	if err != nil && ctx.Err() == nil {
 		fault.Log(r.opt.Log, err).Err(err).Msg("contents that belong to no file were not removed")
@@ -160,7 +160,7 @@ func (r *Room) sweep(ctx context.Context) {
 
 // Info returns the size, the time of the upload and the number of downloads of a file, for
 // the automatic fields of records. ok is false if there is none.
-func (r *Room) Info(fileID int64) (size int64, created time.Time, downloads int64, ok bool) {
+func (r *Backend) Info(fileID int64) (size int64, created time.Time, downloads int64, ok bool) {
 	if fileID <= 0 || fileID > storage.MaxAccountID {
 		return 0, time.Time{}, 0, false
 	}
@@ -168,14 +168,14 @@ func (r *Room) Info(fileID int64) (size int64, created time.Time, downloads int6
 }
 
 // uploads returns how many uploads are being received.
-func (r *Room) uploads() int {
+func (r *Backend) uploads() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.busy
 }
 
 // enter counts an upload from an address, unless there are too many.
-func (r *Room) enter(from netip.Addr) bool {
+func (r *Backend) enter(from netip.Addr) bool {
 	c := r.config.Load()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,7 +188,7 @@ func (r *Room) enter(from netip.Addr) bool {
 }
 
 // leave ends enter.
-func (r *Room) leave(from netip.Addr) {
+func (r *Backend) leave(from netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.busy--

@@ -11,62 +11,62 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-// keepers holds the service.Keeper of each origin. It is complete before the
+// callbacks holds the service.Callbacks of each origin. It is complete before the
 // daemon serves, and not changed afterwards.
-type keepers struct {
-	all      []*service.Keeper
+type callbacks struct {
+	all      []*service.Callbacks
 	verdicts *verdicts.Log
 }
 
-func (k *keepers) add(one *service.Keeper) {
+func (c *callbacks) add(one *service.Callbacks) {
 	if one != nil {
-		k.all = append(k.all, one)
+		c.all = append(c.all, one)
 	}
 }
 
-// of returns the Keeper of an origin, one that does nothing if no service lists
-// its servers.
-func (k *keepers) of(o *master.Origin) *service.Keeper {
-	i := slices.IndexFunc(k.all, func(k *service.Keeper) bool { return k.Origin == o })
+// of returns the Callbacks of an origin. They do nothing if no service lists its
+// servers.
+func (c *callbacks) of(o *master.Origin) *service.Callbacks {
+	i := slices.IndexFunc(c.all, func(one *service.Callbacks) bool { return one.Origin == o })
 	if i < 0 {
-		return &service.Keeper{Origin: o}
+		return &service.Callbacks{Origin: o}
 	}
-	return k.all[i]
+	return c.all[i]
 }
 
 // expired notes that a server was silent for too long.
-func (k *keepers) expired(s *master.Server) {
-	if report := k.of(s.Origin).Expired; report != nil {
+func (c *callbacks) expired(s *master.Server) {
+	if report := c.of(s.Origin).Expired; report != nil {
 		report(s)
 		return
 	}
-	k.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Expired)
+	c.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Expired)
 }
 
 // replaced informs a server that a new one replaced it, if its protocol can.
-func (k *keepers) replaced(s *master.Server) {
-	if report := k.of(s.Origin).Replaced; report != nil {
+func (c *callbacks) replaced(s *master.Server) {
+	if report := c.of(s.Origin).Replaced; report != nil {
 		report(s)
 		return
 	}
-	k.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Replaced)
+	c.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Replaced)
 }
 
 // reportReplaced informs servers that new ones replaced them, until ctx ends.
-func (k *keepers) reportReplaced(ctx context.Context, list *master.Registry) {
+func (c *callbacks) reportReplaced(ctx context.Context, list *master.Registry) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case s := <-list.Replaced():
-			k.replaced(s)
+			c.replaced(s)
 		}
 	}
 }
 
 // met is service.GameServers.Met.
-func (k *keepers) met(a netip.AddrPort) {
-	for _, one := range k.all {
+func (c *callbacks) met(a netip.AddrPort) {
+	for _, one := range c.all {
 		if one.Met != nil {
 			one.Met(a)
 		}
@@ -74,8 +74,8 @@ func (k *keepers) met(a netip.AddrPort) {
 }
 
 // relayed notes that players reached the server at an address through a relay.
-func (k *keepers) relayed(a netip.AddrPort) {
-	for _, one := range k.all {
+func (c *callbacks) relayed(a netip.AddrPort) {
+	for _, one := range c.all {
 		if one.Relayed != nil {
 			one.Relayed(a)
 		}
@@ -83,20 +83,20 @@ func (k *keepers) relayed(a netip.AddrPort) {
 }
 
 // recheck is service.GameServers.Recheck.
-func (k *keepers) recheck(s *master.Server) bool {
-	test := k.of(s.Origin).Recheck
+func (c *callbacks) recheck(s *master.Server) bool {
+	test := c.of(s.Origin).Recheck
 	return test != nil && test(s)
 }
 
 // exempt reports whether the list's limits per address do not apply to an
 // address.
-func (k *keepers) exempt(a netip.Addr) bool {
-	return slices.ContainsFunc(k.all, func(k *service.Keeper) bool { return k.Exempt != nil && k.Exempt(a) })
+func (c *callbacks) exempt(a netip.Addr) bool {
+	return slices.ContainsFunc(c.all, func(one *service.Callbacks) bool { return one.Exempt != nil && one.Exempt(a) })
 }
 
 // messenger returns the Messenger of the open services, nil if there is none.
-func (k *keepers) messenger() (m master.Messenger) {
-	for _, one := range k.all {
+func (c *callbacks) messenger() (m master.Messenger) {
+	for _, one := range c.all {
 		if one.Messenger != nil {
 			m = one.Messenger
 		}
@@ -106,8 +106,8 @@ func (k *keepers) messenger() (m master.Messenger) {
 
 // fileBans returns the lines of ban files that cover an address, all of them if it is
 // zero.
-func (k *keepers) fileBans(a netip.Addr) (list []operator.FileBan, err error) {
-	for _, one := range k.all {
+func (c *callbacks) fileBans(a netip.Addr) (list []operator.FileBan, err error) {
+	for _, one := range c.all {
 		if one.FileBans != nil {
 			list = append(list, one.FileBans(a)...)
 		}
@@ -116,8 +116,8 @@ func (k *keepers) fileBans(a netip.Addr) (list []operator.FileBan, err error) {
 }
 
 // unlisted returns the servers that services know but do not list.
-func (k *keepers) unlisted() (list []operator.Listed) {
-	for _, one := range k.all {
+func (c *callbacks) unlisted() (list []operator.Listed) {
+	for _, one := range c.all {
 		if one.Unlisted == nil {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// Times of the goroutine of a room.
+// Times of the goroutine of a backend.
 const (
 	settleEvery = 5 * time.Second
 	sweepEvery  = time.Hour
@@ -27,7 +27,7 @@ const (
 // rateSlots is how many profiles are remembered with their reports and sessions.
 const rateSlots = 1 << 14
 
-// MatchConfig are the settings of the room. All are live.
+// MatchConfig are the settings of the backend. All are live.
 type MatchConfig struct {
 	// Time after the first report of a match for the reports of the other players,
 	// {range}. Then those that came decide.
@@ -55,7 +55,7 @@ type Verifier interface {
 	Verify(ctx context.Context, certificate *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error)
 }
 
-// Options configure a Room. Store and Verifier are required.
+// Options configure a Backend. Store and Verifier are required.
 type Options struct {
 	part.Self
 	part.Peers
@@ -68,9 +68,9 @@ type Options struct {
 	Now      func() time.Time // nil: time.Now
 }
 
-// Room answers the requests of the competition service. Its methods may be called
+// Backend answers the requests of the competition service. Its methods may be called
 // concurrently.
-type Room struct {
+type Backend struct {
 	opt      Options
 	sessions *sessions
 	live     atomic.Pointer[MatchConfig] // never nil
@@ -79,51 +79,51 @@ type Room struct {
 	metrics  metrics
 }
 
-// metrics are the counters of a room.
+// metrics are the counters of a backend.
 type metrics struct {
 	matches *prometheus.CounterVec // outcome
 	results *prometheus.CounterVec // result
 }
 
-// New returns a Room without sessions.
-func New(opt Options) *Room {
+// New returns a Backend without sessions.
+func New(opt Options) *Backend {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	room := &Room{opt: opt, sessions: newSessions()}
-	room.Reload(opt.Config)
+	backend := &Backend{opt: opt, sessions: newSessions()}
+	backend.Reload(opt.Config)
 	var outcomes []string
 	for _, o := range storage.MatchOutcomes() {
 		outcomes = append(outcomes, string(o))
 	}
 	f := metric.With(opt.Registerer)
-	room.metrics = metrics{
+	backend.metrics = metrics{
 		matches: f.Counters("respawnd_webservices_matches_total", "Matches that were first reported (open) or settled, by outcome.", "outcome", outcomes...),
 		results: f.Counters("respawnd_webservices_competition_total", "Requests of the competition service, by result.", "result", codeNames[:]...),
 	}
-	f.GaugeFunc("respawnd_webservices_match_sessions", "Sessions of matches.", room.sessions.len)
-	return room
+	f.GaugeFunc("respawnd_webservices_match_sessions", "Sessions of matches.", backend.sessions.len)
+	return backend
 }
 
 // Reload applies the settings.
-func (room *Room) Reload(c MatchConfig) {
-	room.live.Store(&c)
-	room.reports.Set(c.Reports, time.Hour, rateSlots)
-	room.creates.Set(c.Sessions, time.Hour, rateSlots)
+func (backend *Backend) Reload(c MatchConfig) {
+	backend.live.Store(&c)
+	backend.reports.Set(c.Reports, time.Hour, rateSlots)
+	backend.creates.Set(c.Sessions, time.Hour, rateSlots)
 }
 
-func (room *Room) boards(game string) []games.Board {
-	if room.opt.Boards == nil {
+func (backend *Backend) boards(game string) []games.Board {
+	if backend.opt.Boards == nil {
 		return nil
 	}
-	return room.opt.Boards(game)
+	return backend.opt.Boards(game)
 }
 
 // Serve settles the matches whose reports are late, and removes old ones, until ctx ends.
 // Matches that were open when the daemon stopped are open again.
-func (room *Room) Serve(ctx context.Context) {
-	room.restore(ctx)
-	room.sweep(ctx)
+func (backend *Backend) Serve(ctx context.Context) {
+	backend.restore(ctx)
+	backend.sweep(ctx)
 	settle, sweep := time.NewTicker(settleEvery), time.NewTicker(sweepEvery)
 	defer settle.Stop()
 	defer sweep.Stop()
@@ -132,35 +132,35 @@ func (room *Room) Serve(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-settle.C:
-			room.settleDue(ctx, room.opt.Now())
+			backend.settleDue(ctx, backend.opt.Now())
 		case <-sweep.C:
-			room.sweep(ctx)
+			backend.sweep(ctx)
 		}
 	}
 }
 
 // restore makes the sessions of open matches.
-func (room *Room) restore(ctx context.Context) {
-	for m, err := range room.opt.Store.OpenMatches(ctx) {
+func (backend *Backend) restore(ctx context.Context) {
+	for m, err := range backend.opt.Store.OpenMatches(ctx) {
 		if ctx.Err() != nil {
 			return // the daemon stops
 		}
 		if err != nil {
-			fault.Log(room.opt.Log, err).Err(err).Msg("an open match cannot be read")
+			fault.Log(backend.opt.Log, err).Err(err).Msg("an open match cannot be read")
 			continue
 		}
 		if id, ok := ParseGUID(m.Session); ok {
 			// Its owner is not counted: it may have as many new ones.
-			if err := room.sessions.add(id, &session{match: m, open: true}, room.opt.Now()); err != nil {
-				fault.Log(room.opt.Log, err).Err(err).Msg("an open match cannot be restored")
+			if err := backend.sessions.add(id, &session{match: m, open: true}, backend.opt.Now()); err != nil {
+				fault.Log(backend.opt.Log, err).Err(err).Msg("an open match cannot be restored")
 			}
 		}
 	}
 }
 
 // sweep removes matches that are too old.
-func (room *Room) sweep(ctx context.Context) {
-	if _, err := room.opt.Store.SweepMatches(ctx, room.opt.Now().Add(-room.live.Load().Age)); err != nil && ctx.Err() == nil {
-		fault.Log(room.opt.Log, err).Err(err).Msg("old matches cannot be removed")
+func (backend *Backend) sweep(ctx context.Context) {
+	if _, err := backend.opt.Store.SweepMatches(ctx, backend.opt.Now().Add(-backend.live.Load().Age)); err != nil && ctx.Err() == nil {
+		fault.Log(backend.opt.Log, err).Err(err).Msg("old matches cannot be removed")
 	}
 }
