@@ -14,7 +14,7 @@ import (
 // OtherMaster is another master whose servers are listed here too.
 type OtherMaster struct {
 	Protocol string // one of MasterProtocols
-	Address  string // host:port; of respawnd the URL of its pages without a final slash
+	Address  string // host:port; the URL of a list; of respawnd and 333json that of the pages without a final slash
 	Name     string // in pages, metrics and the log; never empty
 	Game     string // whose servers it is asked for; empty: all, where the protocol can
 
@@ -22,9 +22,14 @@ type OtherMaster struct {
 	CMP      bool   // of gamespy: the compact form of the list
 	As       string // of serverbrowse: the game as which it asks; empty: Game
 	Filter   string // of serverbrowse, gamespy and valve
-	Number   int    // of q3: the protocol of the game
+	Number   int    // of q3, codmaster and idmaster: the protocol of the game
 	Query    string // protocol in which its servers are queried; empty: that of the master
 	Verified bool   // of respawnd: its servers are listed without a query of our own
+	Offset   int    // of lists at a URL: from the ports there to those that are queried
+
+	// Of jsonlist: where the array is, names with dots between, empty: it is all; and the
+	// names of the address and the port in each object.
+	At, HostField, PortField string
 
 	text string
 }
@@ -59,19 +64,28 @@ const (
 // masterForm describes the fields that an entry of a protocol may have.
 type masterForm struct {
 	protocol string
-	port     string // usual one; empty: the address is a URL
-	options  []string
-	game     bool // it must name one
+	port     string   // usual one; empty: the address is a URL
+	needs    []string // options that it must have
+	options  []string // further ones
+	page     bool     // the URL is that of the list, with a query
 }
 
 func masterForms() []masterForm {
+	game, number := []string{"game"}, []string{"game", "protocol"}
 	return []masterForm{
-		{"gamespy", "28900", []string{"game", "enctype", "list", "filter", "query"}, true},
-		{"serverbrowse", "28910", []string{"game", "as", "filter", "query"}, true},
-		{"zandronum", "15300", nil, false},
-		{"valve", "27011", []string{"filter"}, false},
-		{"q3", "27950", []string{"game", "protocol"}, false},
-		{"respawnd", "", []string{"game", "verified"}, false},
+		{protocol: "gamespy", port: "28900", needs: game, options: []string{"enctype", "list", "filter", "query"}},
+		{protocol: "serverbrowse", port: "28910", needs: game, options: []string{"as", "filter", "query"}},
+		{protocol: "zandronum", port: "15300"},
+		{protocol: "valve", port: "27011", options: []string{"filter"}},
+		{protocol: "q3", port: "27950", needs: []string{"protocol"}, options: game},
+		{protocol: "codmaster", port: "20510", needs: number},
+		{protocol: "cod4x", port: "20810", needs: game},
+		{protocol: "idmaster", port: "27650", needs: []string{"protocol"}, options: game},
+		{protocol: "333sync", port: "28900", options: []string{"game", "query"}},
+		{protocol: "333json", needs: game, options: []string{"query", "offset"}},
+		{protocol: "textlist", needs: []string{"query"}, options: []string{"game", "offset"}, page: true},
+		{protocol: "jsonlist", needs: []string{"query"}, options: []string{"game", "offset", "at", "host", "port"}, page: true},
+		{protocol: "respawnd", options: []string{"game", "verified"}},
 	}
 }
 
@@ -96,6 +110,7 @@ func ParseOtherMaster(text string) (m OtherMaster, err error) {
 	}
 	form := masterForms()[i]
 	m = OtherMaster{Protocol: form.protocol, CMP: true, text: strings.Join(words, " ")}
+	form.usual(&m)
 	if m.Address, err = form.address(words[1]); err != nil {
 		return m, err
 	}
@@ -107,8 +122,8 @@ func ParseOtherMaster(text string) (m OtherMaster, err error) {
 			return m, fmt.Errorf("has %s, which is not an option: write name=value", quote(word))
 		case seen[key]:
 			return m, fmt.Errorf("has the option %s twice", quote(key))
-		case key != "name" && !slices.Contains(form.options, key):
-			return m, fmt.Errorf("has the unknown option %s; a %s master has %s", quote(key), form.protocol, strings.Join(append([]string{"name"}, form.options...), ", "))
+		case !slices.Contains(form.all(), key):
+			return m, fmt.Errorf("has the unknown option %s; a %s master has %s", quote(key), form.protocol, strings.Join(form.all(), ", "))
 		}
 		seen[key] = true
 		if err := m.set(key, value); err != nil {
@@ -118,8 +133,42 @@ func ParseOtherMaster(text string) (m OtherMaster, err error) {
 	return m, m.finish(&form, seen)
 }
 
+// all returns the options of the form.
+func (f *masterForm) all() []string { return slices.Concat([]string{"name"}, f.needs, f.options) }
+
+// usual sets the usual values of options.
+func (f *masterForm) usual(m *OtherMaster) {
+	switch f.protocol {
+	case "jsonlist":
+		m.HostField, m.PortField = "ip", "port"
+	case "333json":
+		m.Offset = 1
+	}
+}
+
+// page checks the URL of a list.
+func page(text string) (string, error) {
+	text, query, asks := strings.Cut(text, "?")
+	base, err := parsePublicURL(text)
+	switch {
+	case err != nil:
+		return "", errors.New("has an address that " + err.Error())
+	case base == "":
+		return "", errors.New("has no address: write its URL")
+	case asks:
+		base += "?" + query
+	}
+	if _, err := url.Parse(base); err != nil || strings.Contains(query, "#") {
+		return "", errors.New("has an address that is not a web address")
+	}
+	return base, nil
+}
+
 // address checks the address of a master and adds the usual port.
 func (f *masterForm) address(text string) (string, error) {
+	if f.page {
+		return page(text)
+	}
 	if f.port == "" {
 		base, err := parsePublicURL(text)
 		if err != nil {
@@ -170,7 +219,15 @@ func (m *OtherMaster) set(key, value string) (err error) {
 	case "enctype":
 		m.Enctype, err = parseNumber(value, 0, 2)
 	case "protocol":
-		m.Number, err = parseNumber(value, 0, 1<<31-1)
+		m.Number, err = m.parseProtocol(value)
+	case "offset":
+		m.Offset, err = parseNumber(value, -1<<16, 1<<16)
+	case "at":
+		m.At, err = masterWord(value)
+	case "host":
+		m.HostField, err = masterWord(value)
+	case "port":
+		m.PortField, err = masterWord(value)
 	case "list":
 		_, err = parseChoice(value, []string{"cmp", "plain"})
 		m.CMP = value == "cmp"
@@ -182,13 +239,33 @@ func (m *OtherMaster) set(key, value string) (err error) {
 	return err
 }
 
+// parseProtocol reads the protocol of a game: a number; of idmaster two, such as 1.41.
+func (m *OtherMaster) parseProtocol(text string) (int, error) {
+	if m.Protocol != "idmaster" {
+		return parseNumber(text, 0, 1<<31-1)
+	}
+	major, minor, _ := strings.Cut(text, ".")
+	high, err := parseNumber(major, 0, 1<<15-1)
+	if err != nil {
+		return 0, err
+	}
+	low, err := parseNumber(minor, 0, 1<<16-1)
+	return high<<16 | low, err
+}
+
+// missing are the mistakes of entries without an option that they need.
+var missing = map[string]string{
+	"game":     "names no game: add game=NAME",
+	"protocol": "names no protocol of the game: add protocol=NUMBER",
+	"query":    "names no protocol in which its servers answer: add query=NAME",
+}
+
 // finish checks the entry as a whole, and names it if it has no name.
 func (m *OtherMaster) finish(form *masterForm, seen map[string]bool) error {
-	switch {
-	case form.game && m.Game == "":
-		return errors.New("names no game: add game=NAME")
-	case m.Protocol == "q3" && !seen["protocol"]:
-		return errors.New("names no protocol of the game: add protocol=NUMBER")
+	for _, key := range form.needs {
+		if !seen[key] {
+			return errors.New(missing[key])
+		}
 	}
 	if m.Name == "" {
 		m.Name = strings.TrimSuffix(m.Host()+"/"+m.Game, "/")

@@ -19,6 +19,15 @@ func TestParseOtherMaster(t *testing.T) {
 		"q3 192.0.2.1 protocol=71 name=lan-2":                               {Protocol: "q3", Address: "192.0.2.1:27950", Name: "lan-2", Number: 71, CMP: true},
 		"respawnd https://list.example.org":                                 {Protocol: "respawnd", Address: "https://list.example.org", Name: "list.example.org", CMP: true},
 		"respawnd http://192.0.2.1:8080/ verified=true name=friends game=a": {Protocol: "respawnd", Address: "http://192.0.2.1:8080", Name: "friends", Game: "a", Verified: true, CMP: true},
+		"codmaster cod.example.org game=callofduty2 protocol=118":           {Protocol: "codmaster", Address: "cod.example.org:20510", Name: "cod.example.org/callofduty2", Game: "callofduty2", Number: 118, CMP: true},
+		"cod4x cod.example.org game=callofduty4":                            {Protocol: "cod4x", Address: "cod.example.org:20810", Name: "cod.example.org/callofduty4", Game: "callofduty4", CMP: true},
+		"idmaster id.example.org protocol=1.41":                             {Protocol: "idmaster", Address: "id.example.org:27650", Name: "id.example.org", Number: 1<<16 | 41, CMP: true},
+		"333sync list.example.org":                                          {Protocol: "333sync", Address: "list.example.org:28900", Name: "list.example.org", CMP: true},
+		"333json https://list.example.org/ game=ut":                         {Protocol: "333json", Address: "https://list.example.org", Name: "list.example.org/ut", Game: "ut", Offset: 1, CMP: true},
+		"textlist http://example.org/?raw=1 query=quake3":                   {Protocol: "textlist", Address: "http://example.org?raw=1", Name: "example.org", Query: "quake3", CMP: true},
+		"jsonlist https://example.org/a query=nwn at=data.servers host=host port=gameport offset=-3": {
+			Protocol: "jsonlist", Address: "https://example.org/a", Name: "example.org", Query: "nwn", At: "data.servers", HostField: "host", PortField: "gameport", Offset: -3, CMP: true,
+		},
 	} {
 		got, err := ParseOtherMaster(text)
 		if err != nil {
@@ -42,12 +51,12 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                              "is not a master",
 		"q3":                                            "is not a master",
-		"quake example.org":                             `unknown protocol "quake"; known: gamespy, serverbrowse, zandronum, valve, q3, respawnd`,
+		"quake example.org":                             `unknown protocol "quake"; known: gamespy, serverbrowse, zandronum, valve, q3, codmaster, cod4x, idmaster, 333sync, 333json, textlist, jsonlist, respawnd`,
 		"q3 example.org":                                "names no protocol of the game",
 		"q3 example.org protocol=x":                     "bad option protocol: is not a whole number",
 		"q3 example.org protocol=1 empty":               `"empty", which is not an option`,
 		"q3 example.org protocol=1 protocol=2":          `the option "protocol" twice`,
-		"q3 example.org protocol=1 as=x":                `unknown option "as"; a q3 master has name, game, protocol`,
+		"q3 example.org protocol=1 as=x":                `unknown option "as"; a q3 master has name, protocol, game`,
 		"gamespy example.org":                           "names no game",
 		"gamespy example.org game=ut enctype=3":         "bad option enctype",
 		"gamespy example.org game=ut list=info":         "bad option list",
@@ -59,6 +68,12 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 		"respawnd example.org":                          "has an address that is not a web address",
 		"respawnd https://me@example.org":               "has an address that must hold no user",
 		"respawnd https://a.b verified=maybe":           "bad option verified",
+		"textlist http://a.b":                           "names no protocol in which its servers answer",
+		"textlist http://a.b/?x#y query=gs1":            "not a web address",
+		"textlist http://me@a.b query=gs1":              "must hold no user",
+		"jsonlist a.b query=gs1":                        "not a web address",
+		"codmaster a.b protocol=1":                      "names no game",
+		"idmaster a.b protocol=41":                      "bad option protocol",
 		"zandronum a.b name=x,y":                        "bad option name",
 		"zandronum a.b name=" + strings.Repeat("x", 65): "bad option name",
 	} {
@@ -73,6 +88,8 @@ func FuzzParseOtherMaster(f *testing.F) {
 	f.Add(`valve hl2master.example.org:27011 filter=\gamedir\cstrike`)
 	f.Add("respawnd https://[::1]:1/x verified=1 name=a")
 	f.Add("gamespy [::1]:1 game=a")
+	f.Add("jsonlist https://example.org/a?b=c query=nwn at=data.servers host=h port=p offset=-3")
+	f.Add("idmaster id.example.org protocol=1.41")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ParseOtherMaster(text)
 		if err != nil {

@@ -22,12 +22,22 @@ type Config struct {
 	//   zandronum HOST[:15300]
 	//   valve HOST[:27011] [filter=\gamedir\GAME]
 	//   q3 HOST[:27950] [game=NAME] protocol=NUMBER
+	//   codmaster HOST[:20510] game=GAME protocol=NUMBER
+	//   cod4x HOST[:20810] game=GAME
+	//   idmaster HOST[:27650] protocol=1.41 [game=GAME]
+	//   333sync HOST[:28900] [game=GAME] [query=gs1]
+	//   333json https://HOST game=GAME [query=gs1] [offset=1]
+	//   textlist URL query=NAME [game=GAME] [offset=0]
+	//   jsonlist URL query=NAME [game=GAME] [offset=0] [at=PATH]
+	//     [host=ip] [port=port]
 	//   respawnd https://HOST [game=GAME] [verified=true]
 	// and each may have name=NAME, for pages, metrics and the log; without it that
 	// is the host, with the game. A master whose name is lan or begins with lan- may
 	// list servers with private addresses, and its host name may lead to one.
 	// enctype is the encryption of the list, 0 to 2; list is cmp or plain; query is
 	// the protocol in which the servers answer, if it is another one than usual.
+	// offset is added to the ports of a list. at is where the array of a JSON text
+	// is, such as data.servers, host and port are the names in its objects.
 	// With verified=true the servers of a respawnd are listed without a query of
 	// our own. Such as:
 	//   federation:

@@ -1,6 +1,6 @@
 // Package federation reads other masters and lists their game servers here: masters of
-// GameSpy's two list protocols, of Zandronum, of Valve's and Quake III's form, and other
-// daemons of this kind.
+// GameSpy's two list protocols, of Zandronum, of Valve's form, of Quake III's and its
+// relatives', of 333networks, lists of text and JSON at a URL, and other daemons of this kind.
 //
 // # Candidates
 //

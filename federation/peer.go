@@ -44,8 +44,17 @@ type peer struct {
 }
 
 func newPeer(m *configs.OtherMaster, d *dialer, self string) *peer {
+	t := d.web(m)
+	return &peer{master: m, self: self, http: t, client: &api.Client{
+		HTTP: &http.Client{Transport: t, CheckRedirect: sameSite},
+		Base: m.Address, Game: m.Game, Full: m.Verified,
+	}}
+}
+
+// web returns how pages of a master are reached.
+func (d *dialer) web(m *configs.OtherMaster) *http.Transport {
 	cacerts.Ready()
-	t := &http.Transport{
+	return &http.Transport{
 		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return d.connect(ctx, m, address) }, // and no Proxy
 		TLSHandshakeTimeout:    tlsTimeout,
 		MaxResponseHeaderBytes: maxHeader,
@@ -53,10 +62,6 @@ func newPeer(m *configs.OtherMaster, d *dialer, self string) *peer {
 		IdleConnTimeout:        time.Minute,
 		ForceAttemptHTTP2:      true,
 	}
-	return &peer{master: m, self: self, http: t, client: &api.Client{
-		HTTP: &http.Client{Transport: t, CheckRedirect: sameSite},
-		Base: m.Address, Game: m.Game, Full: m.Verified,
-	}}
 }
 
 // sameSite refuses redirects to other hosts, and from https to http.

@@ -2,11 +2,8 @@ package q3master
 
 import (
 	"context"
-	"errors"
 	"net/netip"
-	"os"
 	"slices"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/quake3"
@@ -61,55 +58,35 @@ func (h *Host) Leave() error { return h.Reporter.Leave(quake3.AppendHeartbeat(ni
 type Browser struct {
 	*netclient.Packets
 
-	// Max bounds the entries and packets of a list; 0: no bound.
-	Max int
 	// Parse parses the result of quake3.Cut for a packet of a list; nil: quake3.ParseList.
 	Parse func(servers []netip.AddrPort, rest []byte) (list []netip.AddrPort, last bool, err error)
-	// Linger is how long List waits for further packets after one with the end mark:
-	// packets may overtake each other, and old masters send the mark in each. 0: the
-	// first one ends the list.
-	Linger time.Duration
 }
 
-// List requests a list and reads its packets up to the end mark. The error is
-// netclient.ErrTooLong for a list beyond Max. The servers that were read are returned
-// with an error too.
-func (b *Browser) List(ctx context.Context, r quake3.Request) (servers []netip.AddrPort, err error) {
-	if err := b.Send(r.AppendTo(nil)); err != nil {
-		return nil, err
-	}
+// List requests a list and reads its packets up to the end mark. The servers that were read
+// are returned with an error too.
+func (b *Browser) List(ctx context.Context, r quake3.Request) ([]netip.AddrPort, error) {
+	l := netclient.List{Parse: ListPackets(r.Ext, b.Parse)}
+	return l.Read(ctx, b.Packets, r.AppendTo(nil))
+}
+
+// ListPackets returns how the packets of a list are parsed. parse is as Browser.Parse.
+func ListPackets(ext bool, parse func([]netip.AddrPort, []byte) ([]netip.AddrPort, bool, error)) func([]netip.AddrPort, []byte) ([]netip.AddrPort, netclient.Part, error) {
 	want := quake3.KindServers
-	if r.Ext {
+	if ext {
 		want = quake3.KindServersExt
 	}
-	parse := b.Parse
 	if parse == nil {
 		parse = quake3.ParseList
 	}
-	left, ended := b.Max, false
-	accept := func(p []byte, _ netip.AddrPort) (bool, error) {
+	return func(servers []netip.AddrPort, p []byte) ([]netip.AddrPort, netclient.Part, error) {
 		kind, rest, _ := quake3.Cut(p)
-		before, last := len(servers), false
-		if kind == want {
-			if servers, last, err = parse(servers, rest); err != nil {
-				return false, err
-			}
+		if kind != want {
+			return servers, netclient.NoPart, nil
 		}
-		if left -= max(len(servers)-before, 1); b.Max > 0 && left < 0 {
-			servers = servers[:min(len(servers), b.Max)]
-			return false, netclient.ErrTooLong
+		list, last, err := parse(servers, rest)
+		if last {
+			return list, netclient.LastPart, err
 		}
-		ended = ended || last
-		return last, nil
+		return list, netclient.SomePart, err
 	}
-	if err = b.Await(ctx, accept); err != nil || b.Linger == 0 {
-		return servers, err
-	}
-	for err == nil {
-		err = b.Await(netclient.Bound(ctx, b.Linger), accept)
-	}
-	if ended && errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
-		err = nil
-	}
-	return servers, err
 }

@@ -14,7 +14,7 @@ import (
 // a configuration or mistakes, and a configuration must be usable.
 func FuzzLoad(f *testing.F) {
 	f.Add(configs.Default())
-	for _, sample := range []string{"lan.yaml", "zandronum-only.yaml", "community.yaml"} {
+	for _, sample := range []string{"lan.yaml", "zandronum-only.yaml", "community.yaml", "federated.yaml"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "configs", sample))
 		if err != nil {
 			f.Fatal(err)

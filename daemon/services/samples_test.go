@@ -20,7 +20,7 @@ func TestSamplesLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"default.yaml", "lan.yaml", "zandronum-only.yaml", "community.yaml"} {
+	for _, want := range []string{"default.yaml", "lan.yaml", "zandronum-only.yaml", "community.yaml", "federated.yaml"} {
 		if !slices.Contains(files, sample(want)) {
 			t.Errorf("%s is missing", want)
 		}
@@ -48,6 +48,18 @@ func TestOnlyTheLANSampleSearches(t *testing.T) {
 		}
 		if got := load(t, configs.Options{File: file}).LAN.Discover; got != want {
 			t.Errorf("lan.discover of %q is %v, want %v", file, got, want)
+		}
+	}
+}
+
+func TestFederatedSampleHasAllKinds(t *testing.T) {
+	used := make(map[string]bool)
+	for _, m := range load(t, configs.Options{File: sample("federated.yaml")}).Federation.Masters {
+		used[m.Protocol] = true
+	}
+	for _, p := range configs.MasterProtocols() {
+		if !used[p] {
+			t.Errorf("the sample has no master of kind %s", p)
 		}
 	}
 }

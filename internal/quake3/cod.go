@@ -39,25 +39,59 @@ func AppendCodLists(packets [][]byte, servers []netip.AddrPort, _ bool) [][]byte
 }
 
 // ParseCodList parses the result of Cut for a packet of a list in the dialect of Call of
-// Duty, and appends its servers to servers. last reports that no packet follows.
+// Duty, and appends its servers to servers. last reports that no packet follows. What
+// stands before the first backslash differs between masters.
 func ParseCodList(servers []netip.AddrPort, rest []byte) (list []netip.AddrPort, last bool, err error) {
-	rest, ok := bytes.CutPrefix(rest, []byte("\n\x00\\"))
-	if !ok {
-		return servers, false, ErrMalformed
-	}
+	_, rest, _ = bytes.Cut(rest, []byte{separator4})
 	for len(rest) >= codEntry && rest[codEntry-1] == separator4 {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte(rest)), binary.BigEndian.Uint16(rest[4:]))
 		if rest = rest[codEntry:]; a.Port() != 0 {
 			servers = append(servers, a)
 		}
 	}
-	switch string(rest) {
+	switch string(bytes.TrimRight(rest, "\x00")) {
 	case codLast:
 		return servers, true, nil
 	case codMore:
 		return servers, false, nil
 	default:
 		return servers, false, ErrMalformed
+	}
+}
+
+// The list of CoD4X comes over TCP: before the address of each server, after the backslash,
+// are its game and the kind of the address.
+const (
+	cod4XRequest = prefix + "getservers cod4x 6 full empty \x00"
+	cod4XHead    = "\\\x00\x00\x00\x00\x04"
+
+	// Cod4XEntry is the size of a server in the list of CoD4X, in bytes.
+	Cod4XEntry = len(cod4XHead) + 4 + 2
+)
+
+// AppendCod4XRequest appends the request for the list of CoD4X.
+func AppendCod4XRequest(b []byte) []byte { return append(b, cod4XRequest...) }
+
+// ParseCod4XList parses the list of CoD4X, or the beginning of one. The error is
+// ErrMalformed for one without its end mark; the servers before it are returned too.
+func ParseCod4XList(b []byte) (servers []netip.AddrPort, err error) {
+	for {
+		at := bytes.IndexByte(b, separator4)
+		if at < 0 {
+			return servers, ErrMalformed
+		}
+		switch b = b[at:]; {
+		case bytes.HasPrefix(b[1:], []byte(codLast)):
+			return servers, nil
+		case bytes.HasPrefix(b[1:], []byte(codMore)): // the head of a packet follows
+			b = b[1:]
+		case len(b) >= Cod4XEntry && string(b[:len(cod4XHead)]) == cod4XHead:
+			a := b[len(cod4XHead):Cod4XEntry]
+			servers = append(servers, netip.AddrPortFrom(netip.AddrFrom4([4]byte(a)), binary.BigEndian.Uint16(a[4:])))
+			b = b[Cod4XEntry:]
+		default:
+			return servers, ErrMalformed
+		}
 	}
 }
 

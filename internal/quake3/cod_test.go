@@ -65,7 +65,7 @@ func TestCodListsOfEveryLength(t *testing.T) {
 }
 
 func TestBadCodMessages(t *testing.T) {
-	for _, text := range []string{"", "\n\x00", "\n\x00\\", "\n\x00\\abc", "\\EOF", "\n\x00\\EOX", "\n\x00\\1234567EOF"} {
+	for _, text := range []string{"", "\n\x00", "\n\x00\\", "\n\x00\\abc", "EOF", "\n\x00\\EOX", "\n\x00\\1234567EOF"} {
 		if _, _, err := ParseCodList(nil, []byte(text)); err == nil {
 			t.Errorf("list %q was parsed", text)
 		}
@@ -88,6 +88,7 @@ func FuzzCod(f *testing.F) {
 	f.Add([]byte(codListExample))
 	f.Add([]byte(codAskExample))
 	f.Add([]byte(codYesExample))
+	f.Add([]byte(prefix + listAnswer + cod4XHead + "\xc0\x00\x02\x0a\x71\x20\\EOT\x00" + cod4XHead + "\xc0\x00\x02\x0b\x71\x20\\EOF"))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		if _, rest, ok := Cut(p); ok {
 			if list, _, err := ParseCodList(nil, rest); err == nil {
@@ -109,5 +110,8 @@ func FuzzCod(f *testing.F) {
 			}
 		}
 		_, _, _ = ParseAuthAnswer(p)
+		if list, _ := ParseCod4XList(p); len(list)*Cod4XEntry > len(p) {
+			t.Errorf("%d servers in %d bytes", len(list), len(p))
+		}
 	})
 }
