@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,9 +20,10 @@ import (
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/daemon/selftest"
 	"github.com/respawnd/respawnd/daemon/services"
-	"github.com/respawnd/respawnd/daemon/testdata/echo"
+	"github.com/respawnd/respawnd/daemon/testdata/foomaster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/service"
 )
 
@@ -31,8 +31,8 @@ import (
 type Config struct {
 	services.Config
 
-	// Answers to datagrams, as an example.
-	Echo echo.Config `key:"echo"`
+	// Master server of Foo, as an example.
+	FooMaster foomaster.Config `key:"foomaster"`
 }
 
 // settings reads the configuration from an environment in which all services
@@ -73,76 +73,52 @@ func (l lines) until(message string) map[string]string {
 	return nil
 }
 
-// say sends a datagram and returns the answer.
-func say(t *testing.T, address, text string) string {
+// newest returns the newest version of the game that the list of a master names.
+func newest(t *testing.T, address string) string {
 	t.Helper()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(t.Context(), "udp4", address)
+	p, err := netclient.Dial(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
-	var buf [64]byte
-	if _, err := conn.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	n, err := conn.Read(buf[:])
+	defer func() { _ = p.Close() }()
+	version, _, err := foomaster.List(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(buf[:n])
+	return version
 }
 
 func TestKeysOfAnotherSection(t *testing.T) {
 	for _, k := range configs.Keys(new(Config)) {
-		if k.Name != "echo.greeting" {
+		if k.Name != "foomaster.newest" {
 			continue
 		}
-		if k.Default != "hello" || k.Variable() != "RESPAWND_ECHO_GREETING" || !k.Live {
+		if k.Default != "1.0" || k.Variable() != "RESPAWND_FOOMASTER_NEWEST" || !k.Live {
 			t.Errorf("key %s: default %q, variable %s, live %v", k.Name, k.Default, k.Variable(), k.Live)
 		}
 		return
 	}
-	t.Error("there is no key echo.greeting")
+	t.Error("there is no key foomaster.newest")
 }
 
 // A program outside of this repository's list of services adds one of its own.
 func TestServiceOfAnotherProgram(t *testing.T) {
-	dir := t.TempDir()
-	c, _, err := settings(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, hup := make(lines, 1024), make(chan os.Signal, 1)
-	d, err := daemon.Open(t.Context(), daemon.Options{
-		Config: c, Load: func() (daemon.Config, []string, error) { return settings(dir, "RESPAWND_ECHO_GREETING=goodbye") },
-		Log: zerolog.New(log), Tail: logtail.New(10), Reload: hup,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(ctx) }()
-	addresses := log.until("ready")
-	if got := say(t, addresses["echo"], "a long ping"); got != "hello" {
-		t.Errorf("answer %q, want hello", got)
+	dir, hup := t.TempDir(), make(chan os.Signal, 1)
+	r := start(t, daemon.Options{
+		Load:   func() (daemon.Config, []string, error) { return settings(dir, "RESPAWND_FOOMASTER_NEWEST=1.1") },
+		Reload: hup,
+	}, dir)
+	if got := newest(t, r.at["foomaster"]); got != "1.0" {
+		t.Errorf("version %q, want 1.0", got)
 	}
 	hup <- syscall.SIGHUP
-	log.until("reloaded games, bans and limits")
-	if got := say(t, addresses["echo"], "a long ping"); got != "goodbye" {
-		t.Errorf("answer %q after a reload, want goodbye", got)
+	r.log.until("reloaded games, bans and limits")
+	if got := newest(t, r.at["foomaster"]); got != "1.1" {
+		t.Errorf("version %q after a reload, want 1.1", got)
 	}
-	wantMetric(t, d)
-	wantOnPage(t, "http://"+addresses["web"]+"/connect", "Echoes for players")
-	wantStep(t, c, addresses)
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("Run() = %v, want nil", err)
-	}
-	if err := d.Close(); err != nil {
-		t.Errorf("Close() = %v, want nil", err)
-	}
+	wantMetric(t, r.Daemon)
+	wantOnPage(t, "http://"+r.at["web"]+"/connect", "Foo server lists")
+	wantStep(t, r.config, r.at)
 }
 
 // optional is a section whose service may be left out.
@@ -222,16 +198,16 @@ func wantMetric(t *testing.T, d *daemon.Daemon) {
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			if labels["service"] == "echo" && labels["reason"] == "short" {
+			if labels["service"] == "foomaster" && labels["reason"] == "oversized" {
 				return
 			}
 		}
 	}
-	t.Error("no metric of service echo and reason short")
+	t.Error("no metric of service foomaster and reason oversized")
 }
 
-// wantOnPage fails unless a page has a text.
-func wantOnPage(t *testing.T, url, text string) {
+// wantOnPage fails unless a page has all texts.
+func wantOnPage(t *testing.T, url string, texts ...string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -243,8 +219,10 @@ func wantOnPage(t *testing.T, url, text string) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.Contains(string(body), text) {
-		t.Errorf("%s has no %q, error %v", url, text, err)
+	for _, text := range texts {
+		if err != nil || !strings.Contains(string(body), text) {
+			t.Errorf("%s has no %q, error %v:\n%s", url, text, err, body)
+		}
 	}
 }
 
@@ -253,18 +231,18 @@ func wantStep(t *testing.T, c daemon.Config, addresses map[string]string) {
 	t.Helper()
 	var steps []service.Step
 	for _, e := range daemon.List(c) {
-		if e.Name == "echo" {
+		if e.Name == "foomaster" {
 			steps = e.Steps
 		}
 	}
-	trial := &service.Trial{Address: func(name string) string { return addresses[name] }}
+	trial := &service.Trial{Name: selftest.Name(), Address: func(name string) string { return addresses[name] }}
 	var results []string
 	failed, err := selftest.Run(t.Context(), trial, steps, true, func(step, result string) error {
 		results = append(results, step+" "+result)
 		return nil
 	})
-	if err != nil || failed != 0 || len(results) != 1 || results[0] != "echo ok" {
-		t.Errorf("self-test %q, %d failed, error %v, want echo ok", results, failed, err)
+	if err != nil || failed != 0 || len(results) != 1 || results[0] != "foomaster ok" {
+		t.Errorf("self-test %q, %d failed, error %v, want foomaster ok", results, failed, err)
 	}
 }
 
@@ -275,7 +253,11 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	var code []byte
-	for _, name := range []string{filepath.Join("testdata", "echo", "echo.go"), "example_test.go"} {
+	example, err := filepath.Glob(filepath.Join("testdata", "foomaster", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(example, "example_test.go") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

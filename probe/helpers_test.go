@@ -20,6 +20,12 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
+// Services that find games by numbers, as their packages declare them.
+var (
+	_ = games.Declare(games.Kind{Name: "idmaster", Names: true, Query: "idtech4"})
+	_ = games.Declare(games.Kind{Name: "nwmaster", Names: true, Query: "nwn"})
+)
+
 // there is where most tests have a server.
 var there = netip.MustParseAddrPort("192.0.2.1:6500")
 

@@ -70,7 +70,7 @@ func (oneQuestion) held() bool          { return false }
 func (p *Prober) idTech4Game(tk talk, st *query.Status) (game string, ok bool) {
 	text, _ := st.Get(idtech4.RuleProtocol)
 	protocol, ok := idtech4.ParseProtocol(text)
-	if game, known := p.opt.Games.MasterNames("idmaster").Speaking(protocol.Major()); ok && known {
+	if game, known := p.opt.Games.NamesIn("idtech4").Speaking(protocol.Major()); ok && known {
 		return game, true
 	}
 	t, ok := tk.(*idTech4Talk)

@@ -76,5 +76,5 @@ func (p *Prober) nwnGame(tk talk) (game string, ok bool) {
 	if !ok || t.rules == nil {
 		return "", false
 	}
-	return p.opt.Games.MasterNames("nwmaster").Speaking(int(t.rules.Game))
+	return p.opt.Games.NamesIn("nwn").Speaking(int(t.rules.Game))
 }

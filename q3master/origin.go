@@ -1,6 +1,7 @@
 package q3master
 
 import (
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/master"
 )
@@ -13,3 +14,5 @@ var Origin = &master.Origin{
 
 // Keeps are the rules that reports in Quake III's form set, see *master.Origin.
 func Keeps() []string { return []string{quake3.RuleGame, quake3.RuleTag, quake3.RuleProtocol} }
+
+var _ = games.Declare(games.Kind{Name: "q3master", Words: "the Quake 3 master"})

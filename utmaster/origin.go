@@ -1,6 +1,9 @@
 package utmaster
 
-import "github.com/respawnd/respawnd/master"
+import (
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+)
 
 // Origin is that of the servers that register here.
 var Origin = &master.Origin{
@@ -10,3 +13,5 @@ var Origin = &master.Origin{
 
 // ruleGameSpyPort is the port on which a server answers GameSpy's queries.
 const ruleGameSpyPort = "gsqueryport"
+
+var _ = games.Declare(games.Kind{Name: "utmaster", Words: "Epic's master"})

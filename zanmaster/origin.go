@@ -1,6 +1,7 @@
 package zanmaster
 
 import (
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -11,3 +12,5 @@ var Origin = &master.Origin{
 	Query: "zandronum", AtSource: true, Keeps: []string{zandronum.RuleEnforces, zandronum.RuleRevision, zandronum.RuleWarning},
 	Catalogued: true, Colours: "doom",
 }
+
+var _ = games.Declare(games.Kind{Name: "zanmaster", Words: "the Zandronum master"})

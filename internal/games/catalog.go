@@ -26,10 +26,10 @@ type index struct {
 	files  []fileOf
 	epic   epicIndex
 
-	quick    []int                           // into games: those with a QuickMatch
-	bots     map[uint32]bool                 // their profiles
-	botNicks map[string]bool                 // their nicks in lower case
-	quake3   [len(quake3Masters)]Quake3Index // by service
+	quick    []int                    // into games: those with a QuickMatch
+	bots     map[uint32]bool          // their profiles
+	botNicks map[string]bool          // their nicks in lower case
+	quake3   map[Service]*Quake3Index // by service, see quake3Master
 }
 
 type roomAt struct {
@@ -275,9 +275,7 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 	idx.addFiles()
 	idx.addQuickMatches(probs)
 	idx.epic = newEpicIndex(list)
-	for i := range idx.quake3 {
-		idx.quake3[i].add(list, i)
-	}
+	idx.quake3 = quake3Indexes(list)
 	return idx
 }
 

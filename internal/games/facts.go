@@ -90,9 +90,6 @@ func (h *Host) rules(bad func(string, ...any)) {
 	if !validDomain(h.Name) {
 		bad("the name must " + domainRule)
 	}
-	if h.Service != "" && !h.Service.known() {
-		bad("%q %s", shorten(string(h.Service)), serviceRule())
-	}
 }
 
 // Key is a key of game servers, and how a list sends it.
@@ -181,6 +178,3 @@ func (f Facts) JoinParts() (head, tail string, ok bool) {
 }
 
 const domainRule = "be a host name of two labels or more, each of 1 to 63 letters, digits and hyphens, without wildcards"
-
-// serviceRule says what the name of a service must be.
-func serviceRule() string { return "is not a service; there are " + serviceList() }

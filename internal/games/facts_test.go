@@ -42,7 +42,7 @@ func TestFactsYAML_mistakes(t *testing.T) {
 		"label over 63":      {`domains: [` + strings.Repeat("a", 64) + `.org]`, "must be a host name"},
 		"no domain":          {`domains: [localhost]`, "must be a host name"},
 		"host":               {`hosts: ["a b.c"]`, `host "a": the name must be a host name`},
-		"service of a host":  {`hosts: ["a.example.org smtp"]`, `"smtp" is not a service; there are qr2, `},
+		"service of a host":  {`hosts: ["a.example.org smtp"]`, `"smtp" is not a service; there are cdkey, `},
 		"service":            {`needs: [qr3]`, `needs: "qr3" is not a service`},
 		"used service":       {`uses: [qr3]`, `uses: "qr3" is not a service`},
 		"service twice":      {`needs: [qr2, qr2]`, `needs: "qr2" is there twice`},

@@ -89,7 +89,7 @@ func (h HostName) LeadsHere(served func(Service) Served) bool {
 
 // Served reports whether a service that clients look for under the name runs here.
 func (h HostName) Served(served func(Service) Served) bool {
-	return h.Service == "" || served(h.Service) == Running || h.For == ForOldMaster && served("qr2") == Running
+	return h.Service == "" || served(h.Service) == Running || h.For == ForOldMaster && served(serverReports) == Running
 }
 
 // hostPatterns are the names of every game; {g} is the game, {n} its serverIndex,
@@ -97,8 +97,8 @@ func (h HostName) Served(served func(Service) Served) bool {
 // front, both are here. Names without {d} are fixed in the clients, whatever their domain.
 func hostPatterns() []HostName {
 	return []HostName{
-		{Name: "{g}.available.{d}", For: ForAvailability, Service: "qr2"},
-		{Name: "{g}.master.{d}", For: ForReport, Service: "qr2"},
+		{Name: "{g}.available.{d}", For: ForAvailability, Service: serverReports},
+		{Name: "{g}.master.{d}", For: ForReport, Service: serverReports},
 		{Name: "master.{d}", For: ForOldMaster, Service: "legacylist"},
 		{Name: "master0.{d}", For: ForOldMaster, Service: "legacylist"},
 		{Name: "{g}.ms{n}.{d}", For: ForList, Service: "serverbrowse"},

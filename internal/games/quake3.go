@@ -4,7 +4,7 @@ import "slices"
 
 // Quake3 is a name under which servers of a game register with a master of
 // Quake III's protocol, or of one that is made like it. The services that a game needs
-// or uses say which: idmaster, codmaster or nwmaster, else q3master.
+// or uses say which: one with Kind.Names, else that of Quake III.
 type Quake3 struct {
 	// In requests for lists; case matters. Games of one family may share it.
 	Name string `yaml:"name,required" as:"word" max:"63"`
@@ -50,61 +50,75 @@ type quake3Of struct {
 var noQuake3 = new(Quake3Index)
 
 // Quake3 returns the index of the names in Quake III's protocol.
-func (c *Catalog) Quake3() *Quake3Index { return c.MasterNames(quake3Masters[0]) }
+func (c *Catalog) Quake3() *Quake3Index { return c.MasterNames("") }
 
-// MasterNames returns the index of the names at one of the masters that are made like
-// that of Quake III: q3master, idmaster, codmaster, nwmaster.
+// MasterNames returns the index of the names at a service with Kind.Names; for others that of
+// the games that name no such service.
 func (c *Catalog) MasterNames(s Service) *Quake3Index {
-	if idx := c.current.Load(); idx != nil {
-		if i := slices.Index(quake3Masters[:], s); i >= 0 {
-			return &idx.quake3[i]
-		}
+	if !s.kind().Names {
+		s = ""
+	}
+	if idx := c.current.Load(); idx != nil && idx.quake3[s] != nil {
+		return idx.quake3[s]
 	}
 	return noQuake3
 }
 
-// quake3Masters are the services that find games by Quake3. A game that names none of
-// them is of the first.
-var quake3Masters = [...]Service{"q3master", "idmaster", "codmaster", "nwmaster"}
-
-// quake3Master returns the index of the service that a game's names are for.
-func quake3Master(f *Facts) int {
-	for i, s := range quake3Masters {
-		if slices.Contains(f.Needs, s) || slices.Contains(f.Uses, s) {
-			return i
-		}
+// NamesIn returns MasterNames of the service whose servers answer queries in a protocol.
+func (c *Catalog) NamesIn(query string) *Quake3Index {
+	if i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Names && k.Query == query }); i >= 0 {
+		return c.MasterNames(kinds[i].Name)
 	}
-	return 0
+	return noQuake3
 }
 
-// add indexes the names of the games of one of quake3Masters, of which the first one
-// has each protocol.
-func (x *Quake3Index) add(list []Game, of int) {
-	*x = Quake3Index{
-		byTag: make(map[string][]quake3Of), byName: make(map[string][]quake3Of),
-		flatlines: make(map[string]bool), whole: make(map[string]bool), anonymous: make(map[int]string),
+// quake3Master returns the service that a game's names are for, "" for that of Quake III.
+func quake3Master(f *Facts) Service {
+	for _, s := range slices.Concat(f.Needs, f.Uses) {
+		if s.kind().Names {
+			return s
+		}
 	}
+	return ""
+}
+
+// quake3Indexes indexes the names of games by the service that they are for.
+func quake3Indexes(list []Game) map[Service]*Quake3Index {
+	all := make(map[Service]*Quake3Index)
 	for i := range list {
-		if len(list[i].Quake3) == 0 || quake3Master(&list[i].Facts) != of {
+		if len(list[i].Quake3) == 0 {
 			continue
 		}
-		for k := range list[i].Quake3 {
-			q := &list[i].Quake3[k]
-			of := quake3Of{list[i].Name, q}
-			x.all = append(x.all, of)
-			x.byName[q.Name] = append(x.byName[q.Name], of)
-			x.whole[q.Name] = x.whole[q.Name] || q.Whole
-			if q.Tag == "" {
-				continue
+		s := quake3Master(&list[i].Facts)
+		if all[s] == nil {
+			all[s] = &Quake3Index{
+				byTag: make(map[string][]quake3Of), byName: make(map[string][]quake3Of),
+				flatlines: make(map[string]bool), whole: make(map[string]bool), anonymous: make(map[int]string),
 			}
-			x.byTag[q.Tag] = append(x.byTag[q.Tag], of)
-			if q.Flatline != "" {
-				x.flatlines[q.Flatline] = true
-			}
-			for _, p := range q.Protocols {
-				if _, taken := x.anonymous[p]; !taken {
-					x.anonymous[p] = q.Name
-				}
+		}
+		all[s].add(&list[i])
+	}
+	return all
+}
+
+// add indexes the names of a game. Of several games with a protocol the first one has it.
+func (x *Quake3Index) add(g *Game) {
+	for k := range g.Quake3 {
+		q := &g.Quake3[k]
+		of := quake3Of{g.Name, q}
+		x.all = append(x.all, of)
+		x.byName[q.Name] = append(x.byName[q.Name], of)
+		x.whole[q.Name] = x.whole[q.Name] || q.Whole
+		if q.Tag == "" {
+			continue
+		}
+		x.byTag[q.Tag] = append(x.byTag[q.Tag], of)
+		if q.Flatline != "" {
+			x.flatlines[q.Flatline] = true
+		}
+		for _, p := range q.Protocols {
+			if _, taken := x.anonymous[p]; !taken {
+				x.anonymous[p] = q.Name
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package games
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -9,60 +10,67 @@ import (
 // configuration where this program has it.
 type Service string
 
-// services are those that a record may name, with their names for players. Some
-// are not part of this program.
-var services = []struct {
-	name  Service
-	words string
-	via   string // further steps for players beside DNS; empty: none
-}{
-	{name: "qr2", words: "server registration"},
-	{name: "serverbrowse", words: "server lists"},
-	{name: "legacylist", words: "old server lists"},
-	{name: "gpcm", words: "sign-in"},
-	{name: "gpsp", words: "account search"},
-	{name: "natneg", words: "NAT negotiation"},
-	{name: "cdkey", words: "CD key checks"},
-	{name: "gstats", words: "statistics"},
-	{name: "peerchat", words: "chat"},
-	{name: "webservices", words: "web services"},
-	{name: "zanmaster", words: "the Zandronum master"},
-	{name: "valvemaster", words: "the Valve-style master"},
-	{name: "q3master", words: "the Quake 3 master"},
-	{name: "idmaster", words: "id Software's master"},
-	{name: "codmaster", words: "the Call of Duty master"},
-	{name: "utmaster", words: "Epic's master"},
-	{name: "nwmaster", words: "BioWare's account check"},
-	{name: "mangler", words: "EA's NAT helper"},
-	{name: "quickmatch", words: "quick matches"},
-	{name: "fesl", words: "EA's sign-in"},
-	{name: "maplist", words: "its list of official maps"},
+// Kind is a service that records may name.
+type Kind struct {
+	Name  Service
+	Words string // its name for players, as in "works without NAME"
+	Via   string // further steps for players beside DNS; empty: none
+	// Names reports that games which name the service register with it by their Quake3 names.
+	Names bool
+	// Query is the protocol in which their servers answer queries; with Names alone.
+	Query string
+}
+
+// kinds are those that records may name: those of GameSpy, some that are not part of this program, and
+// those that packages declare.
+var kinds = []Kind{
+	{Name: serverReports, Words: "server registration"},
+	{Name: "serverbrowse", Words: "server lists"},
+	{Name: "legacylist", Words: "old server lists"},
+	{Name: "gpcm", Words: "sign-in"},
+	{Name: "gpsp", Words: "account search"},
+	{Name: "natneg", Words: "NAT negotiation"},
+	{Name: "cdkey", Words: "CD key checks"},
+	{Name: "gstats", Words: "statistics"},
+	{Name: "peerchat", Words: "chat"},
+	{Name: "webservices", Words: "web services"},
+	{Name: "mangler", Words: "EA's NAT helper"},
+	{Name: "quickmatch", Words: "quick matches"},
+	{Name: "fesl", Words: "EA's sign-in"},
+	{Name: "maplist", Words: "its list of official maps"},
 	{
-		name: "nas", words: "Nintendo's sign-in",
-		via: "Set the DNS server of the console. Games that insist on a certificate of the maker of the console also need a patch that makes them ask over http.",
+		Name: "nas", Words: "Nintendo's sign-in",
+		Via: "Set the DNS server of the console. Games that insist on a certificate of the maker of the console also need a patch that makes them ask over http.",
 	},
-	{name: "race", words: "race service of Nintendo"},
+	{Name: "race", Words: "race service of Nintendo"},
+}
+
+// serverReports is the service to which servers of GameSpy's games report.
+const serverReports Service = "qr2"
+
+// Declare lets records name a service. A master server declares itself so: it initialises a variable
+// of its package. Catalogues are made later. Declare panics if there is such a service.
+func Declare(k Kind) Kind {
+	if k.Name.known() {
+		panic("games: " + string(k.Name) + " is declared twice")
+	}
+	kinds = append(kinds, k)
+	return k
 }
 
 // known reports whether a record may name the service.
-func (s Service) known() bool { return s.index() >= 0 }
+func (s Service) known() bool { return s.kind().Name != "" }
 
-func (s Service) index() int {
-	for i := range services {
-		if services[i].name == s {
-			return i
-		}
+// kind returns the zero Kind for a service that records cannot name.
+func (s Service) kind() Kind {
+	if i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == s }); i >= 0 {
+		return kinds[i]
 	}
-	return -1
+	return Kind{}
 }
 
 // Words returns the name of the service for players.
-func (s Service) Words() string {
-	if i := s.index(); i >= 0 {
-		return services[i].words
-	}
-	return string(s)
-}
+func (s Service) Words() string { return cmp.Or(s.kind().Words, string(s)) }
 
 // Means returns the steps that a player of the game must take beside DNS: Via, or else those of the
 // services that the game needs. Empty: nothing.
@@ -71,8 +79,8 @@ func (f Facts) Means() string {
 		return f.Via
 	}
 	for _, s := range f.Needs {
-		if i := s.index(); i >= 0 && services[i].via != "" {
-			return services[i].via
+		if via := s.kind().Via; via != "" {
+			return via
 		}
 	}
 	return ""
@@ -80,10 +88,11 @@ func (f Facts) Means() string {
 
 // serviceList returns the names of all services.
 func serviceList() string {
-	names := make([]string, len(services))
-	for i, s := range services {
-		names[i] = string(s.name)
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k.Name)
 	}
+	slices.Sort(names)
 	return strings.Join(names, ", ")
 }
 
@@ -127,7 +136,7 @@ type Standing struct {
 func (f Facts) Offered(served func(Service) Served) bool {
 	in := func(state Served) func(Service) bool { return func(s Service) bool { return served(s) == state } }
 	return slices.ContainsFunc(f.Needs, in(Running)) ||
-		!slices.ContainsFunc(f.Needs, in(SwitchedOff)) && slices.ContainsFunc([]Service{"qr2", "serverbrowse", "legacylist"}, in(Running))
+		!slices.ContainsFunc(f.Needs, in(SwitchedOff)) && slices.ContainsFunc([]Service{serverReports, "serverbrowse", "legacylist"}, in(Running))
 }
 
 // Standing derives whether the game can be played online from its record.

@@ -72,13 +72,8 @@ var forms = map[string]form{
 		}
 		return ""
 	}},
-	"domain": {true, func(s string, _ int) string { return must(validDomain(s), domainRule) }},
-	"service": {true, func(s string, _ int) string {
-		if Service(s).known() {
-			return ""
-		}
-		return serviceRule()
-	}},
+	"domain":  {true, func(s string, _ int) string { return must(validDomain(s), domainRule) }},
+	"service": {true, func(string, int) string { return "" }}, // see checkServices
 	"join": {false, func(s string, _ int) string {
 		return must(validJoin(s), "be a link with {address} once and a scheme of its own, such as game://{address}")
 	}},
@@ -139,6 +134,9 @@ func (g *Game) check(p *problems) bool {
 	before := p.total
 	bad := func(format string, args ...any) { p.add(g.Source, g.Name, format, args...) }
 	gameRecord().check(reflect.ValueOf(g).Elem(), bad)
+	if g.Source.Origin != FromEmbedded { // they are declared where built-in records are in force
+		g.checkServices(bad)
+	}
 	for i, s := range g.Uses {
 		if slices.Contains(g.Needs, s) && !slices.Contains(g.Uses[:i], s) {
 			bad("%s is in needs and in uses", s)
@@ -153,6 +151,24 @@ func (g *Game) check(p *problems) bool {
 		bad("the game is an alias of itself")
 	}
 	return p.total == before
+}
+
+// checkServices calls bad with the services that are not declared.
+func (g *Game) checkServices(bad func(string, ...any)) {
+	unknown := func(label string, s Service) {
+		if s != "" && !s.known() {
+			bad("%s: %q is not a service; there are %s", label, shorten(string(s)), serviceList())
+		}
+	}
+	for _, s := range g.Needs {
+		unknown("needs", s)
+	}
+	for _, s := range g.Uses {
+		unknown("uses", s)
+	}
+	for _, h := range g.Hosts {
+		unknown(fmt.Sprintf("host %q", shorten(h.Name)), h.Service)
+	}
 }
 
 // check calls bad with everything that is wrong with v.

@@ -67,8 +67,7 @@ type Clustered struct {
 	chore chores
 	pulse pulse
 
-	mail mailbag
-	cut  atomic.Bool // a node that lives cannot be reached
+	looking atomic.Bool // the players will look into their mailboxes soon
 }
 
 var _ Hub = (*Clustered)(nil)
@@ -107,7 +106,7 @@ func (c *Clustered) Run(ctx context.Context) {
 	cancels := []func(){
 		c.bus.Subscribe(subject, c.receive),
 		c.bus.Handle(subjectEnds, c.handleEnd),
-		c.bus.OnLoss(c.askSoon),
+		c.bus.OnLoss(c.lost),
 	}
 	var all sync.WaitGroup
 	for _, f := range []func(context.Context){c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled, c.Local.Run} {

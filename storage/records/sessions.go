@@ -176,3 +176,46 @@ func (c *change) restoreRows(user storage.UserID, sessions []storage.LiveSession
 	c.putRows(user, rows)
 	return displaced, nil
 }
+
+// Waiting is described in [storage.Sessions]. It is no single step: a message that comes
+// meanwhile is found the next time.
+func (s Shared) Waiting(ctx context.Context, run uint64) (ids []storage.ProfileID, err error) {
+	all, err := read(ctx, s.Store, func(tx engine.Reader) ([]place, error) { return placesOf(tx, run, 0) })
+	if err != nil {
+		return nil, err
+	}
+	var profiles []storage.ProfileID
+	for _, p := range all {
+		profiles = append(profiles, p.profile)
+	}
+	slices.Sort(profiles)
+	for part := range slices.Chunk(slices.Compact(profiles), mostAtOnce) {
+		found, err := read(ctx, s.Store, func(tx engine.Reader) ([]storage.ProfileID, error) { return withMail(tx, part) })
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	return ids, nil
+}
+
+// withMail returns the profiles that have a mailbox.
+func withMail(tx engine.Reader, profiles []storage.ProfileID) (found []storage.ProfileID, err error) {
+	keys := make([]engine.Key, len(profiles))
+	for i, id := range profiles {
+		keys[i] = engine.Key{Table: tableMailboxes, Key: idKey(id)}
+	}
+	if err := tx.Load(keys...); err != nil {
+		return nil, err
+	}
+	for i, k := range keys {
+		v, err := tx.Get(k.Table, k.Key)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			found = append(found, profiles[i])
+		}
+	}
+	return found, nil
+}

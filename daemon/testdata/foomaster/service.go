@@ -1,0 +1,56 @@
+package foomaster
+
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// name is that of the service.
+const name = "foomaster"
+
+// Config is section foomaster of the configuration.
+type Config struct {
+	// UDP address.
+	Listen string `key:"listen" default:":7007" listen:"udp 7007"`
+	// Newest version of the game, which lists name: {words}.
+	Newest string `key:"newest" default:"1.0" words:"1.0, 1.1" live:"true"`
+	uplink.Config
+	uplink.ListConfig
+}
+
+// Origin is that of the servers that register here.
+var Origin = &master.Origin{
+	Name: "foo", Story: "It registered with the master server of Foo; its address is verified.", Query: "quake3", Colours: "quake",
+}
+
+var _ = games.Declare(games.Kind{Name: name, Words: "the master of Foo"})
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Foo server lists", Nouns: []noun.Noun{noun.Names}, Shows: true, Origins: []*master.Origin{Origin},
+		AskEvery: c.AskEvery(),
+		Steps:    []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
+	}
+}
+
+// Open opens the socket of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return nil, err
+	}
+	s := newServer(options{
+		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+	})
+	r := service.OnSocket(conn, s)
+	r.Callbacks = &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced}
+	return r, nil
+}

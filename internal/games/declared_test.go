@@ -1,0 +1,12 @@
+package games
+
+// Services that packages above this one declare, for tests.
+var (
+	_ = Declare(Kind{Name: "zanmaster", Words: "the Zandronum master"})
+	_ = Declare(Kind{Name: "valvemaster", Words: "the Valve-style master"})
+	_ = Declare(Kind{Name: "q3master", Words: "the Quake 3 master"})
+	_ = Declare(Kind{Name: "idmaster", Words: "id Software's master", Names: true, Query: "idtech4"})
+	_ = Declare(Kind{Name: "codmaster", Words: "the Call of Duty master", Names: true})
+	_ = Declare(Kind{Name: "utmaster", Words: "Epic's master"})
+	_ = Declare(Kind{Name: "nwmaster", Words: "BioWare's account check", Names: true, Query: "nwn"})
+)
