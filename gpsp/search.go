@@ -59,7 +59,8 @@ func criteriaOf(r *request) (c criteria, err error) {
 func (s *Server) candidates(ctx context.Context, c *criteria) iter.Seq2[storage.Profile, error] {
 	switch {
 	case c.uniqueNick != "":
-		return one(s.opt.Accounts.Profiles.ByUniqueNick(ctx, c.namespace, c.uniqueNick))
+		p, _, err := s.opt.Accounts.Profiles.ByUniqueNick(ctx, c.namespace, c.uniqueNick)
+		return one(p, err)
 	case c.email != "":
 		return s.profilesByEmail(ctx, c)
 	case c.nick != "":
@@ -192,12 +193,9 @@ func (s *Server) searchUnique(ctx context.Context, r *request, w *reply) error {
 		list = r.get("namespaceids")
 	}
 	for _, namespace := range namespaces(list) {
-		f := found{}
-		p, err := s.opt.Accounts.Profiles.ByUniqueNick(ctx, namespace, r.get("uniquenick"))
-		if err == nil {
-			f.Profile = p
-			f.user, err = s.opt.Store.GetUser(ctx, p.User)
-		}
+		var f found
+		var err error
+		f.Profile, f.user, err = s.opt.Accounts.Profiles.ByUniqueNick(ctx, namespace, r.get("uniquenick"))
 		if passOver(err) {
 			continue
 		}

@@ -103,7 +103,7 @@ func (s *Server) check(ctx context.Context, k check) nwn.Result {
 	game, _ := s.opt.Games.Lookup(s.gameOf(k.second))
 	namespace := cmp.Or(game.Namespace, 1)
 	if !strict { // an unknown name is not a wrong password, which would count
-		_, err := s.opt.Profile(ctx, namespace, k.name)
+		_, _, err := s.opt.Profile(ctx, namespace, k.name)
 		if errors.Is(err, storage.ErrNotFound) || errors.Is(err, accounts.ErrBadUniqueNick) {
 			s.results.unknown.Inc()
 			return nwn.Good

@@ -31,9 +31,9 @@ type Options struct {
 	Players netserve.AddrSet // banned ones
 	// Asking is the port of the socket that servers are asked from.
 	Asking uint16
-	// Profile returns the profile with a unique nick, and CheckProof checks players, see
-	// package accounts. They may wait for the store.
-	Profile    func(ctx context.Context, namespace int, nick string) (storage.Profile, error)
+	// Profile returns the profile with a unique nick and its account, and CheckProof checks
+	// players, see package accounts. They may wait for the store.
+	Profile    func(ctx context.Context, namespace int, nick string) (storage.Profile, storage.User, error)
 	CheckProof func(ctx context.Context, p accounts.Proof) (accounts.Login, error)
 }
 

@@ -48,11 +48,11 @@ func (w *wire) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {
 // people are accounts: names and passwords.
 type people map[string]string
 
-func (p people) profile(_ context.Context, _ int, nick string) (storage.Profile, error) {
+func (p people) profile(_ context.Context, _ int, nick string) (_ storage.Profile, _ storage.User, err error) {
 	if _, ok := p[nick]; !ok {
-		return storage.Profile{}, storage.ErrNotFound
+		err = storage.ErrNotFound
 	}
-	return storage.Profile{}, nil
+	return storage.Profile{}, storage.User{}, err
 }
 
 func (p people) checkProof(_ context.Context, q accounts.Proof) (accounts.Login, error) {

@@ -243,10 +243,7 @@ func userOf(ctx context.Context, l *Local, ref AccountRef) (u storage.User, err 
 		u, err = l.Store.UserByEmail(ctx, ref.Partner, ref.Email)
 	default:
 		err = l.withAccounts(ctx, func(s *accounts.Service) error {
-			p, err := s.Profiles.ByUniqueNick(ctx, ref.Namespace, ref.UniqueNick)
-			if err == nil {
-				u, err = l.Store.GetUser(ctx, p.User)
-			}
+			_, u, err = s.Profiles.ByUniqueNick(ctx, ref.Namespace, ref.UniqueNick)
 			return err
 		})
 	}

@@ -176,8 +176,9 @@ type Accounts interface {
 	ProfileByNick(ctx context.Context, user UserID, nick string) (Profile, error)
 
 	// ProfileByUniqueNick returns the profile that has a unique nick with that
-	// key in the namespace, or ErrNotFound. The key is not folded here.
-	ProfileByUniqueNick(ctx context.Context, namespace int, key string) (Profile, error)
+	// key in the namespace, and its user, or ErrNotFound. The key is not folded
+	// here.
+	ProfileByUniqueNick(ctx context.Context, namespace int, key string) (Profile, User, error)
 
 	// NamespacesOfUniqueNick returns the namespaces in which profiles have a
 	// unique nick with that key, in ascending order; only the lowest

@@ -322,7 +322,7 @@ func TestRotationWhileEverythingGoesOn(t *testing.T) {
 	for i := range workers {
 		wg.Go(func() {
 			nick, password := fmt.Sprint("Name", i), "rosebud"
-			prof, err := s.Profiles.ByUniqueNick(t.Context(), 1, nick)
+			prof, _, err := s.Profiles.ByUniqueNick(t.Context(), 1, nick)
 			if err != nil {
 				t.Error(err)
 			}

@@ -19,18 +19,18 @@ type Profiles struct {
 }
 
 // ByUniqueNick returns the profile with that unique nick in any case of
-// letters. A nick that differs in special characters does not match, although
+// letters, and its account. A nick that differs in special characters does not match, although
 // the two could not both exist. The error matches storage.ErrNotFound if there
 // is none.
-func (s *Profiles) ByUniqueNick(ctx context.Context, namespace int, nick string) (storage.Profile, error) {
+func (s *Profiles) ByUniqueNick(ctx context.Context, namespace int, nick string) (storage.Profile, storage.User, error) {
 	if namespace <= 0 || namespace > storage.MaxAccountID || nick == "" || len(nick) > storage.MaxUniqueNick {
-		return storage.Profile{}, storage.ErrNotFound
+		return storage.Profile{}, storage.User{}, storage.ErrNotFound
 	}
-	p, err := s.store.ProfileByUniqueNick(ctx, namespace, uniqueNickKey(nick))
+	p, u, err := s.store.ProfileByUniqueNick(ctx, namespace, uniqueNickKey(nick))
 	if err == nil && storage.Fold(p.UniqueNickIn(namespace)) != storage.Fold(nick) {
-		return storage.Profile{}, storage.ErrNotFound
+		return storage.Profile{}, storage.User{}, storage.ErrNotFound
 	}
-	return p, err
+	return p, u, err
 }
 
 // Update edits a profile and returns it as it was stored. edit gets the
@@ -90,7 +90,7 @@ func (s *Profiles) CheckUniqueNick(ctx context.Context, namespace int, nick stri
 	if err := checkUniqueNick(namespace, nick); err != nil {
 		return err
 	}
-	_, err := s.store.ProfileByUniqueNick(ctx, namespace, uniqueNickKey(nick))
+	_, _, err := s.store.ProfileByUniqueNick(ctx, namespace, uniqueNickKey(nick))
 	if err == nil {
 		return ErrUniqueNickTaken
 	}

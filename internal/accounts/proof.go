@@ -144,19 +144,15 @@ func (s *SignIn) checkProof(ctx context.Context, p *Proof) (Login, error) {
 // byUniqueNick is the login with a unique nick and the password.
 func (s *SignIn) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
 	a, namespace := p.attempt(p.UniqueNick), p.Namespace
-	prof, err := s.profiles.ByUniqueNick(ctx, namespace, p.UniqueNick)
+	prof, u, err := s.profiles.ByUniqueNick(ctx, namespace, p.UniqueNick)
 	if errors.Is(err, storage.ErrNotFound) {
-		prof, namespace, err = s.elsewhere(ctx, p)
+		prof, u, namespace, err = s.elsewhere(ctx, p)
 	}
-	if err != nil {
-		return Login{}, s.missing(a, err)
-	}
-	u, err := s.store.GetUser(ctx, prof.User)
 	if err == nil && u.Partner != p.Partner {
 		err = ErrBadUniqueNick
 	}
 	if err != nil {
-		return Login{}, s.missing(a, refuse(err, storage.ErrNotFound, ErrBadUniqueNick))
+		return Login{}, s.missing(a, err)
 	}
 	l, err := s.byPassword(ctx, p, &u, prof, p.UniqueNick)
 	if err == nil && namespace != p.Namespace {
@@ -168,35 +164,35 @@ func (s *SignIn) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
 }
 
 // elsewhere returns the profile with the unique nick in a namespace other than the
-// one of the login, and that namespace, if exactly one has the nick and
+// one of the login, its account, and that namespace, if exactly one has the nick and
 // Options.NickFallback allows it. The error is ErrBadUniqueNick otherwise, as a
 // NamespaceError if other namespaces have the nick.
-func (s *SignIn) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile, namespace int, err error) {
+func (s *SignIn) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile, u storage.User, namespace int, err error) {
 	if len(p.UniqueNick) > storage.MaxUniqueNick {
-		return storage.Profile{}, 0, ErrBadUniqueNick
+		return storage.Profile{}, storage.User{}, 0, ErrBadUniqueNick
 	}
 	similar, err := s.store.NamespacesOfUniqueNick(ctx, uniqueNickKey(p.UniqueNick))
 	if err != nil {
-		return storage.Profile{}, 0, err
+		return storage.Profile{}, storage.User{}, 0, err
 	}
 	var others []int
 	for _, other := range similar {
-		at, err := s.profiles.ByUniqueNick(ctx, other, p.UniqueNick)
+		at, of, err := s.profiles.ByUniqueNick(ctx, other, p.UniqueNick)
 		switch {
 		case errors.Is(err, storage.ErrNotFound): // only a similar nick
 		case err != nil:
-			return storage.Profile{}, 0, err
+			return storage.Profile{}, storage.User{}, 0, err
 		default:
-			prof, others = at, append(others, other)
+			prof, u, others = at, of, append(others, other)
 		}
 	}
 	switch {
 	case len(others) == 0:
-		return storage.Profile{}, 0, ErrBadUniqueNick
+		return storage.Profile{}, storage.User{}, 0, ErrBadUniqueNick
 	case len(others) > 1 || !s.fallback:
-		return storage.Profile{}, 0, &NamespaceError{p.Namespace, others}
+		return storage.Profile{}, storage.User{}, 0, &NamespaceError{p.Namespace, others}
 	}
-	return prof, others[0], nil
+	return prof, u, others[0], nil
 }
 
 // byUser is the login with nick, e-mail and password.

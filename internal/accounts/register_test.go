@@ -292,10 +292,10 @@ func TestProfileByUniqueNickOfAnotherSpelling(t *testing.T) {
 	r := alice()
 	r.UniqueNick = "%Joe%"
 	p := register(t, s, r)
-	if got, err := s.Profiles.ByUniqueNick(t.Context(), 1, "%JOE%"); err != nil || got.ID != p.ID {
+	if got, _, err := s.Profiles.ByUniqueNick(t.Context(), 1, "%JOE%"); err != nil || got.ID != p.ID {
 		t.Errorf("ProfileByUniqueNick() = %+v, %v, want profile %d", got, err, p.ID)
 	}
-	if _, err := s.Profiles.ByUniqueNick(t.Context(), 1, "joe"); !errors.Is(err, storage.ErrNotFound) {
+	if _, _, err := s.Profiles.ByUniqueNick(t.Context(), 1, "joe"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("ProfileByUniqueNick() of another spelling = %v, want ErrNotFound", err)
 	}
 }

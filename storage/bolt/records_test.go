@@ -132,8 +132,9 @@ func checkOldAccount(t *testing.T, s *records.Store) {
 	add(u.ID, err)
 	p, err := s.ProfileByNick(t.Context(), 1, "ben")
 	add(p.Nick, err)
-	p, err = s.ProfileByUniqueNick(t.Context(), 1, "ann")
+	p, u, err = s.ProfileByUniqueNick(t.Context(), 1, "ann")
 	add(p.Nick, err)
+	add(u.ID, err)
 	for p, err := range s.FindProfiles(t.Context(), storage.ByNick, "ann") {
 		add(p.Nick, err)
 	}
@@ -151,7 +152,7 @@ func checkOldAccount(t *testing.T, s *records.Store) {
 			add(e.Action, err)
 		}
 	}
-	const want = "[1 <nil> Ben<nil> Ann<nil> Ann<nil> 2 <nil> 2 <nil> 1 <nil> 1 <nil> test<nil>]"
+	const want = "[1 <nil> Ben<nil> Ann<nil> 1 <nil> Ann<nil> 2 <nil> 2 <nil> 1 <nil> 1 <nil> test<nil>]"
 	if got := fmt.Sprint(found); got != want {
 		t.Errorf("the account of an older file = %s, want %s", got, want)
 	}

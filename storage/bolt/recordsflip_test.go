@@ -141,7 +141,7 @@ func storeAnswers(ctx context.Context, s *records.Store) map[string]string {
 		if all["email "+nick] == reported {
 			all["nick "+nick] = reported // there was no id to ask with
 		}
-		p, err = s.ProfileByUniqueNick(ctx, 1, nick)
+		p, _, err = s.ProfileByUniqueNick(ctx, 1, nick)
 		add("unique nick "+nick, p, err)
 		p, err = s.ProfileByCDKey(ctx, "gmtest", fmt.Sprintf("Nick%02d", i))
 		add("CD key "+nick, p, err)

@@ -45,7 +45,9 @@ type Table string
 type Key struct {
 	Table Table
 	Key   []byte // 1 byte or more, at most MaxKey
-	Then  Table  // for Load: a table of which the first 4 bytes of the value are a key; empty: none
+	// Then are tables of which the value leads to an entry each, for Load: its first 4 bytes
+	// are the key in the first one, the next 4 bytes that in the second.
+	Then [2]Table
 }
 
 // Layout is what an engine knows of the records in it, for its own checks.
@@ -112,9 +114,9 @@ type Reader interface {
 	Get(t Table, key []byte) ([]byte, error)
 
 	// Load fetches the values of keys, so that Get need not ask for each: in an engine
-	// behind a network all of them take one round trip. If a key has Then, the
-	// entry of that table to which its value leads is fetched too. A key without bytes stands for the next
-	// number of its table: the next call of Next needs no round trip.
+	// behind a network all of them take one round trip, with the entries to which their
+	// values lead, see Key. A key without bytes stands for the next number of its table:
+	// the next call of Next needs no round trip.
 	Load(keys ...Key) error
 
 	// LoadRanges is Load for Scan, which must be given one of the ranges as it is here.

@@ -151,7 +151,7 @@ func (x *tx) lockFirst() error {
 	if err == nil {
 		var rows pgx.Rows
 		if rows, err = results.Query(); err == nil {
-			err = x.keepCells(x.at.keys)(rows)
+			err = x.keepCells(x.at.keys, nil)(rows)
 		}
 	}
 	return closeBatch(results, err)

@@ -102,14 +102,10 @@ func (x *tx) Get(t engine.Table, key []byte) ([]byte, error) {
 // Load implements [engine.Reader].
 func (x *tx) Load(keys ...engine.Key) error {
 	var missing []place
-	var then []int16
+	var leads []lead
 	numbers := make(map[engine.Table]int)
 	for _, k := range keys {
 		n, err := x.table(k.Table)
-		var after int16
-		if err == nil && k.Then != "" {
-			after, err = x.table(k.Then)
-		}
 		if err != nil {
 			return err
 		}
@@ -118,11 +114,29 @@ func (x *tx) Load(keys ...engine.Key) error {
 			continue
 		}
 		p := place{n, string(k.Key)}
-		if _, changed := x.writes[p]; !changed && !x.known(p) {
-			missing, then = append(missing, p), append(then, after)
+		if _, changed := x.writes[p]; changed || x.known(p) {
+			continue
+		}
+		missing = append(missing, p)
+		for i, t := range k.Then {
+			if t == "" {
+				continue
+			}
+			to, err := x.table(t)
+			if err != nil {
+				return err
+			}
+			leads = append(leads, lead{len(missing) - 1, to, 4 * i})
 		}
 	}
-	return x.ask(x.askNumbers(numbers), x.askCells(missing, then)...)
+	return x.ask(x.askNumbers(numbers), x.askCells(missing, leads)...)
+}
+
+// A lead is the 4 bytes at an offset of the value of a place, by its index: a key of a table.
+type lead struct {
+	from  int
+	table int16
+	at    int
 }
 
 // known reports whether what is stored at a place was read.
@@ -133,12 +147,13 @@ func (x *tx) known(p place) bool {
 	return slices.ContainsFunc(x.spans, func(s span) bool { return s.contains(p) })
 }
 
-// Statements that read entries; i is the index of the key. readThen has in addition those of
-// the tables $3 to which the values lead.
+// Statements that read entries. readLeads has in addition those of the tables $4 whose keys are in
+// the values of the entries $3, counted from 1, at the offsets $5.
 const (
-	readKeys = `SELECT q.i, e.r, e.v FROM unnest($1::smallint[], $2::bytea[]) WITH ORDINALITY AS q(t, k, i) JOIN entries e ON e.t = q.t AND e.k = q.k`
-	readThen = `SELECT q.i, e.r, e.v, f.r, f.v FROM unnest($1::smallint[], $2::bytea[], $3::smallint[]) WITH ORDINALITY AS q(t, k, f, i)
-	JOIN entries e ON e.t = q.t AND e.k = q.k LEFT JOIN entries f ON f.t = q.f AND f.k = CASE WHEN q.f > 0 THEN substring(e.v FOR 4) END`
+	readKeys  = `SELECT e.t, e.k, e.r, e.v FROM unnest($1::smallint[], $2::bytea[]) AS q(t, k) JOIN entries e ON e.t = q.t AND e.k = q.k`
+	readLeads = `WITH a AS MATERIALIZED (SELECT q.i, e.* FROM unnest($1::smallint[], $2::bytea[]) WITH ORDINALITY AS q(t, k, i) JOIN entries e ON e.t = q.t AND e.k = q.k)
+SELECT t, k, r, v FROM a UNION ALL SELECT e.t, e.k, e.r, e.v FROM a JOIN unnest($3::bigint[], $4::smallint[], $5::int[]) AS q(i, t, n) ON q.i = a.i
+	JOIN entries e ON e.t = q.t AND e.k = substring(a.v FROM q.n FOR 4)`
 )
 
 // A question is a statement that reads, and what uses its rows.
@@ -151,55 +166,54 @@ type question struct {
 // fetch reads places.
 func (x *tx) fetch(places []place) error { return x.ask(nil, x.askCells(places, nil)...) }
 
-// askCells asks for places, and for those in the tables then to which they lead; 0: none.
-func (x *tx) askCells(places []place, then []int16) []question {
+// askCells asks for places, and for those to which their values lead.
+func (x *tx) askCells(places []place, leads []lead) []question {
 	if len(places) == 0 {
 		return nil
 	}
 	tables, keys := lists(places)
-	if !slices.ContainsFunc(then, func(t int16) bool { return t > 0 }) {
-		return []question{{x.keepCells(places), readKeys, []any{tables, keys}}}
+	if len(leads) == 0 {
+		return []question{{x.keepCells(places, nil), readKeys, []any{tables, keys}}}
 	}
-	return []question{{x.keepThen(places, then), readThen, []any{tables, keys, then}}}
+	var from []int64
+	var to []int16
+	var at []int32
+	for _, l := range leads {
+		from, to, at = append(from, int64(l.from)+1), append(to, l.table), append(at, int32(l.at)+1)
+	}
+	return []question{{x.keepCells(places, leads), readLeads, []any{tables, keys, from, to, at}}}
 }
 
-// keepThen returns what reads the rows of readThen.
-func (x *tx) keepThen(places []place, then []int16) func(pgx.Rows) error {
+// keepCells returns what reads the rows of the answer.
+func (x *tx) keepCells(places []place, leads []lead) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
-		for _, p := range places {
-			x.cells[p] = cell{relied: true}
+		found := make(map[place]cell, len(places)+len(leads))
+		var p struct {
+			table      int16
+			key, value []byte
+			rev        int64
 		}
-		var i, rev int64
-		var next *int64
-		var value, nextValue []byte
-		_, err := pgx.ForEachRow(rows, []any{&i, &rev, &value, &next, &nextValue}, func() error {
-			x.cells[places[i-1]] = cell{rev, value, true}
-			if p := (place{then[i-1], string(value[:min(4, len(value))])}); p.table > 0 && p.key != "" && !x.known(p) {
-				x.cells[p] = cell{relied: true}
-				if next != nil {
-					x.cells[p] = cell{*next, nextValue, true}
-				}
+		_, err := pgx.ForEachRow(rows, []any{&p.table, &p.key, &p.rev, &p.value}, func() error {
+			found[place{p.table, string(p.key)}] = cell{p.rev, p.value, true}
+			p.value = nil
+			return nil
+		})
+		keep := func(p place) []byte {
+			if !x.known(p) {
+				c := found[p]
+				c.relied = true
+				x.cells[p] = c
 			}
-			value, nextValue = nil, nil
-			return nil
-		})
-		return err
-	}
-}
-
-// keepCells returns what reads the rows of readKeys.
-func (x *tx) keepCells(places []place) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		for _, p := range places {
-			x.cells[p] = cell{relied: true}
+			return x.cells[p].value
 		}
-		var i, rev int64
-		var value []byte
-		_, err := pgx.ForEachRow(rows, []any{&i, &rev, &value}, func() error {
-			x.cells[places[i-1]] = cell{rev, value, true}
-			value = nil
-			return nil
-		})
+		for _, p := range places {
+			keep(p)
+		}
+		for _, l := range leads {
+			if v := x.cells[places[l.from]].value; len(v) >= l.at+4 {
+				keep(place{l.table, string(v[l.at : l.at+4])})
+			}
+		}
 		return err
 	}
 }

@@ -59,7 +59,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	for name, read := range map[string]func() error{
 		"GetUser":             func() error { _, err := s.GetUser(b.Context(), u.ID); return err },
-		"ProfileByUniqueNick": func() error { _, err := s.ProfileByUniqueNick(b.Context(), 1, "nick"); return err },
+		"ProfileByUniqueNick": func() error { _, _, err := s.ProfileByUniqueNick(b.Context(), 1, "nick"); return err },
 		"Relation":            func() error { _, err := s.Relation(b.Context(), p.ID, 2); return err },
 		"Messages of no one":  func() error { _, err := s.Messages(b.Context(), p.ID, p.Created); return err },
 	} {

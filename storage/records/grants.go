@@ -47,7 +47,7 @@ func openGrant(key, content []byte) (g grant) {
 
 // getGrant returns a grant, or ErrNotFound.
 func getGrant(tx engine.Reader, key []byte) (g grant, err error) {
-	content, err := getSized(tx, tableGrants, key, grantHead)
+	content, err := getEntry(tx, tableGrants, key, grantHead)
 	if err == nil && content == nil {
 		err = storage.ErrNotFound
 	}

@@ -104,29 +104,34 @@ func (n numbered[R, ID]) fetch(ctx context.Context, s *Store, id ID) (record R, 
 // fetchBy returns the record whose id an index has under a key, or ErrNotFound.
 func (n numbered[R, ID]) fetchBy(ctx context.Context, s *Store, index engine.Table, key []byte) (record R, err error) {
 	err = s.view(ctx, func(tx engine.Reader) error {
-		record = *new(R)
-		if possible(key) {
-			if err := tx.Load(engine.Key{Table: index, Key: key, Then: n.table}); err != nil {
-				return err
-			}
-		}
-		id, err := lookup[ID](tx, index, key)
-		if err != nil {
-			return err
-		}
-		return n.getInto(tx, id, &record)
+		return n.follow(tx, engine.Key{Table: index, Key: key, Then: [2]engine.Table{n.table}}, &record)
 	})
 	return record, err
+}
+
+// follow reads the record whose id an index has under a key, or returns ErrNotFound.
+func (n numbered[R, ID]) follow(tx engine.Reader, k engine.Key, record *R) error {
+	*record = *new(R)
+	if possible(k.Key) {
+		if err := tx.Load(k); err != nil {
+			return err
+		}
+	}
+	id, err := lookup[ID](tx, k.Table, k.Key)
+	if err != nil {
+		return err
+	}
+	return n.getInto(tx, id, record)
 }
 
 // lookup returns the id in an index under a key, or ErrNotFound.
 func lookup[ID ~uint32](tx engine.Reader, index engine.Table, key []byte) (ID, error) {
 	content, err := getEntry(tx, index, key, 4)
+	if err == nil && content == nil {
+		err = storage.ErrNotFound
+	}
 	if err != nil {
 		return 0, err
-	}
-	if content == nil {
-		return 0, storage.ErrNotFound
 	}
 	return ID(binary.BigEndian.Uint32(content)), nil
 }

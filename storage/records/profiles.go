@@ -35,19 +35,19 @@ func foundByPrefix(by storage.ProfileIndex, value string) []byte {
 
 // profileEntries returns the index entries of a profile.
 func profileEntries(p storage.Profile) []entry {
-	all := []entry{{tableNicks, string(nickKey(p.User, p.Nick)), storage.IndexNick}}
+	all := []entry{{tableNicks, string(nickKey(p.User, p.Nick)), storage.IndexNick, ""}}
 	for _, n := range p.UniqueNicks {
-		all = append(all, entry{tableUniqueNicks, string(uniqueNickKey(n.Namespace, n.Key)), storage.IndexUniqueNick})
+		all = append(all, entry{tableUniqueNicks, string(uniqueNickKey(n.Namespace, n.Key)), storage.IndexUniqueNick, string(idKey(p.User))})
 	}
 	for _, k := range p.CDKeys {
-		all = append(all, entry{tableCDKeys, string(cdKeyKey(k.Game, k.Digest)), storage.IndexCDKey})
+		all = append(all, entry{tableCDKeys, string(cdKeyKey(k.Game, k.Digest)), storage.IndexCDKey, ""})
 		if k.Hash != "" {
-			all = append(all, entry{tableCDKeys, string(cdKeyKey(k.Game, k.Hash)), storage.IndexCDKey})
+			all = append(all, entry{tableCDKeys, string(cdKeyKey(k.Game, k.Hash)), storage.IndexCDKey, ""})
 		}
 	}
 	foundBy := func(by storage.ProfileIndex, value string) {
 		if value != "" {
-			all = append(all, entry{tableFoundBy, string(append(foundByPrefix(by, value), idKey(p.ID)...)), ""})
+			all = append(all, entry{tableFoundBy, string(append(foundByPrefix(by, value), idKey(p.ID)...)), "", ""})
 		}
 	}
 	foundBy(storage.ByNick, p.Nick)
@@ -169,8 +169,19 @@ func (s *Store) ProfileByNick(ctx context.Context, user storage.UserID, nick str
 }
 
 // ProfileByUniqueNick is described in [storage.Accounts].
-func (s *Store) ProfileByUniqueNick(ctx context.Context, namespace int, key string) (storage.Profile, error) {
-	return profiles.fetchBy(ctx, s, tableUniqueNicks, uniqueNickKey(namespace, key))
+func (s *Store) ProfileByUniqueNick(ctx context.Context, namespace int, key string) (p storage.Profile, u storage.User, err error) {
+	err = s.view(ctx, func(tx engine.Reader) error {
+		u = storage.User{}
+		k := engine.Key{Table: tableUniqueNicks, Key: uniqueNickKey(namespace, key), Then: [2]engine.Table{tableProfiles, tableUsers}}
+		if err := profiles.follow(tx, k, &p); err != nil {
+			return err
+		}
+		return users.getInto(tx, p.User, &u) // an entry that schema 7 wrote does not lead to it
+	})
+	if err != nil {
+		return storage.Profile{}, storage.User{}, err
+	}
+	return p, u, nil
 }
 
 // NamespacesOfUniqueNick is described in [storage.Accounts].

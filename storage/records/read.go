@@ -380,21 +380,13 @@ func getInto[R any](tx engine.Reader, t engine.Table, key []byte, record *R) err
 	return nil
 }
 
-// getEntry returns the content of an entry, nil if there is none. It must have size bytes,
-// unless size is 0.
+// getEntry returns the content of an entry, which has at least size bytes, nil if there is none.
 func getEntry(tx engine.Reader, t engine.Table, key []byte, size int) ([]byte, error) {
 	v, err := getValue(tx, t, key)
 	if err != nil || v == nil {
 		return nil, err
 	}
-	content, err := openEntry(key, v)
-	if err == nil && size > 0 && len(content) != size {
-		err = fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(content))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", t, key, err)
-	}
-	return content, nil
+	return openSized(t, engine.Entry{Key: key, Value: v}, size)
 }
 
 func isMissing(err error) bool { return errors.Is(err, storage.ErrNotFound) }

@@ -28,7 +28,7 @@ func openRun(run uint64, content []byte) nodeRun {
 
 // getRun returns a run, or ErrNotFound.
 func getRun(tx engine.Reader, run uint64) (nodeRun, error) {
-	content, err := getSized(tx, tableRuns, numberKey(run), 1)
+	content, err := getEntry(tx, tableRuns, numberKey(run), 1)
 	if err == nil && content == nil {
 		err = storage.ErrNotFound
 	}

@@ -65,7 +65,7 @@ func (s Shared) LeaveSessions(ctx context.Context, run uint64, ids []uint64) err
 	}
 	keys := make([]engine.Key, len(ids))
 	for i, id := range ids {
-		keys[i] = engine.Key{Table: tableSessionsOf, Key: placeKey(run, id), Then: tableSessions}
+		keys[i] = engine.Key{Table: tableSessionsOf, Key: placeKey(run, id), Then: [2]engine.Table{tableSessions}}
 	}
 	return s.step(ctx, func(c *change) error {
 		if err := c.Load(keys...); err != nil {

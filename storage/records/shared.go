@@ -75,13 +75,3 @@ func openSized(t engine.Table, e engine.Entry, size int) ([]byte, error) {
 	}
 	return content, nil
 }
-
-// getSized returns the content of the entry under a key, which has at least size bytes, nil
-// if there is none.
-func getSized(tx engine.Reader, t engine.Table, key []byte, size int) ([]byte, error) {
-	v, err := getValue(tx, t, key)
-	if err != nil || v == nil {
-		return nil, err
-	}
-	return openSized(t, engine.Entry{Key: key, Value: v}, size)
-}

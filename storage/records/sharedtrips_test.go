@@ -48,11 +48,8 @@ func TestSharedTrips(t *testing.T) {
 		most int64
 		do   func() error
 	}{
-		{"sign-in by a unique nick", 4, func() error { // name 1, user 1, session 2
-			p, err := s.ProfileByUniqueNick(ctx, 1, "nick")
-			if err == nil {
-				_, err = s.GetUser(ctx, p.User)
-			}
+		{"sign-in by a unique nick", 3, func() error { // account 1, session 2
+			_, _, err := s.ProfileByUniqueNick(ctx, 1, "nick")
 			if err == nil {
 				_, _, err = s.EnterSession(ctx, live(7))
 			}

@@ -23,7 +23,7 @@
 //	users_by_email  partner (4 bytes), folded e-mail      user id
 //	profiles        id (4 bytes)                          profile
 //	nicks           user id, folded nick                  profile id
-//	uniquenicks     namespace (4 bytes), key              profile id
+//	uniquenicks     namespace (4 bytes), key              profile id, user id, which schema 7 had not
 //	cdkeys          game, NUL, digest or hash             profile id
 //	found_by        index (1 byte), folded value, NUL, id empty
 //	buddies         owner, buddy (ids)                    empty

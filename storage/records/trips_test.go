@@ -45,7 +45,7 @@ func TestTrips(t *testing.T) {
 		{"UpdateUser", 2, func() (err error) { u.Secret = []byte("s"); u, err = s.UpdateUser(ctx, u); return err }},
 		{"GetProfile", 1, func() error { _, err := s.GetProfile(ctx, p.ID); return err }},
 		{"ProfileByNick", 1, func() error { _, err := s.ProfileByNick(ctx, u.ID, "full"); return err }},
-		{"ProfileByUniqueNick", 1, func() error { _, err := s.ProfileByUniqueNick(ctx, 2, "full"); return err }},
+		{"ProfileByUniqueNick", 1, func() error { _, _, err := s.ProfileByUniqueNick(ctx, 2, "full"); return err }},
 		{"ProfilesOf", 2, func() error { _, err := s.ProfilesOf(ctx, u.ID); return err }},
 		{"NamespacesOfUniqueNick", 4, func() error { _, err := s.NamespacesOfUniqueNick(ctx, "full"); return err }},
 		{"UpdateProfile", 2, func() (err error) { p.Place = "here"; p, err = s.UpdateProfile(ctx, p); return err }},

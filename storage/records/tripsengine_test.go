@@ -91,8 +91,10 @@ func (x *tripsTx) Load(keys ...engine.Key) error {
 		if err != nil {
 			return err
 		}
-		if k.Then != "" && len(v) >= 4 {
-			x.learn(k.Then, v[:4])
+		for i, t := range k.Then {
+			if t != "" && len(v) >= 4*i+4 {
+				x.learn(t, v[4*i:4*i+4])
+			}
 		}
 	}
 	x.trip(unknown)

@@ -12,6 +12,7 @@ type entry struct {
 	t     engine.Table
 	key   string
 	index string // the index in a TakenError; empty: several records may have the key, followed by their ids
+	more  string // what the entry has beside the id, if only one record may have it
 }
 
 // unique returns the keys of those entries that only one record may have, to load them.
@@ -58,7 +59,7 @@ func (c *change) moveEntries(old, entries []entry, id []byte) {
 		}
 		var content []byte
 		if e.index != "" {
-			content = id
+			content = append(slices.Clip(id), e.more...)
 		}
 		c.putEntry(e.t, []byte(e.key), content)
 	}

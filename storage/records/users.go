@@ -18,7 +18,7 @@ func emailKey(partner int, email string) []byte {
 
 // userEntries returns the index entries of a user.
 func userEntries(u storage.User) []entry {
-	return []entry{{tableUsersByEmail, string(emailKey(u.Partner, u.Email)), storage.IndexUserEmail}}
+	return []entry{{tableUsersByEmail, string(emailKey(u.Partner, u.Email)), storage.IndexUserEmail, ""}}
 }
 
 // countUser adds n to the number of users. The part depends on the e-mail, which is known

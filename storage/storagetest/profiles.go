@@ -122,8 +122,8 @@ func testProfileUniqueNick(t *testing.T, s storage.Store) {
 	_, err := s.UpdateProfile(t.Context(), b)
 	wantTaken(t, "UpdateProfile() with a taken unique nick", err, storage.IndexUniqueNick)
 	for namespace, want := range map[int]storage.ProfileID{1: a.ID, 2: b.ID} {
-		if got, err := s.ProfileByUniqueNick(t.Context(), namespace, "joe"); err != nil || got.ID != want {
-			t.Errorf("ProfileByUniqueNick(%d) = %+v, %v, want profile %d", namespace, got, err, want)
+		if got, u, err := s.ProfileByUniqueNick(t.Context(), namespace, "joe"); err != nil || got.ID != want || u.ID != got.User {
+			t.Errorf("ProfileByUniqueNick(%d) = %+v, %+v, %v, want profile %d and its user", namespace, got, u, err, want)
 		}
 	}
 	for key, want := range map[string][]int{"joe": {1, 2}, "jo": nil, "joee": nil, "": nil} {
@@ -360,7 +360,10 @@ func testProfileRace(t *testing.T, s storage.Store) {
 		return err
 	})
 	oneWon(t, errs, storage.ErrTaken)
-	winner := must(s.ProfileByUniqueNick(t.Context(), 1, "joe"))(t)
+	winner, _, err := s.ProfileByUniqueNick(t.Context(), 1, "joe")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, p := range all {
 		got := must(s.GetProfile(t.Context(), p.ID))(t)
 		if has := got.UniqueNickIn(1) != ""; has != (errs[i] == nil) || has != (p.ID == winner.ID) {
@@ -399,7 +402,7 @@ func testProfileRefused(t *testing.T, s storage.Store) {
 	_, err := s.UpdateProfile(t.Context(), b)
 	wantTaken(t, "UpdateProfile()", err, storage.IndexUniqueNick)
 	differ(t, "the profile", must(s.GetProfile(t.Context(), b.ID))(t), want)
-	if _, err := s.ProfileByUniqueNick(t.Context(), 7, "free"); !errors.Is(err, storage.ErrNotFound) {
+	if _, _, err := s.ProfileByUniqueNick(t.Context(), 7, "free"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("ProfileByUniqueNick() after the refusal = %v, want ErrNotFound", err)
 	}
 	if n := len(collect(t, s.FindProfiles(t.Context(), storage.ByNick, "new"))); n != 0 {

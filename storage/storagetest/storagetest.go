@@ -141,7 +141,7 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 		"ProfilesOf":    func(ctx context.Context) error { _, err := s.ProfilesOf(ctx, 77); return err },
 		"ProfileByNick": func(ctx context.Context) error { _, err := s.ProfileByNick(ctx, 77, "Late"); return err },
 		"ProfileByUniqueNick": func(ctx context.Context) error {
-			_, err := s.ProfileByUniqueNick(ctx, 1, "late")
+			_, _, err := s.ProfileByUniqueNick(ctx, 1, "late")
 			return err
 		},
 		"NamespacesOfUniqueNick": func(ctx context.Context) error { _, err := s.NamespacesOfUniqueNick(ctx, "late"); return err },

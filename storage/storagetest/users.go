@@ -346,7 +346,7 @@ func testUserDelete(t *testing.T, s storage.Store) {
 		wantGone(t, s, id)
 	}
 	differ(t, "buddies of the friend", collect(t, s.BuddiesOf(t.Context(), friend)), []storage.ProfileID{all[2].ID})
-	if _, err := s.ProfileByUniqueNick(t.Context(), 1, "rich"); !errors.Is(err, storage.ErrNotFound) {
+	if _, _, err := s.ProfileByUniqueNick(t.Context(), 1, "rich"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("ProfileByUniqueNick() of a deleted user = %v, want ErrNotFound", err)
 	}
 	if got, err := s.ProfilesOf(t.Context(), all[0].User); err != nil || len(got) != 0 {

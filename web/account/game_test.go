@@ -17,7 +17,7 @@ func TestRegister_game(t *testing.T) {
 	if w.Code != http.StatusSeeOther {
 		t.Fatalf("registering: got %d: %s", w.Code, problemIn(b.page))
 	}
-	if _, err := f.service.Profiles.ByUniqueNick(t.Context(), 12, "soldier"); err != nil {
+	if _, _, err := f.service.Profiles.ByUniqueNick(t.Context(), 12, "soldier"); err != nil {
 		t.Errorf("the unique nick in the game's namespace: %v", err)
 	}
 }

@@ -28,8 +28,8 @@ type Options struct {
 	Config PagesConfig
 	Games  *games.Catalog
 	Store  Store
-	// Nick returns the profile with a unique nick, without regard to case.
-	Nick func(ctx context.Context, namespace int, nick string) (storage.Profile, error)
+	// Nick returns the profile with a unique nick and its account, without regard to case.
+	Nick func(ctx context.Context, namespace int, nick string) (storage.Profile, storage.User, error)
 	// Limits returns how many reports of rounds are kept.
 	Limits func() stats.Limits
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.

@@ -78,11 +78,11 @@ func nickOf(g *games.Game, p *storage.Profile) string {
 
 // byNick returns the profile with a name in a game, or storage.ErrNotFound.
 func (k *roundCounter) byNick(ctx context.Context, g *games.Game, nick string) (storage.Profile, error) {
-	p, err := k.opt.Nick(ctx, g.UniqueNicks(), nick)
+	p, _, err := k.opt.Nick(ctx, g.UniqueNicks(), nick)
 	if !errors.Is(err, storage.ErrNotFound) {
 		return p, err
 	}
-	p, err = k.opt.Nick(ctx, games.DefaultNamespace, nick)
+	p, _, err = k.opt.Nick(ctx, games.DefaultNamespace, nick)
 	if err == nil && storage.Fold(nickOf(g, &p)) != storage.Fold(nick) {
 		err = storage.ErrNotFound // the player has another name in the game
 	}

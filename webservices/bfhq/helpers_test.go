@@ -100,7 +100,7 @@ func (w *world) start(edit func(*Options)) {
 	opt := Options{
 		Config: PagesConfig{SnapshotServers: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Unlocks: unlocksRank},
 		Games:  catalog(w.t), Store: w.store, Limits: func() stats.Limits { return stats.Limits{KeepGames: 1000} },
-		Nick: func(ctx context.Context, namespace int, nick string) (storage.Profile, error) {
+		Nick: func(ctx context.Context, namespace int, nick string) (storage.Profile, storage.User, error) {
 			return w.store.ProfileByUniqueNick(ctx, namespace, storage.Fold(nick))
 		},
 		SignedIn: func(_ context.Context, _ storage.ProfileID, from netip.Addr) bool { return from == home.Addr() },

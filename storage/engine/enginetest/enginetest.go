@@ -97,15 +97,15 @@ func testValues(t *testing.T, e engine.Engine) {
 			expect(r, One, "\x00", []byte{}), expect(r, One, "\xFF\x00\xFF", []byte{0, 1, 0xFF}), expect(r, One, "XXX", nil))
 	})
 	Update(t, e, func(tx engine.Tx) error {
-		return errors.Join(put(tx, "leads", "goal", "leads on", "goal and more", "astray", "none", "short", "ab"), tx.Put(Two, []byte("goal"), []byte("1")))
+		return errors.Join(put(tx, "leads", "goal", "leads on", "goal and more", "astray", "none", "short", "ab"), tx.Put(Two, []byte("goal"), []byte("1")), tx.Put(One, []byte(" and"), []byte("2")))
 	})
 	View(t, e, func(r engine.Reader) error {
 		var keys []engine.Key
 		for _, k := range []string{"leads", "leads on", "astray", "short", "missing"} {
-			keys = append(keys, engine.Key{Table: One, Key: []byte(k), Then: Two})
+			keys = append(keys, engine.Key{Table: One, Key: []byte(k), Then: [2]engine.Table{Two, One}})
 		}
 		return errors.Join(r.Load(append(keys, engine.Key{Table: One, Key: []byte("key")})...), expect(r, One, "leads on", []byte("goal and more")),
-			expect(r, Two, "goal", []byte("1")), expect(r, Two, "none", nil), expect(r, Two, "ab", nil), expect(r, One, "key", []byte("value")))
+			expect(r, Two, "goal", []byte("1")), expect(r, Two, "none", nil), expect(r, Two, "ab", nil), expect(r, One, " and", []byte("2")), expect(r, One, "key", []byte("value")))
 	})
 	Update(t, e, func(tx engine.Tx) error {
 		return errors.Join(tx.Delete(One, []byte("key")), tx.Delete(One, []byte("never there")), tx.Put(Two, []byte("key"), []byte("new")))
