@@ -51,7 +51,7 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                              "is not a master",
 		"q3":                                            "is not a master",
-		"quake example.org":                             `unknown protocol "quake"; known: gamespy, serverbrowse, zandronum, valve, q3, codmaster, cod4x, idmaster, 333sync, 333json, textlist, jsonlist, respawnd`,
+		"quake example.org":                             `unknown protocol "quake"; known: gamespy, serverbrowse, zandronum, valve, q3, codmaster, cod4x, idmaster, utmaster, q2, qw, 333sync, 333json, textlist, jsonlist, respawnd`,
 		"q3 example.org":                                "names no protocol of the game",
 		"q3 example.org protocol=x":                     "bad option protocol: is not a whole number",
 		"q3 example.org protocol=1 empty":               `"empty", which is not an option`,

@@ -25,6 +25,9 @@ type Config struct {
 	//   codmaster HOST[:20510] game=GAME protocol=NUMBER
 	//   cod4x HOST[:20810] game=GAME
 	//   idmaster HOST[:27650] protocol=1.41 [game=GAME]
+	//   utmaster HOST[:28902] game=GAME [query=unreal2]
+	//   q2 HOST[:27900] [game=GAME]
+	//   qw HOST[:27000] [game=GAME]
 	//   333sync HOST[:28900] [game=GAME] [query=gs1]
 	//   333json https://HOST game=GAME [query=gs1] [offset=1]
 	//   textlist URL query=NAME [game=GAME] [offset=0]

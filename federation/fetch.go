@@ -45,6 +45,8 @@ func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, sel
 		return once(func(ctx context.Context, s *source, max int) error { return readGameSpy(ctx, s, d, catalogue, max) })
 	case "serverbrowse":
 		return once(func(ctx context.Context, s *source, max int) error { return readBrowse(ctx, s, d, catalogue, max) })
+	case "utmaster":
+		return once(func(ctx context.Context, s *source, max int) error { return readUnreal(ctx, s, d, catalogue, max) })
 	case "333sync":
 		return once(func(ctx context.Context, s *source, max int) error { return readSync(ctx, s, d, self, max) })
 	case "zandronum":
@@ -59,6 +61,10 @@ func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, sel
 		read = readCod4X
 	case "idmaster":
 		read = readIDTech4
+	case "q2":
+		read = readQuake2
+	case "qw":
+		read = readQuakeWorld
 	case "textlist":
 		read = readText
 	case "jsonlist":

@@ -82,7 +82,7 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	list := master.NewRegistry(master.Limits{PerAddr: 1 << 16, PerNet: 1 << 16})
-	catalogue, err := games.NewCatalog([]games.Game{{Name: "gmtest", Secrets: []string{"HA6zkS"}}, {Name: "ut", Secrets: []string{"Z5Nfb0"}}})
+	catalogue, err := games.NewCatalog([]games.Game{{Name: "gmtest", Secrets: []string{"HA6zkS"}}, {Name: "ut", Secrets: []string{"Z5Nfb0"}}, {Name: "ut2004", Facts: games.Facts{Epic: []games.Epic{{Word: "UT2K4", Versions: [2]int{3000, 3369}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/idtech4"
+	"github.com/respawnd/respawnd/internal/quake2"
 	"github.com/respawnd/respawnd/internal/quake3"
 )
 
@@ -87,6 +89,36 @@ func cod4XList(list []netip.AddrPort) (b []byte) {
 		b = binary.BigEndian.AppendUint16(append(append(b, "\\\x00\x00\x00\x00\x04"...), ip[:]...), a.Port())
 	}
 	return append(b, "\\EOF"...)
+}
+
+// manyLists returns a list in packets, each of which has no more than one may.
+func manyLists(list []netip.AddrPort, one func([]byte, []netip.AddrPort) []byte) (packets [][]byte) {
+	for part := range slices.Chunk(list, quake2.MaxEntries) {
+		packets = append(packets, one(nil, part))
+	}
+	return packets
+}
+
+// unrealMaster plays a master of Unreal Tournament 2004 whose servers have these query ports.
+func unrealMaster(list []netip.AddrPort) func(net.Conn) {
+	frame := func(b ...byte) []byte { return append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...) }
+	return func(c net.Conn) {
+		for _, answer := range []string{"\x0912345678\x00", "\x09APPROVED\x00\x03\x00\x00\x00", "\x09VERIFIED\x00"} {
+			_, _ = c.Write(frame([]byte(answer)...))
+			var size [4]byte
+			if _, err := io.ReadFull(c, size[:]); err != nil {
+				return
+			}
+			_, _ = io.CopyN(io.Discard, c, int64(binary.LittleEndian.Uint32(size[:])))
+		}
+		out := frame(append(binary.LittleEndian.AppendUint32(nil, uint32(len(list))), 1)...)
+		for _, a := range list {
+			ip := a.Addr().As4()
+			b := binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(ip[:], a.Port()-1), a.Port())
+			out = append(out, frame(append(b, "\x02N\x00\x02M\x00\x02T\x00\x00\x10\x00\x00\x00\x00\x020\x00"...)...)...)
+		}
+		_, _ = c.Write(out)
+	}
 }
 
 // kind is a master of a kind, and the protocol in which its servers are queried.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
@@ -15,9 +16,12 @@ import (
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/utmaster"
 )
 
 var errUnknownSecret = errors.New("the secret of this game is not known: `respawnd game add` sets it")
+
+var errNoUnreal = errors.New("the catalogue does not say how this game signs in at such a master: ut2 and ut2004 do")
 
 // readGameSpy reads the list of GameSpy's first protocol.
 func readGameSpy(ctx context.Context, s *source, d *dialer, catalogue *games.Catalog, most int) error {
@@ -94,6 +98,26 @@ func exchange(ctx context.Context, m *configs.OtherMaster, d *dialer, request []
 		return err
 	})
 	return answer[:min(len(answer), most)], len(answer) <= most, err
+}
+
+// readUnreal reads the list of a master in the form of Epic's, as the newest version of a game.
+func readUnreal(ctx context.Context, s *source, d *dialer, catalogue *games.Catalog, most int) error {
+	m := &s.master
+	g, _ := catalogue.Lookup(m.Game)
+	if len(g.Epic) == 0 {
+		return errNoUnreal
+	}
+	conn, err := d.tcp(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	b := utmaster.Browser{Version: int32(g.Epic[0].Versions[1]), Word: g.Epic[0].Word, Max: most}
+	list, err := b.List(ctx, conn)
+	for _, e := range list {
+		s.tell(found{addr: netip.AddrPortFrom(e.Addr, e.QueryPort), query: cmp.Or(m.Query, "unreal2"), game: m.Game})
+	}
+	return err
 }
 
 // readCod4X reads the list of CoD4X.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/idtech4"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/quake2"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/valvemaster"
@@ -90,4 +91,25 @@ func readIDTech4(ctx context.Context, s *source, d *dialer, most int) error {
 		list, err := idtech4.ParseList(list, rest)
 		return list, netclient.SomePart, err
 	}, "idtech4", s.master.Game)
+}
+
+// readQuake2 reads the list of a master of Quake 2's family.
+func readQuake2(ctx context.Context, s *source, d *dialer, most int) error {
+	return readPackets(ctx, s, d, most, quake2.AppendQuery(nil), partsOf(quake2.ParseList), "quake2", s.master.Game)
+}
+
+// readQuakeWorld reads the list of a master of QuakeWorld.
+func readQuakeWorld(ctx context.Context, s *source, d *dialer, most int) error {
+	return readPackets(ctx, s, d, most, []byte(quake2.AskWorld), partsOf(quake2.ParseWorldList), "quakeworld", s.master.Game)
+}
+
+// partsOf returns a parser of lists without end marks.
+func partsOf(parse func([]netip.AddrPort, []byte) ([]netip.AddrPort, bool, error)) parser {
+	return func(list []netip.AddrPort, p []byte) ([]netip.AddrPort, netclient.Part, error) {
+		list, ok, err := parse(list, p)
+		if !ok {
+			return list, netclient.NoPart, nil
+		}
+		return list, netclient.SomePart, err
+	}
 }

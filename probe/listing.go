@@ -172,6 +172,9 @@ func (p *Prober) gameOf(t *target, tk talk, c claim, st *query.Status) (string, 
 			c.game = game
 		}
 	default:
+		if c.game == "" {
+			c.game = sameEngine(tk, t.addr.Port())
+		}
 	}
 	name := c.game
 	if name == "" {

@@ -32,12 +32,23 @@ const (
 	IDTech4
 	// NWN are the queries of Neverwinter Nights.
 	NWN
+	// Quake2 is the query of Quake 2 and its family.
+	Quake2
+	// QuakeWorld is that of QuakeWorld.
+	QuakeWorld
+	// Unreal2 are the queries of Unreal Tournament 2003 and 2004.
+	Unreal2
 )
 
-var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum", Quake3: "quake3", IDTech4: "idtech4", NWN: "nwn"}
+var protocolNames = [...]string{
+	GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum", Quake3: "quake3", IDTech4: "idtech4", NWN: "nwn",
+	Quake2: "quake2", QuakeWorld: "quakeworld", Unreal2: "unreal2",
+}
 
 // Protocols returns all protocols.
-func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3, IDTech4, NWN} }
+func Protocols() []Protocol {
+	return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3, IDTech4, NWN, Quake2, QuakeWorld, Unreal2}
+}
 
 // String returns the protocol's name as commands and the configuration spell
 // it.

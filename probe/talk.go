@@ -89,6 +89,12 @@ func newTalk(p Protocol, extras bool) talk {
 		return newIDTech4Talk()
 	case NWN:
 		return &nwnTalk{}
+	case Quake2:
+		return newQuake2Talk()
+	case QuakeWorld:
+		return newQuakeWorldTalk()
+	case Unreal2:
+		return &unreal2Talk{}
 	default:
 		return nil
 	}

@@ -47,6 +47,10 @@ func TestWatchedServerIsListed(t *testing.T) {
 					want = "zandronum"
 				case NWN:
 					want = "nwn"
+				case Quake2, QuakeWorld:
+					want = p.String()
+				case Unreal2:
+					want = "ut2004"
 				default:
 				}
 				if srv.Game != want || srv.Origin != master.Static || srv.Public != there || srv.Findings.Reached != master.ReachedDirect {
@@ -69,8 +73,10 @@ func TestWatchedServerIsListed(t *testing.T) {
 					return
 				}
 				third, times := "time_", []string{"2", "60"}
-				if p == Quake3 { // it has no times
+				switch p {
+				case Quake3, Quake2, QuakeWorld, Unreal2: // they have no times
 					third, times = "ping_", []string{"40", "41"}
+				default:
 				}
 				var players [][]string
 				for r := range srv.Players.Rows() {

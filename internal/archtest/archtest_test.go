@@ -76,6 +76,8 @@ var ranks = map[string]int{
 	"internal/games":            1,
 	"internal/gamespy":          1,
 	"internal/ssq":              1,
+	"internal/quake2":           1,
+	"internal/unreal2":          0,
 	"internal/verdicts":         1,
 	"master":                    1,
 	"master/filter":             1,

@@ -53,7 +53,7 @@ func Arena(game string) *Game {
 type Talk func(question []byte) [][]byte
 
 // Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq, zandronum,
-// quake3, idtech4 or nwn. The game must not be modified meanwhile. It panics for other
+// quake3, idtech4, nwn, quake2, quakeworld or unreal2. The game must not be modified meanwhile. It panics for other
 // words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
@@ -73,16 +73,25 @@ func (g *Game) Speaks(protocol string) Talk {
 		return g.idTech4
 	case "nwn":
 		return g.nwn
+	case "quake2":
+		return g.quake2
+	case "quakeworld":
+		return g.quakeWorld
+	case "unreal2":
+		return g.unreal2
 	default:
 		panic("probetest: no protocol " + protocol)
 	}
 }
 
-func (g *Game) rules() [][2]string {
-	password := "0"
+func (g *Game) password() string {
 	if g.Password {
-		password = "1"
+		return "1"
 	}
+	return "0"
+}
+
+func (g *Game) rules() [][2]string {
 	return append([][2]string{
 		{"gamename", g.Game},
 		{"hostname", g.Name},
@@ -91,7 +100,7 @@ func (g *Game) rules() [][2]string {
 		{"gamever", g.Version},
 		{"numplayers", strconv.Itoa(len(g.Players))},
 		{"maxplayers", strconv.Itoa(g.MaxPlayers)},
-		{"password", password},
+		{"password", g.password()},
 	}, g.Rules...)
 }
 

@@ -46,6 +46,10 @@ func TestStaticServersAppearWithTheirPlayers(t *testing.T) {
 			game = p
 		case "idtech4":
 			game = "doom3"
+		case "quake2", "quakeworld":
+			game = p
+		case "unreal2":
+			game = "ut2004"
 		}
 		if r.Origin != "static" || r.Game != game || r.Name != "Arena of gmtest" || r.Map != "de_dust" || r.Players != 2 {
 			t.Errorf("%s: listed as %+v", p, r)
