@@ -157,17 +157,37 @@ func (l *savedList) release(head listHead) {
 	}
 }
 
+// dropStep is how many chunks one step removes.
+const dropStep = 1000
+
 // dropGenerations removes every generation that is neither part of the saved list nor
 // being read. The caller holds saving.
 func (s *Store) dropGenerations(ctx context.Context) error {
 	unused, err := s.unused(ctx)
+	var keys [][]byte
+	drop := func() {
+		err = s.change(ctx, func(c *change) error {
+			for _, key := range keys {
+				c.delete(tableServers, key)
+			}
+			return nil
+		})
+		keys = keys[:0]
+	}
+	for _, g := range unused {
+		for n := s.list.found[g]; n > 0 && err == nil; n-- { // the last one first: it tells how many there are
+			if keys = append(keys, s.chunkKey(g, n-1)); len(keys) == dropStep {
+				drop()
+			}
+		}
+	}
+	if err == nil && len(keys) > 0 {
+		drop()
+	}
 	if err != nil {
 		return err
 	}
 	for _, g := range unused {
-		if err := s.dropGeneration(ctx, g, s.list.found[g]); err != nil {
-			return err
-		}
 		delete(s.list.found, g)
 	}
 	return nil
@@ -218,27 +238,6 @@ func (s *Store) unused(ctx context.Context) (all []uint64, err error) {
 		}
 	}
 	return all, nil
-}
-
-// dropStep is how many chunks one step removes.
-const dropStep = 1000
-
-// dropGeneration removes the chunks of a generation.
-func (s *Store) dropGeneration(ctx context.Context, generation, chunks uint64) error {
-	for chunks > 0 {
-		rest := chunks - min(chunks, dropStep)
-		err := s.change(ctx, func(c *change) error {
-			for n := rest; n < chunks; n++ {
-				c.delete(tableServers, s.chunkKey(generation, n))
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		chunks = rest
-	}
-	return nil
 }
 
 // Sizes in a saved server list.
