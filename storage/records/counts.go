@@ -7,9 +7,10 @@ import (
 )
 
 // A count is a number that many steps change, such as that of all users. It is kept in
-// parts, of which a step changes one, so that steps in a database that several daemons
-// share do not wait for each other: tableCounts has them under the name of the count, NUL
-// and the number of the part, as 8 bytes. The count is their sum.
+// parts, so that steps in a database that several daemons share do not wait for each other:
+// each step of a daemon changes the part after that of the step before. tableCounts has them
+// under the name of the count, NUL and the number of the part, as 8 bytes. The count is their
+// sum; a part may be below 0.
 //
 // The number of records of a kind with a limit is kept likewise, under the name of its
 // table, in one part; see kind.count.
@@ -34,14 +35,14 @@ const countParts = 64
 
 func (n countName) prefix() []byte { return append([]byte(n), 0) }
 
-// part names the part that steps with a value of by change, to load it.
-func (n countName) part(by uint32) engine.Key {
-	return engine.Key{Table: tableCounts, Key: append(n.prefix(), byte(by%countParts))}
+// part names a part of a count, to load it.
+func (n countName) part(i byte) engine.Key {
+	return engine.Key{Table: tableCounts, Key: append(n.prefix(), i)}
 }
 
-// addCount adds to a count. Steps with different values of by rarely change the same part.
-func (c *change) addCount(name countName, by uint32, n int64) {
-	key := name.part(by).Key
+// addCount adds to a count.
+func (c *change) addCount(name countName, n int64) {
+	key := name.part(c.part).Key
 	old, err := getEntry(c, tableCounts, key, 8)
 	if c.failed(err) {
 		return

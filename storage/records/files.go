@@ -45,13 +45,13 @@ func fileUsage(tx engine.Reader, owner storage.ProfileID) (storage.FileUsage, er
 
 // addFileUsage changes the usage of a profile and of all.
 func (c *change) addFileUsage(owner storage.ProfileID, by sum) {
-	c.addTotal(totalFiles, uint32(owner), by)
+	c.addTotal(totalFiles, by)
 	c.addSum(tableFileUsage, idKey(owner), by)
 }
 
 // loadUsage loads what addFileUsage reads, and other keys.
 func (c *change) loadUsage(owner storage.ProfileID, more ...engine.Key) error {
-	return c.Load(append(append(more, usageKey(owner)), totalFiles.keys(uint32(owner))...)...)
+	return c.Load(append(append(more, usageKey(owner)), c.totalKeys(totalFiles)...)...)
 }
 
 // CreateFile is described in [storage.Files].

@@ -16,7 +16,7 @@ func TestProductKeysFull(t *testing.T) {
 		return storage.ProductKey{ProductKeyID: storage.ProductKeyID{Product: 1, Hash: fmt.Sprintf("%032x", n)}, Banned: true}
 	}
 	err := s.change(t.Context(), func(c *change) error {
-		c.addCount(countName(tableProductKeys), 0, storage.MaxProductKeys-2)
+		c.addCount(countName(tableProductKeys), storage.MaxProductKeys-2)
 		return nil
 	})
 	if err != nil {

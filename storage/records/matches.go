@@ -114,17 +114,7 @@ func (c *change) putMatch(old []entry, m *storage.Match) error {
 		m.ID = uint64(n)
 		c.addSum(tableStatSums, matchSumKey(m.Game), sum{records: 1})
 	}
-	next := matchEntries(m)
-	for _, e := range old {
-		if !slices.Contains(next, e) {
-			c.delete(e.t, []byte(e.key))
-		}
-	}
-	for _, e := range next {
-		if !slices.Contains(old, e) {
-			c.putEntry(e.t, []byte(e.key), nil)
-		}
-	}
+	c.moveEntries(old, matchEntries(m), nil)
 	c.put(tableMatches, matchKey(m.ID), m)
 	return nil
 }

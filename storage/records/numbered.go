@@ -13,12 +13,8 @@ import (
 // the numbers of the table ids are the ids.
 type numbered[R any, ID ~uint32] struct{ table, ids engine.Table }
 
-// The kinds with ids.
-var (
-	users    = numbered[storage.User, storage.UserID]{tableUsers, tableUserIDs}
-	profiles = numbered[storage.Profile, storage.ProfileID]{tableProfiles, tableProfileIDs}
-	files    = numbered[storage.File, storage.FileID]{tableFiles, tableFileIDs}
-)
+// files are the files of players.
+var files = numbered[storage.File, storage.FileID]{tableFiles, tableFileIDs}
 
 // idKey is the key of a record with an id, and the content of an entry of an index.
 func idKey[ID ~uint32](id ID) []byte { return binary.BigEndian.AppendUint32(nil, uint32(id)) }

@@ -34,7 +34,7 @@ func foundByPrefix(by storage.ProfileIndex, value string) []byte {
 }
 
 // profileEntries returns the index entries of a profile.
-func profileEntries(p storage.Profile) []entry {
+func profileEntries(p *storage.Profile) []entry {
 	all := []entry{{tableNicks, string(nickKey(p.User, p.Nick)), storage.IndexNick, ""}}
 	for _, n := range p.UniqueNicks {
 		all = append(all, entry{tableUniqueNicks, string(uniqueNickKey(n.Namespace, n.Key)), storage.IndexUniqueNick, string(idKey(p.User))})
@@ -64,26 +64,7 @@ func checkNew(tx engine.Reader, p storage.Profile) error {
 	if err := profiles.checkID(tx, p.ID, storage.IndexProfileID); err != nil {
 		return err
 	}
-	return checkEntries(tx, profileEntries(p), p.ID)
-}
-
-// createProfile stores a profile after checkNew, and fills in its id and revision.
-func (c *change) createProfile(p *storage.Profile) (err error) {
-	if p.ID, err = profiles.takeID(c, p.ID); err != nil {
-		return err
-	}
-	if p.Rev, err = c.nextRev(tableProfiles); err != nil {
-		return err
-	}
-	c.putProfile(nil, *p)
-	return nil
-}
-
-// putProfile stores a profile and moves its index entries.
-func (c *change) putProfile(old []entry, next storage.Profile) {
-	key := idKey(next.ID)
-	c.moveEntries(old, profileEntries(next), key)
-	c.put(tableProfiles, key, next)
+	return checkEntries(tx, profileEntries(&p), p.ID)
 }
 
 // CreateProfile is described in [storage.Accounts].
@@ -97,7 +78,7 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 	*about = uint32(p.User)
 	err = s.change(ctx, func(c *change) error {
 		next = p
-		keys := append(unique(profileEntries(p)), append(profiles.number(p.ID), users.key(p.User), profiles.key(p.ID))...)
+		keys := append(unique(profileEntries(&p)), append(profiles.number(p.ID), users.key(p.User), profiles.key(p.ID))...)
 		if err := c.Load(keys...); err != nil {
 			return err
 		}
@@ -114,7 +95,7 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 		if err != nil {
 			return err
 		}
-		return c.createProfile(&next)
+		return profiles.create(c, &next)
 	})
 	if err != nil {
 		return storage.Profile{}, fmt.Errorf("create profile of user %d: %w", p.User, err)
@@ -249,29 +230,10 @@ func (s *Store) UpdateProfile(ctx context.Context, p storage.Profile) (storage.P
 	if err != nil {
 		return storage.Profile{}, err
 	}
-	var next storage.Profile
-	err = s.change(ctx, func(c *change) error {
-		next = p
-		entries := profileEntries(p)
-		if err := c.Load(append(unique(entries), profiles.key(p.ID))...); err != nil {
-			return err
-		}
-		old, err := profiles.get(c, p.ID)
-		switch {
-		case err != nil:
-			return err
-		case old.Rev != p.Rev:
-			return storage.ErrConflict
-		case old.User != p.User:
+	next, err := profiles.update(ctx, s, p, func(old *storage.Profile) error {
+		if old.User != p.User {
 			return fmt.Errorf("%w: a profile never changes its user", storage.ErrInvalid)
 		}
-		if err := checkEntries(c, entries, p.ID); err != nil {
-			return err
-		}
-		if next.Rev, err = c.nextRev(tableProfiles); err != nil {
-			return err
-		}
-		c.putProfile(profileEntries(old), next)
 		return nil
 	})
 	if err != nil {
@@ -300,7 +262,7 @@ func (s *Store) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
 
 // dropProfile removes a profile and all data that belongs to it.
 func (c *change) dropProfile(p storage.Profile) error {
-	c.moveEntries(profileEntries(p), nil, nil)
+	c.moveEntries(profileEntries(&p), nil, nil)
 	if err := c.dropRelations(p.ID); err != nil {
 		return err
 	}

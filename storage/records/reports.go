@@ -129,7 +129,7 @@ func (s *Store) PutReport(ctx context.Context, r storage.Report, credits []stora
 func (c *change) mergeReport(r storage.Report, more []engine.Key) (next *storage.Report, old storage.Report, err error) {
 	r.ID = 0
 	run := reportRunKey(&r)
-	keys := append(totalReports.keys(uint32(r.Conn)), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
+	keys := append(c.totalKeys(totalReports), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
 	if err := c.Load(append(keys, more...)...); err != nil {
 		return nil, old, err
 	}
@@ -190,7 +190,7 @@ func reportSumKey(game string) []byte { return append([]byte{sumGame}, game...) 
 // countReports changes the sums to which a report belongs.
 func (c *change) countReports(r *storage.Report, by sum) {
 	c.addSum(tableStatSums, reportSumKey(r.Game), by)
-	c.addTotal(totalReports, uint32(r.Conn), by)
+	c.addTotal(totalReports, by)
 }
 
 // limitReports removes the oldest reports beyond the limits, but not the report
@@ -260,7 +260,7 @@ func (c *change) dropReport(id uint64) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	keys := append(totalReports.keys(uint32(r.Conn)), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
+	keys := append(c.totalKeys(totalReports), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
 	if err := c.Load(keys...); err != nil {
 		return 0, err
 	}

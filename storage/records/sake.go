@@ -85,7 +85,7 @@ func (c *change) checkSakeLimits(p *sakePlan, lim *storage.SakeLimits) error {
 	if growth.Records <= 0 && growth.Bytes <= 0 {
 		return nil
 	}
-	if err := c.Load(sakeCountKeys(&p.table, owner)...); err != nil {
+	if err := c.Load(c.sakeCountKeys(&p.table, owner)...); err != nil {
 		return err
 	}
 	for _, check := range []struct {

@@ -17,7 +17,7 @@ func (c *change) dropSake(owner storage.ProfileID) error {
 	if err != nil || all == (sum{}) {
 		return err
 	}
-	c.addTotal(totalSake, uint32(owner), all)
+	c.addTotal(totalSake, all)
 	c.delete(tableSakeMeta, sakeOwnerKey(owner))
 	keys, err := keysOf(c, engine.Prefix(tableSakeByOwner, idKey(owner)))
 	for _, key := range keys {
@@ -97,7 +97,7 @@ func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool, er
 		if err := openSakeRow(e.Key, e.Value, &rows[i]); err != nil {
 			return 0, false, fmt.Errorf("%s %q: %w", tableSakeRecords, e.Key, err)
 		}
-		keys = append(keys, sakeCountKeys(&t, rows[i].Owner)...)
+		keys = append(keys, c.sakeCountKeys(&t, rows[i].Owner)...)
 	}
 	if err := c.Load(keys...); err != nil {
 		return 0, false, err

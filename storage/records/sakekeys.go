@@ -134,8 +134,8 @@ func sakeCounts(t *sakeTable, owner storage.ProfileID) [][]byte {
 }
 
 // sakeCountKeys returns all that countSakeRecord reads.
-func sakeCountKeys(t *sakeTable, owner storage.ProfileID) []engine.Key {
-	return append(totalSake.keys(uint32(owner)), keysIn(tableSakeMeta, sakeCounts(t, owner))...)
+func (c *change) sakeCountKeys(t *sakeTable, owner storage.ProfileID) []engine.Key {
+	return append(c.totalKeys(totalSake), keysIn(tableSakeMeta, sakeCounts(t, owner))...)
 }
 
 // countSakeRecord changes all counts to which a record belongs.
@@ -143,13 +143,13 @@ func (c *change) countSakeRecord(t *sakeTable, owner storage.ProfileID, by stora
 	if by == (storage.SakeCount{}) {
 		return
 	}
-	if c.failed(c.Load(sakeCountKeys(t, owner)...)) {
+	if c.failed(c.Load(c.sakeCountKeys(t, owner)...)) {
 		return
 	}
 	for _, key := range sakeCounts(t, owner) {
 		c.countSake(key, by)
 	}
-	c.addTotal(totalSake, uint32(owner), sum{int64(by.Records), by.Bytes})
+	c.addTotal(totalSake, sum{int64(by.Records), by.Bytes})
 }
 
 // sakeRow returns the row of a record and the size of its stored form, or ErrNotFound.

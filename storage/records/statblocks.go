@@ -105,7 +105,7 @@ func (s *Store) EditStatBlock(ctx context.Context, id storage.StatBlockID, limit
 	key := statBlockKey(id)
 	err := s.change(ctx, func(c *change) error {
 		next = storage.StatBlock{StatBlockID: id}
-		if err := c.Load(editKeys(id)...); err != nil {
+		if err := c.Load(c.editKeys(id)...); err != nil {
 			return err
 		}
 		old, latest, err := c.blockBefore(id)
@@ -139,8 +139,8 @@ func sameIndex(id storage.StatBlockID) (all [4]storage.StatBlockID) {
 }
 
 // editKeys returns what a change of a block reads.
-func editKeys(id storage.StatBlockID) []engine.Key {
-	keys := append(totalBlocks.keys(uint32(id.Profile)),
+func (c *change) editKeys(id storage.StatBlockID) []engine.Key {
+	keys := append(c.totalKeys(totalBlocks),
 		engine.Key{Table: tableProfiles, Key: idKey(id.Profile)}, engine.Key{Table: tableStatSums, Key: profileSumKey(id.Profile)})
 	for _, same := range sameIndex(id) {
 		keys = append(keys, engine.Key{Table: tableStatBlocks, Key: statBlockKey(same)})
@@ -224,7 +224,7 @@ func (s *Store) DeleteStatBlock(ctx context.Context, id storage.StatBlockID) err
 	}
 	key := statBlockKey(id)
 	return s.change(ctx, func(c *change) error {
-		if err := c.Load(editKeys(id)...); err != nil {
+		if err := c.Load(c.editKeys(id)...); err != nil {
 			return err
 		}
 		v, err := c.Get(tableStatBlocks, key)

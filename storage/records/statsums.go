@@ -60,20 +60,19 @@ var (
 	totalReports = total{countReports, countReportBytes}
 )
 
-// keys returns what addTotal reads.
-func (t total) keys(from uint32) []engine.Key {
-	return []engine.Key{t.records.part(from), t.bytes.part(from)}
+// totalKeys returns what addTotal reads.
+func (c *change) totalKeys(t total) []engine.Key {
+	return []engine.Key{t.records.part(c.part), t.bytes.part(c.part)}
 }
 
-// addTotal changes a total. Steps with different values of from rarely change the same parts.
-func (c *change) addTotal(t total, from uint32, by sum) {
+// addTotal changes a total.
+func (c *change) addTotal(t total, by sum) {
 	if by.records != 0 {
-		c.addCount(t.records, from, by.records)
+		c.addCount(t.records, by.records)
 	}
-	if by.bytes == 0 {
-		return
+	if by.bytes != 0 {
+		c.addCount(t.bytes, by.bytes)
 	}
-	c.addCount(t.bytes, from, by.bytes)
 }
 
 // readTotal returns a total. A step that changes something does not rely on it.
@@ -99,7 +98,7 @@ func (c *change) putSize(id storage.ProfileID, size storage.StatSize) {
 	if c.failed(err) || old == size {
 		return
 	}
-	c.addTotal(totalBlocks, uint32(id), sum{int64(size.Blocks - old.Blocks), size.Bytes - old.Bytes})
+	c.addTotal(totalBlocks, sum{int64(size.Blocks - old.Blocks), size.Bytes - old.Bytes})
 	c.putSum(tableStatSums, profileSumKey(id), sum{int64(size.Blocks), size.Bytes})
 }
 

@@ -80,6 +80,7 @@ package records
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -107,12 +108,14 @@ type Store struct {
 	maxAudit  atomic.Int64 // entries
 	list      savedList
 	saving    chan struct{} // held while the saved server list changes
+	parts     atomic.Uint32 // of counts, that steps changed, see change.part
 }
 
 // New returns a store in an engine, which it owns: Close closes it.
 func New(eng engine.Engine, opt Options) *Store {
 	s := &Store{eng: eng, opt: opt, saving: make(chan struct{}, 1)}
 	s.maxAudit.Store(storage.DefaultAuditEntries)
+	s.parts.Store(rand.Uint32()) // daemons that start together change different ones
 	return s
 }
 
@@ -141,6 +144,7 @@ type change struct {
 	engine.Tx
 	shared  bool // a read that was not loaded costs a round trip
 	number  bool // that of the audit entry is to be loaded
+	part    byte // of the counts that it changes
 	wrote   bool
 	err     error    // of a change: the methods that store and remove return none
 	touched []pair   // pairs whose relation changed
@@ -159,9 +163,13 @@ func (c *change) Load(keys ...engine.Key) error {
 // more than once; it must reset its results.
 func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 	var touched []pair
+	var part byte
+	if s.opt.Shared {
+		part = byte(s.parts.Add(1) % countParts)
+	}
 	_, audited := storage.AuditOf(ctx)
 	err := s.eng.Update(ctx, func(tx engine.Tx) error {
-		c := &change{Tx: tx, shared: s.opt.Shared, number: s.opt.Shared && audited}
+		c := &change{Tx: tx, shared: s.opt.Shared, number: s.opt.Shared && audited, part: part}
 		err := fn(c)
 		touched = c.touched
 		if err == nil && s.opt.Shared {

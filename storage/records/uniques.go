@@ -1,6 +1,7 @@
 package records
 
 import (
+	"context"
 	"slices"
 
 	"github.com/respawnd/respawnd/storage"
@@ -63,4 +64,77 @@ func (c *change) moveEntries(old, entries []entry, id []byte) {
 		}
 		c.putEntry(e.t, []byte(e.key), content)
 	}
+}
+
+// indexed is a kind of record with ids, revisions and entries in indexes.
+type indexed[R any, ID ~uint32] struct {
+	numbered[R, ID]
+	entries func(*R) []entry
+	head    func(*R) (*ID, *storage.Rev)
+}
+
+// The kinds that are indexed.
+var (
+	users = indexed[storage.User, storage.UserID]{
+		numbered[storage.User, storage.UserID]{tableUsers, tableUserIDs}, userEntries,
+		func(u *storage.User) (*storage.UserID, *storage.Rev) { return &u.ID, &u.Rev },
+	}
+	profiles = indexed[storage.Profile, storage.ProfileID]{
+		numbered[storage.Profile, storage.ProfileID]{tableProfiles, tableProfileIDs}, profileEntries,
+		func(p *storage.Profile) (*storage.ProfileID, *storage.Rev) { return &p.ID, &p.Rev },
+	}
+)
+
+// create stores a record, of which checkID and checkEntries found nothing taken, and fills in
+// its id and revision.
+func (n *indexed[R, ID]) create(c *change, r *R) (err error) {
+	id, rev := n.head(r)
+	if *id, err = n.takeID(c, *id); err != nil {
+		return err
+	}
+	if *rev, err = c.nextRev(n.table); err != nil {
+		return err
+	}
+	n.put(c, nil, r)
+	return nil
+}
+
+// put stores a record and moves its index entries.
+func (n *indexed[R, ID]) put(c *change, old []entry, r *R) {
+	id, _ := n.head(r)
+	key := idKey(*id)
+	c.moveEntries(old, n.entries(r), key)
+	c.put(n.table, key, *r)
+}
+
+// update stores a record with a new revision, if its present one is current and check, which
+// gets the record that is there, has no error.
+func (n *indexed[R, ID]) update(ctx context.Context, s *Store, r R, check func(old *R) error) (next R, err error) {
+	err = s.change(ctx, func(c *change) error {
+		next = r
+		id, rev := n.head(&next)
+		entries := n.entries(&next)
+		if err := c.Load(append(unique(entries), n.key(*id))...); err != nil {
+			return err
+		}
+		old, err := n.get(c, *id)
+		if err != nil {
+			return err
+		}
+		if _, current := n.head(&old); *current != *rev {
+			return storage.ErrConflict
+		}
+		if err := check(&old); err != nil {
+			return err
+		}
+		if err := checkEntries(c, entries, *id); err != nil {
+			return err
+		}
+		if *rev, err = c.nextRev(n.table); err != nil {
+			return err
+		}
+		n.put(c, n.entries(&old), &next)
+		return nil
+	})
+	return next, err
 }

@@ -17,17 +17,9 @@ func emailKey(partner int, email string) []byte {
 }
 
 // userEntries returns the index entries of a user.
-func userEntries(u storage.User) []entry {
+func userEntries(u *storage.User) []entry {
 	return []entry{{tableUsersByEmail, string(emailKey(u.Partner, u.Email)), storage.IndexUserEmail, ""}}
 }
-
-// countUser adds n to the number of users. The part depends on the e-mail, which is known
-// before the id.
-func (c *change) countUser(u storage.User, n int64) {
-	c.addCount(countUsers, userPart(u), n)
-}
-
-func userPart(u storage.User) uint32 { return checksum(emailKey(u.Partner, u.Email)) }
 
 // CreateUser is described in [storage.Accounts].
 func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Profile,
@@ -80,7 +72,7 @@ func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User
 	if err := users.checkID(c, u.ID, storage.IndexUserID); err != nil {
 		return u, err
 	}
-	if err := checkEntries(c, userEntries(u), u.ID); err != nil {
+	if err := checkEntries(c, userEntries(&u), u.ID); err != nil {
 		return u, err
 	}
 	for i := range all {
@@ -88,13 +80,14 @@ func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User
 		p.User = u.ID // 0 for the first of a new user, who has no nicks yet
 		err := checkNew(c, *p)
 		if err == nil && i == 0 {
-			u, err = c.newUser(u)
+			c.addCount(countUsers, 1)
+			err = users.create(c, &u)
 		}
 		if err != nil {
 			return u, err
 		}
 		p.User = u.ID
-		if err := c.createProfile(p); err != nil {
+		if err := profiles.create(c, p); err != nil {
 			return u, err
 		}
 	}
@@ -103,33 +96,13 @@ func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User
 
 // loadNew loads what createUser reads.
 func (c *change) loadNew(u storage.User, all []storage.Profile) error {
-	keys := append(unique(userEntries(u)), countUsers.part(userPart(u)), users.key(u.ID))
+	keys := append(unique(userEntries(&u)), countUsers.part(c.part), users.key(u.ID))
 	keys = append(keys, users.number(u.ID)...)
 	for _, p := range all {
-		keys = append(append(keys, unique(profileEntries(p))...), profiles.key(p.ID))
+		keys = append(append(keys, unique(profileEntries(&p))...), profiles.key(p.ID))
 		keys = append(keys, profiles.number(p.ID)...)
 	}
 	return c.Load(keys...)
-}
-
-// newUser stores a user after the checks and returns it with its id and revision.
-func (c *change) newUser(u storage.User) (_ storage.User, err error) {
-	if u.ID, err = users.takeID(c, u.ID); err != nil {
-		return u, err
-	}
-	if u.Rev, err = c.nextRev(tableUsers); err != nil {
-		return u, err
-	}
-	c.countUser(u, 1)
-	c.putUser(nil, u)
-	return u, nil
-}
-
-// putUser stores a user and moves its index entries.
-func (c *change) putUser(old []entry, next storage.User) {
-	key := idKey(next.ID)
-	c.moveEntries(old, userEntries(next), key)
-	c.put(tableUsers, key, next)
 }
 
 // GetUser is described in [storage.Accounts].
@@ -151,29 +124,7 @@ func (s *Store) UpdateUser(ctx context.Context, u storage.User) (storage.User, e
 	if err != nil {
 		return storage.User{}, err
 	}
-	var next storage.User
-	err = s.change(ctx, func(c *change) error {
-		next = u
-		entries := userEntries(u)
-		if err := c.Load(append(unique(entries), users.key(u.ID))...); err != nil {
-			return err
-		}
-		old, err := users.get(c, u.ID)
-		switch {
-		case err != nil:
-			return err
-		case old.Rev != u.Rev:
-			return storage.ErrConflict
-		}
-		if err := checkEntries(c, entries, u.ID); err != nil {
-			return err
-		}
-		if next.Rev, err = c.nextRev(tableUsers); err != nil {
-			return err
-		}
-		c.putUser(userEntries(old), next)
-		return nil
-	})
+	next, err := users.update(ctx, s, u, func(*storage.User) error { return nil })
 	if err != nil {
 		return storage.User{}, fmt.Errorf("user %d: %w", u.ID, err)
 	}
@@ -196,8 +147,8 @@ func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 				return err
 			}
 		}
-		c.moveEntries(userEntries(u), nil, nil)
-		c.countUser(u, -1)
+		c.moveEntries(userEntries(&u), nil, nil)
+		c.addCount(countUsers, -1)
 		c.delete(tableUsers, idKey(id))
 		return nil
 	})
