@@ -29,6 +29,14 @@ var (
 	requestPairs = directions{tableRequests, tableRequestsFrom}
 )
 
+// requests are the open requests.
+var requests = kind[storage.Request]{
+	table: tableRequests,
+	key:   func(r *storage.Request) []byte { return pairKey(r.To, r.From) },
+	over:  (*storage.Request).Expired,
+	gone:  func(c *change, r *storage.Request) { c.deletePair(requestPairs, r.To, r.From) },
+}
+
 // hasPair reports whether a table has a pair.
 func hasPair(tx engine.Reader, t engine.Table, one, other storage.ProfileID) (bool, error) {
 	return has(tx, t, pairKey(one, other))
@@ -331,7 +339,7 @@ func strangersAmong(tx engine.Reader, pairs [][]byte) (n int, err error) {
 
 // Request is described in [storage.Buddies].
 func (s *Store) Request(ctx context.Context, from, to storage.ProfileID) (storage.Request, error) {
-	return fetch[storage.Request](ctx, s, tableRequests, pairKey(to, from))
+	return requests.get(ctx, s, pairKey(to, from))
 }
 
 // Requests is described in [storage.Buddies].
@@ -368,23 +376,5 @@ func (s *Store) Withdraw(ctx context.Context, from, to storage.ProfileID) error 
 
 // SweepRequests is described in [storage.Buddies].
 func (s *Store) SweepRequests(ctx context.Context, now time.Time) (int, error) {
-	over := func(r *storage.Request) (storage.Request, bool) {
-		return storage.Request{From: r.From, To: r.To}, r.Expired(now)
-	}
-	drop := func(c *change, r storage.Request) (int, error) { return c.dropRequest(r, now) }
-	return sweep(ctx, s, "requests", iterate(ctx, s, whole(tableRequests), readRecord[storage.Request]), over, drop,
-		func(r storage.Request) engine.Key {
-			return engine.Key{Table: tableRequests, Key: pairKey(r.To, r.From)}
-		})
-}
-
-// dropRequest removes a request that has expired at now, unless it was answered or renewed
-// meanwhile, and returns how many it removed.
-func (c *change) dropRequest(r storage.Request, now time.Time) (int, error) {
-	present, err := get[storage.Request](c, tableRequests, pairKey(r.To, r.From))
-	if err != nil || !present.Expired(now) {
-		return 0, unlessDamage(err)
-	}
-	c.deletePair(requestPairs, r.To, r.From)
-	return 1, nil
+	return requests.sweep(ctx, s, now)
 }

@@ -18,6 +18,7 @@ type kind[R any] struct {
 	key   func(*R) []byte
 	most  int                      // how many there may be; 0: any number
 	over  func(*R, time.Time) bool // whether a record has expired; nil: none does
+	gone  func(*change, *R)        // removes what else there is of one that has expired; nil: nothing
 	rev   func(*R) *storage.Rev    // the revision; nil: a record replaces another
 	index string                   // of the keys, in a TakenError; of kinds with revisions
 }
@@ -133,6 +134,9 @@ func (k *kind[R]) sweep(ctx context.Context, s *Store, now time.Time) (n int, er
 			return 0, unlessDamage(err)
 		}
 		c.delete(k.table, key)
+		if k.gone != nil {
+			k.gone(c, &r)
+		}
 		return 1, k.count(c, -1)
 	}
 	return sweep(ctx, s, string(k.table), k.all(ctx, s), over, drop, func(key []byte) engine.Key { return engine.Key{Table: k.table, Key: key} })

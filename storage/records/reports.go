@@ -129,8 +129,7 @@ func (s *Store) PutReport(ctx context.Context, r storage.Report, credits []stora
 func (c *change) mergeReport(r storage.Report, more []engine.Key) (next *storage.Report, old storage.Report, err error) {
 	r.ID = 0
 	run := reportRunKey(&r)
-	keys := append(c.totalKeys(totalReports), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
-	if err := c.Load(append(keys, more...)...); err != nil {
+	if err := c.loadReport(&r, run, more...); err != nil {
 		return nil, old, err
 	}
 	id, err := getEntry(c, tableReportRuns, run, 8)
@@ -151,6 +150,12 @@ func (c *change) mergeReport(r storage.Report, more []engine.Key) (next *storage
 	}
 	r.ID, r.Started, r.Trusted = old.ID, old.Started, old.Trusted && r.Trusted
 	return &r, old, nil
+}
+
+// loadReport loads what changes with a report of a run, and other keys.
+func (c *change) loadReport(r *storage.Report, run []byte, more ...engine.Key) error {
+	keys := append(c.totalKeys(totalReports), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
+	return c.Load(append(keys, more...)...)
 }
 
 // putReport stores a report, under a new id if it has none, and returns the id.
@@ -260,8 +265,7 @@ func (c *change) dropReport(id uint64) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	keys := append(c.totalKeys(totalReports), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
-	if err := c.Load(keys...); err != nil {
+	if err := c.loadReport(&r, run); err != nil {
 		return 0, err
 	}
 	if err := c.endRun(run, key); err != nil {
