@@ -96,7 +96,7 @@ func (c *city) nat(n byte, kind natnegtest.Kind) *natnegtest.NAT {
 	return &natnegtest.NAT{Kind: kind, Outside: c.net, Public: netip.AddrFrom4([4]byte{203, 0, 113, n})}
 }
 
-// player returns one on a network; game is whether its game has a socket.
+// player returns a player on a network. game reports whether the game has a socket of its own.
 func (c *city) player(n natnegtest.Net, local string, index byte, game bool) *natnegtest.Player {
 	a := netip.MustParseAddr(local)
 	p := &natnegtest.Player{

@@ -59,7 +59,7 @@ const (
 	lessons = 6
 )
 
-// Times of the memory.
+// How long negotiations and their outcomes are remembered.
 const (
 	// A pair that is introduced again so soon, without a report of success, has failed:
 	// retryAfter is how long a client tries at least, so that a game with several

@@ -264,7 +264,7 @@ func TestThirdPartyChangesNothing(t *testing.T) {
 			}
 		}
 		st.post.Take()
-		// The connects continue, to the two alone.
+		// Both players, and no others, still get connect messages.
 		st.pass(600 * time.Millisecond)
 		got := st.of(TypeConnect, "")
 		if len(got) != 2 || got[0].to.String() != alice || got[1].to.String() != bob || got[0].connect(t).Remote.String() != bob {

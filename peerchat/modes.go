@@ -25,8 +25,8 @@ func (c modeChange) isQuery() bool { return c.letter == 'b' && c.arg == "" }
 
 // parseModes reads the letters of a MODE, among which signs may stand anywhere,
 // as in -i+p-s-m+n+t+l+e, and takes their arguments in turn: b, k, o and v have
-// one, and +l. Without a sign letters are set. The argument of -k may be
-// missing, it is * then; b without an argument requests the bans. Arguments
+// one, and +l. Without a sign letters are set. The argument of -k is
+// optional; the default is *. b without an argument requests the bans. Arguments
 // left over are ignored.
 //
 // It returns false for more than maxModes changes, for characters other than letters, and

@@ -121,8 +121,9 @@ func (s *Server) enter(v *verified, now time.Time) error {
 }
 
 // record makes the record of a host from the report that it was challenged for.
-// A server that is listed already keeps its record: if it is restored and was
-// challenged on a keepalive there is no other, else its reports were taken.
+// A server that is listed already keeps its record. A restored server that was
+// challenged on a keepalive has no other report. Every other server's reports were
+// accepted.
 func (s *Server) record(v *verified, now time.Time) (master.Server, error) {
 	old, listed := s.own(v.Key)
 	if listed && old.Game == v.Of.game.Name && (len(v.Of.said.text) == 0 || !old.Restored) {

@@ -19,9 +19,9 @@ type Contents interface {
 	// no effect on the content when PutContent returns nil.
 	PutContent(ctx context.Context, hash string, content io.ReaderAt, size int64) error
 
-	// ContentPart returns the part of a content with a number, counted from 0; it is
-	// shorter than ContentPart, or empty, at the end. The error is ErrNotFound if there
-	// is no such content.
+	// ContentPart returns a numbered part of a content; the first is 0. A part has
+	// ContentPart bytes. The last one may be shorter, and parts after it are empty. The
+	// error is ErrNotFound if there is no such content.
 	ContentPart(ctx context.Context, hash string, part int) ([]byte, error)
 
 	// DropContent removes a content unless a file has it, and reports whether it

@@ -11,7 +11,7 @@ import (
 const (
 	// partEvery is the time between two parts of a ban list to one server.
 	partEvery = 10 * time.Millisecond
-	// partsAtOnce is the number of parts sent to all servers in that time.
+	// partsAtOnce is the number of parts sent to all servers during partEvery.
 	partsAtOnce = 64
 	// receiptWait is the time without a receipt after which the list is sent
 	// again. It doubles every time, up to receiptMost.

@@ -37,10 +37,10 @@ func (c *ConsolePlayer) Email() string {
 	return fmt.Sprintf("%s-%016x@%s", c.Console, c.ID, ConsoleDomain)
 }
 
-// Console returns the profile of a player whose console has authenticated it, and makes its
-// account at the first time; made reports that. The account has no password, so nothing else
-// signs in to it: one that has a password belongs to another player and is refused with
-// ErrBadTicket. Other refusals: ErrMalformed, ErrBadNick, ErrThrottled, ErrBanned.
+// Console returns the profile of a player whose console has authenticated it. The first call
+// creates the account; made reports that. The account has no password, so nothing else can sign
+// in to it. An account with a password belongs to another player and is refused with
+// ErrBadTicket. Other errors are ErrMalformed, ErrBadNick, ErrThrottled and ErrBanned.
 func (s *Users) Console(ctx context.Context, c ConsolePlayer) (p storage.Profile, made bool, err error) {
 	if s.guard.refuses(c.From, 0, time.Now()) {
 		return p, false, ErrThrottled

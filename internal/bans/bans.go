@@ -129,7 +129,8 @@ func (t *Table) Remove(ctx context.Context, prefix netip.Prefix, scope storage.S
 }
 
 // Recheck calls the functions of OnChange if the set of expired bans at now differs
-// from the one at the last call; clocks are also set back. Check does not need it.
+// from that of the last call. The set can also shrink: clocks are set back. Check does not
+// need it.
 func (t *Table) Recheck(now time.Time) {
 	_ = t.change(func(all []storage.Ban) ([]storage.Ban, bool, error) {
 		var ended []banKey
@@ -145,8 +146,8 @@ func (t *Table) Recheck(now time.Time) {
 }
 
 // Sweep removes the bans that had expired at before from the store and from the
-// table and returns how many the store had. They are lost: before should be so
-// long ago that a wrong clock has been noticed.
+// table and returns how many the store had. Choose a time
+// old enough that a wrong clock would have been noticed.
 func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) {
 	err = t.change(func(old []storage.Ban) ([]storage.Ban, bool, error) {
 		if n, err = t.store.SweepBans(ctx, before); err != nil {

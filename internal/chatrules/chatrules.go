@@ -120,8 +120,8 @@ func (t *Table) Recheck(now time.Time) {
 }
 
 // Sweep removes the rules that had expired at before from the store and from
-// the table and returns how many the store had. They are lost: before should be
-// so long ago that a wrong clock has been noticed.
+// the table and returns how many the store had. Choose a time old
+// enough that a wrong clock would have been noticed.
 func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) {
 	err = t.change(func(old []storage.ChatRule) ([]storage.ChatRule, bool, error) {
 		if n, err = t.store.SweepChatRules(ctx, before); err != nil {

@@ -46,7 +46,8 @@ func (r *record) append(b []byte, v reflect.Value, given Fields) []byte {
 	return append(b, '}')
 }
 
-// written reports whether x, the fact f of v, is written although nothing says that it is given.
+// written reports whether x, the value of fact f in v, is written. It is not if reading the file
+// without it gives the same value.
 func (r *record) written(f *fact, v, x reflect.Value) bool {
 	switch {
 	case f.unless != "":

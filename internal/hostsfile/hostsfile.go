@@ -25,7 +25,7 @@ const (
 	// MaxSize is the length of the longest file that is read or written, in bytes.
 	MaxSize = 1 << 20
 	// maxLine is the length of the longest line that is searched for names, in bytes;
-	// longer ones are kept. No resolver reads so much.
+	// longer lines stay as they are. No resolver reads lines of that length.
 	maxLine = 4 << 10
 )
 

@@ -216,8 +216,8 @@ func countedNet(a netip.Addr) netip.Addr {
 	return firstOf(a, gateNet6)
 }
 
-// firstOf returns the first address of a's prefix of a length in bits, a itself
-// if it has none.
+// firstOf returns the first address of the prefix of a with that many bits. It is a
+// itself if a has no such prefix.
 func firstOf(a netip.Addr, bits int) netip.Addr {
 	p, err := a.WithZone("").Prefix(bits)
 	if err != nil {

@@ -2,8 +2,8 @@
 // games that servers reported, and the rankings made of them.
 //
 // It has the rules: limits, the forms of data, the effect of reports. Package
-// storage keeps the data. This package knows no permissions to read or write,
-// proves no player, and knows no messages: the services do.
+// storage keeps the data. This package checks no permissions,
+// authenticates no players and knows no messages: the services do.
 //
 // # Modified since
 //

@@ -187,7 +187,7 @@ func (t *Table[K, V]) Evict(source netip.AddrPort, limit int, remove func(V)) (g
 	}
 }
 
-// Budget counts the bytes that came from and went to those who have proved nothing.
+// Budget counts the bytes received from and sent to sources that have not proved their address.
 type Budget struct{ In, Out int }
 
 // Spend reports whether n more bytes may be sent, and counts them: no more than came. The

@@ -238,9 +238,9 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for running steps and closes all connections. It does not wait long
-// for a server that does not answer: the steps then fail with the end of the
-// process.
+// Close waits for running steps and closes all connections. It waits only
+// briefly for a server that does not answer. Steps that still run then fail when
+// the process ends.
 func (e *Engine) Close() error {
 	if closed := e.closed.Swap(true); e.asOf != nil {
 		if !closed {

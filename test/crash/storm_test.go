@@ -50,8 +50,8 @@ func (w *world) killDaemon() (restart func()) {
 	return func() { w.Kill(); w.start() }
 }
 
-// storm goes over a world: each round ends with one of the blows. Every change that any
-// service acknowledged survives.
+// storm writes to a world in rounds, each of which ends with one of the blows. It fails the test
+// if a change that a service acknowledged is lost.
 func (w *world) storm(rate string, rounds int, blows ...func() (repair func())) {
 	w.t.Helper()
 	truth, counts, kept := make(map[string]rig.Fact), make(map[string]int), 0

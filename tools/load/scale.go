@@ -146,16 +146,17 @@ const scaleHeading = "## From one game to all of them"
 
 // scaleNotes follow the table.
 const scaleNotes = `
-Each server sends a heartbeat a minute and a keepalive 20 and 40 seconds later. Each player is signed in and requests a list of
-all servers every 200 seconds: 5 lists per second for 1,000 players. All servers are of one game, which is the worst case: in
-reality most lists are of a game with few servers. CPU and memory are the daemon's alone; a machine is named if it has twice of
-both. Lists of many servers take bandwidth before they take processors. So these machines carry, alone:
+Each server sends a heartbeat a minute and a keepalive 20 and 40 seconds later. Each player is signed in and requests a
+list of all servers every 200 seconds: 5 lists per second for 1,000 players. All servers are of one game, which is the
+worst case: in reality most lists are of a game with few servers. CPU and memory are the daemon's alone; a named machine
+has twice as much of both. Lists of many servers take bandwidth before they take processors. So these machines carry,
+alone:
 `
 
 // scaleSlow follows a table with a line of fewer lists.
 const scaleSlow = `
-The machine of the measurement did other work too: where there are fewer lists per second than those, they took as long, and
-CPU and bandwidth are for as many as there were.
+The machine of the measurement did other work too. A row with fewer lists per second than that shows the processor
+time and the bandwidth of the lists that it has.
 `
 
 // populated measures a number of servers and players.

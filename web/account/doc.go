@@ -18,8 +18,8 @@
 // A visitor who forgot the password can ask for a mail with a reset link, if mail is
 // configured. The request is only queued, so that neither the answer nor its time
 // reveals whether there is an account; the links are built from the public URL alone.
-// The mails are bounded by mailbox, by network and in all (mailquota.go), by those that
-// were sent: a request that no mail answers uses up nothing.
+// Mails are limited by mailbox, by network and in total (mailquota.go). Only sent mails
+// count: a request that causes no mail uses up nothing.
 //
 // It is not for operators (package admin).
 package account

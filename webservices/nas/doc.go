@@ -30,7 +30,7 @@
 //	svcloc      svc                                     007, statusdata, svchost, token or servicetoken
 //
 // Each reply also has returncd, retry and datetime (UTC, YYYYMMDDhhmmss). acctcreate gives a
-// console a random user id and stores nothing. login makes an account at the first time: one
+// console a random user id and stores nothing. The first login creates the account: one
 // for each user id, game (gsbrcd, else three letters of gamecd and J) and, unless the
 // configuration says otherwise, hardware address (macadr), as other players can learn the
 // user id. The token and the challenge are those of package accounts: presence, statistics
