@@ -198,7 +198,7 @@ func (t *stream) tellCounts() error {
 // send writes text for this stream alone, which is short.
 func (t *stream) send(text []byte) error {
 	if t.zipped {
-		text = appendStored(nil, text)
+		text = deflate(text)
 	}
 	return t.write(text)
 }

@@ -3,22 +3,16 @@ package api
 import (
 	"bytes"
 	"compress/flate"
-	"encoding/binary"
 	"sync"
 
 	"github.com/respawnd/respawnd/internal/advertise"
 )
 
-// A compressed stream is one of gzip (RFC 1952) whose blocks (RFC 1951) all end at a byte
-// and refer to nothing before the events that were written together. So data for many streams is
-// compressed once. A stream ends without gzip's trailer: its checksum would have to be made for
-// each stream.
-const (
-	// gzipHead begins a stream of gzip without a name and a time.
-	gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-	// maxStored is the maximum length of a block that is not compressed.
-	maxStored = 1<<16 - 1
-)
+// gzipHead begins a compressed stream: one of gzip (RFC 1952), without a name and a time. Its
+// blocks (RFC 1951) all end at a byte and refer to nothing before the events that were written
+// together, so that data for many streams is compressed once. A stream ends without gzip's
+// trailer, because its checksum would have to be computed for each stream.
+const gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 
 // deflaters are used again: a new one takes a megabyte, which is more work than to
 // compress some events.
@@ -48,24 +42,6 @@ func deflate(text []byte) []byte {
 	}
 	w.Reset(nil) // the written data must not be kept with it
 	return b.Bytes()
-}
-
-// flushed is an empty block. Readers pass on the data before it; some wait for it.
-const flushed = "\x00\x00\x00\xff\xff"
-
-// appendStored appends text as blocks that are not compressed; none if it is empty.
-func appendStored(b, text []byte) []byte {
-	if len(text) == 0 {
-		return b
-	}
-	for len(text) > 0 {
-		n := min(len(text), maxStored)
-		b = append(b, 0) // one of several blocks, stored
-		b = binary.LittleEndian.AppendUint16(b, uint16(n))
-		b = binary.LittleEndian.AppendUint16(b, ^uint16(n))
-		b, text = append(b, text[:n]...), text[n:]
-	}
-	return append(b, flushed...)
 }
 
 // form identifies the representation of a batch for streams.
