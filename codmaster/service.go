@@ -16,7 +16,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), AskEvery: c.AskEvery(),
+		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays, AskEvery: c.AskEvery(),
 	}
 }
 

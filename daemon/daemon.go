@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/saved"
 	"github.com/respawnd/respawnd/operator"
@@ -304,13 +305,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 // announce logs the address of each service, and then the line "ready", which
 // tools wait for.
 func (d *Daemon) announce() {
-	ports := make(map[string]uint16, len(d.running))
+	ports := make(map[verdicts.Verdict]uint16)
 	for _, s := range d.running {
 		a, err := netip.ParseAddrPort(s.run.Address.String())
 		if err != nil {
 			continue // it has no socket
 		}
-		ports[s.Name] = a.Port()
+		for _, v := range s.Takes {
+			ports[v] = a.Port()
+		}
 		line := d.log.Info().Str("service", s.Name).Stringer("address", s.run.Address)
 		if len(s.run.Ports) > 0 {
 			line = line.Strs("further", s.run.Ports)

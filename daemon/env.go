@@ -6,6 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
@@ -50,7 +51,7 @@ func (d *Daemon) listing() part.Listing {
 func (d *Daemon) network(s *settings) service.Network {
 	listeners := configs.Listeners(s.config)
 	n := service.Network{
-		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
+		Host: func(n noun.Noun) string { return s.hostOf(listeners, n) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress,
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
 		Banned:  d.bannedFrom, Bans: d.bans, FileBans: d.callbacks.fileBans,

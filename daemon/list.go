@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 )
 
@@ -69,9 +70,10 @@ func Missing(config any) (keys []string) {
 	return keys
 }
 
-// hostOf returns the host of the address of a service, see service.Network.Host.
-func hostOf(listeners []configs.Listener, service string) string {
-	i := slices.IndexFunc(listeners, func(l configs.Listener) bool { return l.Service == service })
+// hostOf is service.Network.Host.
+func (s *settings) hostOf(listeners []configs.Listener, n noun.Noun) string {
+	of := slices.IndexFunc(s.entries, func(e Entry) bool { return e.On && slices.Contains(e.Nouns, n) })
+	i := slices.IndexFunc(listeners, func(l configs.Listener) bool { return of >= 0 && l.Service == s.entries[of].Name })
 	if i < 0 {
 		return ""
 	}

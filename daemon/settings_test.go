@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/valvemaster"
@@ -117,7 +118,10 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%s: udpHost() = %q, want %q", name, got, tc.want)
 		}
 	}
-	if got := hostOf(udp("127.0.0.1:1"), "127.0.0.1:1") + hostOf(nil, "qr2"); got != "127.0.0.1" {
+	named := service.Descriptor{Nouns: []noun.Noun{noun.GameSpy}}
+	s := &settings{entries: []Entry{{Name: "off", Descriptor: named}, {Name: "127.0.0.1:1", On: true, Descriptor: named}}}
+	one := udp("127.0.0.1:1")
+	if got := s.hostOf(one, noun.GameSpy) + s.hostOf(nil, noun.GameSpy) + s.hostOf(one, noun.Chat); got != "127.0.0.1" {
 		t.Errorf("hostOf() = %q, want the host, and nothing for a service that is off", got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // steps returns the step of the self-test that reads the list as another daemon does.
 func steps() []service.Step {
-	return []service.Step{{Name: "federation peer", Needs: []string{"qr2", "web"}, Order: service.OrderPages, Run: readOwn}}
+	return []service.Step{{Name: "federation peer", Server: true, Needs: []string{"web"}, Order: service.OrderPages, Run: readOwn}}
 }
 
 // readOwn looks for the test server in the list that this daemon offers to others.

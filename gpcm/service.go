@@ -11,7 +11,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Sign-in, buddies, messages", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpcm", "protocols/battlefield2"}, Sessions: c.MaxConns,
+		Title: "Sign-in, buddies, messages", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpcm", "protocols/battlefield2"}, Sessions: c.MaxConns, Plays: plays,
 	}
 }
 

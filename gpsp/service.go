@@ -11,7 +11,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Accounts and search for players", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpsp"}, Private: c.Private,
+		Title: "Accounts and search for players", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpsp"}, Private: c.Private, Plays: plays,
 	}
 }
 

@@ -36,33 +36,32 @@ type match struct {
 // beginMatch is the request newgame.
 func (x *session) beginMatch(ctx context.Context, r *request, now time.Time) {
 	m := match{session: r.session.word(), offline: r.challenge.given}
-	valid := r.session.given && (!m.offline || r.challenge.word() == m.session^challengeMask)
-	if !x.admitsReport(r, valid, now) {
+	switch {
+	case !r.session.given, m.offline && r.challenge.word() != m.session^challengeMask:
+		x.drop(droppedValue)
+		return
+	case r.connID.given && r.connID.value != 0 && r.connID.value != int64(x.key):
+		x.drop(droppedConnID)
+		return
+	case !x.mayReport(now):
+		x.drop(droppedRate)
 		return
 	}
 	x.remember(m)
 	x.report(ctx, &stats.Snapshot{Session: m.session, Begin: true, Trusted: !m.offline, At: now})
 }
 
-// admitsReport reports whether a request about a match is executed, and counts one that is
-// not. valid reports whether it names its session correctly.
-func (x *session) admitsReport(r *request, valid bool, now time.Time) bool {
-	switch {
-	case !valid:
-		x.drop(droppedValue)
-	case r.connID.given && r.connID.value != 0 && r.connID.value != int64(x.key):
-		x.drop(droppedConnID)
-	case !x.mayReport(now):
-		x.drop(droppedRate)
-	default:
-		return true
-	}
-	return false
-}
-
 // updateMatch is the request updgame. One without newgame begins the match.
 func (x *session) updateMatch(ctx context.Context, r *request, now time.Time) {
-	if !x.admitsReport(r, r.session.given, now) {
+	switch {
+	case !r.session.given:
+		x.drop(droppedValue)
+		return
+	case r.connID.given && r.connID.value != 0 && r.connID.value != int64(x.key):
+		x.drop(droppedConnID)
+		return
+	case !x.mayReport(now):
+		x.drop(droppedRate)
 		return
 	}
 	m := match{session: r.session.word()}

@@ -11,7 +11,7 @@ import (
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "Statistics and saved data", Nouns: []noun.Noun{noun.Accounts, noun.Stats}, Docs: []string{"protocols/gstats"}, Steps: steps()}
+	return service.Descriptor{Title: "Statistics and saved data", Nouns: []noun.Noun{noun.Accounts, noun.Stats}, Docs: []string{"protocols/gstats"}, Steps: steps(), Plays: plays}
 }
 
 // Open opens the listener of the service. It implements service.Service.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -28,7 +29,7 @@ func (c *Config) Describe() service.Descriptor {
 // taken by a launcher; the search continues without it. It implements
 // service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	host := env.Host("qr2")
+	host := env.Host(noun.GameSpy)
 	conn, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, "0"), netserve.ListenOptions{})
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "NAT helper of Generals and Zero Hour", Docs: []string{"protocols/mangler"}, Steps: steps()}
+	return service.Descriptor{Title: "NAT helper of Generals and Zero Hour", Docs: []string{"protocols/mangler"}, Steps: steps(), Plays: plays}
 }
 
 // Open opens the socket of the service. It implements service.Service.

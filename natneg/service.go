@@ -24,7 +24,7 @@ const OutcomesFile = "natneg.outcomes"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Connections through routers", Nouns: []noun.Noun{noun.Meetings, noun.Names}, Docs: []string{"protocols/natneg"}, Further: c.ExtraListen, Steps: steps(),
+		Title: "Connections through routers", Nouns: []noun.Noun{noun.Meetings, noun.Names}, Docs: []string{"protocols/natneg"}, Further: c.ExtraListen, Steps: steps(), Plays: plays,
 	}
 }
 

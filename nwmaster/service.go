@@ -18,7 +18,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Neverwinter Nights accounts and servers", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/nwmaster"}, Origins: []*master.Origin{Origin}, Steps: steps(), AskEvery: c.AskEvery(),
+		Title: "Neverwinter Nights accounts and servers", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/nwmaster"}, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays, AskEvery: c.AskEvery(),
 		Check: func(string, service.Moment) error { return c.check() },
 	}
 }

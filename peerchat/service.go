@@ -20,7 +20,7 @@ const (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Chat and game lobbies", Nouns: []noun.Noun{noun.Accounts, noun.Chat, noun.Rooms}, Docs: []string{"protocols/peerchat", "operators/chat", "protocols/generals"}, Steps: steps(),
+		Title: "Chat and game lobbies", Nouns: []noun.Noun{noun.Accounts, noun.Chat, noun.Rooms}, Docs: []string{"protocols/peerchat", "operators/chat", "protocols/generals"}, Steps: steps(), Plays: plays,
 		Check: func(string, service.Moment) error {
 			_, err := readMotd(c.MotdFile)
 			return err

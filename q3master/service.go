@@ -9,6 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -19,7 +20,9 @@ const maxGames = 256
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(),
+		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays,
+		Takes:    []verdicts.Verdict{verdicts.SpeaksQuake3},
+		Connect:  "Quake III, OpenArena and games of their family: set `sv_master1 {address}:{port}`, on servers with `dedicated 2` and in players’ games.",
 		AskEvery: c.AskEvery(), Check: func(string, service.Moment) error { return c.check() },
 	}
 }

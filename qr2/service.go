@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -17,7 +18,8 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy, noun.Names}, Docs: []string{"protocols/qr2"}, Origins: master.Origins{Origin, OldOrigin}, Decoder: NewDecoder, Steps: steps(),
+		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy, noun.Names}, Docs: []string{"protocols/qr2"}, Origins: master.Origins{Origin, OldOrigin}, Decoder: NewDecoder, Steps: steps(), Plays: plays,
+		Takes:  []verdicts.Verdict{verdicts.SpeaksQR2, verdicts.SpeaksQR1},
 		Expire: c.Expire,
 	}
 }

@@ -12,7 +12,7 @@ import (
 // steps returns the step of the self-test that looks for the test server with a
 // Standard Server Query.
 func steps() []service.Step {
-	return []service.Step{{Name: "ssq", Needs: []string{"qr2", "ssq"}, Order: service.OrderLists, Run: findServer}}
+	return []service.Step{{Name: "ssq", Server: true, Needs: []string{"ssq"}, Order: service.OrderLists, Run: findServer}}
 }
 
 func findServer(ctx context.Context, t *service.Trial) error {

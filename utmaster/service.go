@@ -15,7 +15,8 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Unreal Tournament server lists", Nouns: []noun.Noun{noun.Keys, noun.Names, noun.News}, Docs: []string{"protocols/utmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(),
+		Title: "Unreal Tournament server lists", Nouns: []noun.Noun{noun.Keys, noun.Names, noun.News}, Docs: []string{"protocols/utmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays,
+		Connect: "Unreal Tournament 2004: the lines of the game, or `MasterServerList=(Address=\"{address}\",Port={port})` in the section `IpDrv.MasterServerLink` of `UT2004.ini`. Game servers: `MasterServerAddress={address}` in the section `IpDrv.MasterServerUplink`.",
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(),
+		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays,
+		Takes:   []verdicts.Verdict{verdicts.SpeaksValve},
+		Connect: "Half-Life and other games with Valve’s protocol: enter `setmaster add {address}:{port}` in the console, of servers and of players’ games.",
 	}
 }
 

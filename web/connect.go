@@ -38,7 +38,7 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 	if v.You.Asked {
 		w.Header().Set("Refresh", checkTime+"; url="+s.site.Base()+"/connect#you")
 	}
-	v.Running = s.running()
+	v.Running = s.running(v.Address)
 	if v.Running.GameSpy {
 		v.Choices = s.choices()
 	}

@@ -268,7 +268,7 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 		Frame: s.site.LiveFrame(clean.Line(s.api.Title(q.name), maxGameText), page.Games, q.name),
 		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: servers, Players: players,
 		Table: s.table(rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, "", unsorted), Zandronum: q.name == zandronum.Game,
-		Running:    s.running(),
+		Running:    s.running(""),
 		BadAddress: q.bad, Given: q.given,
 	}
 	if g, ok := s.opt.Games.Lookup(q.name); ok {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -17,9 +18,11 @@ const homeRows = 25
 
 // Service is a running service, as the first page shows it.
 type Service struct {
-	Name string // as the configuration spells it
-	What string // short description
-	Port string // "UDP 27900"
+	Name      string // as the configuration spells it
+	What      string // short description
+	Port      string // "UDP 27900"
+	Connect   string // see service.Descriptor
+	Zandronum bool   // the master for Zandronum, which has further lines
 }
 
 // services returns the running services; nil if unknown.
@@ -30,39 +33,47 @@ func (s *Server) services() []Service {
 	return s.opt.Services()
 }
 
-// running describes which families of games have a service here, with its
-// address.
+// running describes which families of games have a service here.
 type running struct {
-	GameSpy   bool   // a service whose name games look up
-	SignIn    bool   // accounts and buddies among them
-	DNS       bool   // it answers those names itself
-	Zandronum string // port of the master for Zandronum, empty if it is off
-	Valve     string // port of the master in Valve's form, empty if it is off
-	Quake3    string // the same in Quake III's form
-	Unreal    string // the same in the form of Unreal Tournament 2004
-	IDTech4   string // the same in Doom 3's form
+	GameSpy   bool     // a service whose name games look up
+	SignIn    bool     // accounts and buddies among them
+	DNS       bool     // it answers those names itself
+	Zandronum string   // port of the master for Zandronum, empty if it is off
+	Masters   []byHand // that are set by hand
 }
 
-// running sorts the running services by family.
-func (s *Server) running() running {
+// byHand is a master that is set by hand.
+type byHand struct {
+	How       template.HTML // to set it
+	Zandronum bool
+}
+
+// running sorts the running services by family, for games that reach them at an address; empty: it is not known.
+func (s *Server) running(address string) running {
 	r := running{GameSpy: s.opt.Nouns.Has(noun.Names), SignIn: s.opt.Nouns.Has(noun.Accounts)}
 	for _, svc := range s.services() {
-		switch svc.Name {
-		case "utmaster":
-			r.Unreal = svc.portNumber()
-		case "idmaster":
-			r.IDTech4 = svc.portNumber()
-		case "dns":
-			r.DNS = true
-		case "zanmaster":
+		r.DNS = r.DNS || svc.Name == "dns"
+		if svc.Zandronum {
 			r.Zandronum = svc.portNumber()
-		case "valvemaster":
-			r.Valve = svc.portNumber()
-		case "q3master":
-			r.Quake3 = svc.portNumber()
+		}
+		if svc.Connect != "" {
+			r.Masters = append(r.Masters, byHand{svc.how(cmp.Or(address, "ADDRESS")), svc.Zandronum})
 		}
 	}
 	return r
+}
+
+// how returns Connect for an address.
+func (s Service) how(address string) template.HTML {
+	text := strings.NewReplacer("{address}", address, "{port}", s.portNumber(), "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s.Connect)
+	var b strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String()) //nolint:gosec // its text is ours, and escaped
 }
 
 // usualMasterPort is where Zandronum's servers look for their master unless they
@@ -115,7 +126,7 @@ func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
 		Frame:   s.site.LiveFrame("Game servers", page.Home, ""),
 		Servers: len(list.Rows), Players: list.Players, Games: s.gameViews(list, pageParams{}),
 		Table:   s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, "", unsorted),
-		Running: s.running(),
+		Running: s.running(""),
 	}
 	v.Chart, v.Longer = s.homeCharts()
 	v.Table.Caption = "Servers, most players first"

@@ -48,7 +48,7 @@ func (f *fixture) from(peer, local, target string, header ...string) *httptest.R
 func TestConnect(t *testing.T) {
 	f := newFixture(t, func(o *Options) {
 		o.Services = func() []Service {
-			return []Service{{"qr2", "Game servers report here", "UDP 27900"}, {"dns", "Names of the services", "UDP 53"}}
+			return []Service{{Name: "qr2", What: "Game servers report here", Port: "UDP 27900"}, {Name: "dns", What: "Names of the services", Port: "UDP 53"}}
 		}
 	})
 	f.Put(webtest.Listed{Rules: []string{"hostname", "One", "numplayers", "7"}})
@@ -68,38 +68,38 @@ func TestPagesByServices(t *testing.T) {
 	}
 	only := func(list ...Service) *fixture { return with(noun.Set{}, list...) }
 	named := noun.Set{noun.Names: true}
-	f := only(Service{"zanmaster", "Zandronum", "UDP 15301"})
+	f := only(Service{Name: "zanmaster", What: "Zandronum", Port: "UDP 15301", Connect: "enter `{address}:{port}` as the master server", Zandronum: true})
 	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "connect to a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
 		"192.168.1.5:15301</code> as the master server", "<code>-masterport 15301</code>")
 	webtest.WantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
 	webtest.WantNoParts(t, "page of a game that finds nothing here", f.Page("/games/gmtest"), "/etc/hosts", "hosts.txt")
 
-	f = only(Service{"zanmaster", "Zandronum", "UDP 15300"})
+	f = only(Service{Name: "zanmaster", What: "Zandronum", Port: "UDP 15300", Connect: "enter `{address}:{port}` as the master server", Zandronum: true})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "home of a Zandronum master on its usual port", home, "masterhostname 192.168.1.5\n", "192.168.1.5:15300</code> as the master server")
 	webtest.WantNoParts(t, "home of a Zandronum master on its usual port", home, "-masterport")
 
-	f = only(Service{"valvemaster", "Valve-style server lists", "UDP 27010"})
+	f = only(Service{Name: "valvemaster", What: "Valve-style server lists", Port: "UDP 27010", Connect: "enter `setmaster add {address}:{port}`"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "home of a Valve-style master", home, "setmaster add 192.168.1.5:27010")
 	webtest.WantNoParts(t, "home of a Valve-style master", home, "hosts file", "masterhostname")
 
-	f = only(Service{"q3master", "Quake 3 server lists", "UDP 27951"})
+	f = only(Service{Name: "q3master", What: "Quake 3 server lists", Port: "UDP 27951", Connect: "set `sv_master1 {address}:{port}` with `dedicated 2`"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "home of a Quake 3 master", home, "sv_master1 192.168.1.5:27951", "dedicated 2")
 	webtest.WantNoParts(t, "home of a Quake 3 master", home, "hosts file", "setmaster")
 
-	f = with(named, Service{"utmaster", "Unreal Tournament server lists", "TCP 28902"}, Service{"idmaster", "Doom 3, Quake 4 and Prey server lists", "UDP 27651"})
+	f = with(named, Service{Name: "utmaster", What: "Unreal Tournament server lists", Port: "TCP 28902", Connect: "set `MasterServerList=(Address=\"{address}\",Port={port})`"}, Service{Name: "idmaster", What: "Doom 3, Quake 4 and Prey server lists", Port: "UDP 27651", Connect: "set `net_master0 {address}:{port}`"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "home of masters of studios", home, "hosts file", "net_master0 192.168.1.5:27651", "MasterServerList=(Address=\"192.168.1.5\",Port=28902)")
 	for _, name := range []string{"codmaster", "nwmaster"} {
-		f = with(named, Service{name, "Server lists", "UDP 20510"})
+		f = with(named, Service{Name: name, What: "Server lists", Port: "UDP 20510"})
 		webtest.WantParts(t, "home of "+name, f.Page("/connect"), "hosts file", "<option")
 		webtest.WantNoParts(t, "home of "+name, f.Page("/connect"), "net_master0", "MasterServerList")
 	}
 
-	f = with(named, Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
+	f = with(named, Service{Name: "qr2", What: "Game servers report here", Port: "UDP 27900"}, Service{Name: "serverbrowse", What: "Server lists in games", Port: "TCP 28910"})
 	home = f.Page("/connect")
 	webtest.WantParts(t, "home without accounts", home, "hosts file", "<option")
 	webtest.WantNoParts(t, "home without accounts", home, "masterhostname", "setmaster")

@@ -19,7 +19,7 @@ func steps() []service.Step {
 func findServer(ctx context.Context, t *service.Trial) error {
 	ctx, cancel := context.WithTimeout(ctx, service.StepTimeout)
 	defer cancel()
-	if t.Address("qr2") == "" {
+	if !t.Registers {
 		_, err := netclient.Get(ctx, t.Address("web"), "/api/v1/stats")
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -114,7 +115,7 @@ func publicServices(opened []service.Opened) (out []Service) {
 		} else if where == "" {
 			continue // it works on nothing: it is switched off
 		}
-		out = append(out, Service{Name: s.Name, What: s.Title, Port: where})
+		out = append(out, Service{s.Name, s.Title, where, s.Connect, slices.Contains(s.Nouns, noun.Zandronum)})
 	}
 	return out
 }

@@ -135,6 +135,10 @@ func (s *Server) routes() []front.Route {
 	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site, s.opt.Docs, s.opt.Nouns).Routes())
 }
 
+// Handler returns the handler of all paths, for use in another server. Only
+// Serve has bounds on connections and time-outs.
+func (s *Server) Handler() http.Handler { return s.handler }
+
 // Serve answers requests on ln until ctx ends; it is called once. Then it waits
 // up to two seconds for pending responses, closes the rest and returns nil. An
 // error that ends it before is returned. It always closes ln. Events come, and
@@ -144,7 +148,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	var running sync.WaitGroup
 	running.Go(func() { s.api.Run(ctx) })
 	running.Go(func() { s.accounts.Run(ctx) })
-	err := s.Front.Serve(ctx, ln, s.handler, s.opt.Config.MaxConns, s.opt.Config.MaxPerAddr, s.opt.Config.RequestTime)
+	err := s.Front.Serve(ctx, ln, s.handler, s.opt.Config.MaxConns, s.opt.Config.MaxPerAddr)
 	cancel()
 	running.Wait()
 	return err

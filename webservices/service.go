@@ -19,7 +19,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Web services of games", Nouns: []noun.Noun{noun.Accounts, noun.Files, noun.News, noun.Stats, noun.WebServices}, Docs: []string{"protocols/webservices", "protocols/dawnofwar", "protocols/nintendo"}, Optional: true, Steps: c.steps(), Check: c.check,
+		Title: "Web services of games", Nouns: []noun.Noun{noun.Accounts, noun.Files, noun.News, noun.Stats, noun.WebServices}, Docs: []string{"protocols/webservices", "protocols/dawnofwar", "protocols/nintendo"}, Optional: true, Steps: c.steps(), Plays: plays, Check: c.check,
 		Parts:      map[games.Service]bool{"nas": c.NAS},
 		Files:      func(dataDir string) map[string]string { return map[string]string{auth.KeyName: c.KeyPath(dataDir)} },
 		SharedKeys: map[string]string{auth.KeyName: "webservices.key_file"},

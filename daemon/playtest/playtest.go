@@ -7,6 +7,7 @@
 package playtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,17 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/service"
 )
-
-// stepTimeout bounds each step.
-const stepTimeout = 4 * time.Second
 
 // Target is the game and the server.
 type Target struct {
 	Game    games.Game
 	Address netip.Addr // of the server
 	Names   []string   // that the game looks up
+	Steps   []service.Play
 	// Port returns the port of a service there; 0: it is not tested.
 	Port func(games.Service) uint16
 	// Built reports whether a server of this version can have a service; nil: any.
@@ -50,14 +49,8 @@ type Result struct {
 	Remark string `json:"remark,omitempty"`
 }
 
-// step is a test of one service.
-type step struct {
-	service games.Service
-	network string // of its port, for messages
-	family  bool   // only games that name the service use it
-	means   string // if it fails
-	run     func(ctx context.Context, t *Target, address string) (remark string, err error)
-}
+// step is a step of the game.
+type step service.Play
 
 // Run runs all steps for the game, and calls say with each result. The error is that
 // of say.
@@ -67,9 +60,11 @@ func Run(ctx context.Context, t *Target, say func(Result) error) error {
 			return err
 		}
 	}
+	steps := slices.Clone(t.Steps)
+	slices.SortStableFunc(steps, func(a, b service.Play) int { return cmp.Compare(a.Order, b.Order) })
 	for i := range steps {
-		s := &steps[i]
-		port := t.Port(s.service)
+		s := (*step)(&steps[i])
+		port := t.Port(s.Service)
 		if port == 0 || !t.uses(s) {
 			continue
 		}
@@ -103,12 +98,12 @@ func stepOf(s games.Service) string { return string(s) + ": " + s.Words() }
 // known uses all of GameSpy's.
 func (t *Target) uses(s *step) bool {
 	known := len(t.Game.Needs) > 0
-	return !known && !s.family || slices.Contains(t.Game.Needs, s.service) || slices.Contains(t.Game.Uses, s.service)
+	return !known && !s.Family || slices.Contains(t.Game.Needs, s.Service) || slices.Contains(t.Game.Uses, s.Service)
 }
 
 // names tests whether the names of the game lead to the server.
 func (t *Target) names(ctx context.Context) Result {
-	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	ctx, cancel := context.WithTimeout(ctx, service.PlayTimeout)
 	defer cancel()
 	r := Result{Step: "names", Needed: true}
 	for _, name := range t.Names {
@@ -130,12 +125,12 @@ func (t *Target) names(ctx context.Context) Result {
 
 // test runs a step.
 func (s *step) test(ctx context.Context, t *Target, at netip.AddrPort) Result {
-	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	ctx, cancel := context.WithTimeout(ctx, service.PlayTimeout)
 	defer cancel()
-	r := Result{Step: stepOf(s.service), Needed: slices.Contains(t.Game.Needs, s.service)}
-	remark, err := s.run(ctx, t, at.String())
+	r := Result{Step: stepOf(s.Service), Needed: slices.Contains(t.Game.Needs, s.Service)}
+	remark, err := s.Run(ctx, t.Game, at.String())
 	if err != nil {
-		r.Failed, r.Means = s.explain(err, at), s.means
+		r.Failed, r.Means = s.explain(err, at), s.Means
 		return r
 	}
 	r.Remark = remark
@@ -145,7 +140,7 @@ func (s *step) test(ctx context.Context, t *Target, at netip.AddrPort) Result {
 // explain describes the meaning of an error for the way to the server.
 func (s *step) explain(err error, at netip.AddrPort) string {
 	var timeout net.Error
-	where := fmt.Sprintf("%s %s", s.network, at)
+	where := fmt.Sprintf("%s %s", s.Network, at)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer from " + where + ": the service is off there, or a firewall drops it"

@@ -75,7 +75,7 @@ func TestServiceThatIsMissing(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	s := &step{network: "UDP"}
+	s := &step{Network: "UDP"}
 	at := netip.AddrPortFrom(server, 27900)
 	for _, tc := range []struct {
 		err  error
@@ -97,7 +97,7 @@ func TestUses(t *testing.T) {
 	unknown, known := &Target{}, &Target{}
 	known.Game.Needs, known.Game.Uses = []games.Service{"q3master"}, []games.Service{"gpcm"}
 	for service, want := range map[games.Service][2]bool{"qr2": {true, false}, "gpcm": {true, true}, "q3master": {false, true}} {
-		s := &step{service: service, family: service == "q3master"}
+		s := &step{Service: service, Family: service == "q3master"}
 		if got := [2]bool{unknown.uses(s), known.uses(s)}; got != want {
 			t.Errorf("%s: used by an unknown game, by a known one: %v, want %v", service, got, want)
 		}

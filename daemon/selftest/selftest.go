@@ -29,15 +29,19 @@ func Name() string {
 // Run runs the steps whose services are on, in their order, and calls say with
 // one line per step: its name and result. quick leaves out lasting steps. It
 // returns the number of failed steps; the error is that of say. It sets
-// t.Remark, and closes t.Server.
+// t.Registers and t.Remark, and closes t.Server.
 func Run(ctx context.Context, t *service.Trial, steps []service.Step, quick bool, say func(step, result string) error) (failed int, err error) {
 	defer func() {
 		if t.Server != nil {
 			_ = t.Server.Close() // it would expire anyway
 		}
 	}()
+	on := func(s service.Step) bool {
+		return !slices.ContainsFunc(s.Needs, func(name string) bool { return t.Address(name) == "" })
+	}
+	t.Registers = slices.ContainsFunc(steps, func(s service.Step) bool { return s.Order == service.OrderRegister && on(s) })
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s service.Step) bool {
-		return quick && s.Lasting || slices.ContainsFunc(s.Needs, func(name string) bool { return t.Address(name) == "" })
+		return quick && s.Lasting || s.Server && !t.Registers || !on(s)
 	})
 	slices.SortStableFunc(steps, func(a, b service.Step) int { return cmp.Compare(a.Order, b.Order) })
 	for _, s := range steps {

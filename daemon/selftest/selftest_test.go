@@ -43,3 +43,26 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// Steps that need the test server run if a service takes its reports.
+func TestRunWithoutServer(t *testing.T) {
+	t.Parallel()
+	for _, reports := range []string{"on", "off"} {
+		var ran []string
+		step := func(name string, order service.StepOrder, server bool, needs ...string) service.Step {
+			return service.Step{Name: name, Order: order, Server: server, Needs: needs, Run: func(_ context.Context, t *service.Trial) error {
+				if t.Registers != (reports == "on") {
+					return errors.New("registers without a service, or not with it")
+				}
+				return nil
+			}}
+		}
+		steps := []service.Step{step("list", service.OrderLists, true), step("page", service.OrderPages, false), step("report", service.OrderRegister, false, reports)}
+		trial := &service.Trial{Address: func(name string) string { return map[string]string{"on": "127.0.0.1:1"}[name] }}
+		failed, err := Run(t.Context(), trial, steps, false, func(step, _ string) error { ran = append(ran, step); return nil })
+		want := map[string][]string{"on": {"report", "list", "page"}, "off": {"page"}}[reports]
+		if diff := cmp.Diff(want, ran); failed != 0 || err != nil || diff != "" {
+			t.Errorf("%s: %d failed, %v, steps (-want +got):\n%s", reports, failed, err, diff)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func FuzzRecognize(f *testing.F) {
 
 func TestNotes(t *testing.T) {
 	book := verdicts.NewLog(zerolog.Nop(), 0)
-	book.SetPorts(map[string]uint16{"zanmaster": 15301})
+	book.SetPorts(map[verdicts.Verdict]uint16{verdicts.SpeaksZandronum: 15301})
 	n := NewNotes(book, "qr2")
 	a := netip.MustParseAddrPort("192.0.2.1:10666")
 	if n.Foreign(a, []byte("hello"), QR2) || n.Foreign(a, []byte(`\heartbeat\1\gamename\x`), QR2, QR1) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -49,8 +50,14 @@ type Descriptor struct {
 	Protocols []string
 	// Needs names the services without which this one is off.
 	Needs []string
-	// Steps are the steps of the self-test that test the service.
+	// Steps are the steps of the self-test that test the service, Plays those of the trial game.
 	Steps []Step
+	Plays []Play
+	// Takes are the verdicts on packets that arrive at another service and belong to this one.
+	Takes []verdicts.Verdict
+	// Connect tells players and operators of game servers how to set this master, where they are given no
+	// names to look up: a text with {address}, {port} and code between backquotes. Empty: nothing.
+	Connect string
 
 	// The fields below depend on the settings.
 

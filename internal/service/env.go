@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/stats"
@@ -52,9 +53,9 @@ type Env struct {
 
 // Network is where this machine is reached, and what is known of addresses.
 type Network struct {
-	// Host returns the host of the address of a service in the configuration. It is
-	// empty for a service that is off, and for one that listens on all addresses.
-	Host func(service string) string
+	// Host returns the host of the address, in the configuration, of the first service that is on
+	// and has a noun. It is empty if there is none, and for one that listens on all addresses.
+	Host func(noun.Noun) string
 	// UDPHost is the host that all UDP services listen on. If they differ it is
 	// empty, for all addresses: packets to a server then leave from the address
 	// that the route selects.
@@ -143,6 +144,8 @@ type Verdicts struct {
 type Opened struct {
 	Name, Title string
 	Address     fmt.Stringer
+	Connect     string      // see Descriptor
+	Nouns       []noun.Noun // see Descriptor
 }
 
 // Waiting returns how many players are in the chat room of a group room.

@@ -24,6 +24,8 @@ type Step struct {
 	// Needs names the services, as in their keys, that must be on, or keys of further
 	// listeners. The step is skipped if one is off.
 	Needs []string
+	// Server reports that the step needs Trial.Server: it is skipped if no service registers it.
+	Server bool
 	// Order sorts the steps of all services: lower first, equal ones as the services
 	// start.
 	Order StepOrder
@@ -66,6 +68,8 @@ type Trial struct {
 	Address func(service string) string
 	// Accounts opens the accounts of the daemon.
 	Accounts func(context.Context) (TrialAccounts, error)
+	// Registers reports that a step reports Server.
+	Registers bool
 	// Server is the game server that a step has reported; nil until then. The
 	// self-test closes it at the end.
 	Server TrialServer

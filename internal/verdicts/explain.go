@@ -34,7 +34,7 @@ func (e Entry) Explain() Explanation {
 	t := e.Verdict.text()
 	x := t.Explanation
 	switch {
-	case t.home == "":
+	case !t.elsewhere:
 	case e.Port == 0:
 		x.Advice = SpeaksOther.text().Advice
 	default:

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/clean"
-	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // Limits of the log.
@@ -55,9 +54,9 @@ type Log struct {
 	hosts       map[netip.Addr]*host
 	recent      chain // of all records
 	lines       *rate.Limiter
-	skipped     int               // lines since the last report of them
-	lastSkipped time.Time         // when that was
-	ports       map[string]uint16 // of the open services; the map is never changed
+	skipped     int                // lines since the last report of them
+	lastSkipped time.Time          // when that was
+	ports       map[Verdict]uint16 // see SetPorts; the map is never changed
 	counts      counts
 }
 
@@ -91,20 +90,6 @@ func NewLog(log zerolog.Logger, capacity int) *Log {
 // from connection to connection.
 func (l *Log) NotePlayer(service string, addr netip.Addr, game string, v Verdict) {
 	l.Note(service, netip.AddrPortFrom(addr, 0), game, v)
-}
-
-// NoteRefused notes that a service refused the connection of a player, and returns the text
-// for its client.
-func (l *Log) NoteRefused(service string, addr netip.Addr, why netserve.Refusal) (text string) {
-	switch {
-	case why.OfAddress():
-		l.NotePlayer(service, addr, "", Limited)
-		return "Too many connections from your address. Try again in a moment."
-	case why == netserve.RefusedFull:
-		l.NotePlayer(service, addr, "", ServiceFull)
-		return "The server is full."
-	}
-	return "The server is stopping. Try again in a moment."
 }
 
 // NoteDetail is NotePlayer with details of the case. The detail is text of the service: parts from
@@ -154,11 +139,11 @@ func (l *Log) NoteAll(service, game string, list []Noted) {
 func (l *Log) record(from source, game string, v Verdict, detail string, now time.Time) (e Entry, skipped int, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if home := v.text().home; home != "" && l.ports != nil && l.ports[home] == 0 {
+	if v.text().elsewhere && l.ports != nil && l.ports[v] == 0 {
 		v = SpeaksOther // the texts name no service that is not open
 	}
 	r := l.of(from)
-	k, folded := r.take(v, game[:min(len(game), maxGame)], detail, l.ports[v.text().home], now)
+	k, folded := r.take(v, game[:min(len(game), maxGame)], detail, l.ports[v], now)
 	if folded {
 		l.counts.folded++
 	}
@@ -257,9 +242,9 @@ func (l *Log) write(e *Entry, skipped int) {
 	line.Msg(e.Verdict.text().message)
 }
 
-// SetPorts sets the ports at which the services of this daemon are open, by
-// service name. Later verdicts on packets for another service name its port.
-func (l *Log) SetPorts(ports map[string]uint16) {
+// SetPorts sets the ports of the services of this daemon that are open, by the verdicts on packets
+// that belong to them and arrive elsewhere. Such verdicts name the port from now on.
+func (l *Log) SetPorts(ports map[Verdict]uint16) {
 	if l == nil {
 		return
 	}

@@ -28,7 +28,7 @@ func (v Verdict) step() uint8 {
 // stray reports whether v is about a packet that is no part of a round, so that it
 // does not end one.
 func (v Verdict) stray() bool {
-	return v.text().home != "" || v == SpeaksOther || v == SpeaksCDKey || v == TooLong || v == KeepaliveAlone || v == NotUnderstood
+	return v.text().elsewhere || v == SpeaksOther || v == SpeaksCDKey || v == TooLong || v == KeepaliveAlone || v == NotUnderstood
 }
 
 // kept is a verdict in a record.

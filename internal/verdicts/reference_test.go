@@ -30,7 +30,7 @@ func reference() string {
 		if v.lasting != "" {
 			advice += " If it lasts: " + strings.ToLower(v.lasting[:1]) + v.lasting[1:]
 		}
-		if v.home != "" {
+		if v.elsewhere {
 			advice = "Use the port that the verdict names."
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", v.code, v.message, sentence(v.Cause), advice)

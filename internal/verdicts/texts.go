@@ -8,10 +8,10 @@ import (
 
 // text holds all texts of a verdict. They contain nothing from the network.
 type text struct {
-	code    string // String: compared by programs, never changed
-	message string // of its log line
-	debug   bool   // log at level debug: a step before a decision, or a packet that scanners send, too
-	home    string // the service to which such a packet belongs
+	code      string // String: compared by programs, never changed
+	message   string // of its log line
+	debug     bool   // log at level debug: a step before a decision, or a packet that scanners send, too
+	elsewhere bool   // it belongs to another service, see Log.SetPorts
 	Explanation
 }
 
@@ -213,19 +213,19 @@ var texts = [...]text{
 		Good:   true,
 	}},
 
-	SpeaksQR2: {code: "wrong port: speaks GameSpy's protocol", message: "server not listed: speaks GameSpy's protocol to another port", home: "qr2", Explanation: Explanation{
+	SpeaksQR2: {code: "wrong port: speaks GameSpy's protocol", message: "server not listed: speaks GameSpy's protocol to another port", elsewhere: true, Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "heartbeats of GameSpy's protocol (QR2)",
 	}},
-	SpeaksQR1: {code: "wrong port: speaks GameSpy's older protocol", message: "server not listed: speaks GameSpy's older protocol to another port", home: "qr2", Explanation: Explanation{
+	SpeaksQR1: {code: "wrong port: speaks GameSpy's older protocol", message: "server not listed: speaks GameSpy's older protocol to another port", elsewhere: true, Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "heartbeats of GameSpy's older protocol (QR1)",
 	}},
-	SpeaksZandronum: {code: "wrong port: speaks Zandronum's protocol", message: "server not listed: speaks Zandronum's protocol to another port", home: "zanmaster", Explanation: Explanation{
+	SpeaksZandronum: {code: "wrong port: speaks Zandronum's protocol", message: "server not listed: speaks Zandronum's protocol to another port", elsewhere: true, Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "announcements of Zandronum's protocol",
 	}},
-	SpeaksValve: {code: "wrong port: speaks the protocol of Valve's master", message: "server not listed: speaks the protocol of Valve's master to another port", home: "valvemaster", Explanation: Explanation{
+	SpeaksValve: {code: "wrong port: speaks the protocol of Valve's master", message: "server not listed: speaks the protocol of Valve's master to another port", elsewhere: true, Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "of the protocol of Valve's master",
 	}},
-	SpeaksQuake3: {code: "wrong port: speaks Quake III's protocol", message: "server not listed: speaks Quake III's protocol to another port", home: "q3master", Explanation: Explanation{
+	SpeaksQuake3: {code: "wrong port: speaks Quake III's protocol", message: "server not listed: speaks Quake III's protocol to another port", elsewhere: true, Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "heartbeats of Quake III's protocol",
 	}},
 	SpeaksCDKey: {code: "wrong port: checks CD keys", message: "packet dropped: check of CD keys", debug: true, Explanation: Explanation{

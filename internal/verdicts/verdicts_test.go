@@ -234,14 +234,14 @@ func TestNoteLogsUnlocked(t *testing.T) {
 // A verdict names no service that is not open here.
 func TestOtherProtocol(t *testing.T) {
 	l := NewLog(zerolog.Nop(), 0)
-	l.SetPorts(map[string]uint16{"zanmaster": 15300})
+	l.SetPorts(map[Verdict]uint16{SpeaksZandronum: 15300})
 	at := netip.MustParseAddrPort("192.0.2.1:6500")
 	l.Note("zanmaster", at, "", SpeaksQR2)
 	got := l.Of(at.Addr())
 	if len(got) != 1 || got[0].Verdict != SpeaksOther || got[0].Explain().Advice == "" {
 		t.Errorf("verdicts on heartbeats for a service that is off: %+v", got)
 	}
-	l.SetPorts(map[string]uint16{"qr2": 27900})
+	l.SetPorts(map[Verdict]uint16{SpeaksQR2: 27900})
 	l.Note("zanmaster", at, "", SpeaksQR2)
 	if got := l.Of(at.Addr()); len(got) != 2 || got[1].Verdict != SpeaksQR2 || !strings.Contains(got[1].Explain().Advice, "27900") {
 		t.Errorf("verdicts on heartbeats for another service: %+v", got)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 const verification = "0123456789ABCDEF0123456789ABCDEF"
@@ -24,7 +23,7 @@ func TestParseKind(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			kind, body := ParseKind(nettest.Unhex(t, tc.message))
+			kind, body := ParseKind(unhex(t, tc.message))
 			if kind != tc.kind || hex.EncodeToString(body) != tc.body {
 				t.Errorf("ParseKind(%s): got %d %x, want %d %s", tc.message, kind, body, tc.kind, tc.body)
 			}
@@ -57,7 +56,7 @@ func TestParseChallenge(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := ParseChallenge(nettest.Unhex(t, tc.body))
+			got := ParseChallenge(unhex(t, tc.body))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("ParseChallenge(%s) (-want +got):\n%s", tc.body, diff)
 			}

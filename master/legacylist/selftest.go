@@ -13,7 +13,7 @@ import (
 // list, as a game does whose list is encrypted with its secret.
 func steps() []service.Step {
 	return []service.Step{{
-		Name: "legacylist list", Needs: []string{"qr2", "legacylist"}, Order: service.OrderLists, Run: findServer,
+		Name: "legacylist list", Server: true, Needs: []string{"legacylist"}, Order: service.OrderLists, Run: findServer,
 	}}
 }
 

@@ -11,7 +11,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Server lists in games from before 2004", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/legacylist"}, Shows: true, Steps: steps(),
+		Title: "Server lists in games from before 2004", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/legacylist"}, Shows: true, Steps: steps(), Plays: plays,
 	}
 }
 

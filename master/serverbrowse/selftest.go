@@ -13,10 +13,10 @@ import (
 // steps returns the steps of the self-test: a list with the test server, and a
 // message to it.
 func steps() []service.Step {
-	needs := []string{"qr2", "serverbrowse"}
+	needs := []string{"serverbrowse"}
 	return []service.Step{
-		{Name: "serverbrowse list", Needs: needs, Order: service.OrderLists, Run: findServer},
-		{Name: "serverbrowse message", Needs: needs, Order: service.OrderMessages, Run: sendMessage},
+		{Name: "serverbrowse list", Server: true, Needs: needs, Order: service.OrderLists, Run: findServer},
+		{Name: "serverbrowse message", Server: true, Needs: needs, Order: service.OrderMessages, Run: sendMessage},
 	}
 }
 

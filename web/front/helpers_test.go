@@ -36,9 +36,7 @@ func newFixture(t testing.TB) *fixture {
 			}
 		}},
 	})
-	f.Serve = func(ctx context.Context, ln net.Listener) error {
-		return f.front.Serve(ctx, ln, f.Handler, 100, 100, headTime)
-	}
+	f.Serve = func(ctx context.Context, ln net.Listener) error { return f.front.Serve(ctx, ln, f.Handler, 100, 100) }
 	return f
 }
 

@@ -18,8 +18,12 @@ import (
 const serveName = "serve"
 
 func serveCommand(con *cli.Console) *cobra.Command {
-	return cli.Leaf(serveName, "Run the daemon in the foreground", cobra.NoArgs,
-		func(ctx context.Context, _ []string) error { return serve(ctx, con) })
+	return &cobra.Command{
+		Use:   serveName,
+		Short: "Run the daemon in the foreground",
+		Args:  cli.Usage(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), con) },
+	}
 }
 
 // serve runs the daemon until ctx ends or a service fails. Errors are logged,

@@ -19,9 +19,7 @@ import (
 
 func cdkeyCommand(con *cli.Console) *cobra.Command {
 	return cli.Group("cdkey", "Manage the CD keys of products",
-		cdkeyAdd(con), cdkeyImport(con), cdkeyList(con),
-		onCDKey(con, operator.RemoveCDKey, "removed", refOfCDKey), onCDKey(con, operator.UnbanCDKey, "lifted the ban of", refOfCDKey),
-		onCDKey(con, operator.BanCDKey, "banned", func(in *operator.CDKeyBan) (*int, *string) { return &in.Product, &in.Hash }))
+		cdkeyAdd(con), cdkeyImport(con), cdkeyList(con), cdkeyRemove(con), cdkeyBan(con), cdkeyUnban(con))
 }
 
 func cdkeyAdd(con *cli.Console) *cobra.Command {
@@ -45,8 +43,10 @@ func addCDKeys(ctx context.Context, con *cli.Console, c operator.Conn, in operat
 }
 
 func cdkeyImport(con *cli.Console) *cobra.Command {
-	in, o := new(operator.NewCDKeys), operator.AddCDKeys.As("cdkey import", "Add the CD keys of a file, one on each line")
-	cmd := cli.CommandOf(con, &o.Operation, in, func(ctx context.Context, c operator.Conn, args []string) (err error) {
+	in := new(operator.NewCDKeys)
+	o := operator.AddCDKeys.Operation
+	o.What = "Add the CD keys of a file, one on each line"
+	cmd := cli.CommandOf(con, &o, in, func(ctx context.Context, c operator.Conn, args []string) (err error) {
 		if in.Keys, err = readLines(args[0]); err != nil {
 			return err
 		}
@@ -125,4 +125,16 @@ func onCDKey[In, Out any](con *cli.Console, o *operator.Op[In, Out], done string
 	})
 }
 
+func cdkeyRemove(con *cli.Console) *cobra.Command {
+	return onCDKey(con, operator.RemoveCDKey, "removed", refOfCDKey)
+}
+
+func cdkeyUnban(con *cli.Console) *cobra.Command {
+	return onCDKey(con, operator.UnbanCDKey, "lifted the ban of", refOfCDKey)
+}
+
 func refOfCDKey(in *operator.CDKeyRef) (*int, *string) { return &in.Product, &in.Hash }
+
+func cdkeyBan(con *cli.Console) *cobra.Command {
+	return onCDKey(con, operator.BanCDKey, "banned", func(in *operator.CDKeyBan) (*int, *string) { return &in.Product, &in.Hash })
+}

@@ -15,8 +15,7 @@ import (
 
 func filesCommand(con *cli.Console) *cobra.Command {
 	return cli.Group("files", "Show, copy and delete the files that players uploaded",
-		filesList(con), filesShow(con), filesGet(con),
-		cli.Command(con, operator.DeleteFile, func(in operator.FileRef, _ operator.Removed) error { return con.Say("deleted file %d", in.ID) }))
+		filesList(con), filesShow(con), filesGet(con), filesDelete(con))
 }
 
 func filesList(con *cli.Console) *cobra.Command {
@@ -64,4 +63,8 @@ func filesGet(con *cli.Console) *cobra.Command {
 	})
 	cmd.Use, cmd.Args = cmd.Use+" FILE", cli.Usage(cobra.ExactArgs(2))
 	return cmd
+}
+
+func filesDelete(con *cli.Console) *cobra.Command {
+	return cli.Command(con, operator.DeleteFile, func(in operator.FileRef, _ operator.Removed) error { return con.Say("deleted file %d", in.ID) })
 }

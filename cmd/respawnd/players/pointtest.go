@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/daemon/playtest"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/service"
 )
 
 const pointTestHelp = `Plays the first steps of a game against a server. It tests whether the names of the
@@ -28,23 +29,28 @@ else the usual ones.`
 func pointTestCommand(con *cli.Console) *cobra.Command {
 	var to string
 	var anyNames bool
-	cmd := con.Configured("test GAME --to HOST", "Play a game's first steps against a server", cobra.ExactArgs(1),
-		func(ctx context.Context, cfg *services.Config, args []string) error {
-			return playTest(ctx, con, cfg, args[0], to, anyNames)
-		})
-	cmd.Long = pointTestHelp
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if to == "" {
-			return cli.Misused(errors.New("--to is needed"))
-		}
-		return nil
+	cmd := &cobra.Command{
+		Use:   "test GAME --to HOST",
+		Short: "Play a game's first steps against a server",
+		Long:  pointTestHelp,
+		Args:  cli.Usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if to == "" {
+				return cli.Misused(errors.New("--to is needed"))
+			}
+			return playTest(cmd.Context(), con, args[0], to, anyNames)
+		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the server: its IPv4 address, or its name")
 	cmd.Flags().BoolVar(&anyNames, "no-names", false, "do not test where the names of the game lead")
 	return con.JSONFlag(cmd)
 }
 
-func playTest(ctx context.Context, con *cli.Console, cfg *services.Config, name, to string, anyNames bool) error {
+func playTest(ctx context.Context, con *cli.Console, name, to string, anyNames bool) error {
+	cfg, _, err := con.Load()
+	if err != nil {
+		return con.ListMistakes(err)
+	}
 	t, err := target(ctx, con, cfg, name, to)
 	if err != nil {
 		return err
@@ -114,8 +120,12 @@ func target(ctx context.Context, con *cli.Console, cfg *services.Config, name, t
 	if cfg.WebServices.NAS {
 		ports["nas"] = ports["webservices"]
 	}
+	var steps []service.Play
+	for _, e := range daemon.List(cfg) {
+		steps = append(steps, e.Plays...)
+	}
 	return &playtest.Target{
-		Game: g, Address: at, Names: names,
+		Game: g, Address: at, Names: names, Steps: steps,
 		Port:  func(s games.Service) uint16 { return ports[s] },
 		Built: func(s games.Service) bool { return daemon.Served(cfg)(s) != games.NotBuilt },
 		Lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {

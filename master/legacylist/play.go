@@ -1,0 +1,26 @@
+package legacylist
+
+import (
+	"context"
+	"net"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// plays is the step of the trial game.
+var plays = []service.Play{
+	{Service: "legacylist", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play},
+}
+
+// play requests the list.
+func play(ctx context.Context, g games.Game, address string) (string, error) {
+	if g.Secret() == "" {
+		return "", service.ErrPlayNoKey
+	}
+	return service.PlayTCP(ctx, address, func(conn net.Conn) (string, error) {
+		r := Request{Engine: g.Name, Secret: g.Secret(), Enctype: 2, Mode: Compact, Game: g.Name}
+		servers, err := r.Ask(ctx, conn)
+		return service.PlayedList(len(servers)), err
+	})
+}

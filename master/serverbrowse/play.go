@@ -1,0 +1,25 @@
+package serverbrowse
+
+import (
+	"context"
+	"net"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// plays is the step of the trial game.
+var plays = []service.Play{
+	{Service: "serverbrowse", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play},
+}
+
+// play requests the list.
+func play(ctx context.Context, g games.Game, address string) (string, error) {
+	if g.Secret() == "" {
+		return "", service.ErrPlayNoKey
+	}
+	return service.PlayTCP(ctx, address, func(conn net.Conn) (string, error) {
+		reply, err := NewClient(conn, g.Secret()).List(ctx, NewRequest(g.Name, "", `\hostname`, FieldsForAll))
+		return service.PlayedList(len(reply.Entries)), err
+	})
+}

@@ -1,0 +1,33 @@
+package natneg
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// plays is the step of the trial game.
+var plays = []service.Play{
+	{Service: "natneg", Network: "UDP", Order: service.PlayMeets, Means: "games behind routers cannot be joined", Run: play},
+}
+
+// play asks for the address of this computer.
+func play(ctx context.Context, _ games.Game, address string) (string, error) {
+	p, err := netclient.Dial(ctx, address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = p.Close() }()
+	at, err := AskAddress(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	remark := fmt.Sprintf("it sees this computer at %s", at)
+	if local := p.Local(); at.Port() != local.Port() {
+		remark += fmt.Sprintf(" (port %d here: a router in between)", local.Port())
+	}
+	return remark, nil
+}

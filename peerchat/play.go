@@ -1,0 +1,32 @@
+package peerchat
+
+import (
+	"context"
+	"crypto/rand"
+	"net"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// plays is the step of the trial game.
+var plays = []service.Play{
+	{Service: "peerchat", Network: "TCP", Order: service.PlayMeets, Means: "the lobby does not open", Run: play},
+}
+
+// play signs on as games do, and leaves.
+func play(ctx context.Context, g games.Game, address string) (string, error) {
+	return service.PlayTCP(ctx, address, func(conn net.Conn) (string, error) {
+		c := NewClient(conn)
+		if secret := g.Secret(); secret != "" {
+			if err := c.Encrypt(ctx, g.Name, secret); err != nil {
+				return "", err
+			}
+		}
+		if err := c.SignOn(ctx, "test-"+strings.ToLower(rand.Text()[:10])); err != nil {
+			return "", err
+		}
+		return "signed on as " + c.Nick, c.Quit("")
+	})
+}
