@@ -115,6 +115,7 @@ func (s *Server) Field(name string) (string, bool) {
 const (
 	RuleAppID      = "appid"
 	RuleServerType = "servertype" // dedicated, listen or proxy
+	RuleProtocol   = "protocol"   // version of the protocol of the game
 )
 
 // SpeaksGameSpy reports whether a browser of GameSpy's may get the server: whether it

@@ -6,6 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/master"
 )
 
 // describeInfo converts the info of an A2S server to rules with the names of
@@ -26,6 +27,7 @@ func describeInfo(i *a2s.Info) []query.Field {
 		query.Field{Name: "servertype", Value: i.Type.String()},
 		query.Field{Name: "os", Value: i.System.String()},
 		query.Field{Name: "appid", Value: number(uint64(i.App()))},
+		query.Field{Name: master.RuleProtocol, Value: number(uint64(i.Protocol))},
 	)
 	add := func(wanted bool, name, value string) {
 		if wanted {

@@ -98,6 +98,8 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/api/v1/stats/history", Serve: s.with(s.serveTotals, "span", "game")},
 		{Pattern: front.EventsPath, Serve: s.with(s.serveEvents, "game")},
 		{Pattern: "/api/v1/openapi.json", Serve: s.with(s.serveOpenAPI)},
+		{Pattern: "/v1/servers/{gamedir}", Serve: s.with(xash{s}.serve)},
+		{Pattern: "/v1/gamedirs", Serve: s.with(xash{s}.serve)},
 	}, s.opt.Nouns)
 }
 
