@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/ssq"
@@ -654,11 +653,12 @@ func TestTooManyServersAtAnAddress(t *testing.T) {
 func TestModsOfDayZAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		mods := a2s.DayZ{Version: 2, Mods: []a2s.DayZMod{{Hash: 1, Workshop: 1559212036, Name: "CF"}, {Hash: 2, Workshop: 1564026768, Name: "Community-Online-Tools"}}}
+		const block = "\x02\x00\x00\x00\x02" +
+			"\x01\x00\x00\x00\x04\x04\xb0\xef\x5c\x02CF" +
+			"\x02\x00\x00\x00\x04\x90'9]\x16Community-Online-Tools\x00" // two mods, without signatures
+		escaped := strings.NewReplacer("\x01", "\x01\x01", "\x00", "\x01\x02", "\xff", "\x01\x03").Replace(block)
 		g := probetest.Arena("dayz")
-		for _, r := range mods.Rules() {
-			g.Rules = append(g.Rules, [2]string{r.Name, r.Value})
-		}
+		g.Rules = append(g.Rules, [2]string{"\x01\x01", escaped}) // the first piece of one
 		w.says(there, g.Speaks("a2s"))
 		w.watch(there, A2S, master.Static)
 		w.pass(time.Second)
