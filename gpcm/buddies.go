@@ -147,7 +147,7 @@ func (x *session) authAdd(ctx context.Context, r *request) error {
 // authorized informs a profile that another accepted its request, and of that
 // one's status.
 func (s *Server) authorized(ctx context.Context, to, by storage.ProfileID) error {
-	if err := s.notify(ctx, by, to, presence.BuddyAuthorized{From: by, Sent: time.Now()}); err != nil {
+	if err := s.notify(ctx, by, to, presence.BuddyAuthorized{From: by, Sent: time.Now(), Number: presence.NextNumber()}); err != nil {
 		return err
 	}
 	s.opt.Hub.Show(ctx, to, by)
@@ -197,7 +197,7 @@ func (x *session) leaveList(ctx context.Context, other storage.ProfileID) error 
 		return err
 	}
 	x.server.relationsChanged()
-	return x.server.notify(ctx, x.profile, other, presence.BuddyRevoked{From: x.profile, Sent: time.Now()})
+	return x.server.notify(ctx, x.profile, other, presence.BuddyRevoked{From: x.profile, Sent: time.Now(), Number: presence.NextNumber()})
 }
 
 // missing reports whether an entry does not exist or is not possible.

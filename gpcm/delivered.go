@@ -1,8 +1,6 @@
 package gpcm
 
 import (
-	"hash/maphash"
-
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -14,27 +12,20 @@ const maxDelivered = 2 * maxFlight
 // delivered is the messages that a client was sent. A second copy of one is in the mailbox,
 // or comes, if the node of its sender could not know whether it was delivered.
 type delivered struct {
-	recent, before map[uint64]struct{} // of at most maxDelivered each
+	recent, before map[identity]struct{} // of at most maxDelivered each
 }
 
 // identity is what all copies of a message have in common.
 type identity struct {
-	from storage.ProfileID
-	kind storage.MessageKind
-	sent int64
-	text string
+	from   storage.ProfileID
+	number uint64
 }
 
 // identityOf returns the identity of an event, false if it has none.
 func identityOf(e presence.Event) (identity, bool) {
 	m, ok := presence.Stored(e)
-	if !ok || m.Sent.IsZero() {
-		return identity{}, false
-	}
-	return identity{m.From, m.Kind, m.Sent.UnixNano(), m.Text}, true
+	return identity{m.From, m.Number}, ok && m.Number != 0
 }
-
-var identitySeed = maphash.MakeSeed()
 
 // add notes an event and reports whether it is new.
 func (d *delivered) add(e presence.Event) bool {
@@ -42,15 +33,14 @@ func (d *delivered) add(e presence.Event) bool {
 	if !ok {
 		return true
 	}
-	key := maphash.Comparable(identitySeed, id)
-	_, recent := d.recent[key]
-	_, before := d.before[key]
+	_, recent := d.recent[id]
+	_, before := d.before[id]
 	if recent || before {
 		return false
 	}
 	if d.recent == nil || len(d.recent) >= maxDelivered {
-		d.recent, d.before = make(map[uint64]struct{}), d.recent
+		d.recent, d.before = make(map[identity]struct{}), d.recent
 	}
-	d.recent[key] = struct{}{}
+	d.recent[id] = struct{}{}
 	return true
 }

@@ -3,7 +3,6 @@ package gpcm
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/presence"
 )
@@ -11,7 +10,7 @@ import (
 func TestDelivered(t *testing.T) {
 	var d delivered
 	nth := func(n int) presence.Event {
-		return presence.Message{From: 1, Kind: presence.Text, Text: fmt.Sprint(n), Sent: time.Unix(7, 0)}
+		return presence.Message{From: 1, Kind: presence.Text, Text: fmt.Sprint(n), Number: uint64(n + 1)}
 	}
 	for n := range 10 * maxDelivered {
 		if !d.add(nth(n)) {
@@ -25,8 +24,8 @@ func TestDelivered(t *testing.T) {
 		t.Errorf("%d are remembered, want at most %d", n, 2*maxDelivered)
 	}
 	for what, e := range map[string]presence.Event{
-		"without a time": presence.BuddyRevoked{From: 1},
-		"of a game":      presence.Message{From: 1, Kind: presence.UTM, Sent: time.Unix(7, 0)},
+		"without a number": presence.BuddyRevoked{From: 1},
+		"of a game":        presence.Message{From: 1, Kind: presence.UTM, Number: 7},
 	} {
 		for range 2 {
 			if !d.add(e) {

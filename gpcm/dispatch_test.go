@@ -22,10 +22,6 @@ func startPair(t *testing.T) (net *clustertest.Net, store *awayStore, a, b *fixt
 	t.Helper()
 	net = clustertest.New(t, "a", "b")
 	sessions := storagetest.NewSessionModel()
-	sessions.Mail = func(id storage.ProfileID) bool {
-		messages, err := store.Messages(context.Background(), id, time.Now())
-		return err == nil && len(messages) > 0
-	}
 	join := func(name string, o *Options) {
 		hub := presence.NewClustered(presence.New(store, presence.Options{}), presence.ClusterOptions{
 			Bus: net.Bus(name), Sessions: sessions, Log: zerolog.Nop(),

@@ -106,7 +106,7 @@ func (p *page) mailboxLater(err error) {
 
 // stored appends messages of the mailbox.
 func (p *page) stored(ctx context.Context, messages []storage.Message) error {
-	var over, again []uint64
+	var over, again, fresh []uint64
 	for i := range messages {
 		m := &messages[i]
 		e := restored(m)
@@ -127,13 +127,24 @@ func (p *page) stored(ctx context.Context, messages []storage.Message) error {
 		}
 		if m.Again {
 			again = append(again, m.ID)
+		} else if !m.Shown {
+			fresh = append(fresh, m.ID)
 		}
 		if err := p.flushIfLong(); err != nil {
 			return err
 		}
 	}
 	p.removeMessages(ctx, over)
+	p.messagesShown(ctx, fresh)
 	return p.onceMore(ctx, again)
+}
+
+// messagesShown notes that messages of the mailbox were sent: they take no room from new ones
+// until they have arrived.
+func (x *session) messagesShown(ctx context.Context, ids []uint64) {
+	if err := x.server.opt.Store.ShowMessages(ctx, x.profile, ids); err != nil && ctx.Err() == nil {
+		x.server.troubled(err, "messages of a mailbox not marked as sent")
+	}
 }
 
 // onceMore writes the page and removes messages in it from the mailbox that may have been

@@ -42,7 +42,7 @@ func (x *session) message(ctx context.Context, r *request) error {
 	}
 	m := presence.Message{
 		From: x.profile, Kind: presence.MessageKind(kind),
-		Text: carry(r.tail, storage.MaxMessageText), Sent: now,
+		Text: carry(r.tail, storage.MaxMessageText), Sent: now, Number: presence.NextNumber(),
 	}
 	x.server.inOrder(ctx, x.profile, to)
 	st, there := x.server.opt.Hub.Status(ctx, to)
@@ -116,11 +116,11 @@ func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Me
 func restored(m *storage.Message) presence.Event {
 	switch m.Kind {
 	case storage.MessageAuthorized:
-		return presence.BuddyAuthorized{From: m.From, Sent: m.Sent}
+		return presence.BuddyAuthorized{From: m.From, Sent: m.Sent, Number: m.Number}
 	case storage.MessageRevoked:
-		return presence.BuddyRevoked{From: m.From, Sent: m.Sent}
+		return presence.BuddyRevoked{From: m.From, Sent: m.Sent, Number: m.Number}
 	default:
-		return presence.Message{From: m.From, Kind: presence.Text, Text: m.Text, Sent: m.Sent}
+		return presence.Message{From: m.From, Kind: presence.Text, Text: m.Text, Sent: m.Sent, Number: m.Number}
 	}
 }
 

@@ -47,6 +47,7 @@ type Store interface {
 	Accept(ctx context.Context, from, to storage.ProfileID, signature string, now time.Time) error
 	SweepRequests(ctx context.Context, now time.Time) (n int, err error)
 	Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error)
+	ShowMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error
 	RemoveMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error
 	SweepMessages(ctx context.Context, now time.Time) (n int, err error)
 }

@@ -86,8 +86,18 @@ type Message struct {
 	Text string      `json:"text,omitzero"` // without NUL
 	Sent time.Time   `json:"sent"`          // expires MessageLife later
 
+	// Number is one that the sender's node gave it: copies of it have the same, and of two
+	// from one profile the newer one has the higher number. 0: it has none.
+	Number uint64 `json:"number,omitzero"`
 	// Again reports that it may have been delivered before it was stored.
 	Again bool `json:"again,omitzero"`
+	// Shown reports that it was sent to a client, and it is not known yet whether it arrived.
+	Shown bool `json:"shown,omitzero"`
+}
+
+// IsCopy reports whether m and o are one message, stored twice.
+func (m *Message) IsCopy(o *Message) bool {
+	return m.Number != 0 && m.Number == o.Number && m.From == o.From
 }
 
 // Expired reports whether the message has expired at now: MessageLife after
@@ -191,22 +201,28 @@ type Buddies interface {
 	// may be removed. Damaged requests are not removed.
 	SweepRequests(ctx context.Context, now time.Time) (n int, err error)
 
-	// Leave appends a message to those that wait for a profile. The error is
-	// ErrFull if one of the limits is reached. Messages that have expired at
-	// m.Sent do not count and are dropped; those with Again count only if m has it.
+	// Leave appends a message to those that wait for a profile, unless a copy of it
+	// does. The error is ErrFull if one of the limits is reached. Messages that have
+	// expired at m.Sent do not count and are dropped; those with Again or Shown do not
+	// count. The limits of a message with Again are those of Return.
 	Leave(ctx context.Context, to ProfileID, m Message) error
 
-	// Return appends undelivered messages of a profile's session to those that
-	// wait for it, in one step. Only MaxReturned and MaxReturnedBytes bound
-	// them, because they were acknowledged to their senders. It returns how
-	// many were stored, the first ones; fewer than all is not an error.
+	// Return adds undelivered messages of a profile's session to those that wait for
+	// it, in one step: before newer ones of their senders, if they have numbers, else
+	// behind all. Only MaxReturned and MaxReturnedBytes bound them, because they were
+	// acknowledged to their senders. It returns how many were stored, the first ones,
+	// copies of ones that wait included; fewer than all is not an error.
 	Return(ctx context.Context, to ProfileID, messages []Message) (n int, err error)
 
 	// Messages returns the messages that wait for a profile in the order in
-	// which they were left. They stay until RemoveMessages. Those that have
+	// which they are to be read. They stay until RemoveMessages. Those that have
 	// expired at now are left out, but not removed. It is not an error if there
 	// are none.
 	Messages(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
+
+	// ShowMessages sets Shown of messages of a profile by their IDs, in one step.
+	// Unknown IDs are ignored.
+	ShowMessages(ctx context.Context, to ProfileID, ids []uint64) error
 
 	// RemoveMessages removes messages of a profile by their IDs, in one step.
 	// Unknown IDs are ignored. An ID is never reused for another message of the

@@ -7,6 +7,7 @@ const (
 	MaxNodeName       = 63     // MaxNodeName is the longest name of a node in bytes.
 	MaxSessionsAtOnce = 1000   // MaxSessionsAtOnce is the highest number of sessions in one step.
 	MaxAccountEnds    = 10_000 // MaxAccountEnds is the highest number of ends that one Beat returns.
+	MaxMail           = 1000   // MaxMail is the highest number of receivers in a Mail.
 )
 
 // Displaces decides which older sessions a session displaces. The numbers are
@@ -62,6 +63,14 @@ type NodeRun struct {
 	Node  string
 	Run   uint64
 	Beats uint64 // how often Beat was called in it
+	Mail  Mail   // of the last Beat
+}
+
+// Mail says for whom a node stored messages last, so that other nodes learn of them
+// although they do not hear from it.
+type Mail struct {
+	Last uint64      // number of messages in the run so far
+	To   []ProfileID // the receivers of the last ones, in their order
 }
 
 // AccountEnd ends all sessions of a user or of a profile that are older than it.
@@ -116,7 +125,7 @@ type Sessions interface {
 	// node has begun, ErrConflict if the run was ended, and ErrNotFound if the engine
 	// has lost it. after is the highest fence of account ends that the caller knows,
 	// less some: ends may become visible a few seconds late.
-	Beat(ctx context.Context, node string, run, after uint64) (Pulse, error)
+	Beat(ctx context.Context, node string, run, after uint64, mail Mail) (Pulse, error)
 
 	// RestoreSessions adds sessions with the fences that they have, up to
 	// MaxSessionsAtOnce, and brings back their run if the engine has lost it or it was
@@ -124,10 +133,6 @@ type Sessions interface {
 	// older ones that they displace are marked. Sessions that are there are left as they
 	// are. The error may be ErrTaken, as for Beat.
 	RestoreSessions(ctx context.Context, node string, run uint64, sessions []LiveSession) (displaced []uint64, err error)
-
-	// Waiting returns the profiles with sessions of a run for which messages wait, in any
-	// order.
-	Waiting(ctx context.Context, run uint64) ([]ProfileID, error)
 
 	// EndSessions stores an end of sessions and returns its fence.
 	EndSessions(ctx context.Context, e AccountEnd) (fence uint64, err error)

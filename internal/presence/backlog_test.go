@@ -148,14 +148,16 @@ func TestLostBeforeLater(t *testing.T) {
 		w.enter("b", newPeer(2), KickProfile)
 		a := w.hubs["a"]
 		for _, text := range []string{"one", "two"} {
-			if ok, err := a.Send(t.Context(), 2, Message{From: 1, Kind: Text, Text: text}); !ok || err != nil {
+			if ok, err := a.Send(t.Context(), 2, Message{From: 1, Kind: Text, Text: text, Number: NextNumber()}); !ok || err != nil {
 				t.Fatalf("Send() = %v, %v", ok, err)
 			}
 		}
 		w.base.fail(errors.New("down"))
 		w.kill("b")
 		w.base.fail(nil)
-		if err := a.Leave(t.Context(), 2, stored("three")); err != nil {
+		three := stored("three")
+		three.Number = NextNumber()
+		if err := a.Leave(t.Context(), 2, three); err != nil {
 			t.Errorf("Leave() = %v", err)
 		}
 		time.Sleep(time.Minute)

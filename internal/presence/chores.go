@@ -188,23 +188,6 @@ func (c *Clustered) profileIDs() []storage.ProfileID {
 	return ids
 }
 
-// lossPause is how long after a loss the players of this node look into their mailboxes:
-// the loss may have been the news that there is something in them.
-const lossPause = 5 * time.Second
-
-// lost makes a loss of messages of a node good. Of several within lossPause the players
-// notice one.
-func (c *Clustered) lost(node string) {
-	c.askSoon(node)
-	if c.looking.Swap(true) {
-		return
-	}
-	time.AfterFunc(lossPause, func() {
-		c.looking.Store(false)
-		c.showMailboxes()
-	})
-}
-
 // showMailboxes has the players of this node look into their mailboxes.
 func (c *Clustered) showMailboxes() {
 	for _, id := range c.profileIDs() {

@@ -67,7 +67,8 @@ type Clustered struct {
 	chore chores
 	pulse pulse
 
-	looking atomic.Bool // the players will look into their mailboxes soon
+	mail mailbag
+	cut  atomic.Bool // a node that lives cannot be reached
 }
 
 var _ Hub = (*Clustered)(nil)
@@ -106,7 +107,7 @@ func (c *Clustered) Run(ctx context.Context) {
 	cancels := []func(){
 		c.bus.Subscribe(subject, c.receive),
 		c.bus.Handle(subjectEnds, c.handleEnd),
-		c.bus.OnLoss(c.lost),
+		c.bus.OnLoss(c.askSoon),
 	}
 	var all sync.WaitGroup
 	for _, f := range []func(context.Context){c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled, c.Local.Run} {

@@ -330,7 +330,7 @@ func TestMessageToDeadNodeIsStored(t *testing.T) {
 			t.Errorf("%d events are kept, want 2", n)
 		}
 		w.kill("b")
-		time.Sleep(5 * time.Second)
+		time.Sleep(deadFor + 2*beatEvery)
 		if diff := cmp.Diff([]string{"one", "two"}, w.base.mail(2)); diff != "" {
 			t.Errorf("mailbox (-want +got):\n%s", diff)
 		}
@@ -356,7 +356,7 @@ func TestLostMessagesAreStoredLater(t *testing.T) {
 		w.kill("b")
 		time.Sleep(time.Minute)
 		w.base.fail(nil)
-		time.Sleep(5 * time.Second)
+		time.Sleep(deadFor + 2*beatEvery)
 		if n := len(w.base.mail(2)); n != 1 {
 			t.Errorf("%d messages are stored, want 1", n)
 		}

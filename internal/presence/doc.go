@@ -50,12 +50,18 @@
 // An event for a player of another node has an id. It is repeated until it is
 // answered, and delivered once. Several of one sender may be under way; each names the
 // one before it, and waits for that at the receiver. One that would be missed is kept by the sender's node
-// until the session has settled it, see [Receipt]. If the receiver's node dies before, or
-// cannot be seen, it is stored: then there may be two copies, of which a session shows one.
-// A message waits until older ones to its receiver are settled or stored, see [Hub.Await]. It may
-// still come before them if he moved to a third node and his old one has not said yet that he left.
+// until the session has settled it, see [Receipt]. If the receiver's node dies before, it is
+// stored. A node that is silent on the bus is not dead for that: it is dead when its run in the
+// store has ended, another one has begun, or its beats are over.
+//
+// An event that is not answered is stored, and so is one to a player on no node that can be
+// seen. The first may have arrived all the same. Messages have numbers, see [NextNumber], and a
+// session shows one of two copies. A message waits until older ones to its receiver are settled
+// or stored, see [Hub.Await]. It may still come before them if he moved to a third node and his
+// old one has not said yet that he left.
+//
 // Two halves of a cluster that reach the store but not each other exchange messages through
-// the mailboxes, into which each node looks with its beats.
+// the mailboxes: the beats of each node say for whom it stored some.
 //
 // # Second sign-in
 //

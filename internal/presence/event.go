@@ -2,6 +2,7 @@ package presence
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -72,7 +73,25 @@ type Message struct {
 	Kind    MessageKind
 	Text    string
 	Sent    time.Time // zero: just now
+	Number  uint64    // see NextNumber; 0: it has none
 	Receipt *Receipt  // nil: the sender does not wait
+}
+
+// lastNumber is the last number of NextNumber.
+var lastNumber atomic.Uint64
+
+// NextNumber returns a number for a message. It is stored with it, so that a session that gets
+// two copies of a message shows one, and messages that come back are before newer ones.
+// Numbers are in the order of time also after a restart, and on other nodes if their clocks
+// agree.
+func NextNumber() uint64 {
+	for {
+		last := lastNumber.Load()
+		next := max(last+1, uint64(time.Now().UnixNano()))
+		if lastNumber.CompareAndSwap(last, next) {
+			return next
+		}
+	}
 }
 
 // MessageKind is the purpose of a Message. The numbers are those of the
@@ -99,6 +118,7 @@ type BuddyRequest struct {
 type BuddyAuthorized struct {
 	From    storage.ProfileID
 	Sent    time.Time
+	Number  uint64   // see NextNumber; 0: it has none
 	Receipt *Receipt // nil: the sender does not wait
 }
 
@@ -106,6 +126,7 @@ type BuddyAuthorized struct {
 type BuddyRevoked struct {
 	From    storage.ProfileID
 	Sent    time.Time
+	Number  uint64   // see NextNumber; 0: it has none
 	Receipt *Receipt // nil: the sender does not wait
 }
 
@@ -160,12 +181,12 @@ func Stored(e Event) (m storage.Message, ok bool) {
 	switch e := e.(type) {
 	case Message:
 		if e.Kind == Text {
-			return storage.Message{From: e.From, Kind: storage.MessageText, Text: e.Text, Sent: e.Sent}, true
+			return storage.Message{From: e.From, Kind: storage.MessageText, Text: e.Text, Sent: e.Sent, Number: e.Number}, true
 		}
 	case BuddyAuthorized:
-		return storage.Message{From: e.From, Kind: storage.MessageAuthorized, Sent: e.Sent}, true
+		return storage.Message{From: e.From, Kind: storage.MessageAuthorized, Sent: e.Sent, Number: e.Number}, true
 	case BuddyRevoked:
-		return storage.Message{From: e.From, Kind: storage.MessageRevoked, Sent: e.Sent}, true
+		return storage.Message{From: e.From, Kind: storage.MessageRevoked, Sent: e.Sent, Number: e.Number}, true
 	}
 	return storage.Message{}, false
 }

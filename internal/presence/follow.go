@@ -60,8 +60,12 @@ func (c *Clustered) knows(node string, incarnation uint64) bool {
 	if was {
 		c.leftNode(node)
 	}
-	if c.isBack(node, incarnation) { // before it can pass on anything newer
+	switch c.lastOf(node) {
+	case 0:
+	case incarnation: // it was cut off; before it can pass on anything newer
 		c.showMailboxes()
+	default:
+		c.died(node)
 	}
 	c.far.mu.Lock()
 	delete(c.far.left, node)
@@ -70,6 +74,7 @@ func (c *Clustered) knows(node string, incarnation uint64) bool {
 	}
 	c.far.mu.Unlock()
 	c.ask(node)
+	c.askHeld(0)
 	return true
 }
 
@@ -81,15 +86,16 @@ func (c *Clustered) incarnation(node string, incarnation uint64) (some, same boo
 	return n != nil, n != nil && n.incarnation == incarnation
 }
 
-// isBack reports whether a node left and did not restart: it was cut off, and either may
-// have stored messages for players of the other.
-func (c *Clustered) isBack(node string, incarnation uint64) bool {
+// lastOf returns the incarnation of a node that left, 0 if it is not remembered. If it comes
+// back as the same, it was cut off, and either may have stored messages for players of the other.
+func (c *Clustered) lastOf(node string) uint64 {
 	c.far.mu.RLock()
 	defer c.far.mu.RUnlock()
-	return c.far.left[node] == incarnation
+	return c.far.left[node]
 }
 
-// leftNode forgets a node. Its players are offline unless they are elsewhere.
+// leftNode forgets the players of a node that left the bus. They are offline unless they are
+// elsewhere. Whether the node is dead, or only cut off, its beats say.
 func (c *Clustered) leftNode(node string) {
 	c.far.mu.Lock()
 	n := c.far.nodes[node]
@@ -101,7 +107,7 @@ func (c *Clustered) leftNode(node string) {
 		clear(c.far.left)
 	}
 	c.far.left[node] = n.incarnation
-	c.keepLost(c.post.leave(node)) // before messages to its players are stored
+	c.post.left(node)
 	var changed []storage.ProfileID
 	for id := range n.people {
 		if c.changes(id, func() { c.far.remove(node, id) }) {
@@ -111,7 +117,11 @@ func (c *Clustered) leftNode(node string) {
 	delete(c.far.nodes, node)
 	c.far.mu.Unlock()
 	c.oweHere(changed)
+	c.pulse.beatNow()
 }
+
+// died stores what a dead node took and may not have delivered.
+func (c *Clustered) died(node string) { c.keepLost(c.post.died(node)) }
 
 // maxLeft bounds the nodes that are remembered after they left.
 const maxLeft = 256
@@ -198,6 +208,8 @@ func (c *Clustered) receive(from string, b []byte) {
 		err = c.receiveDisplaced(b)
 	case kindShow:
 		err = c.receiveShow(b)
+	case kindHeld:
+		err = c.receiveHeld(from, b)
 	}
 	if err != nil {
 		c.metrics.dropped.WithLabelValues(dropMalformed).Inc()

@@ -46,6 +46,13 @@ func (p *peer) Kick(reason error) {
 	p.kicked = append(p.kicked, reason)
 }
 
+// all returns the events that heard would return.
+func (p *peer) all() []Event {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.events
+}
+
 // heard returns the events that the peer received since the last call.
 func (p *peer) heard() []Event {
 	p.mu.Lock()

@@ -107,6 +107,7 @@ func (p *Passage) await() (got answer, ok bool) {
 		t.Reset(passWait)
 	}
 	if p.hub.post.giveUp(p.event) {
+		p.hub.cut.Store(true)
 		return 0, false
 	}
 	got, ok = <-p.event.done // it came just now

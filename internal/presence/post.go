@@ -17,16 +17,21 @@ const (
 	// passWait is how long a node waits for the answer to an event before it sends it
 	// again, passTries times in all.
 	passWait  = time.Second
-	passTries = 3
+	passTries = 2
 	// maxPost bounds the events that wait for an answer or are kept until they are
 	// settled, and maxPostBytes their texts. Over it a sender stores its event.
 	maxPost      = 1 << 16
 	maxPostBytes = 32 << 20
+	// heldLong is the age from which the receiver's node is asked whether an event must still
+	// be kept: its report may be lost.
+	heldLong = 15 * time.Second
 	// keepPost is how long an unsettled event is kept while the
 	// receiver's node lives: that node stores it if it cannot deliver it.
 	keepPost = 15 * time.Minute
-	// awaitTime is how long a message waits for older ones that another node has to store.
+	// awaitTime is how long a message waits for older ones that another node has to store. It
+	// looks at them every awaitStep.
 	awaitTime = 10 * time.Second
+	awaitStep = 50 * time.Millisecond
 	// maxRecent is the number of events of one node whose answers are remembered. A
 	// sender repeats one after passWait.
 	maxRecent = 1 << 14
@@ -46,9 +51,9 @@ type post struct {
 	out     map[uint64]*sentEvent
 	to      map[storage.ProfileID][]*sentEvent // the same by receiver, in their order
 	bytes   int
-	fewer   chan struct{} // closed when an event is removed; nil: no message waits for that
 	recent  map[string]*recentEvents
-	settled map[string][]uint64 // of other nodes, to be reported
+	settled map[string][]uint64             // of other nodes, to be reported
+	open    map[string]map[uint64]time.Time // of other nodes, not settled yet: when they came
 }
 
 // sentEvent is an event to a player of another node.
@@ -76,7 +81,7 @@ type recentEvents struct {
 func newPost() post {
 	return post{
 		wake: make(chan struct{}, 1), out: make(map[uint64]*sentEvent), to: make(map[storage.ProfileID][]*sentEvent),
-		recent: make(map[string]*recentEvents), settled: make(map[string][]uint64),
+		recent: make(map[string]*recentEvents), settled: make(map[string][]uint64), open: make(map[string]map[uint64]time.Time),
 	}
 }
 
@@ -119,10 +124,14 @@ func (c *Clustered) nodesOf(id storage.ProfileID) (nodes []string) {
 }
 
 // waiting is lookIn on all nodes: a session that came just now may have read the mailbox
-// before.
+// before. A node that does not hear it learns it from a beat.
 func (c *Clustered) waiting(to storage.ProfileID) {
 	c.deliver(to, MessagesWaiting{})
 	c.broadcast(to, MessagesWaiting{})
+	c.mail.add(to)
+	if c.cut.Load() {
+		c.pulse.beatNow()
+	}
 }
 
 // broadcast sends an event to all nodes without waiting for answers.
@@ -180,55 +189,48 @@ func (p *post) remove(s *sentEvent) {
 	} else {
 		delete(p.to, s.to)
 	}
-	if p.fewer != nil {
-		close(p.fewer)
-		p.fewer = nil
-	}
 }
 
 // behind returns the events of a profile to another that may not have been delivered: those
 // taken by other nodes than some, and those older than a session here, which does not get
-// them from there. fewer is closed when there may be fewer.
-func (p *post) behind(from, to storage.ProfileID, nodes []string, session time.Time) (events []*sentEvent, fewer <-chan struct{}) {
+// them from there. If there is neither, the next message goes into the mailbox, where those
+// that come back later are before it: nodes that are not on the bus do not count.
+func (p *post) behind(from, to storage.ProfileID, nodes []string, session time.Time, onBus []string) (events []*sentEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.to[to] {
 		missed := !slices.Contains(nodes, s.node) || !s.at.After(session)
+		if len(nodes) == 0 && session.IsZero() {
+			missed = slices.Contains(onBus, s.node)
+		}
 		if m, _ := Stored(s.event); s.answered && m.From == from && missed {
 			events = append(events, s)
 		}
 	}
-	if len(events) > 0 && p.fewer == nil {
-		p.fewer = make(chan struct{})
-	}
-	return events, p.fewer
+	return events
 }
 
 // Await implements Hub. A node that does not report events within awaitTime lives, and
 // stores them itself. They need not be kept for longer.
 func (c *Clustered) Await(ctx context.Context, from, to storage.ProfileID) {
-	var late <-chan time.Time // nil: it did not wait yet
-	for {
-		events, fewer := c.post.behind(from, to, c.nodesOf(to), c.newest(to))
+	waited := time.Duration(0)
+	for ; ; waited += awaitStep {
+		events := c.post.behind(from, to, c.nodesOf(to), c.newest(to), c.bus.Nodes())
 		if len(events) == 0 {
 			break
 		}
-		if late == nil {
-			late = time.After(awaitTime)
-		}
-		select {
-		case <-fewer:
-			continue
-		case <-late:
+		if waited >= awaitTime {
 			for _, s := range events {
 				c.post.drop(s)
 			}
-		case <-ctx.Done():
+			return
 		}
-		return
+		if !rest(ctx, awaitStep) {
+			return
+		}
 	}
 	_ = c.Flush(ctx, to) // if it fails, so does Leave
-	if late != nil {
+	if waited > 0 {
 		c.waiting(to) // they may be in the mailbox
 	}
 }
@@ -255,37 +257,97 @@ func (p *post) answer(id uint64, a answer) {
 	}
 }
 
-// leave ends all events to a node that is gone, and returns those that it took but
-// may not have delivered, in their order.
-func (p *post) leave(node string) (lost []*sentEvent) {
+// left ends the events to a node that left the bus and has not answered them.
+func (p *post) left(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.out {
-		if s.node != node {
+		if s.node == node && !s.answered {
+			p.remove(s)
+			s.answered, s.got = true, answerAbsent
+			close(s.done)
+		}
+	}
+}
+
+// died forgets a dead node, and returns the events that it took but may not have delivered,
+// in their order.
+func (p *post) died(node string) (lost []*sentEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.out {
+		if s.node != node || !s.answered {
 			continue
 		}
 		p.remove(s)
-		if !s.answered {
-			s.answered, s.got = true, answerAbsent
-			close(s.done)
-		} else if _, hold := Stored(s.event); hold {
+		if _, hold := Stored(s.event); hold {
 			lost = append(lost, s)
 		}
 	}
 	delete(p.recent, node)
 	delete(p.settled, node)
+	delete(p.open, node)
 	slices.SortFunc(lost, func(a, b *sentEvent) int { return cmp.Compare(a.id, b.id) })
 	return lost
 }
 
-// expire forgets events that were kept for too long.
-func (p *post) expire(now time.Time) {
+// kept returns the ids of the events of at least some age that are kept, by nodes.
+func (p *post) kept(age time.Duration) map[string][]uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.out {
-		if s.answered && now.Sub(s.at) >= keepPost {
-			p.remove(s)
+	all := make(map[string][]uint64)
+	for id, s := range p.out {
+		if s.answered && time.Since(s.at) >= age {
+			all[s.node] = append(all[s.node], id)
 		}
+	}
+	return all
+}
+
+// askHeld asks the other nodes whether events of some age must still be kept.
+func (c *Clustered) askHeld(age time.Duration) { c.sendIDs(kindHeld, c.post.kept(age)) }
+
+// sendIDs sends ids of events to nodes.
+func (c *Clustered) sendIDs(k kind, all map[string][]uint64) {
+	for node, ids := range all {
+		for part := range slices.Chunk(ids, maxWireIDs) {
+			_ = c.to(node, appendIDs(c.header(k), part))
+		}
+	}
+}
+
+// receiveHeld reports events of a node again that are settled.
+func (c *Clustered) receiveHeld(from string, b []byte) error {
+	in := cursor{b: b}
+	ids := in.ids(maxWireIDs)
+	if in.bad {
+		return errWire
+	}
+	for _, id := range ids {
+		if !c.post.isOpen(from, id) {
+			c.post.settle(from, id)
+		}
+	}
+	return nil
+}
+
+// isOpen reports whether an event of a node came not long ago and is not settled.
+func (p *post) isOpen(node string, id uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, open := p.open[node][id]
+	return open && time.Since(at) < keepPost
+}
+
+// expect notes that an event of a node will be settled, or that it will not.
+func (p *post) expect(node string, id uint64, settled bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open[node] == nil {
+		p.open[node] = make(map[uint64]time.Time)
+	}
+	if p.open[node][id] = time.Now(); !settled {
+		delete(p.open[node], id)
 	}
 }
 
@@ -325,12 +387,14 @@ func (c *Clustered) receiveEvent(from string, b []byte) error {
 func (c *Clustered) take(from string, m *parcel) answer {
 	e := m.event
 	if m.flags&flagHold != 0 {
+		c.post.expect(from, m.id, true)
 		e = withReceipt(e, &Receipt{settled: func() { c.post.settle(from, m.id) }})
 	}
-	switch {
-	case c.deliver(m.to, e):
+	if c.deliver(m.to, e) {
 		return answerTaken
-	case c.here(m.to):
+	}
+	c.post.expect(from, m.id, false)
+	if c.here(m.to) {
 		return answerRefused
 	}
 	return answerAbsent
@@ -412,6 +476,7 @@ func (p *post) follower(node string, id uint64) *parcel {
 // settle has the sender of an event informed that it need not be kept.
 func (p *post) settle(node string, id uint64) {
 	p.mu.Lock()
+	delete(p.open[node], id)
 	p.settled[node] = append(p.settled[node], id)
 	p.mu.Unlock()
 	signal(p.wake)
@@ -425,20 +490,14 @@ func (c *Clustered) sendSettled(ctx context.Context) {
 			return
 		case <-c.post.wake:
 		}
-		select {
-		case <-ctx.Done():
+		if !rest(ctx, settlePause) {
 			return
-		case <-time.After(settlePause):
 		}
 		c.post.mu.Lock()
 		all := maps.Clone(c.post.settled)
 		clear(c.post.settled)
 		c.post.mu.Unlock()
-		for node, ids := range all {
-			for part := range slices.Chunk(ids, maxWireIDs) {
-				_ = c.to(node, appendIDs(c.header(kindSettled), part))
-			}
-		}
+		c.sendIDs(kindSettled, all)
 	}
 }
 

@@ -15,8 +15,14 @@ const (
 	// beatEvery is the interval at which a node shows the store that it lives, and
 	// learns which of its sessions were displaced.
 	beatEvery = 2 * time.Second
-	// beatAgain is that while the store cannot be reached, and the time limit of a beat.
+	// beatAgain is that while the store or another node cannot be reached, and the time limit
+	// of a beat.
 	beatAgain = time.Second
+	// wakePause is the shortest time between two beats.
+	wakePause = 250 * time.Millisecond
+	// deadFor is how long a node that is not on the bus must have made no beat until it
+	// counts as dead. It may live and reach neither: then messages are stored that it delivered.
+	deadFor = 3 * beatEvery
 	// goneFor is how long a node must have been silent, in the store and in the
 	// cluster, until another one removes its sessions from the store.
 	goneFor = 10 * time.Minute
@@ -45,7 +51,14 @@ type pulse struct {
 	recent   []mark          // values of highest within endsOverlap
 	safe     uint64          // no unknown end has a lower fence
 	old      []mark          // of ends that will be swept
-	silent   map[uint64]mark // other runs: their beats, and since when
+	lives    map[string]life // of the other nodes
+}
+
+// life is what a node said with its last beat.
+type life struct {
+	storage.NodeRun
+
+	at time.Time // when it was seen first, or the node was on the bus
 }
 
 // mark is a number at a time.
@@ -57,7 +70,6 @@ type mark struct {
 func (p *pulse) begin(run uint64) {
 	p.wake = make(chan struct{}, 1)
 	p.highest, p.safe = run, run
-	p.silent = make(map[uint64]mark)
 }
 
 // beatNow makes the next beat come at once.
@@ -87,6 +99,9 @@ func (c *Clustered) beatOften(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-c.pulse.wake:
+			if !rest(ctx, wakePause) {
+				return
+			}
 		case <-t.C:
 		}
 		err := c.beat(ctx)
@@ -94,12 +109,22 @@ func (c *Clustered) beatOften(ctx context.Context) {
 			return
 		}
 		c.noteStore(err)
-		c.post.expire(time.Now())
+		c.askHeld(heldLong)
 		c.askMissing("")
 		t.Reset(beatEvery)
-		if err != nil {
+		if err != nil || c.cut.Load() {
 			t.Reset(beatAgain)
 		}
+	}
+}
+
+// rest waits for a time; false: ctx ended.
+func rest(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 
@@ -128,14 +153,17 @@ func (c *Clustered) beat(ctx context.Context) error {
 	step, cancel := context.WithTimeout(ctx, beatAgain)
 	defer cancel()
 	now := time.Now()
-	p, err := c.rows.Beat(step, c.bus.Self(), c.run.Load(), c.pulse.safe)
+	mail := c.mail.get()
+	p, err := c.rows.Beat(step, c.bus.Self(), c.run.Load(), c.pulse.safe, mail)
 	switch {
 	case errors.Is(err, storage.ErrTaken):
 		return errTwin
 	case errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrNotFound):
 		return c.restore(ctx)
 	case err != nil:
-		clear(c.pulse.silent) // the others may have been unable to beat too
+		for node, l := range c.pulse.lives {
+			c.pulse.lives[node] = life{l.NodeRun, now} // it may have been unable to beat too
+		}
 		return err
 	}
 	for _, id := range p.Displaced {
@@ -146,33 +174,51 @@ func (c *Clustered) beat(ctx context.Context) error {
 		c.pulse.know(e.Fence, now)
 	}
 	c.pulse.forget(now)
-	if c.isCut(p.Runs) {
-		c.lookForMail(step)
-	}
-	c.endSilent(ctx, p.Runs, now)
+	c.mail.beaten(mail)
+	c.followRuns(ctx, p.Runs, now)
 	c.sweepEnds(ctx, now)
 	return nil
 }
 
-// isCut reports whether a node lives that this one does not see.
-func (c *Clustered) isCut(runs []storage.NodeRun) bool {
-	live := c.bus.Nodes()
-	return slices.ContainsFunc(runs, func(r storage.NodeRun) bool {
-		last, known := c.pulse.silent[r.Run]
-		return known && last.n != r.Beats && !slices.Contains(live, r.Node)
-	})
+// followRuns handles the beats of the other nodes.
+func (c *Clustered) followRuns(ctx context.Context, runs []storage.NodeRun, now time.Time) {
+	before := c.pulse.lives
+	c.pulse.lives = make(map[string]life, len(runs))
+	onBus, cut, all := c.bus.Nodes(), false, false
+	for _, r := range runs {
+		if r.Run == c.run.Load() {
+			continue
+		}
+		was, known := before[r.Node]
+		is := life{r, now}
+		if !slices.Contains(onBus, r.Node) {
+			if known && was.Run == r.Run && was.Beats == r.Beats {
+				is.at = was.at
+			}
+			cut = cut || now.Sub(is.at) < deadFor
+		}
+		c.pulse.lives[r.Node] = is
+		to, missed := newMail(&was.NodeRun, &r)
+		for _, id := range to {
+			c.deliver(id, MessagesWaiting{})
+		}
+		all = all || missed
+		c.endSilent(ctx, is, now)
+	}
+	if c.cut.Store(cut); all {
+		c.showMailboxes()
+	}
+	for node := range c.post.kept(0) {
+		if was, is := before[node], c.pulse.lives[node]; !slices.Contains(onBus, node) && isDead(was, is, now) {
+			c.died(node)
+		}
+	}
 }
 
-// lookForMail has the players of this node who have mail look into their mailboxes. Nodes
-// that it does not see cannot report that they left something there.
-func (c *Clustered) lookForMail(ctx context.Context) {
-	ids, err := c.rows.Waiting(ctx, c.run.Load())
-	if err != nil {
-		return // the next beat tries again
-	}
-	for _, id := range ids {
-		c.deliver(id, MessagesWaiting{})
-	}
+// isDead reports whether a node that is not on the bus is dead: its run has ended, another one
+// has begun, or its beats are over.
+func isDead(was, is life, now time.Time) bool {
+	return is.Run == 0 || was.Run != 0 && was.Run != is.Run || now.Sub(is.at) >= deadFor
 }
 
 // restore brings the sessions of this node back into the store, which has lost them,
@@ -207,24 +253,14 @@ func (c *Clustered) restore(ctx context.Context) error {
 	return nil
 }
 
-// endSilent removes the sessions of nodes that are dead.
-func (c *Clustered) endSilent(ctx context.Context, runs []storage.NodeRun, now time.Time) {
-	seen := make(map[uint64]mark, len(runs))
-	live := c.bus.Nodes()
-	for _, r := range runs {
-		last, known := c.pulse.silent[r.Run]
-		if !known || last.n != r.Beats || slices.Contains(live, r.Node) {
-			last = mark{r.Beats, now}
-		}
-		seen[r.Run] = last
-		if r.Run == c.run.Load() || now.Sub(last.at) < goneFor {
-			continue
-		}
-		if err := c.rows.EndRun(ctx, r.Run); err == nil {
-			c.log.Info().Str("node", r.Node).Msg("the sessions of a dead node were removed")
-		}
+// endSilent removes the sessions of a node that has been dead for long.
+func (c *Clustered) endSilent(ctx context.Context, l life, now time.Time) {
+	if now.Sub(l.at) < goneFor {
+		return
 	}
-	c.pulse.silent = seen
+	if err := c.rows.EndRun(ctx, l.Run); err == nil {
+		c.log.Info().Str("node", l.Node).Msg("the sessions of a dead node were removed")
+	}
 }
 
 // sweepEnds removes ends that every node has seen or missed.

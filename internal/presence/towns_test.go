@@ -61,7 +61,13 @@ func (b *base) Return(_ context.Context, to storage.ProfileID, messages []storag
 	if b.down != nil {
 		return 0, b.down
 	}
-	b.mailbox[to] = append(b.mailbox[to], messages...)
+	for _, m := range messages {
+		i := slices.IndexFunc(b.mailbox[to], func(w storage.Message) bool { return m.Number != 0 && w.Number > m.Number })
+		if i < 0 {
+			i = len(b.mailbox[to])
+		}
+		b.mailbox[to] = slices.Insert(b.mailbox[to], i, m)
+	}
 	return len(messages), nil
 }
 
@@ -232,11 +238,11 @@ func (l *link) EnterSession(ctx context.Context, s storage.LiveSession) (uint64,
 	return fence, displaced, err
 }
 
-func (l *link) Beat(ctx context.Context, node string, run, after uint64) (storage.Pulse, error) {
+func (l *link) Beat(ctx context.Context, node string, run, after uint64, mail storage.Mail) (storage.Pulse, error) {
 	if _, err := l.state(); err != nil {
 		return storage.Pulse{}, err
 	}
-	return l.Sessions.Beat(ctx, node, run, after)
+	return l.Sessions.Beat(ctx, node, run, after, mail)
 }
 
 func (l *link) LeaveSessions(ctx context.Context, run uint64, ids []uint64) error {

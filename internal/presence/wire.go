@@ -29,6 +29,7 @@ import (
 //	settled    count, ids
 //	displaced  count, pairs of run and id
 //	show       flags, receiver, profile
+//	held       count, ids
 const wireVersion = 1
 
 // kind is the kind of a message between nodes.
@@ -44,6 +45,7 @@ const (
 	kindSettled                   // events that need not be kept any longer
 	kindDisplaced                 // sessions that a newer login displaced
 	kindShow                      // a profile shall hear the status of another
+	kindHeld                      // events that are kept: those that need not be are reported
 )
 
 // Bounds of messages.
@@ -407,14 +409,15 @@ func (m *parcel) appendTo(b []byte) ([]byte, bool) {
 	switch e := m.event.(type) {
 	case Message:
 		b = binary.AppendUvarint(from(eventMessage, e.From), uint64(max(e.Kind, 0)))
-		return binary.AppendVarint(appendText(b, e.Text), unix(e.Sent)), len(e.Text) <= storage.MaxMessageText
+		b = binary.AppendVarint(appendText(b, e.Text), unix(e.Sent))
+		return binary.AppendUvarint(b, e.Number), len(e.Text) <= storage.MaxMessageText
 	case BuddyRequest:
 		b = appendText(appendText(from(eventRequest, e.From), e.Reason), e.Signature)
 		return binary.AppendVarint(b, unix(e.Sent)), len(e.Reason) <= storage.MaxReason
 	case BuddyAuthorized:
-		return binary.AppendVarint(from(eventAuthorized, e.From), unix(e.Sent)), true
+		return binary.AppendUvarint(binary.AppendVarint(from(eventAuthorized, e.From), unix(e.Sent)), e.Number), true
 	case BuddyRevoked:
-		return binary.AppendVarint(from(eventRevoked, e.From), unix(e.Sent)), true
+		return binary.AppendUvarint(binary.AppendVarint(from(eventRevoked, e.From), unix(e.Sent)), e.Number), true
 	case Invite:
 		b = binary.AppendUvarint(from(eventInvite, e.From), uint64(max(e.Product, 0)))
 		return appendText(b, e.Location), len(e.Location) <= maxWireLocation
@@ -431,13 +434,13 @@ func parseParcel(b []byte) (m parcel, err error) {
 	m.id, m.after, m.flags, m.to = c.number(math.MaxUint64), c.number(math.MaxUint64), c.byte(), c.profile()
 	switch eventKind(c.byte()) {
 	case eventMessage:
-		m.event = Message{From: c.profile(), Kind: MessageKind(c.number(math.MaxInt32)), Text: c.text(storage.MaxMessageText), Sent: c.time()}
+		m.event = Message{From: c.profile(), Kind: MessageKind(c.number(math.MaxInt32)), Text: c.text(storage.MaxMessageText), Sent: c.time(), Number: c.number(math.MaxUint64)}
 	case eventRequest:
 		m.event = BuddyRequest{From: c.profile(), Reason: c.text(storage.MaxReason), Signature: c.text(storage.SignatureLen), Sent: c.time()}
 	case eventAuthorized:
-		m.event = BuddyAuthorized{From: c.profile(), Sent: c.time()}
+		m.event = BuddyAuthorized{From: c.profile(), Sent: c.time(), Number: c.number(math.MaxUint64)}
 	case eventRevoked:
-		m.event = BuddyRevoked{From: c.profile(), Sent: c.time()}
+		m.event = BuddyRevoked{From: c.profile(), Sent: c.time(), Number: c.number(math.MaxUint64)}
 	case eventInvite:
 		m.event = Invite{From: c.profile(), Product: int(c.number(math.MaxInt32)), Location: c.text(maxWireLocation)}
 	case eventTicket:
@@ -457,7 +460,7 @@ func parseParcel(b []byte) (m parcel, err error) {
 // version or kind of another version of the program.
 func parseHeader(b []byte) (k kind, incarnation uint64, rest []byte, known bool) {
 	const header = 10
-	if len(b) < header || b[0] != wireVersion || kind(b[1]) < kindAsk || kind(b[1]) > kindShow {
+	if len(b) < header || b[0] != wireVersion || kind(b[1]) < kindAsk || kind(b[1]) > kindHeld {
 		return 0, 0, nil, false
 	}
 	return kind(b[1]), binary.BigEndian.Uint64(b[2:header]), b[header:], true

@@ -38,7 +38,7 @@ func TestRecordTrips(t *testing.T) {
 	}{
 		{"ProfileByUniqueNick", 1, func() error { _, _, err := s.ProfileByUniqueNick(ctx, 1, "nick"); return err }},
 		{"EnterSession", 2, func() error { session.ID++; _, _, err := s.EnterSession(ctx, session); return err }},
-		{"Beat", 2, func() error { _, err := s.Beat(ctx, "a", run, 0); return err }},
+		{"Beat", 2, func() error { _, err := s.Beat(ctx, "a", run, 0, storage.Mail{}); return err }},
 		{"LeaveSessions", 2, func() error { session.ID--; return s.LeaveSessions(ctx, run, []uint64{session.ID + 1}) }},
 		{"Leave", 2, func() error { return s.Leave(ctx, prof.ID, message) }},
 		{"Messages", 1, func() error { _, err := s.Messages(ctx, prof.ID, time.Now()); return err }},

@@ -48,11 +48,14 @@ func (c *change) putMailbox(to storage.ProfileID, box mailbox) {
 	c.put(tableMailboxes, idKey(to), box)
 }
 
-// fits reports whether the limits allow m to be appended.
+// fits reports whether the limits allow m to be left.
 func (b *mailbox) fits(m storage.Message) bool {
+	if m.Again {
+		return len(b.Messages) < storage.MaxReturned && b.size()+len(m.Text) <= storage.MaxReturnedBytes
+	}
 	n, size, from := 0, len(m.Text), 0
 	for _, w := range b.Messages {
-		if w.Again && !m.Again {
+		if w.Again || w.Shown {
 			continue
 		}
 		n, size = n+1, size+len(w.Text)
@@ -61,6 +64,20 @@ func (b *mailbox) fits(m storage.Message) bool {
 		}
 	}
 	return n < storage.MaxMessages && size <= storage.MaxMessageBytes && from < storage.MaxMessagesFrom
+}
+
+// has reports whether a copy of m waits.
+func (b *mailbox) has(m storage.Message) bool {
+	return slices.ContainsFunc(b.Messages, func(w storage.Message) bool { return w.IsCopy(&m) })
+}
+
+// place returns where m belongs: before newer ones of its sender.
+func (b *mailbox) place(m storage.Message) int {
+	i := slices.IndexFunc(b.Messages, func(w storage.Message) bool { return m.Number != 0 && w.From == m.From && w.Number > m.Number })
+	if i < 0 {
+		return len(b.Messages)
+	}
+	return i
 }
 
 // dropExpired removes the messages that have expired at now and returns how
@@ -90,10 +107,17 @@ func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Messa
 		if err != nil {
 			return err
 		}
+		if box.has(m) {
+			return nil
+		}
 		if !box.fits(m) {
 			return fmt.Errorf("messages for profile %d: %w", to, storage.ErrFull)
 		}
-		return c.addMessages(to, box, m)
+		if err := c.addMessage(&box, len(box.Messages), m); err != nil {
+			return err
+		}
+		c.putMailbox(to, box)
+		return nil
 	})
 }
 
@@ -111,14 +135,20 @@ func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []sto
 		if err != nil || len(messages) == 0 {
 			return err
 		}
-		count, size := len(box.Messages), box.size()
-		for _, m := range messages {
-			if size += len(m.Text); count+n >= storage.MaxReturned || size > storage.MaxReturnedBytes {
+		for size := box.size(); n < len(messages); n++ {
+			m := messages[n]
+			if box.has(m) {
+				continue
+			}
+			if size += len(m.Text); len(box.Messages) >= storage.MaxReturned || size > storage.MaxReturnedBytes {
 				break
 			}
-			n++
+			if err := c.addMessage(&box, box.place(m), m); err != nil {
+				return err
+			}
 		}
-		return c.addMessages(to, box, messages[:n]...)
+		c.putMailbox(to, box)
+		return nil
 	})
 	if err != nil {
 		return 0, err
@@ -147,18 +177,15 @@ func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, erro
 	return box, nil
 }
 
-// addMessages appends messages to a mailbox and stores it.
-func (c *change) addMessages(to storage.ProfileID, box mailbox, messages ...storage.Message) error {
-	for _, m := range messages {
-		n, err := c.nextRev(tableMailboxes)
-		if err != nil {
-			return err
-		}
-		m.ID = firstMessageID + uint64(n)
-		m.Sent = m.Sent.Round(0).UTC()
-		box.Messages = append(box.Messages, m)
+// addMessage inserts a message into a mailbox, which is not stored yet.
+func (c *change) addMessage(box *mailbox, at int, m storage.Message) error {
+	n, err := c.nextRev(tableMailboxes)
+	if err != nil {
+		return err
 	}
-	c.putMailbox(to, box)
+	m.ID = firstMessageID + uint64(n)
+	m.Sent = m.Sent.Round(0).UTC()
+	box.Messages = slices.Insert(box.Messages, at, m)
 	return nil
 }
 
@@ -178,26 +205,41 @@ func (s *Store) Messages(ctx context.Context, to storage.ProfileID, now time.Tim
 	return box.Messages, nil
 }
 
+// ShowMessages is described in [storage.Buddies].
+func (s *Store) ShowMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error {
+	return s.changeMailbox(ctx, to, ids, func(box *mailbox) (changed bool) {
+		for i := range box.Messages {
+			if m := &box.Messages[i]; !m.Shown && slices.Contains(ids, m.ID) {
+				m.Shown, changed = true, true
+			}
+		}
+		return changed
+	})
+}
+
 // RemoveMessages is described in [storage.Buddies].
 func (s *Store) RemoveMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error {
+	return s.changeMailbox(ctx, to, ids, func(box *mailbox) (changed bool) {
+		before := len(box.Messages)
+		box.Messages = slices.DeleteFunc(box.Messages, func(m storage.Message) bool { return slices.Contains(ids, m.ID) })
+		return len(box.Messages) != before
+	})
+}
+
+// changeMailbox stores a mailbox if do, which changes messages with some IDs, reports that it did.
+func (s *Store) changeMailbox(ctx context.Context, to storage.ProfileID, ids []uint64, do func(*mailbox) (changed bool)) error {
 	if len(ids) == 0 {
 		return ctx.Err()
 	}
 	return s.change(ctx, func(c *change) error {
 		box, err := mailboxOf(c, to)
+		if err == nil && do(&box) {
+			c.putMailbox(to, box)
+		}
 		if isMissing(err) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		before := len(box.Messages)
-		box.Messages = slices.DeleteFunc(box.Messages, func(m storage.Message) bool { return slices.Contains(ids, m.ID) })
-		if len(box.Messages) == before {
-			return nil
-		}
-		c.putMailbox(to, box)
-		return nil
+		return err
 	})
 }
 

@@ -2,9 +2,7 @@ package records
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
-	"slices"
 	"testing"
 	"time"
 
@@ -97,36 +95,4 @@ func TestLoneStoreHasNoRevisions(t *testing.T) {
 	if got, err := s.Revisions(t.Context()); len(got) != 0 || err != nil {
 		t.Errorf("Revisions() = %v, %v, want none", got, err)
 	}
-}
-
-func TestSessionsWaiting(t *testing.T) {
-	s, _ := sharedStore(t)
-	run, err := s.BeginRun(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 {
-		u, p, err := s.CreateUser(t.Context(), storage.User{Email: fmt.Sprint(i, "@b.c")}, storage.Profile{Nick: "N"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := range 2 {
-			session := storage.LiveSession{Run: run, ID: uint64(2*i + n + 1), Profile: p.ID, User: u.ID, Displaces: storage.DisplacesNone}
-			if _, _, err := s.EnterSession(t.Context(), session); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	waiting := func(run uint64, want ...storage.ProfileID) {
-		t.Helper()
-		if got, err := s.Waiting(t.Context(), run); !slices.Equal(got, want) || err != nil {
-			t.Errorf("Waiting(%d) = %d, %v, want %d", run, got, err, want)
-		}
-	}
-	waiting(run)
-	if err := s.Leave(t.Context(), 2, storage.Message{From: 1, Kind: storage.MessageText, Text: "hi", Sent: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	waiting(run, 2)
-	waiting(run + 1000)
 }

@@ -127,7 +127,10 @@ func (s Shared) EndRun(ctx context.Context, run uint64) error {
 
 // Beat is described in [storage.Sessions]. All but the runs is read loosely: only the node
 // itself writes its number of beats, and what it misses now it finds at the next beat.
-func (s Shared) Beat(ctx context.Context, node string, run, after uint64) (p storage.Pulse, err error) {
+func (s Shared) Beat(ctx context.Context, node string, run, after uint64, mail storage.Mail) (p storage.Pulse, err error) {
+	if len(mail.To) > storage.MaxMail {
+		return storage.Pulse{}, storage.ErrInvalid
+	}
 	err = s.step(ctx, func(c *change) (err error) {
 		p = storage.Pulse{}
 		if err := c.LoadRanges(whole(tableRuns), beatRange(), displacedRange(run), endRange(after)); err != nil {
@@ -144,7 +147,8 @@ func (s Shared) Beat(ctx context.Context, node string, run, after uint64) (p sto
 		if err != nil {
 			return err
 		}
-		beats[run]++
+		own := beat{beats[run].number + 1, mail}
+		beats[run] = own
 		p.Runs = alive(all, beats)
 		if p.Displaced, err = displacedOf(c, run); err != nil {
 			return err
@@ -152,7 +156,7 @@ func (s Shared) Beat(ctx context.Context, node string, run, after uint64) (p sto
 		if p.Ends, err = endsAfter(c, after); err != nil {
 			return err
 		}
-		c.putEntry(tableBeats, numberKey(run), numberKey(beats[run]))
+		c.putEntry(tableBeats, numberKey(run), own.content())
 		return nil
 	})
 	if err != nil {
@@ -177,22 +181,49 @@ func stateOf(all []nodeRun, node string, run uint64) error {
 
 func beatRange() engine.Range { return engine.Range{Table: tableBeats, Loose: true} }
 
-// allBeats returns the numbers of beats by runs.
-func allBeats(tx engine.Reader) (map[uint64]uint64, error) {
-	beats := make(map[uint64]uint64)
+// beat is the last beat of a run.
+type beat struct {
+	number uint64
+	mail   storage.Mail
+}
+
+func (b beat) content() []byte {
+	content := binary.BigEndian.AppendUint64(numberKey(b.number), b.mail.Last)
+	for _, id := range b.mail.To {
+		content = append(content, idKey(id)...)
+	}
+	return content
+}
+
+// openBeat is the inverse of content. Older versions wrote the number alone.
+func openBeat(content []byte) (b beat) {
+	b.number = binary.BigEndian.Uint64(content)
+	if len(content) < 16 {
+		return b
+	}
+	b.mail.Last = binary.BigEndian.Uint64(content[8:])
+	for id := content[16:]; len(id) >= 4; id = id[4:] {
+		b.mail.To = append(b.mail.To, storage.ProfileID(binary.BigEndian.Uint32(id)))
+	}
+	return b
+}
+
+// allBeats returns the last beats by runs.
+func allBeats(tx engine.Reader) (map[uint64]beat, error) {
+	beats := make(map[uint64]beat)
 	for e, err := range scanEntries(tx, beatRange(), 8) {
 		if err != nil {
 			return nil, err
 		}
-		beats[binary.BigEndian.Uint64(e.Key)] = binary.BigEndian.Uint64(e.Value)
+		beats[binary.BigEndian.Uint64(e.Key)] = openBeat(e.Value)
 	}
 	return beats, nil
 }
 
 // alive returns the runs that have not ended, with their beats, in the order of nodes.
-func alive(all []nodeRun, beats map[uint64]uint64) (runs []storage.NodeRun) {
+func alive(all []nodeRun, beats map[uint64]beat) (runs []storage.NodeRun) {
 	for _, r := range all {
-		if r.Beats = beats[r.Run]; !r.ended {
+		if r.Beats, r.Mail = beats[r.Run].number, beats[r.Run].mail; !r.ended {
 			runs = append(runs, r.NodeRun)
 		}
 	}

@@ -160,7 +160,7 @@ func TestInterruptedEndRun(t *testing.T) {
 	if n := entriesOf(t, s, tableSessionsOf); n != mostAtOnce+7 {
 		t.Errorf("%d sessions are left, want %d", n, mostAtOnce+7)
 	}
-	if p, err := s.Beat(t.Context(), "a", run, 0); err != nil || len(p.Runs) != 1 {
+	if p, err := s.Beat(t.Context(), "a", run, 0, storage.Mail{}); err != nil || len(p.Runs) != 1 {
 		t.Errorf("Beat() = %+v, %v, want the run", p, err)
 	}
 	if err := s.EndRun(t.Context(), run); err != nil {
@@ -169,7 +169,7 @@ func TestInterruptedEndRun(t *testing.T) {
 	if n := entriesOf(t, s, tableSessions, tableSessionsOf); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
-	if _, err := s.Beat(t.Context(), "a", run, 0); !errors.Is(err, storage.ErrConflict) {
+	if _, err := s.Beat(t.Context(), "a", run, 0, storage.Mail{}); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("Beat() = %v, want ErrConflict", err)
 	}
 }
@@ -494,7 +494,7 @@ func TestDamagedEntriesOfSharedStores(t *testing.T) {
 			"BeginRun":        func(s Shared) error { _, err := s.BeginRun(ctx, "a"); return err },
 			"EndRun":          func(s Shared) error { return s.EndRun(ctx, 1) },
 			"EnterSession":    func(s Shared) error { _, _, err := s.EnterSession(ctx, session); return err },
-			"Beat":            func(s Shared) error { _, err := s.Beat(ctx, "a", 1, 0); return err },
+			"Beat":            func(s Shared) error { _, err := s.Beat(ctx, "a", 1, 0, storage.Mail{}); return err },
 			"RestoreSessions": func(s Shared) error { _, err := s.RestoreSessions(ctx, "a", 1, nil); return err },
 		}},
 		{tableSessions, idKey(storage.UserID(1)), map[string]func(Shared) error{
@@ -505,7 +505,6 @@ func TestDamagedEntriesOfSharedStores(t *testing.T) {
 		}},
 		{tableSessionsOf, placeKey(1, 1), map[string]func(Shared) error{
 			"LeaveSessions": func(s Shared) error { return s.LeaveSessions(ctx, 1, []uint64{1}) },
-			"Waiting":       func(s Shared) error { _, err := s.Waiting(ctx, 1); return err },
 		}},
 		{tableGrants, grantKey(grant.Kind, grant.Digest), map[string]func(Shared) error{
 			"FindGrant": func(s Shared) error { _, err := s.FindGrant(ctx, grant.Kind, grant.Digest); return err },

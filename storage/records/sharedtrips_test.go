@@ -59,12 +59,11 @@ func TestSharedTrips(t *testing.T) {
 		{"SaveServers", 4, func() error { return saveList(s.Store) }}, // the head; the list; the head again, and the unused generations
 		{"EnterSession", 2, func() error { _, _, err := s.EnterSession(ctx, live(1)); return err }},
 		{"EnterSession that displaces", 2, func() error { _, _, err := s.EnterSession(ctx, live(2)); return err }},
-		{"Beat", 2, func() error { _, err := s.Beat(ctx, "a", run, 0); return err }},
+		{"Beat", 2, func() error { _, err := s.Beat(ctx, "a", run, 0, storage.Mail{}); return err }},
 		{"RestoreSessions", 4, func() error {
 			_, err := s.RestoreSessions(ctx, "a", run, []storage.LiveSession{live(1), live(8), live(9)})
 			return err
 		}},
-		{"Waiting", 2, func() error { _, err := s.Waiting(ctx, run); return err }},
 		{"LeaveSessions", 2, func() error { return s.LeaveSessions(ctx, run, []uint64{1, 2, 8, 9}) }},
 		{"AddGrant", 2, func() error { return s.AddGrant(ctx, grant, 3) }},
 		{"FindGrant", 1, func() error { _, err := s.FindGrant(ctx, grant.Kind, grant.Digest); return err }},

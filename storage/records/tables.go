@@ -73,7 +73,7 @@ const (
 //	table          key                        value
 //	revisions      name in package storage    number of changes of a table (8 bytes)
 //	runs           run (8 bytes)              1 if it was ended, else 0, and the node
-//	beats          run                        number of beats (8 bytes)
+//	beats          run                        numbers of beats and messages (8 bytes each), receivers of the last ones
 //	sessions       user id                    the sessions of the user, see sessionrows.go
 //	sessions_of    run, id (8 bytes each)     user id, profile id
 //	displaced      run, id                    empty: the session was displaced

@@ -40,6 +40,8 @@ func buddyTests() map[string]func(*testing.T, storage.Store) {
 		"messages wait until removed":         testMessageWaits,
 		"messages are returned":               testMessageReturn,
 		"returned messages take no room":      testMessageAgain,
+		"shown messages take no room":         testMessageShown,
+		"messages with numbers wait once":     testMessageNumber,
 		"messages keep their IDs":             testMessageID,
 		"messages are limited":                testMessageFull,
 		"messages expire":                     testMessageExpiry,

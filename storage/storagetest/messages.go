@@ -3,6 +3,7 @@ package storagetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,63 @@ func testMessageAgain(t *testing.T, s storage.Store) {
 	for range storage.MaxMessagesFrom {
 		leave(t, s, p[0].ID, storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: "new", Sent: moment()})
 	}
+	leave(t, s, p[0].ID, again[0]) // one that another node may have delivered is bounded like those of Return
+	if n, err := s.Return(t.Context(), p[0].ID, slices.Repeat(again[:1], storage.MaxReturned)); n == storage.MaxReturned || err != nil {
+		t.Errorf("Return() beyond the limits = %d, %v", n, err)
+	}
+	if err := s.Leave(t.Context(), p[0].ID, again[0]); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Leave() of a copy beyond the limits = %v, want ErrFull", err)
+	}
+}
+
+// Messages that a client was sent take no room from new ones, although they wait until it is
+// known that they arrived.
+func testMessageShown(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	to := p[0].ID
+	m := storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
+	if err := s.ShowMessages(t.Context(), to, []uint64{1}); err != nil {
+		t.Errorf("ShowMessages() of nothing = %v", err)
+	}
+	for range 3 {
+		for range storage.MaxMessagesFrom {
+			leave(t, s, to, m)
+		}
+		if err := s.Leave(t.Context(), to, m); !errors.Is(err, storage.ErrFull) {
+			t.Errorf("Leave() beyond the limit of a sender = %v, want ErrFull", err)
+		}
+		all := must(s.Messages(t.Context(), to, moment()))(t)
+		if err := s.ShowMessages(t.Context(), to, append(idsOf(all), 999_999_999)); err != nil {
+			t.Fatalf("ShowMessages() = %v", err)
+		}
+	}
+	m.Shown = true
+	differ(t, "messages that were shown", waiting(t, s, to, moment()), slices.Repeat([]storage.Message{m}, 3*storage.MaxMessagesFrom))
+}
+
+// A message waits once, and one that comes back is before newer ones of its sender.
+func testMessageNumber(t *testing.T, s storage.Store) {
+	p := people(t, s, 3)
+	to := p[0].ID
+	nth := func(from int, number uint64) storage.Message {
+		return storage.Message{From: p[from].ID, Kind: storage.MessageText, Text: fmt.Sprint(number), Sent: moment(), Number: number}
+	}
+	leave(t, s, to, nth(1, 5))
+	leave(t, s, to, nth(2, 1)) // numbers are those of a sender
+	leave(t, s, to, nth(1, 7))
+	leave(t, s, to, nth(1, 6)) // the clocks of its nodes differ
+	leave(t, s, to, nth(1, 7))
+	back := []storage.Message{nth(1, 4), nth(1, 5), nth(2, 2), nth(1, 0)}
+	for range 2 {
+		if n, err := s.Return(t.Context(), to, back[:3]); n != 3 || err != nil {
+			t.Errorf("Return() = %d, %v, want 3", n, err)
+		}
+	}
+	if n, err := s.Return(t.Context(), to, back[3:]); n != 1 || err != nil {
+		t.Errorf("Return() of one without a number = %d, %v, want 1", n, err)
+	}
+	want := []storage.Message{nth(1, 4), nth(1, 5), nth(2, 1), nth(1, 7), nth(1, 6), nth(2, 2), nth(1, 0)}
+	differ(t, "messages", waiting(t, s, to, moment()), want)
 }
 
 func testMessageFull(t *testing.T, s storage.Store) {

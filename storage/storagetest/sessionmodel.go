@@ -14,9 +14,6 @@ import (
 // SessionModel is a storage.Sessions in memory, for tests of its users and as the
 // measure for engines.
 type SessionModel struct {
-	// Mail reports whether messages wait for a profile; nil: never.
-	Mail func(storage.ProfileID) bool
-
 	mu    sync.Mutex // guards the fields below
 	down  error
 	fence uint64
@@ -27,6 +24,7 @@ type SessionModel struct {
 type modelRun struct {
 	node  string
 	beats uint64
+	mail  storage.Mail
 	ended bool
 	rows  map[uint64]*modelRow
 }
@@ -200,7 +198,10 @@ func (m *SessionModel) LeaveSessions(ctx context.Context, run uint64, ids []uint
 }
 
 // Beat implements storage.Sessions.
-func (m *SessionModel) Beat(ctx context.Context, node string, run, after uint64) (storage.Pulse, error) {
+func (m *SessionModel) Beat(ctx context.Context, node string, run, after uint64, mail storage.Mail) (storage.Pulse, error) {
+	if len(mail.To) > storage.MaxMail {
+		return storage.Pulse{}, storage.ErrInvalid
+	}
 	done, err := m.begin(ctx)
 	if err != nil {
 		return storage.Pulse{}, err
@@ -211,6 +212,7 @@ func (m *SessionModel) Beat(ctx context.Context, node string, run, after uint64)
 		return storage.Pulse{}, err
 	}
 	own.beats++
+	own.mail = storage.Mail{Last: mail.Last, To: slices.Clone(mail.To)}
 	var p storage.Pulse
 	for id, row := range own.rows {
 		if row.displaced {
@@ -224,7 +226,7 @@ func (m *SessionModel) Beat(ctx context.Context, node string, run, after uint64)
 	}
 	for run, r := range m.runs {
 		if !r.ended {
-			p.Runs = append(p.Runs, storage.NodeRun{Node: r.node, Run: run, Beats: r.beats})
+			p.Runs = append(p.Runs, storage.NodeRun{Node: r.node, Run: run, Beats: r.beats, Mail: r.mail})
 		}
 	}
 	slices.SortFunc(p.Runs, func(a, b storage.NodeRun) int { return cmp.Compare(a.Node, b.Node) })
@@ -291,23 +293,6 @@ func checkRestored(node string, run uint64, sessions []storage.LiveSession) erro
 		}
 	}
 	return checkNode(node)
-}
-
-// Waiting implements storage.Sessions.
-func (m *SessionModel) Waiting(ctx context.Context, run uint64) (ids []storage.ProfileID, err error) {
-	done, err := m.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if r := m.runs[run]; r != nil && m.Mail != nil {
-		for _, row := range r.rows {
-			if m.Mail(row.Profile) && !slices.Contains(ids, row.Profile) {
-				ids = append(ids, row.Profile)
-			}
-		}
-	}
-	return ids, nil
 }
 
 // EndSessions implements storage.Sessions.

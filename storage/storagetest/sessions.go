@@ -81,7 +81,7 @@ func sessionIDs(sessions []storage.LiveSession) (ids []uint64) {
 // wantDisplaced checks the sessions of a run that were displaced.
 func wantDisplaced(t *testing.T, what string, s storage.Sessions, node string, run uint64, want ...uint64) {
 	t.Helper()
-	p, err := s.Beat(t.Context(), node, run, 0)
+	p, err := s.Beat(t.Context(), node, run, 0, storage.Mail{})
 	if err != nil {
 		t.Errorf("%s: Beat() = %v", what, err)
 	}
@@ -172,15 +172,26 @@ func testRuns(t *testing.T, s LosingSessions) {
 	for range 3 {
 		wantDisplaced(t, "a beat", s, "b", b)
 	}
-	p, err := s.Beat(t.Context(), "a", a, 0)
-	if want := []storage.NodeRun{{Node: "a", Run: a, Beats: 1}, {Node: "b", Run: b, Beats: 3}}; err != nil || !slices.Equal(p.Runs, want) {
-		t.Errorf("Beat() = %+v, %v, want the runs %+v", p, err, want)
+	mail := storage.Mail{Last: 9, To: []storage.ProfileID{1, storage.MaxAccountID, 1}}
+	for _, one := range []storage.Mail{mail, {Last: 9}} {
+		if _, err := s.Beat(t.Context(), "a", a, 0, one); err != nil {
+			t.Errorf("Beat() = %v", err)
+		}
+		p, err := s.Beat(t.Context(), "b", b, 0, mail)
+		if err != nil {
+			t.Errorf("Beat() = %v", err)
+		}
+		beats := p.Runs[0].Beats
+		differ(t, "runs", p.Runs, []storage.NodeRun{{Node: "a", Run: a, Beats: beats, Mail: one}, {Node: "b", Run: b, Beats: 3 + beats, Mail: mail}})
+	}
+	if _, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{To: make([]storage.ProfileID, storage.MaxMail+1)}); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("Beat() with too many receivers = %v, want ErrInvalid", err)
 	}
 	later := beginRun(t, s, "a")
 	if later <= b {
 		t.Errorf("a later run is %d, an earlier one %d", later, b)
 	}
-	if _, err := s.Beat(t.Context(), "a", a, 0); !errors.Is(err, storage.ErrTaken) {
+	if _, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{}); !errors.Is(err, storage.ErrTaken) {
 		t.Errorf("Beat() of an earlier run = %v, want ErrTaken", err)
 	}
 	if _, err := s.RestoreSessions(t.Context(), "a", a, nil); !errors.Is(err, storage.ErrTaken) {
@@ -197,13 +208,13 @@ func testRuns(t *testing.T, s LosingSessions) {
 			t.Errorf("EndRun() = %v", err)
 		}
 	}
-	if _, err := s.Beat(t.Context(), "b", b, 0); !errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Beat(t.Context(), "b", b, 0, storage.Mail{}); !errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Beat() of a run that was ended = %v, want ErrConflict", err)
 	}
 	if _, _, err := s.EnterSession(t.Context(), live(b, 2, 1, 1, 0)); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("EnterSession() in a run that was ended = %v, want ErrConflict", err)
 	}
-	if p, err := s.Beat(t.Context(), "a", later, 0); err != nil || len(p.Runs) != 1 {
+	if p, err := s.Beat(t.Context(), "a", later, 0, storage.Mail{}); err != nil || len(p.Runs) != 1 {
 		t.Errorf("Beat() = %+v, %v, want one run", p, err)
 	}
 	if _, err := s.RestoreSessions(t.Context(), "b", b, nil); err != nil {
@@ -221,7 +232,7 @@ func testRestore(t *testing.T, s LosingSessions) {
 		t.Fatal(err)
 	}
 	s.Lose(t)
-	if _, err := s.Beat(t.Context(), "a", a, 0); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{}); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Beat() of a lost run = %v, want ErrNotFound", err)
 	}
 	if _, _, err := s.EnterSession(t.Context(), live(a, 3, 3, 3, 0)); !errors.Is(err, storage.ErrNotFound) {
@@ -243,7 +254,7 @@ func testRestore(t *testing.T, s LosingSessions) {
 	}
 	_, ids = enterSession(t, s, live(b, 2, 1, 1, storage.DisplacesProfile))
 	differ(t, "a restored session", ids, []uint64{1})
-	if p, err := s.Beat(t.Context(), "a", a, 0); err != nil || len(p.Ends) != 1 || p.Ends[0].Fence != end {
+	if p, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{}); err != nil || len(p.Ends) != 1 || p.Ends[0].Fence != end {
 		t.Errorf("Beat() = %+v, %v, want the end", p, err)
 	}
 }
@@ -277,19 +288,19 @@ func testAccountEnds(t *testing.T, s LosingSessions) {
 		}
 		e.Fence = fence
 		want = append(want, e)
-		p, err := s.Beat(t.Context(), "a", a, before.Fence)
+		p, err := s.Beat(t.Context(), "a", a, before.Fence, storage.Mail{})
 		if err != nil {
 			t.Error(err)
 		}
 		differ(t, "ends", p.Ends, want[:i+1])
 	}
-	if p, err := s.Beat(t.Context(), "a", a, want[0].Fence); err != nil || len(p.Ends) != 1 {
+	if p, err := s.Beat(t.Context(), "a", a, want[0].Fence, storage.Mail{}); err != nil || len(p.Ends) != 1 {
 		t.Errorf("Beat() after the first = %+v, %v, want one end", p, err)
 	}
 	if n, err := s.SweepEnds(t.Context(), want[0].Fence); n != 1 || err != nil {
 		t.Errorf("SweepEnds() = %d, %v, want 1", n, err)
 	}
-	if p, err := s.Beat(t.Context(), "a", a, 0); err != nil || len(p.Ends) != 1 || p.Ends[0] != want[1] {
+	if p, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{}); err != nil || len(p.Ends) != 1 || p.Ends[0] != want[1] {
 		t.Errorf("Beat() after the sweep = %+v, %v", p, err)
 	}
 }
@@ -348,14 +359,13 @@ func testSessionsCancelled(t *testing.T, s LosingSessions) {
 	cancel()
 	_, beginErr := s.BeginRun(ctx, "a")
 	_, _, enterErr := s.EnterSession(ctx, live(1, 1, 1, 1, 0))
-	_, beatErr := s.Beat(ctx, "a", 1, 0)
+	_, beatErr := s.Beat(ctx, "a", 1, 0, storage.Mail{})
 	_, restoreErr := s.RestoreSessions(ctx, "a", 1, nil)
 	_, endErr := s.EndSessions(ctx, storage.AccountEnd{User: 1})
 	_, sweepErr := s.SweepEnds(ctx, 1)
-	_, waitingErr := s.Waiting(ctx, 1)
 	for what, err := range map[string]error{
 		"BeginRun": beginErr, "EnterSession": enterErr, "Beat": beatErr, "RestoreSessions": restoreErr, "EndSessions": endErr,
-		"SweepEnds": sweepErr, "Waiting": waitingErr, "EndRun": s.EndRun(ctx, 1), "LeaveSessions": s.LeaveSessions(ctx, 1, []uint64{1}),
+		"SweepEnds": sweepErr, "EndRun": s.EndRun(ctx, 1), "LeaveSessions": s.LeaveSessions(ctx, 1, []uint64{1}),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s() = %v, want context.Canceled", what, err)
@@ -452,8 +462,8 @@ func (h *history) leave(node string) {
 }
 
 func (h *history) beat(node string) {
-	p, err := h.engine.Beat(h.t.Context(), node, h.runs[node][0], 0)
-	m, wantErr := h.model.Beat(h.t.Context(), node, h.runs[node][1], 0)
+	p, err := h.engine.Beat(h.t.Context(), node, h.runs[node][0], 0, storage.Mail{})
+	m, wantErr := h.model.Beat(h.t.Context(), node, h.runs[node][1], 0, storage.Mail{})
 	h.same("Beat()", err, wantErr)
 	slices.Sort(p.Displaced)
 	slices.Sort(m.Displaced)

@@ -174,6 +174,7 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 			return err
 		},
 		"Messages":       func(ctx context.Context) error { _, err := s.Messages(ctx, 77, moment()); return err },
+		"ShowMessages":   func(ctx context.Context) error { return s.ShowMessages(ctx, 77, []uint64{1}) },
 		"RemoveMessages": func(ctx context.Context) error { return s.RemoveMessages(ctx, 77, []uint64{1}) },
 		"CountMessages":  func(ctx context.Context) error { _, _, err := s.CountMessages(ctx); return err },
 		"AddAudit":       func(ctx context.Context) error { _, err := s.AddAudit(ctx, entry("late")); return err },
