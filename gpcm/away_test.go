@@ -5,6 +5,7 @@ import (
 	"iter"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -15,7 +16,8 @@ import (
 type awayStore struct {
 	*records.Store
 	away     atomic.Bool
-	lateAway value // the value that cannot be read although the others can
+	slow     atomic.Int64 // how long it takes to find out, in ns
+	lateAway value        // the value that cannot be read although the others can
 }
 
 // newAwayStore puts an awayStore in front of the store of a service that is being made.
@@ -37,6 +39,7 @@ func (v *value) Load() string {
 
 func (s *awayStore) Relation(ctx context.Context, owner, other storage.ProfileID) (storage.Relation, error) {
 	if s.away.Load() {
+		time.Sleep(time.Duration(s.slow.Load()))
 		return storage.Relation{}, storage.ErrUnavailable
 	}
 	return s.Store.Relation(ctx, owner, other)
@@ -72,6 +75,45 @@ func TestTalkWithoutDatabase(t *testing.T) {
 	if m := ann.want(`\bm\1\`); field(m, "msg") != "four" {
 		t.Errorf("Ann heard %q, want four", m)
 	}
+}
+
+// A database that answers no more does not slow down those who talk.
+func TestTalkWithSilentDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store *awayStore
+		f := startPipe(t, func(o *Options) { store = newAwayStore(o) })
+		annID, benID := f.register("Ann"), f.register("Ben")
+		f.befriend(annID.ID, benID.ID)
+		ann, ben := f.signIn(annID, 11), f.signIn(benID, 11)
+		ann.want(`\bm\100\`)
+		ben.want(`\bm\100\`)
+		say := func(words string) (took time.Duration) {
+			began := time.Now()
+			ann.send(`\bm\1\sesskey\$K\t\%d\msg\%s\final\`, ben.id, words)
+			if m := ben.want(`\bm\1\`); field(m, "msg") != words {
+				t.Errorf("Ben heard %q, want %s", m, words)
+			}
+			return time.Since(began)
+		}
+		say("before")
+		store.slow.Store(int64(6 * knownLife))
+		store.away.Store(true)
+		for _, most := range []time.Duration{relationWait, 0, 0} {
+			time.Sleep(knownLife)
+			if took := say("meanwhile"); took > most {
+				t.Errorf("a message took %v, want at most %v", took, most)
+			}
+		}
+		store.away.Store(false)
+		if err := f.store.AddBlock(t.Context(), benID.ID, annID.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * knownLife)
+		say("with what was read before") // ends the wait for the database
+		ann.send(`\bm\1\sesskey\$K\t\%d\msg\blocked\final\`, ben.id)
+		ann.wantNothing()
+		ben.wantNothing()
+	})
 }
 
 func (s *awayStore) Requests(ctx context.Context, to storage.ProfileID) iter.Seq2[storage.Request, error] {

@@ -13,12 +13,24 @@ import (
 const (
 	maxKnown  = 4
 	knownLife = 5 * time.Second // changes by others than this service count after that time
+
+	// relationWait is how long a message waits for the database if the relation is known
+	// and only old.
+	relationWait = 200 * time.Millisecond
 )
 
 // knownRelations caches the last used relations of a client.
 type knownRelations struct {
 	entries []knownRelation // at most maxKnown; nil while the client sends nothing
 	next    int             // the oldest of maxKnown
+
+	reading chan readRelation // has the result of a reading for which a message did not wait; nil: there is none
+}
+
+// readRelation is a relation that was read, or not.
+type readRelation struct {
+	knownRelation
+	err error
 }
 
 type knownRelation struct {
@@ -30,21 +42,55 @@ type knownRelation struct {
 
 // relation returns the relation of the client to another profile. A cached one
 // is used unless a session has changed buddies or blocks since, and in any case while the
-// database is away: those who were talking continue, and relations do not change.
+// database is away: those who were talking continue, and relations do not change. For one that
+// is only old it waits little: those who talk do not notice a slow database.
 func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.Time) (storage.Relation, error) {
 	version := x.server.relations.Load()
 	if e := x.known.of(to); e != nil && e.version == version && now.Sub(e.read) < knownLife {
 		return e.relation, nil
 	}
-	relation, err := x.server.opt.Store.Relation(ctx, x.profile, to)
-	if err != nil {
-		if e := x.known.of(to); e != nil && errors.Is(err, storage.ErrUnavailable) {
-			return e.relation, nil
-		}
-		return relation, err
+	e := x.known.of(to)
+	if e == nil || e.version != version {
+		return x.useRelation(x.readRelation(ctx, to, version, now), e)
 	}
-	x.known.put(knownRelation{to, relation, version, now})
-	return relation, nil
+	old := *e
+	if x.known.reading == nil {
+		reading := make(chan readRelation, 1)
+		x.known.reading = reading
+		go func() {
+			defer x.containPanic()
+			reading <- x.readRelation(ctx, to, version, now)
+		}()
+	} else if len(x.known.reading) == 0 {
+		return old.relation, nil // an earlier message has waited
+	}
+	select {
+	case r := <-x.known.reading:
+		x.known.reading = nil
+		if relation, err := x.useRelation(r, &old); r.to == to {
+			return relation, err
+		}
+	case <-time.After(relationWait):
+	}
+	return old.relation, nil
+}
+
+// useRelation caches a relation that was read, and returns it. While the database is away it
+// returns the one before it, if there is one.
+func (x *session) useRelation(r readRelation, before *knownRelation) (storage.Relation, error) {
+	switch {
+	case r.err == nil:
+		x.known.put(r.knownRelation)
+	case before != nil && errors.Is(r.err, storage.ErrUnavailable):
+		return before.relation, nil
+	}
+	return r.relation, r.err
+}
+
+// readRelation reads a relation from the database.
+func (x *session) readRelation(ctx context.Context, to storage.ProfileID, version uint64, now time.Time) readRelation {
+	relation, err := x.server.opt.Store.Relation(ctx, x.profile, to)
+	return readRelation{knownRelation{to, relation, version, now}, err}
 }
 
 // of returns the relation to a profile as it was read last; nil: it is not cached.

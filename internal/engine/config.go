@@ -41,9 +41,9 @@ type PostgresConfig struct {
 	// Most connections to the database at a time, {range}. 0: twice the
 	// processors, at least 8.
 	MaxConns int `key:"max_conns" default:"0" range:"0 to 10000"`
-	// How long a single statement may take, and the wait for a free connection,
-	// {range}.
-	StatementTimeout time.Duration `key:"statement_timeout" default:"10s" range:"1s to 5m"`
+	// How long an operation may take, with its wait for a free connection, {range}.
+	// After that it is refused.
+	StatementTimeout time.Duration `key:"statement_timeout" default:"2s" range:"1s to 5m"`
 	// How long a start waits for a database that does not answer, {range}.
 	StartWait time.Duration `key:"start_wait" default:"30s" range:"0s to 10m"`
 }

@@ -15,9 +15,12 @@ const (
 	// beatEvery is the interval at which a node shows the store that it lives, and
 	// learns which of its sessions were displaced.
 	beatEvery = 2 * time.Second
-	// beatAgain is that while the store or another node cannot be reached, and the time limit
-	// of a beat.
+	// beatAgain is that while the store or another node cannot be reached.
 	beatAgain = time.Second
+	// beatTime is the time limit of a beat, and lostBeats how many must have failed until
+	// players cannot sign in: packets may be lost.
+	beatTime  = 2 * time.Second
+	lostBeats = 3
 	// wakePause is the shortest time between two beats.
 	wakePause = 250 * time.Millisecond
 	// deadFor is how long a node that is not on the bus must have made no beat until it
@@ -128,13 +131,13 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// noteStore notes whether the rows can be used. One failure may be a lock that another
-// node held while it was cut off.
+// noteStore notes whether the rows can be used. A failure may be a lost packet, or a lock that
+// another node held while it was cut off.
 func (c *Clustered) noteStore(err error) {
 	c.pulse.failures++
 	if err == nil {
 		c.pulse.failures = 0
-	} else if c.pulse.failures == 1 {
+	} else if c.pulse.failures < lostBeats {
 		c.log.Debug().Err(err).Msg("the database of the cluster is slow")
 		return
 	}
@@ -150,7 +153,7 @@ func (c *Clustered) noteStore(err error) {
 
 // beat shows that this node lives, and handles the reply.
 func (c *Clustered) beat(ctx context.Context) error {
-	step, cancel := context.WithTimeout(ctx, beatAgain)
+	step, cancel := context.WithTimeout(ctx, beatTime)
 	defer cancel()
 	now := time.Now()
 	mail := c.mail.get()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,7 +22,7 @@ var ErrThere = errors.New("the key is there already")
 // else may use the database meanwhile. A key that is there fails it with ErrThere. fill
 // may use the slices that it gives to put again.
 func (e *Engine) Bulk(ctx context.Context, fill func(put func(t engine.Table, key, value []byte) error) error) error {
-	conn, err := e.acquire(ctx)
+	conn, err := e.acquire(ctx, time.Now().Add(e.timeout))
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@
 // After the loss of a connection a step is repeated if its changes were not sent. The
 // result of another one is unknown; its error matches [engine.ErrUnavailable]. The context
 // of a caller ends the wait for a connection, not a step that has begun. Each step has a
-// deadline of its own, so that a server that is away costs seconds.
+// deadline of its own. A server that answered none of the last steps counts as gone: steps
+// are refused at once, and the engine tries it each second.
 //
 // # Numbers
 //

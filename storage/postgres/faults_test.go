@@ -156,7 +156,7 @@ func TestRoundTrips(t *testing.T) {
 func TestRetries(t *testing.T) {
 	e := openNew(t)
 	failure := func(code string) error { return &pgconn.PgError{Code: code} }
-	e.timeout, e.slack = 50*time.Millisecond, 0
+	e.timeout = 50 * time.Millisecond
 	for reason, failed := range map[string]error{
 		"serialization": failure(codeSerialization), "deadlock": failure(codeDeadlock), "changed": errChanged,
 	} {
@@ -440,6 +440,7 @@ func TestServerComesBack(t *testing.T) {
 			}
 		}
 		server.Start(t)
+		<-e.gone.awaited()
 		if got, err := get(e, "a"); err != nil || got != "1" {
 			t.Errorf("Get() after the server was %s = %q, %v", name, got, err)
 		}
@@ -534,7 +535,7 @@ func TestSilentServer(t *testing.T) {
 	if err := set(e, "a", "1"); err != nil {
 		t.Fatal(err)
 	}
-	e.timeout, e.slack = 50*time.Millisecond, 0
+	e.timeout = 50 * time.Millisecond
 	p.cut()
 	if err := set(e, "a", "2"); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Update() on a cut network = %v, want ErrUnavailable", err)
@@ -542,8 +543,12 @@ func TestSilentServer(t *testing.T) {
 	if _, err := get(e, "a"); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("View() on a cut network = %v, want ErrUnavailable", err)
 	}
+	if _, err := get(e, "a"); !errors.Is(err, engine.ErrUnavailable) || e.gone.refusal() == nil {
+		t.Errorf("View() after two failures = %v; refused: %v", err, e.gone.refusal())
+	}
 	e.timeout = time.Minute
 	p.heal()
+	<-e.gone.awaited()
 	if got, err := get(e, "a"); err != nil || got != "1" {
 		t.Errorf("View() after the network came back = %q, %v", got, err)
 	}

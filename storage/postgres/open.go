@@ -27,21 +27,20 @@ import (
 const (
 	daemonName = "respawnd"
 
-	// DefaultStatementTimeout is how long a statement may take.
-	DefaultStatementTimeout = 10 * time.Second
+	// DefaultStatementTimeout is how long a step may take.
+	DefaultStatementTimeout = 2 * time.Second
 	// minConns is the lowest default of MaxConns.
 	minConns = 8
 )
 
 // Times of connections.
 const (
-	connectTimeout = 3 * time.Second // of one attempt
-	silence        = 3 * time.Second // after which a connection on which nothing arrives any more is lost
-	keepAlive      = time.Minute
-	idleConn       = 5 * time.Minute // after which an unused connection is closed
-	netSlack       = 2 * time.Second // that a step may take longer than its statements
-	idleStep       = 2 * time.Second // after which the server undoes a step of a node that was cut off: others wait for its locks
-	closeWait      = 3 * time.Second // for the connections to close
+	maxConnect = 2 * time.Second         // of one attempt
+	silence    = 1500 * time.Millisecond // after which a connection on which nothing arrives any more is lost
+	keepAlive  = time.Minute
+	idleConn   = 5 * time.Minute // after which an unused connection is closed
+	idleStep   = 2 * time.Second // after which the server undoes a step of a node that was cut off: others wait for its locks
+	closeWait  = 3 * time.Second // for the connections to close
 )
 
 // Options configure how a database is used. The zero value is right for a lone
@@ -54,8 +53,8 @@ type Options struct {
 	// MaxConns is the maximum number of connections; 0: twice the processors, at
 	// least 8. A pool_max_conns in the URL counts instead of 0.
 	MaxConns int
-	// StatementTimeout is how long a statement, and the wait for a connection,
-	// may take; 0: DefaultStatementTimeout.
+	// StatementTimeout is how long a step, with its wait for a connection, may take; 0:
+	// DefaultStatementTimeout.
 	StatementTimeout time.Duration
 	// Log receives warnings about the server's settings.
 	Log zerolog.Logger
@@ -71,8 +70,8 @@ type Options struct {
 type Engine struct {
 	pool    *pgxpool.Pool
 	node    string
-	timeout time.Duration // of a statement
-	slack   time.Duration // that a step may take longer
+	timeout time.Duration // of a step
+	gone    *breaker
 	log     zerolog.Logger
 	metrics *metrics
 	layout  engine.Layout
@@ -119,11 +118,8 @@ func Open(ctx context.Context, url string, opt Options) (*Engine, error) {
 func newEngine(opt Options) *Engine {
 	e := &Engine{
 		node: opt.Node, log: opt.Log, metrics: newMetrics(opt.Registerer), layout: opt.Layout,
-		timeout: opt.StatementTimeout, slack: netSlack,
+		timeout: timeoutOf(opt), gone: new(breaker),
 		strict: make(map[engine.Table]bool), tables: new(sync.Map), numbers: new(sync.Map),
-	}
-	if e.timeout <= 0 {
-		e.timeout = DefaultStatementTimeout
 	}
 	for _, t := range opt.Strict {
 		e.strict[t] = true
@@ -143,6 +139,7 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 		config.MaxConns = int32(max(2*runtime.GOMAXPROCS(0), minConns))
 	}
 	config.MaxConnIdleTime = idleConn
+	connectTimeout := min(maxConnect, timeoutOf(opt)*3/4) // a step learns of the failure
 	config.PingTimeout = connectTimeout
 	config.BeforeClose = func(c *pgx.Conn) {
 		if c.IsClosed() { // a failure closed it; pgx would wait 15 seconds for a last word of the server
@@ -164,16 +161,21 @@ func configure(url string, opt Options) (*pgxpool.Config, error) {
 	return config, nil
 }
 
+// timeoutOf returns how long a step may take.
+func timeoutOf(opt Options) time.Duration {
+	if opt.StatementTimeout <= 0 {
+		return DefaultStatementTimeout
+	}
+	return opt.StatementTimeout
+}
+
 // setParams sets the parameters of a connection.
 func setParams(params map[string]string, opt Options) {
-	timeout := opt.StatementTimeout
-	if timeout <= 0 {
-		timeout = DefaultStatementTimeout
-	}
+	timeout := timeoutOf(opt)
 	for name, value := range map[string]string{
 		"application_name":                    applicationName(opt),
-		"statement_timeout":                   milliseconds(timeout),
-		"lock_timeout":                        milliseconds(timeout * 9 / 10),
+		"statement_timeout":                   milliseconds(timeout * 9 / 10),
+		"lock_timeout":                        milliseconds(timeout * 7 / 10),
 		"idle_in_transaction_session_timeout": milliseconds(idleStep),
 		"tcp_user_timeout":                    milliseconds(silence),
 	} {

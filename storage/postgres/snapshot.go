@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -26,14 +27,14 @@ func (e *Engine) Snapshot(ctx context.Context) (*Engine, error) {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	return &Engine{
-		pool: e.pool, node: e.node, timeout: e.timeout, slack: e.slack, log: e.log, metrics: e.metrics, layout: e.layout,
+		pool: e.pool, node: e.node, timeout: e.timeout, gone: e.gone, log: e.log, metrics: e.metrics, layout: e.layout,
 		strict: e.strict, tables: e.tables, numbers: e.numbers, asOf: at,
 	}, nil
 }
 
 // hold begins a transaction that keeps a snapshot.
 func (e *Engine) hold(ctx context.Context) (*asOf, error) {
-	conn, err := e.acquire(ctx)
+	conn, err := e.acquire(ctx, time.Now().Add(e.timeout))
 	if err != nil {
 		return nil, err
 	}

@@ -107,10 +107,11 @@ func (x *tx) result(err error) error {
 // may cure, or the time of a step is over. After the loss of a connection it is repeated
 // once if it only reads, or if no changes were sent.
 func (e *Engine) repeat(ctx context.Context, a *attempt, fn func(context.Context, *pgxpool.Conn) error) error {
-	began := time.Now()
+	until := time.Now().Add(e.timeout)
+	var disturbed error // why the last run was repeated
 	for try := 1; ; try++ {
 		a.sent, a.need = false, nil
-		err := e.try(ctx, fn)
+		err := e.try(ctx, until, fn)
 		if err == nil {
 			return nil
 		}
@@ -120,6 +121,9 @@ func (e *Engine) repeat(ctx context.Context, a *attempt, fn func(context.Context
 			}
 			continue
 		}
+		if down, ok := errors.AsType[*unavailableError](err); ok && down.kind == kindNone && disturbed != nil {
+			return e.count(&unavailableError{kindContended, disturbed}) // its time was over
+		}
 		reason := a.reason(err)
 		if lost(err) {
 			e.pool.Reset() // the other connections are probably lost too
@@ -127,14 +131,17 @@ func (e *Engine) repeat(ctx context.Context, a *attempt, fn func(context.Context
 		if reason == "" {
 			return err
 		}
-		if time.Since(began) > e.timeout+e.slack {
-			return e.count(&unavailableError{kindContended, err})
-		}
-		e.metrics.retries.WithLabelValues(reason).Inc()
 		if reason == "serialization" || reason == "deadlock" {
 			pause := min(firstPause<<min(try-1, 10), lastPause)
 			time.Sleep(time.Duration(rand.Int64N(int64(pause)) + 1)) // jitter
 		}
+		if time.Now().After(until) {
+			return e.count(&unavailableError{kindContended, err})
+		}
+		if disturbed = err; reason == "connection" {
+			disturbed = nil
+		}
+		e.metrics.retries.WithLabelValues(reason).Inc()
 	}
 }
 
@@ -153,16 +160,16 @@ func (a *attempt) reason(err error) string {
 	return reason
 }
 
-// try runs fn once, on a connection of the pool and with a deadline of its own.
-func (e *Engine) try(ctx context.Context, fn func(context.Context, *pgxpool.Conn) error) error {
+// try runs fn once, on a connection of the pool. It ends in time whatever its context says.
+func (e *Engine) try(ctx context.Context, until time.Time, fn func(context.Context, *pgxpool.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	conn, err := e.acquire(ctx)
+	conn, err := e.acquire(ctx, until)
 	if err != nil {
 		return err
 	}
-	begun, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.timeout+e.slack)
+	begun, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
 	defer e.release(conn)
 	if e.asOf != nil {
@@ -176,8 +183,9 @@ func (e *Engine) try(ctx context.Context, fn func(context.Context, *pgxpool.Conn
 // result turns the result of a run into that of a step.
 func (e *Engine) result(conn *pgxpool.Conn, err error) error {
 	if down := unavailable(conn, err); down != nil {
-		return e.count(down)
+		err = e.count(down)
 	}
+	e.noteResult(err)
 	return err
 }
 
@@ -203,7 +211,7 @@ func (e *Engine) release(conn *pgxpool.Conn) {
 		conn.Release()
 	default:
 		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), e.timeout+e.slack)
+			ctx, cancel := context.WithTimeout(context.Background(), e.timeout)
 			defer cancel()
 			_ = rollback(ctx, conn)
 			if conn.Conn().IsClosed() {
@@ -223,12 +231,15 @@ func exec(ctx context.Context, conn *pgxpool.Conn, sql string) error {
 	return err
 }
 
-// acquire waits for a connection, at most as long as a statement may take.
-func (e *Engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+// acquire waits for a connection until a time. While the server is gone it does not wait.
+func (e *Engine) acquire(ctx context.Context, until time.Time) (*pgxpool.Conn, error) {
 	if e.closed.Load() {
 		return nil, engine.ErrClosed
 	}
-	wait, cancel := context.WithTimeout(ctx, e.timeout)
+	if gone := e.gone.refusal(); gone != nil {
+		return nil, e.count(gone)
+	}
+	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	conn, err := e.pool.Acquire(wait)
 	switch {
@@ -239,7 +250,10 @@ func (e *Engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	case e.closed.Load():
 		return nil, engine.ErrClosed
 	case wait.Err() != nil:
-		return nil, e.count(&unavailableError{kindNone, fmt.Errorf("no connection became free within %v", e.timeout)})
+		err = &unavailableError{kindNone, fmt.Errorf("no connection became free within %v", e.timeout)}
+	default:
+		err = &unavailableError{kindConnect, err}
 	}
-	return nil, e.count(&unavailableError{kindConnect, err})
+	e.noteResult(err)
+	return nil, e.count(err)
 }
