@@ -81,7 +81,7 @@ func TestAuditEntries(t *testing.T) {
 		do("RotateAccountKey", err)
 		l.OpenChat = openLobby
 		mute := storage.ChatRuleKey{Kind: storage.ChatMute, Prefix: prefix, Channel: "#GPG!12"}
-		do("PutChatRule", operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(storage.ChatRule{ChatRuleKey: mute, Reason: "spam", Expires: until})))
+		do("PutChatRule", operator.PutChatRule.Exec(ctx, op, operator.NewChatRule{Kind: mute.Kind, Profile: mute.Profile, Prefix: mute.Prefix, Channel: mute.Channel, Reason: "spam", Expires: until}))
 		do("RemoveChatRule", operator.RemoveChatRule.Exec(ctx, op, operator.ChatRuleRef(mute)))
 		_, err = operator.ChatKick.Call(ctx, op, operator.Kicking{ChatTarget: operator.ChatTarget{Nick: "Ann", Channel: "#GPG!12"}, Reason: "flood"})
 		do("ChatKick", err)

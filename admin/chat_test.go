@@ -125,7 +125,7 @@ func TestChatRules(t *testing.T) {
 		owner := storage.ChatRuleKey{Kind: storage.ChatModerator, Profile: p.ID, Channel: operator.GroupChannel(room.ID)}
 		ban := storage.ChatRuleKey{Kind: storage.ChatBan, Prefix: netip.MustParsePrefix("192.0.2.0/24")}
 		for _, k := range []storage.ChatRuleKey{owner, ban} {
-			if err := operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(storage.ChatRule{ChatRuleKey: k, Reason: "because"})); err != nil {
+			if err := operator.PutChatRule.Exec(ctx, op, operator.NewChatRule{Kind: k.Kind, Profile: k.Profile, Prefix: k.Prefix, Channel: k.Channel, Reason: "because"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -136,7 +136,7 @@ func TestChatRules(t *testing.T) {
 		if banned, _ := l.Rules.Check(chatrules.Who{Addr: netip.MustParseAddr("192.0.2.1")}, ""); !banned {
 			t.Error("the ban is not in force")
 		}
-		if err := operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(storage.ChatRule{ChatRuleKey: storage.ChatRuleKey{Kind: storage.ChatBan, Profile: 99}})); !errors.Is(err, storage.ErrNotFound) {
+		if err := operator.PutChatRule.Exec(ctx, op, operator.NewChatRule{Kind: storage.ChatBan, Profile: 99}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("rule for an unknown profile: %v, want ErrNotFound", err)
 		}
 

@@ -26,7 +26,7 @@ func (s *Server) newsPage(r *http.Request) (view, error) {
 }
 
 func (s *Server) motdSetForm(r *http.Request) (done, to string, err error) {
-	m := storage.Motd{
+	m := operator.NewMotd{
 		Game: strings.ToLower(strings.TrimSpace(r.PostFormValue("game"))), Text: strings.TrimSpace(r.PostFormValue("text")), By: pageBy(r),
 	}
 	return fmt.Sprintf("The message of the day of %s is set.", m.Game), "", operator.SetMotd.Exec(r.Context(), s.opt.Operator, m)

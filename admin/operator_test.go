@@ -201,7 +201,7 @@ func TestServersAndVerdicts(t *testing.T) {
 		put(t, l, "rooms", "192.0.2.9:6500", "hostname", "R")
 		put(t, l, "gmtest", "192.0.2.2:6500", "hostname", "B\x1b", "numplayers", "1", "maxplayers", "8")
 		put(t, l, "gmtest", "192.0.2.1:6500", "hostname", "A")
-		list, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: ""})
+		list, err := operator.ListServers.Call(ctx, op, operator.ServerQuery{Game: ""})
 		if err != nil || len(list) != 3 {
 			t.Fatalf("Servers: %d, %v; want 3", len(list), err)
 		}
@@ -217,7 +217,7 @@ func TestServersAndVerdicts(t *testing.T) {
 			t.Errorf("server %+v", b)
 		}
 		for game, n := range map[string]int{"gmtest": 2, "rooms": 1, "none": 0} {
-			if list, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: game}); err != nil || len(list) != n {
+			if list, err := operator.ListServers.Call(ctx, op, operator.ServerQuery{Game: game}); err != nil || len(list) != n {
 				t.Errorf("Servers(%q) = %d, %v; want %d", game, len(list), err, n)
 			}
 		}
@@ -254,7 +254,7 @@ func TestUnlistedServers(t *testing.T) {
 			return []operator.Listed{{Game: "zandronum", Address: hidden, Hidden: "why not"}}
 		}
 		for game, n := range map[string]int{"": 2, "gmtest": 1, "zandronum": 1, "none": 0} {
-			list, err := operator.ListServers.Call(t.Context(), op, operator.GameQuery{Game: game})
+			list, err := operator.ListServers.Call(t.Context(), op, operator.ServerQuery{Game: game})
 			if err != nil || len(list) != n {
 				t.Errorf("Servers(%q) = %d, %v; want %d", game, len(list), err, n)
 			}
@@ -348,7 +348,7 @@ func TestPutGamesRefused(t *testing.T) {
 func TestServersWithoutDaemon(t *testing.T) {
 	l := newLocal(t)
 	l.Registry, l.ServerLog = nil, nil
-	if _, err := operator.ListServers.Call(t.Context(), l, operator.GameQuery{Game: ""}); !errors.Is(err, operator.ErrNotRunning) {
+	if _, err := operator.ListServers.Call(t.Context(), l, operator.ServerQuery{Game: ""}); !errors.Is(err, operator.ErrNotRunning) {
 		t.Errorf("Servers: %v, want ErrNotRunning", err)
 	}
 	if _, err := operator.ListVerdicts.Call(t.Context(), l, operator.Address{Addr: netip.Addr{}}); !errors.Is(err, operator.ErrNotRunning) {

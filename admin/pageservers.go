@@ -47,7 +47,7 @@ type serverRow struct {
 func (s *Server) serversPage(r *http.Request) (view, error) {
 	q := r.URL.Query()
 	v := serversView{Game: strings.TrimSpace(q.Get("game")), Query: strings.TrimSpace(q.Get("q")), Protocols: s.opt.Protocols}
-	list, err := operator.ListServers.Call(r.Context(), s.opt.Operator, operator.GameQuery{Game: v.Game})
+	list, err := operator.ListServers.Call(r.Context(), s.opt.Operator, operator.ServerQuery{Game: v.Game})
 	if err != nil {
 		return view{}, err
 	}

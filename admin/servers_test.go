@@ -115,7 +115,7 @@ func TestRemoveServer(t *testing.T) {
 		}
 		put()
 		l.Registry.Hide(a)
-		list, err := operator.ListServers.Call(t.Context(), op, operator.GameQuery{Game: ""})
+		list, err := operator.ListServers.Call(t.Context(), op, operator.ServerQuery{Game: ""})
 		if err != nil || len(list) != 1 || list[0].Hidden != verdicts.Concealed.String() || list[0].Address != a {
 			t.Errorf("Servers = %+v, %v; want the hidden one", list, err)
 		}

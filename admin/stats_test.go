@@ -15,9 +15,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+func gmtestBlockID(id storage.ProfileID, kind storage.StatKind, index int32) storage.StatBlockID {
+	return storage.StatBlockID{Game: "gmtest", Profile: id, Kind: kind, Index: index}
+}
+
 // gmtestBlock is a block of a profile in gmtest.
 func gmtestBlock(id storage.ProfileID, kind storage.StatKind, index int32, data string) operator.NewStatBlock {
-	return operator.NewStatBlock{StatBlockID: storage.StatBlockID{Game: "gmtest", Profile: id, Kind: kind, Index: index}, Data: []byte(data)}
+	return operator.NewStatBlock{Game: "gmtest", Profile: id, Kind: kind, Index: index, Data: []byte(data)}
 }
 
 // statsPlayers registers two players and stores something for the first of them.
@@ -62,8 +66,8 @@ func TestPlayerStats(t *testing.T) {
 		want := operator.PlayerStats{
 			Profile: ann.ID, Nick: "Ann",
 			Blocks: []operator.StatBlockInfo{
-				{StatBlockID: gmtestBlock(ann.ID, 0, 0, "").StatBlockID, Bytes: 3},
-				{StatBlockID: gmtestBlock(ann.ID, 3, 0, "").StatBlockID, Bytes: 8, Text: `\clan\A`},
+				{StatBlockID: gmtestBlockID(ann.ID, 0, 0), Bytes: 3},
+				{StatBlockID: gmtestBlockID(ann.ID, 3, 0), Bytes: 8, Text: `\clan\A`},
 			},
 			Scores: []storage.Score{{
 				ScoreID: storage.ScoreID{Game: "gmtest", Board: "kills", Profile: ann.ID}, Value: 12.5, Updated: time.Unix(1700000000, 0).UTC(), Rank: 1,
@@ -80,7 +84,7 @@ func TestPlayerStats(t *testing.T) {
 			t.Errorf("PlayerStats() without any = %+v, %v", got, err)
 		}
 		_, err = operator.GetPlayerStats.Call(t.Context(), op, operator.ProfileRef{ID: 999})
-		_, missing := operator.GetStatBlock.Call(t.Context(), op, blockRef(gmtestBlock(ann.ID, 3, 7, "").StatBlockID))
+		_, missing := operator.GetStatBlock.Call(t.Context(), op, blockRef(gmtestBlockID(ann.ID, 3, 7)))
 		for what, err := range map[string]error{"PlayerStats of no profile": err, "StatBlock": missing} {
 			if !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%s: %v, want ErrNotFound", what, err)

@@ -139,7 +139,7 @@ var CreateAccount = New(Operation{
 
 // ListAccounts returns a page of accounts in the order of ids, without their buddies and blocks.
 var ListAccounts = New(Operation{
-	Name: "account list", Route: "GET /accounts", What: "Show all accounts", About: noun.Accounts,
+	Name: "account list", Route: "GET /accounts", What: "Show all accounts", About: noun.Accounts, AtMost: MaxAccountPage,
 }, func(ctx context.Context, l *Local, q AccountQuery) (AccountPage, error) {
 	if q.Limit <= 0 || q.Limit > MaxAccountPage {
 		q.Limit = MaxAccountPage
@@ -284,7 +284,8 @@ var SetPassword = New(Operation{
 // IssueReset returns a link with which the owner of an account sets another password, once; it ends
 // the one before. ErrBadRequest: the page for it is off.
 var IssueReset = New(Operation{
-	Name: "account reset-link", Route: "POST /accounts/{id}/reset", What: "Print a link with which the owner sets another password, once, within 24 hours", Action: "account.reset_link", About: noun.Accounts,
+	Name: "account reset-link", Route: "POST /accounts/{id}/reset", What: "Make a link with which the owner sets another password, once, within 24 hours",
+	Help: "Print a link with which the owner sets another password, once, within 24 hours", Action: "account.reset_link", About: noun.Accounts,
 }, func(ctx context.Context, l *Local, in AccountID) (out ResetLink, err error) {
 	page := ""
 	if l.ResetPage != nil {
@@ -360,7 +361,8 @@ type AccountExport struct {
 // ExportAccounts writes all accounts, one line of JSON each. With secrets the lines contain the
 // password digests, with which anyone can log in to the accounts.
 var ExportAccounts = NewStream(Operation{
-	Name: "account export", Route: "GET /accounts/export", What: "Write all accounts, one line of JSON each; - is standard output", About: noun.Accounts, Type: Lines,
+	Name: "account export", Route: "GET /accounts/export", What: "Write all accounts, one line of JSON each",
+	Help: "Write all accounts, one line of JSON each; - is standard output", About: noun.Accounts, Type: Lines,
 }, func(ctx context.Context, l *Local, in AccountExport, w io.Writer) (leftOut int, err error) {
 	s, err := l.accounts(ctx)
 	if err != nil {

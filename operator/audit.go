@@ -15,8 +15,8 @@ const (
 
 // AuditQuery selects entries of the audit log.
 type AuditQuery struct {
-	Before uint64 `query:"before"` // numbers below that; 0: from the newest
-	Limit  int    `query:"limit"`  // how many; 0: 100, at most MaxAuditPage
+	Before uint64 `query:"before"`                                                              // numbers below that; 0: from the newest
+	Limit  int    `query:"limit" flag:"limit" doc:"how many entries, the newest first; 0: all"` // 0: 100, at most MaxAuditPage
 }
 
 // AuditPage is a part of the audit log, newest first.
@@ -28,7 +28,7 @@ type AuditPage struct {
 
 // ReadAudit returns a page of the changes that operators made.
 var ReadAudit = New(Operation{
-	Name: "audit", Route: "GET /audit", What: "Show the changes that operators made",
+	Name: "audit", Route: "GET /audit", What: "Show the changes that operators made", AtMost: MaxAuditPage,
 }, func(ctx context.Context, l *Local, q AuditQuery) (AuditPage, error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultAuditPage

@@ -54,7 +54,7 @@ type CDKeyBan struct {
 
 // ListCDKeys returns up to MaxCDKeysListed CD keys in the order of their ids.
 var ListCDKeys = New(Operation{
-	Name: "cdkey list", Route: "GET /cdkeys", What: "Show all CD keys by their hash", About: noun.Keys,
+	Name: "cdkey list", Route: "GET /cdkeys", What: "Show all CD keys by their hash", About: noun.Keys, AtMost: MaxCDKeysListed,
 }, func(_ context.Context, l *Local, q CDKeyQuery) ([]CDKey, error) {
 	list := []CDKey{} // never null as JSON
 	for _, k := range l.Keys.List(q.Product, storage.ProductKeyID{Product: q.AfterProduct, Hash: q.AfterHash}, MaxCDKeysListed) {
@@ -70,7 +70,7 @@ type Added struct {
 
 // AddCDKeys adds CD keys and returns how many are new. They are valid at once.
 var AddCDKeys = New(Operation{
-	Name: "cdkey add", Route: "POST /cdkeys", What: "Add CD keys; they are valid at once", About: noun.Keys,
+	Name: "cdkey add", Route: "POST /cdkeys", What: "Add CD keys; they are valid at once", About: noun.Keys, AtMost: MaxCDKeysAdded,
 }, func(ctx context.Context, l *Local, n NewCDKeys) (Added, error) {
 	if len(n.Keys) > MaxCDKeysAdded {
 		return Added{}, fmt.Errorf("%w: more than %d CD keys at once", ErrBadRequest, MaxCDKeysAdded)

@@ -51,8 +51,8 @@ type ChatMember struct {
 
 // ChatTarget selects players in chat. Exactly one of Nick, Profile and Prefix is set.
 type ChatTarget struct {
-	Channel string            `json:"channel,omitempty"` // empty: all rooms
-	Nick    string            `json:"nick,omitempty"`
+	Channel string            `json:"channel,omitempty" flag:"room" doc:"only in this chat room (default: in all of chat)"` // empty: all rooms
+	Nick    string            `json:"nick,omitempty" lookup:"WHO"`
 	Profile storage.ProfileID `json:"profile,omitzero"`
 	Prefix  netip.Prefix      `json:"prefix,omitzero"`
 }

@@ -24,12 +24,19 @@ var ListChatRules = New(Operation{
 
 // NewChatRule is a rule to be put in force: a storage.ChatRule.
 type NewChatRule struct {
-	storage.ChatRuleKey
+	Kind    storage.ChatKind  `json:"kind"`
+	Profile storage.ProfileID `json:"profile,omitzero" lookup:"WHO"`
+	Prefix  netip.Prefix      `json:"prefix,omitzero"`
+	Channel string            `json:"channel,omitzero" flag:"room" doc:"only in this chat room (default: in all of chat)"`
+	Reason  string            `json:"reason,omitzero" flag:"reason" doc:"reason, shown in the list"`
+	By      string            `json:"by,omitzero" default:"cli"`
+	Added   time.Time         `json:"added,omitzero"` // by default now
+	Expires time.Time         `json:"expires,omitzero" flag:"for" doc:"how long, such as 24h (default: for ever)"`
+}
 
-	Reason  string    `json:"reason,omitzero" flag:"reason" doc:"reason, shown in the list"`
-	By      string    `json:"by,omitzero" default:"cli"`
-	Added   time.Time `json:"added,omitzero"` // by default now
-	Expires time.Time `json:"expires,omitzero" flag:"for" doc:"how long, such as 24h (default: for ever)"`
+func (r NewChatRule) rule() storage.ChatRule {
+	key := storage.ChatRuleKey{Kind: r.Kind, Profile: r.Profile, Prefix: r.Prefix, Channel: r.Channel}
+	return storage.ChatRule{ChatRuleKey: key, Reason: r.Reason, By: r.By, Added: r.Added, Expires: r.Expires}
 }
 
 // PutChatRule puts a rule in force at once, in place of one with the same key. A ban also removes
@@ -37,7 +44,7 @@ type NewChatRule struct {
 var PutChatRule = New(Operation{
 	Name: "chat rule", Route: "PUT /chat/rules", What: "Ban or mute a player in chat or make a moderator; takes effect at once", About: noun.Chat,
 }, func(ctx context.Context, l *Local, in NewChatRule) (Done, error) {
-	r, now := storage.ChatRule(in), time.Now()
+	r, now := in.rule(), time.Now()
 	if r.Added.IsZero() {
 		r.Added = now
 	}
@@ -59,9 +66,9 @@ var PutChatRule = New(Operation{
 // ChatRuleRef names a rule: a storage.ChatRuleKey.
 type ChatRuleRef struct {
 	Kind    storage.ChatKind  `query:"kind,required"`
-	Profile storage.ProfileID `query:"profile"`
+	Profile storage.ProfileID `query:"profile" lookup:"WHO"`
 	Prefix  netip.Prefix      `query:"prefix"`
-	Channel string            `query:"channel"`
+	Channel string            `query:"channel" flag:"room" doc:"only in this chat room (default: in all of chat)"`
 }
 
 // RemoveChatRule lifts a rule. storage.ErrNotFound: there is none.

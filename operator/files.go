@@ -25,7 +25,7 @@ type FileQuery struct {
 
 // ListFiles returns up to MaxFilesListed files in the order of their ids.
 var ListFiles = New(Operation{
-	Name: "files list", Route: "GET /files", What: "Show the files of a game, or of all", About: noun.Files,
+	Name: "files list", Route: "GET /files", What: "Show the files of a game, or of all", About: noun.Files, AtMost: MaxFilesListed,
 }, func(ctx context.Context, l *Local, q FileQuery) ([]storage.File, error) {
 	list := []storage.File{} // never null as JSON
 	for f, err := range l.PlayerFiles.All(ctx, q.After) {

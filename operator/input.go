@@ -26,6 +26,7 @@ import (
 //	arg:"NAME"    the next argument of the command; [NAME] may be missing, NAME... takes all further ones
 //	lookup:"NAME" the same, which the command has to look up
 //	flag:"scope"  a flag of the command; a time is given as a span from now
+//	upto:"3"      the argument is a number from 0 to that; without it, numbers are above 0
 //	default:"all" the value on the command line without the flag, and without a parameter
 //	needed:"true" the flag has to be given
 //	doc:"..."     the help of the flag, or what the argument has to be, with ' for a backquote
@@ -36,6 +37,7 @@ type Field struct {
 	LookedUp bool // Arg is to be looked up
 	Needed   bool // Flag has to be given
 
+	upTo             string
 	required, secret bool
 	index            []int
 }
@@ -55,8 +57,9 @@ func fieldsOf(input reflect.Type) (list []Field) {
 		query, option, _ := strings.Cut(tag("query"), ",")
 		name, _, _ := strings.Cut(tag("json"), ",")
 		list = append(list, Field{
-			Path: tag("path"), Query: query, JSON: strings.TrimPrefix(name, "-"), Arg: tag("arg") + tag("lookup"), LookedUp: tag("lookup") != "", Needed: tag("needed") != "", Flag: tag("flag"), Default: tag("default"), Doc: strings.ReplaceAll(tag("doc"), "'", "`"),
-			required: option == "required", secret: tag("secret") != "", index: f.Index,
+			Path: tag("path"), Query: query, JSON: strings.TrimPrefix(name, "-"), Arg: tag("arg") + tag("lookup"), LookedUp: tag("lookup") != "",
+			Needed: tag("needed") != "", Flag: tag("flag"), Default: tag("default"), Doc: strings.ReplaceAll(tag("doc"), "'", "`"),
+			upTo: tag("upto"), required: option == "required", secret: tag("secret") != "", index: f.Index,
 		})
 	}
 	return list
@@ -68,7 +71,12 @@ func (f *Field) Of(in any) any { return f.of(reflect.ValueOf(in).Elem()).Addr().
 // Set sets the field of the input that in points to from an argument or a default of a command.
 func (f *Field) Set(in any, text string) error {
 	v := f.of(reflect.ValueOf(in).Elem())
-	if f.Arg != "" && (v.CanInt() || v.CanUint()) {
+	if f.upTo != "" {
+		limit, _ := strconv.ParseUint(f.upTo, 10, 31)
+		if n, err := strconv.ParseUint(text, 10, 31); err != nil || n > limit {
+			return fmt.Errorf("not a number from 0 to %d", limit)
+		}
+	} else if f.Arg != "" && (v.CanInt() || v.CanUint()) {
 		return setPath(v, text)
 	}
 	return setText(v, f.Arg, text, "")

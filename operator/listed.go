@@ -13,10 +13,15 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
+// ServerQuery selects servers of the list.
+type ServerQuery struct {
+	Game string `query:"game" flag:"game" doc:"only servers of this game"`
+}
+
 // ListServers returns the live list, and the servers that proved themselves but are hidden.
 var ListServers = New(Operation{
 	Name: "server list", Route: "GET /servers", What: "Show the listed and the hidden servers",
-}, func(_ context.Context, l *Local, in GameQuery) ([]Listed, error) {
+}, func(_ context.Context, l *Local, in ServerQuery) ([]Listed, error) {
 	if l.Registry == nil {
 		return nil, ErrNotRunning
 	}

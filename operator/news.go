@@ -26,11 +26,20 @@ var ListMotds = New(Operation{
 	return append([]storage.Motd{}, l.News.Motds()...), nil // never null as JSON
 })
 
+// NewMotd is a message of the day to be set: a storage.Motd.
+type NewMotd struct {
+	Game string    `json:"game" arg:"GAME"`
+	Text string    `json:"text" arg:"TEXT"`
+	By   string    `json:"by,omitzero" default:"cli"`
+	Set  time.Time `json:"set,omitzero"` // is ignored
+}
+
 // SetMotd sets the message of the day of a game at once. ErrBadRequest: the game is not in the
 // catalogue.
 var SetMotd = New(Operation{
 	Name: "motd set", Route: "PUT /motd", What: "Set the message of the day of a game; takes effect at once", About: noun.News,
-}, func(ctx context.Context, l *Local, m storage.Motd) (Done, error) {
+}, func(ctx context.Context, l *Local, in NewMotd) (Done, error) {
+	m := storage.Motd(in)
 	g, known := l.Catalogue.Catalog().Lookup(m.Game)
 	if !known {
 		return Done{}, fmt.Errorf("%w: there is no game %q: `respawnd game list` shows all", ErrBadRequest, m.Game)

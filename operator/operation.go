@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -23,8 +24,13 @@ type Operation struct {
 	Name string
 	// Route is the method and the path below /api/v1, such as "DELETE /rooms/{id}".
 	Route string
-	// What says what it does: a sentence without its period, as the command's help has it.
+	// What says what it does: a sentence without its period, in the list of routes and in the command's help.
 	What string
+	// Help is the command's help where What does not do for it.
+	Help string
+	// AtMost is how many records one request lists or takes, which the list of routes tells; 0: any number. Commands
+	// make as many requests as they need.
+	AtMost int
 	// About is what it is about: where that does not exist, the list of routes leaves it out.
 	About noun.Noun
 	// Action is its action in the audit log, by default its name with a dot for the space.
@@ -95,6 +101,13 @@ func Operations() []*Operation {
 	})
 }
 
+// As returns the operation for a command with a name and a help of its own.
+func (o *Op[In, Out]) As(name, help string) *Op[In, Out] {
+	other := *o
+	other.Name, other.Help, other.Action = name, help, o.action()
+	return &other
+}
+
 // Call carries out the operation.
 func (o *Op[In, Out]) Call(ctx context.Context, c Conn, in In) (out Out, err error) {
 	v, err := c.Do(ctx, &o.Operation, in)
@@ -146,6 +159,9 @@ func (o *Operation) IsStream() bool { return o.output == nil }
 func (o *Operation) Described() string {
 	first, size := utf8.DecodeRuneInString(o.What)
 	text := string(unicode.ToLower(first)) + o.What[size:]
+	if o.AtMost > 0 {
+		text = fmt.Sprintf("%s, at most %d", text, o.AtMost)
+	}
 	var names []string
 	for _, f := range o.Fields() {
 		switch {

@@ -53,7 +53,7 @@ var ListSakeTables = New(Operation{
 // ListSakeRecords returns records of a table in the order of their ids. storage.ErrNoTable: there is no
 // such table.
 var ListSakeRecords = New(Operation{
-	Name: "sake show", Route: "GET /sake/records", What: "Show records of a table", About: noun.Stats,
+	Name: "sake show", Route: "GET /sake/records", What: "Show records of a table", About: noun.Stats, AtMost: MaxSakeListed,
 }, func(ctx context.Context, l *Local, q SakeQuery) ([]storage.SakeRecord, error) {
 	table := storage.SakeTableID{Game: storage.Fold(q.Game), Name: q.Table}
 	limit := q.Limit

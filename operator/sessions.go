@@ -72,7 +72,7 @@ type SessionQuery struct {
 
 // ListSessions returns a page of the signed-in players.
 var ListSessions = New(Operation{
-	Name: "session list", Route: "GET /sessions", What: "Show the players who are signed in", About: noun.Accounts,
+	Name: "session list", Route: "GET /sessions", What: "Show the players who are signed in", About: noun.Accounts, AtMost: MaxSessionPage,
 }, func(ctx context.Context, l *Local, q SessionQuery) (SessionPage, error) {
 	if l.Sessions == nil {
 		return SessionPage{}, ErrNotRunning

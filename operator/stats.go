@@ -92,26 +92,28 @@ type StatBlockInfo struct {
 
 // NewStatBlock is a block to be stored.
 type NewStatBlock struct {
-	storage.StatBlockID
-
-	Data []byte `json:"data"`
+	Profile storage.ProfileID `json:"profile,omitzero" arg:"PROFILE" doc:"the number of a profile: 'respawnd account show EMAIL' prints those of an account"`
+	Game    string            `json:"game" arg:"GAME"`
+	Kind    storage.StatKind  `json:"kind" arg:"KIND" upto:"3" doc:"a kind: 0 or 1 are private, 2 or 3 public"`
+	Index   int32             `json:"index" arg:"INDEX" upto:"2147483647" doc:"an index: a number from 0 to 2147483647"`
+	Data    []byte            `json:"data" lookup:"[TEXT]"`
 }
 
 // StatsSelection selects blocks and scores of a profile: everything without Game, those
 // of a game, or only the block of a kind and index, which belong together.
 type StatsSelection struct {
-	Profile storage.ProfileID `path:"id"`
-	Game    string            `query:"game"`
-	Kind    *storage.StatKind `query:"kind"`
-	Index   *int32            `query:"index"`
+	Profile storage.ProfileID `path:"id" arg:"PROFILE" doc:"the number of a profile: 'respawnd account show EMAIL' prints those of an account"`
+	Game    string            `query:"game" arg:"[GAME"`
+	Kind    *storage.StatKind `query:"kind" arg:"[KIND" upto:"3" doc:"a kind: 0 or 1 are private, 2 or 3 public"`
+	Index   *int32            `query:"index" arg:"INDEX]]" upto:"2147483647" doc:"an index: a number from 0 to 2147483647"`
 }
 
 // BlockRef names a block of a profile.
 type BlockRef struct {
-	Profile storage.ProfileID `query:"profile"`
-	Game    string            `query:"game"`
-	Kind    *storage.StatKind `query:"kind"`
-	Index   *int32            `query:"index"`
+	Profile storage.ProfileID `query:"profile" arg:"PROFILE" doc:"the number of a profile: 'respawnd account show EMAIL' prints those of an account"`
+	Game    string            `query:"game" arg:"[GAME"`
+	Kind    *storage.StatKind `query:"kind" arg:"KIND" upto:"3" doc:"a kind: 0 or 1 are private, 2 or 3 public"`
+	Index   *int32            `query:"index" arg:"INDEX]" upto:"2147483647" doc:"an index: a number from 0 to 2147483647"`
 }
 
 // id returns the id of the block that is selected.

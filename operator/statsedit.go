@@ -17,17 +17,18 @@ import (
 // without data. Clients see it at once.
 var SetStatBlock = New(Operation{
 	Name: "stats set", Route: "PUT /stats/block", What: "Store data for a player in place of the present data", About: noun.Stats,
-}, func(ctx context.Context, l *Local, b NewStatBlock) (storage.StatBlock, error) {
+}, func(ctx context.Context, l *Local, in NewStatBlock) (storage.StatBlock, error) {
+	b := storage.StatBlockID{Game: in.Game, Profile: in.Profile, Kind: in.Kind, Index: in.Index}
 	g, ok := l.Catalogue.Catalog().Lookup(b.Game)
 	if !ok {
 		return storage.StatBlock{}, fmt.Errorf("%w: unknown game %q", ErrBadRequest, b.Game)
 	}
 	b.Game = g.Name
-	ctx = aboutStats(ctx, l, b.Profile, blockText(b.StatBlockID))
+	ctx = aboutStats(ctx, l, b.Profile, blockText(b))
 	// The limit of players does not apply to operators.
-	stored, err := l.Store.EditStatBlock(ctx, b.StatBlockID, storage.MaxStatBytes, time.Now(), func([]byte) ([]byte, error) { return b.Data, nil })
+	stored, err := l.Store.EditStatBlock(ctx, b, storage.MaxStatBytes, time.Now(), func([]byte) ([]byte, error) { return in.Data, nil })
 	if err != nil {
-		return stored, fmt.Errorf("%s: %w", blockText(b.StatBlockID), err)
+		return stored, fmt.Errorf("%s: %w", blockText(b), err)
 	}
 	return stored, nil
 })
@@ -160,7 +161,8 @@ func eachStored(ctx context.Context, l *Local, f func(StoredStats) error) (leftO
 // ExportStats writes the blocks and scores of all profiles that have any, one StoredStats in JSON on
 // each line. Reported games are not part of it.
 var ExportStats = NewStream(Operation{
-	Name: "stats export", Route: "GET /stats/export", What: "Write the data and scores of all players, one line of JSON each; - is standard output", About: noun.Stats, Type: Lines,
+	Name: "stats export", Route: "GET /stats/export", What: "Write the data and scores of all players, one line of JSON each",
+	Help: "Write the data and scores of all players, one line of JSON each; - is standard output", About: noun.Stats, Type: Lines,
 }, func(ctx context.Context, l *Local, _ None, w io.Writer) (leftOut int, err error) {
 	out := json.NewEncoder(w)
 	return eachStored(ctx, l, func(s StoredStats) error {
@@ -187,7 +189,7 @@ type StatsImport struct {
 // ImportStats stores blocks and scores of profiles and returns a result for each. A profile that has
 // any already is left as it is.
 var ImportStats = New(Operation{
-	Name: "stats import", Route: "POST /stats/import", What: "Add the data and scores of an export to profiles that have none", About: noun.Stats,
+	Name: "stats import", Route: "POST /stats/import", What: "Add the data and scores of an export to profiles that have none", About: noun.Stats, AtMost: MaxStatsImport,
 }, func(ctx context.Context, l *Local, in StatsImport) ([]ImportedStats, error) {
 	if len(in.Players) > MaxStatsImport {
 		return nil, fmt.Errorf("%w: more than %d players at once", ErrBadRequest, MaxStatsImport)

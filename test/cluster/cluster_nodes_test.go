@@ -144,7 +144,7 @@ func TestClusterTables(t *testing.T) {
 
 	rig.Must(t, operator.PutGames.Exec(ctx, a, []games.Game{{Name: "clustergame", Title: "Of All Nodes", Secrets: []string{"abcdef"}}}))
 	motd := storage.Motd{Game: rig.TestGame, Text: "Hello everywhere"}
-	rig.Must(t, operator.SetMotd.Exec(ctx, c, motd))
+	rig.Must(t, operator.SetMotd.Exec(ctx, c, operator.NewMotd(motd)))
 	for i, d := range nodes {
 		rig.Eventually(t, fmt.Sprintf("node %d has the game", i), func() bool {
 			list, err := operator.ListGames.Call(ctx, d, operator.None{})

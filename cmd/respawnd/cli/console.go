@@ -81,6 +81,37 @@ func About(n noun.Noun, cmd *cobra.Command) *cobra.Command {
 // NounOf returns what a command is about, "" if it is about nothing that may be missing.
 func NounOf(cmd *cobra.Command) noun.Noun { return noun.Noun(cmd.Annotations[nounKey]) }
 
+// Leaf returns a command that runs f.
+func Leaf(use, short string, args cobra.PositionalArgs, f func(ctx context.Context, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: Usage(args),
+		RunE: func(cmd *cobra.Command, args []string) error { return f(cmd.Context(), args) },
+	}
+}
+
+// Configured is Leaf for a command that needs the configuration.
+func (con *Console) Configured(use, short string, args cobra.PositionalArgs,
+	f func(ctx context.Context, cfg *services.Config, args []string) error,
+) *cobra.Command {
+	return Leaf(use, short, args, func(ctx context.Context, args []string) error {
+		cfg, _, err := con.Load()
+		if err != nil {
+			return con.ListMistakes(err)
+		}
+		return f(ctx, cfg, args)
+	})
+}
+
+// Group returns a command that only has subcommands.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{
+		Use: use, Short: short, Args: Usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	g.AddCommand(commands...)
+	return g
+}
+
 // Usage turns the errors of an argument check into usage errors.
 func Usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -2,15 +2,12 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"unicode"
 
 	"github.com/spf13/cobra"
-
-	"github.com/respawnd/respawnd/operator"
 )
 
 // JSONHelp is the help of --json. All commands print the same shape, so that a
@@ -21,14 +18,6 @@ const JSONHelp = "print JSON, one object per line"
 func (con *Console) JSONFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&con.JSON, "json", false, JSONHelp)
 	return cmd
-}
-
-// ListCommand is operatorCommand for a command that shows something: it has
-// --json.
-func (con *Console) ListCommand(use, short string, args cobra.PositionalArgs,
-	f func(ctx context.Context, op operator.Conn, args []string) error,
-) *cobra.Command {
-	return con.JSONFlag(con.OperatorCommand(use, short, args, f))
 }
 
 // Show prints a list: as a table with a row for each entry, see table, or with

@@ -36,22 +36,9 @@ const ProbeStore = 100 * time.Millisecond
 func (con *Console) OperatorCommand(use, short string, args cobra.PositionalArgs,
 	f func(ctx context.Context, op operator.Conn, args []string) error,
 ) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: Usage(args),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return con.operate(cmd.Context(), func(ctx context.Context, op operator.Conn) error { return f(ctx, op, args) })
-		},
-	}
-}
-
-// Group returns a command that only has subcommands.
-func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{
-		Use: use, Short: short, Args: Usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	g.AddCommand(commands...)
-	return g
+	return Leaf(use, short, args, func(ctx context.Context, args []string) error {
+		return con.operate(ctx, func(ctx context.Context, op operator.Conn) error { return f(ctx, op, args) })
+	})
 }
 
 // operate runs f on the running daemon, or on the store if none runs.

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +21,18 @@ import (
 // Command returns the command of an operation: its word, help, arguments and flags follow from the
 // operation and the tags of its input. say prints what was done.
 func Command[In, Out any](con *Console, o *operator.Op[In, Out], say func(in In, out Out) error) *cobra.Command {
+	return Looking(con, o, func(context.Context, operator.Conn, *In, []string) error { return nil }, say)
+}
+
+// Looking is Command for an operation of which look completes the input, with what arguments name.
+func Looking[In, Out any](con *Console, o *operator.Op[In, Out],
+	look func(ctx context.Context, c operator.Conn, in *In, args []string) error, say func(in In, out Out) error,
+) *cobra.Command {
 	in := new(In)
-	return CommandOf(con, &o.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+	return CommandOf(con, &o.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
+		if err := look(ctx, c, in, args); err != nil {
+			return err
+		}
 		out, err := o.Call(ctx, c, *in)
 		if err != nil {
 			return err
@@ -29,10 +41,11 @@ func Command[In, Out any](con *Console, o *operator.Op[In, Out], say func(in In,
 	})
 }
 
-// CommandOf is command with a function of its own, which finds what was given in in.
+// CommandOf is Command with a function of its own, which finds what was given in in. What in holds already is the default
+// of flags without one.
 func CommandOf(con *Console, o *operator.Operation, in any, run func(ctx context.Context, c operator.Conn, args []string) error) *cobra.Command {
 	use, count := arguments(o)
-	cmd := con.OperatorCommand(o.Name[strings.LastIndexByte(o.Name, ' ')+1:]+use, o.What, count, run)
+	cmd := con.OperatorCommand(o.Name[strings.LastIndexByte(o.Name, ' ')+1:]+use, cmp.Or(o.Help, o.What), count, run)
 	checks := append([]func([]string) error{func(args []string) error { return setArguments(o, in, args) }}, bindFlags(cmd.Flags(), o, in)...)
 	yes := false
 	if o.Destroys {
@@ -52,41 +65,54 @@ func CommandOf(con *Console, o *operator.Operation, in any, run func(ctx context
 	return cmd
 }
 
-// ListOf is command for an operation that returns a list, with --json: header and row as in show.
+// ListOf is Command for an operation that returns a list, with --json: header and row as in Show.
 func ListOf[In, T any](con *Console, o *operator.Op[In, []T], header string, row func(T) []string) *cobra.Command {
 	return con.JSONFlag(Command(con, o, func(_ In, list []T) error { return Show(con, header, list, row) }))
 }
 
-// Showing is commandOf with --json.
+// Showing is CommandOf with --json.
 func Showing(con *Console, o *operator.Operation, in any, run func(ctx context.Context, c operator.Conn, args []string) error) *cobra.Command {
 	return con.JSONFlag(CommandOf(con, o, in, run))
 }
 
 // arguments returns how the arguments of an operation are written, and the check of their number.
 func arguments(o *operator.Operation) (use string, count cobra.PositionalArgs) {
-	least, most, open := 0, 0, false
+	n := 0
+	var counts []int // that are allowed: those before a bracket, and all
 	for _, f := range o.Fields() {
 		if f.Arg == "" {
 			continue
 		}
 		use += " " + f.Arg
-		most++
-		if f.Arg[0] != '[' {
-			least++
+		if f.Arg[0] == '[' {
+			counts = append(counts, n)
 		}
-		open = open || strings.HasSuffix(f.Arg, "...")
+		n++
 	}
+	counts = append(counts, n)
 	switch {
-	case open:
-		return use, cobra.MinimumNArgs(least)
-	case most == 0:
+	case strings.HasSuffix(use, "..."):
+		return use, cobra.MinimumNArgs(counts[0])
+	case n == 0:
 		return use, cobra.NoArgs
-	case least == most:
-		return use, cobra.ExactArgs(most)
-	case least == 0:
-		return use, cobra.MaximumNArgs(most)
+	case len(counts) == 1:
+		return use, cobra.ExactArgs(n)
+	case len(counts) < n-counts[0]+1:
+		return use, argCounts(counts)
+	case counts[0] == 0:
+		return use, cobra.MaximumNArgs(n)
 	}
-	return use, cobra.RangeArgs(least, most)
+	return use, cobra.RangeArgs(counts[0], n)
+}
+
+// argCounts accepts the given numbers of arguments.
+func argCounts(counts []int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(counts, len(args)) {
+			return nil
+		}
+		return fmt.Errorf("%d arguments: the command is %s", len(args), cmd.UseLine())
+	}
 }
 
 // setArguments sets the fields that are arguments.
@@ -111,8 +137,8 @@ func setArguments(o *operator.Operation, in any, args []string) error {
 	return nil
 }
 
-// ErrBanFor is the error for a ban without a positive length.
-var ErrBanFor = errors.New("--for: must be longer than 0; leave it out for a ban without an end")
+// errBanFor is the error for a ban without a positive length.
+var errBanFor = errors.New("--for: must be longer than 0; leave it out for a ban without an end")
 
 // bindFlags adds the flags of an operation, which set the fields of its input, and returns the
 // checks of their values. Fields with a default but without a flag or an argument get it here.
@@ -139,7 +165,7 @@ func bindFlags(flags *pflag.FlagSet, o *operator.Operation, in any) (checks []fu
 				if *span > 0 {
 					*v = time.Now().Add(*span)
 				} else if flags.Changed(f.Flag) {
-					return ErrBanFor
+					return errBanFor
 				}
 				return nil
 			})
@@ -169,8 +195,10 @@ func bindFlag(flags *pflag.FlagSet, v any, f *operator.Field) {
 	case *string:
 		flags.StringVar(v, f.Flag, f.Default, f.Doc)
 	case *int:
-		n, _ := strconv.Atoi(f.Default)
-		flags.IntVar(v, f.Flag, n, f.Doc)
+		if f.Default != "" {
+			*v, _ = strconv.Atoi(f.Default)
+		}
+		flags.IntVar(v, f.Flag, *v, f.Doc)
 	case *uint32:
 		flags.Uint32Var(v, f.Flag, 0, f.Doc)
 	case *storage.ProfileID:

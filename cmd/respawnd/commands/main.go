@@ -96,15 +96,8 @@ func exitCode(err error) int {
 
 // Root returns the program as a command with all others below it.
 func Root(con *cli.Console) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "respawnd",
-		Short:         rootShort,
-		Long:          rootHelp,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cli.Usage(cobra.NoArgs),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	root := cli.Group("respawnd", rootShort)
+	root.Long, root.SilenceErrors, root.SilenceUsage = rootHelp, true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.Misused(err) })
 	root.PersistentFlags().StringVar(&con.Config, "config", "", "configuration file (YAML)")
 	keyFlag(con, root, "data-dir", "data_dir", "folder of everything that survives a restart")

@@ -28,18 +28,10 @@ import (
 )
 
 func restoreCommand(con *cli.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:   "restore FILE",
-		Short: "Restore a backup; the daemon must not be running",
-		Args:  cli.Usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, _, err := con.Load()
-			if err != nil {
-				return con.ListMistakes(err)
-			}
-			return restore(cmd.Context(), con, cfg, args[0])
-		},
-	}
+	return con.Configured("restore FILE", "Restore a backup; the daemon must not be running", cobra.ExactArgs(1),
+		func(ctx context.Context, cfg *services.Config, args []string) error {
+			return restore(ctx, con, cfg, args[0])
+		})
 }
 
 // restore checks the whole backup, then puts its files in place. Existing files

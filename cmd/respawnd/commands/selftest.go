@@ -21,22 +21,14 @@ import (
 
 func selftestCommand(con *cli.Console) *cobra.Command {
 	quick := false
-	cmd := &cobra.Command{
-		Use:   "selftest",
-		Short: "Play a game server and players against the running daemon",
-		Long: `Plays a game server and players against the sockets of the running daemon, and
+	cmd := con.Configured("selftest", "Play a game server and players against the running daemon", cobra.NoArgs,
+		func(ctx context.Context, cfg *services.Config, _ []string) error {
+			return runSelftest(ctx, con, cfg, quick)
+		})
+	cmd.Long = `Plays a game server and players against the sockets of the running daemon, and
 reports the result for each service. Five accounts and a match are made and deleted
 again, which the audit log shows; --quick leaves that out and changes nothing that lasts,
-for a health check that runs every minute.`,
-		Args: cli.Usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, _, err := con.Load()
-			if err != nil {
-				return con.ListMistakes(err)
-			}
-			return runSelftest(cmd.Context(), con, cfg, quick)
-		},
-	}
+for a health check that runs every minute.`
 	cmd.Flags().BoolVar(&quick, "quick", false, "make no accounts")
 	return cmd
 }

@@ -18,12 +18,8 @@ import (
 const serveName = "serve"
 
 func serveCommand(con *cli.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:   serveName,
-		Short: "Run the daemon in the foreground",
-		Args:  cli.Usage(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), con) },
-	}
+	return cli.Leaf(serveName, "Run the daemon in the foreground", cobra.NoArgs,
+		func(ctx context.Context, _ []string) error { return serve(ctx, con) })
 }
 
 // serve runs the daemon until ctx ends or a service fails. Errors are logged,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -19,36 +20,32 @@ import (
 )
 
 func checkCommand(con *cli.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:   "check",
-		Short: "Check the configuration without starting anything",
-		Args:  cli.Usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, warnings, err := con.Load()
-			for _, w := range warnings {
-				_, _ = fmt.Fprintf(con.Err, "warning: %s\n", w)
-			}
-			if err != nil {
-				return con.ListMistakes(err)
-			}
-			if err := daemon.Check(cfg, svc.OnCommand); err != nil {
-				return con.ListMistakes(err)
-			}
-			if err := checkStore(cmd.Context(), con, cfg); err != nil {
-				return con.ListMistakes(err)
-			}
-			for _, key := range daemon.Missing(cfg) {
-				_, _ = fmt.Fprintf(con.Err, "warning: %s: this service is not part of this version yet\n", key)
-			}
-			if err := sayFocus(con, cfg); err != nil {
-				return err
-			}
-			for _, s := range configs.Samples(cfg) {
-				_, _ = fmt.Fprintf(con.Err, "warning: %s\n", s)
-			}
-			return con.Say("the configuration%s is fine: %d services on, data in %s", con.InFound(), servicesOn(cfg), cfg.DataDir)
-		},
-	}
+	return cli.Leaf("check", "Check the configuration without starting anything", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		cfg, warnings, err := con.Load()
+		warn := func(format string, args ...any) { _, _ = fmt.Fprintf(con.Err, "warning: "+format+"\n", args...) }
+		for _, w := range warnings {
+			warn("%s", w)
+		}
+		if err == nil {
+			err = daemon.Check(cfg, svc.OnCommand)
+		}
+		if err == nil {
+			err = checkStore(ctx, con, cfg)
+		}
+		if err != nil {
+			return con.ListMistakes(err)
+		}
+		for _, key := range daemon.Missing(cfg) {
+			warn("%s: this service is not part of this version yet", key)
+		}
+		if err := sayFocus(con, cfg); err != nil {
+			return err
+		}
+		for _, s := range configs.Samples(cfg) {
+			warn("%s", s)
+		}
+		return con.Say("the configuration%s is fine: %d services on, data in %s", con.InFound(), servicesOn(cfg), cfg.DataDir)
+	})
 }
 
 // checkStore connects to the database, if there is one, and prints its state.
@@ -96,15 +93,16 @@ func servicesOn(cfg *services.Config) int {
 }
 
 func configCommand(con *cli.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:   "config",
-		Short: "Print every setting with its default and its meaning",
-		Args:  cli.Usage(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := con.Out.Write(configs.Default())
-			return err
-		},
-	}
+	return cli.Leaf("config", "Print every setting with its default and its meaning", cobra.NoArgs, func(context.Context, []string) error {
+		_, err := con.Out.Write(configs.Default())
+		return err
+	})
+}
+
+func versionCommand(con *cli.Console) *cobra.Command {
+	return cli.Leaf("version", "Print the version", cobra.NoArgs, func(context.Context, []string) error {
+		return con.Say("respawnd %s (%s, %s/%s)", con.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	})
 }
 
 // logFormat returns the format of the log if the configuration cannot be read:

@@ -40,20 +40,13 @@ bolt file and in a database. The key files stay in the data folder.`
 
 func storageCopyCommand(con *cli.Console) *cobra.Command {
 	var from, to string
-	cmd := &cobra.Command{
-		Use: "copy --from STORE --to STORE", Short: "Copy everything from one storage engine to another", Long: copyHelp,
-		Args: cli.Usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, _, err := con.Load()
-			if err != nil {
-				return con.ListMistakes(err)
-			}
-			return storageCopy(cmd.Context(), con, cfg, from, to)
-		},
-	}
+	cmd := con.JSONFlag(con.Configured("copy --from STORE --to STORE", "Copy everything from one storage engine to another", cobra.NoArgs,
+		func(ctx context.Context, cfg *services.Config, _ []string) error {
+			return storageCopy(ctx, con, cfg, from, to)
+		}))
+	cmd.Long = copyHelp
 	cmd.Flags().StringVar(&from, "from", "", "store to copy: bolt, bolt:PATH, postgres or postgres:URL")
 	cmd.Flags().StringVar(&to, "to", "", "empty store to copy to, in the same form")
-	cmd.Flags().BoolVar(&con.JSON, "json", false, cli.JSONHelp)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if from == "" || to == "" {
 			return cli.Misused(errors.New("--from and --to are needed, such as --from bolt --to postgres"))

@@ -20,15 +20,8 @@ func webhookCommand(con *cli.Console) *cobra.Command {
 }
 
 func webhookList(con *cli.Console) *cobra.Command {
-	return con.JSONFlag(&cobra.Command{
-		Use:   "list",
-		Short: "Show the webhooks of the configuration, without their secrets",
-		Args:  cli.Usage(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			cfg, hooks, err := loadWebhooks(con)
-			if err != nil {
-				return err
-			}
+	return con.JSONFlag(withWebhooks(con, "list", "Show the webhooks of the configuration, without their secrets", cobra.NoArgs,
+		func(_ context.Context, cfg *services.Config, hooks []webhook.Hook, _ []string) error {
 			list := make([]listedWebhook, len(hooks))
 			for i, h := range hooks {
 				w := cfg.Webhooks[i]
@@ -41,7 +34,19 @@ func webhookList(con *cli.Console) *cobra.Command {
 				}
 				return []string{h.Name, h.Format, h.Host, orAll(h.Events), orAll(h.Games), players}
 			})
-		},
+		}))
+}
+
+// withWebhooks is Configured for a command that needs the webhooks and their files.
+func withWebhooks(con *cli.Console, use, short string, args cobra.PositionalArgs,
+	f func(context.Context, *services.Config, []webhook.Hook, []string) error,
+) *cobra.Command {
+	return con.Configured(use, short, args, func(ctx context.Context, cfg *services.Config, args []string) error {
+		hooks, err := webhook.Hooks(cfg.Webhooks)
+		if err != nil {
+			return con.ListMistakes(err)
+		}
+		return f(ctx, cfg, hooks, args)
 	})
 }
 
@@ -74,22 +79,17 @@ func orAll(list []string) string {
 
 func webhookTest(con *cli.Console) *cobra.Command {
 	var every bool
-	cmd := &cobra.Command{
-		Use:   "test NAME | --all",
-		Short: "Send a test to a webhook of the configuration",
-		Long: "Send a test to a webhook of the configuration.\n\nThe command sends it itself, with the configuration as it is written now, " +
-			"so that\na receiver can be tried before the daemon reads it (SIGHUP) or starts.",
-		Args: cli.Usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if every == (len(args) == 1) {
-				return cli.Misused(errors.New("say which webhook, or --all"))
-			}
-			_, hooks, err := loadWebhooks(con)
-			if err != nil {
-				return err
-			}
-			return tryWebhooks(cmd.Context(), con, hooks, args)
-		},
+	cmd := withWebhooks(con, "test NAME | --all", "Send a test to a webhook of the configuration", cobra.MaximumNArgs(1),
+		func(ctx context.Context, _ *services.Config, hooks []webhook.Hook, args []string) error {
+			return tryWebhooks(ctx, con, hooks, args)
+		})
+	cmd.Long = cmd.Short + ".\n\nThe command sends it itself, with the configuration as it is written now, " +
+		"so that\na receiver can be tried before the daemon reads it (SIGHUP) or starts."
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		if every == (len(args) == 1) {
+			return cli.Misused(errors.New("say which webhook, or --all"))
+		}
+		return nil
 	}
 	cmd.Flags().BoolVar(&every, "all", false, "all of them")
 	return cmd
@@ -123,17 +123,4 @@ func tryWebhooks(ctx context.Context, con *cli.Console, hooks []webhook.Hook, na
 		return cli.Reported(fmt.Errorf("%d of %d webhooks failed", failed, tried))
 	}
 	return nil
-}
-
-// loadWebhooks reads the configuration and the files of its webhooks.
-func loadWebhooks(con *cli.Console) (*services.Config, []webhook.Hook, error) {
-	cfg, _, err := con.Load()
-	if err != nil {
-		return nil, nil, con.ListMistakes(err)
-	}
-	hooks, err := webhook.Hooks(cfg.Webhooks)
-	if err != nil {
-		return nil, nil, con.ListMistakes(err)
-	}
-	return cfg, hooks, nil
 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,24 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/webservices/auth"
 )
 
 func webservicesCommand(con *cli.Console) *cobra.Command {
-	return cli.Group("webservices", "Show the key and the patches that games need for web services", webservicesKey(con))
-}
-
-func webservicesKey(con *cli.Console) *cobra.Command {
 	explain := false
-	cmd := &cobra.Command{
-		Use:   "key",
-		Short: "Print the modulus of the service key, 256 hex digits",
-		Args:  cli.Usage(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			cfg, _, err := con.Load()
-			if err != nil {
-				return con.ListMistakes(err)
-			}
+	cmd := con.Configured("key", "Print the modulus of the service key, 256 hex digits", cobra.NoArgs,
+		func(_ context.Context, cfg *services.Config, _ []string) error {
 			path := cfg.WebServices.KeyPath(cfg.DataDir)
 			key, err := auth.ReadKey(path)
 			switch {
@@ -38,8 +29,7 @@ func webservicesKey(con *cli.Console) *cobra.Command {
 				return con.Say("%s", strings.TrimSuffix(key.Explain(), "\n"))
 			}
 			return con.Say("%s", key.Modulus())
-		},
-	}
+		})
 	cmd.Flags().BoolVar(&explain, "explain", false, "print the bytes to patch in a game")
-	return cmd
+	return cli.Group("webservices", "Show the key and the patches that games need for web services", cmd)
 }

@@ -49,8 +49,21 @@ func accountCommand(con *cli.Console) *cobra.Command {
 	const short = "Manage accounts of players"
 	f := new(accountFlags)
 	account := cli.Group("account", short,
-		accountCreate(con, f), accountList(con), accountShow(con, f), accountPasswd(con, f), accountResetLink(con, f), accountBan(con, f), accountUnban(con, f),
-		accountDelete(con, f), accountExport(con), accountImport(con), accountRotateKey(con))
+		accountCreate(con, f), accountList(con), accountShow(con, f), accountPasswd(con, f), accountResetLink(con, f),
+		accountExport(con), accountImport(con),
+		onAccount(con, f, operator.BanAccount, func(in *operator.NewAccountBan) *storage.UserID { return &in.ID },
+			func(in operator.NewAccountBan, _ operator.Done, account string) error {
+				return con.Say("banned %s until %s", account, cli.Until(in.Expires))
+			}),
+		onAccount(con, f, operator.UnbanAccount, ofAccount, func(_ operator.AccountID, _ operator.Done, account string) error {
+			return con.Say("%s is not banned", account)
+		}),
+		onAccount(con, f, operator.DeleteAccount, ofAccount, func(_ operator.AccountID, _ operator.Removed, account string) error {
+			return con.Say("deleted %s", account)
+		}),
+		cli.Command(con, operator.RotateAccountKey, func(_ operator.None, out operator.Done) error {
+			return con.Say("sealed %d accounts with a new key; backups from before hold the old one", out.Done)
+		}))
 	account.Long = short + ".\n\nAn account is named by its e-mail, by a unique nick or by its number. Passwords\n" +
 		"are only read from standard input, never from arguments."
 	account.PersistentFlags().IntVar(&f.partner, "partner", 0, "partner code; 0 for nearly every game")
@@ -110,23 +123,16 @@ func elsewhere(ctx context.Context, op operator.Conn, ref operator.AccountRef) s
 }
 
 // onAccount returns the command of an operation on the account that the argument names, of which id
-// is the number in its input.
+// is the number in its input. say ends with the number and the e-mail of the account.
 func onAccount[In, Out any](con *cli.Console, f *accountFlags, o *operator.Op[In, Out], id func(*In) *storage.UserID,
-	say func(a accounts.Account, in In, out Out) error,
+	say func(in In, out Out, account string) error,
 ) *cobra.Command {
-	in := new(In)
-	return cli.CommandOf(con, &o.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
+	account := ""
+	return cli.Looking(con, o, func(ctx context.Context, c operator.Conn, in *In, args []string) error {
 		a, err := f.find(ctx, c, args[0])
-		if err != nil {
-			return err
-		}
-		*id(in) = a.ID
-		out, err := o.Call(ctx, c, *in)
-		if err != nil {
-			return err
-		}
-		return say(a, *in, out)
-	})
+		*id(in), account = a.ID, fmt.Sprintf("account %d (%s)", a.ID, a.Email)
+		return err
+	}, func(in In, out Out) error { return say(in, out, account) })
 }
 
 // ofAccount is the number of an account in the input of an operation that needs no other.
@@ -280,31 +286,32 @@ func passwordState(kept bool) string {
 }
 
 func accountShow(con *cli.Console, f *accountFlags) *cobra.Command {
-	cmd := cli.Showing(con, &operator.FindAccount.Operation, new(operator.AccountRef), func(ctx context.Context, c operator.Conn, args []string) error {
-		a, err := f.find(ctx, c, args[0])
-		if err != nil {
-			return err
-		}
-		if con.JSON {
-			return con.PrintObject(a)
-		}
-		ban := banned(a.Ban)
-		if ban != "-" && a.Ban.Reason != "" {
-			ban += " (" + cli.Printable(a.Ban.Reason) + ")"
-		}
-		rows := [][]string{
-			{"account", strconv.Itoa(int(a.ID))},
-			{"e-mail", a.Email},
-			{"partner", strconv.Itoa(a.Partner)},
-			{"created", cli.Stamp(a.Created)},
-			{"banned", ban},
-			{"password", passwordState(a.Kept)},
-		}
-		for i := range a.Profiles {
-			rows = append(rows, profileRows(&a.Profiles[i])...)
-		}
-		return con.Table("what\tvalue…", rows)
-	})
+	cmd := cli.Showing(con, &operator.FindAccount.Operation, new(operator.AccountRef),
+		func(ctx context.Context, c operator.Conn, args []string) error {
+			a, err := f.find(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if con.JSON {
+				return con.PrintObject(a)
+			}
+			ban := banned(a.Ban)
+			if ban != "-" && a.Ban.Reason != "" {
+				ban += " (" + cli.Printable(a.Ban.Reason) + ")"
+			}
+			rows := [][]string{
+				{"account", strconv.Itoa(int(a.ID))},
+				{"e-mail", a.Email},
+				{"partner", strconv.Itoa(a.Partner)},
+				{"created", cli.Stamp(a.Created)},
+				{"banned", ban},
+				{"password", passwordState(a.Kept)},
+			}
+			for i := range a.Profiles {
+				rows = append(rows, profileRows(&a.Profiles[i])...)
+			}
+			return con.Table("what\tvalue…", rows)
+		})
 	cmd.Use, cmd.Args = "show EMAIL|UNIQUENICK|ID", cli.Usage(cobra.ExactArgs(1))
 	return cmd
 }
@@ -341,8 +348,8 @@ func idList(ids []storage.ProfileID) string {
 func accountPasswd(con *cli.Console, f *accountFlags) *cobra.Command {
 	password := ""
 	cmd := onAccount(con, f, operator.SetPassword, func(in *operator.NewPassword) *storage.UserID { in.Password = password; return &in.ID },
-		func(a accounts.Account, _ operator.NewPassword, _ operator.Done) error {
-			return con.Say("changed the password of account %d (%s)", a.ID, a.Email)
+		func(_ operator.NewPassword, _ operator.Done, account string) error {
+			return con.Say("changed the password of %s", account)
 		})
 	stdin := passwordFlag(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) (err error) { // before the store is opened: typing takes long
@@ -353,36 +360,15 @@ func accountPasswd(con *cli.Console, f *accountFlags) *cobra.Command {
 }
 
 func accountResetLink(con *cli.Console, f *accountFlags) *cobra.Command {
-	return onAccount(con, f, operator.IssueReset, ofAccount, func(a accounts.Account, _ operator.AccountID, r operator.ResetLink) error {
-		hint := ""
-		if strings.HasPrefix(r.Link, "/") {
-			hint = "\nweb.public_url is not set: put the address of your pages before the path"
-		}
-		return con.Say("%s\nfor account %d (%s), once, until %s; an earlier link has ended%s", r.Link, a.ID, a.Email, cli.Stamp(r.Expires), hint)
-	})
-}
-
-func accountBan(con *cli.Console, f *accountFlags) *cobra.Command {
-	return onAccount(con, f, operator.BanAccount, func(in *operator.NewAccountBan) *storage.UserID { return &in.ID },
-		func(a accounts.Account, in operator.NewAccountBan, _ operator.Done) error {
-			return con.Say("banned account %d (%s) until %s", a.ID, a.Email, cli.Until(in.Expires))
-		})
-}
-
-func accountUnban(con *cli.Console, f *accountFlags) *cobra.Command {
-	return onAccount(con, f, operator.UnbanAccount, ofAccount, func(a accounts.Account, _ operator.AccountID, _ operator.Done) error {
-		return con.Say("account %d (%s) is not banned", a.ID, a.Email)
-	})
-}
-
-func accountDelete(con *cli.Console, f *accountFlags) *cobra.Command {
-	return onAccount(con, f, operator.DeleteAccount, ofAccount, func(a accounts.Account, _ operator.AccountID, _ operator.Removed) error {
-		return con.Say("deleted account %d (%s)", a.ID, a.Email)
-	})
-}
-
-func accountRotateKey(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.RotateAccountKey, func(_ operator.None, out operator.Done) error {
-		return con.Say("sealed %d accounts with a new key; backups from before hold the old one", out.Done)
-	})
+	return con.JSONFlag(onAccount(con, f, operator.IssueReset, ofAccount,
+		func(_ operator.AccountID, r operator.ResetLink, account string) error {
+			if con.JSON {
+				return con.PrintObject(r)
+			}
+			hint := ""
+			if strings.HasPrefix(r.Link, "/") {
+				hint = "\nweb.public_url is not set: put the address of your pages before the path"
+			}
+			return con.Say("%s\nfor %s, once, until %s; an earlier link has ended%s", r.Link, account, cli.Stamp(r.Expires), hint)
+		}))
 }

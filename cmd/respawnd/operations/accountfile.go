@@ -20,14 +20,21 @@ import (
 
 func accountExport(con *cli.Console) *cobra.Command {
 	in := new(operator.AccountExport)
-	cmd := cli.CommandOf(con, &operator.ExportAccounts.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
-		note := ""
+	return exporting(con, operator.ExportAccounts, in, func() string {
 		if in.Secrets {
-			note = "; it holds secrets, keep it safe"
+			return "; it holds secrets, keep it safe"
 		}
-		return export(con, args[0], note, func(w io.Writer) (int, error) { return operator.ExportAccounts.Call(ctx, c, *in, w) })
+		return ""
 	})
-	cmd.Use, cmd.Args = "export FILE", cli.Usage(cobra.ExactArgs(1))
+}
+
+// exporting returns the command of an operation that writes records to the file that is its last argument. note returns
+// what else the line about the file says.
+func exporting[In any](con *cli.Console, o *operator.Stream[In], in *In, note func() string) *cobra.Command {
+	cmd := cli.CommandOf(con, &o.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
+		return export(con, args[len(args)-1], note(), func(w io.Writer) (int, error) { return o.Call(ctx, c, *in, w) })
+	})
+	cmd.Use, cmd.Args = cmd.Use+" FILE", cli.Usage(cobra.ExactArgs(1))
 	return cmd
 }
 
@@ -50,12 +57,14 @@ func export(con *cli.Console, path, note string, write func(io.Writer) (leftOut 
 }
 
 func accountImport(con *cli.Console) *cobra.Command {
-	cmd := importCommand(con, operator.ImportAccounts.What, func(ctx context.Context, op operator.Conn, in io.Reader) error {
-		return importAccounts(ctx, con, op, in)
-	})
+	cmd := importCommand(con, operator.ImportAccounts.What,
+		func(ctx context.Context, op operator.Conn, in io.Reader) error {
+			return importAccounts(ctx, con, op, in)
+		})
 	cmd.Long = cmd.Short + ".\n\n" +
 		"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file, " +
-		"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out. Files and matches of an export are not imported: a backup restores them."
+		"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out. " +
+		"Files and matches of an export are not imported: a backup restores them."
 	return cmd
 }
 

@@ -20,26 +20,24 @@ const auditLines = 50
 var errAuditLimit = errors.New("--limit: a number of entries, or 0 for all of them")
 
 func auditCommand(con *cli.Console) *cobra.Command {
-	var limit int
-	cmd := con.ListCommand("audit", "Show the changes that operators made", cobra.NoArgs,
-		func(ctx context.Context, op operator.Conn, _ []string) error {
-			entries, leftOut, err := readAudit(ctx, op, limit)
-			if err != nil {
-				return err
-			}
-			if leftOut > 0 {
-				_, _ = fmt.Fprintf(con.Err, "warning: %d entries cannot be read and are left out\n", leftOut)
-			}
-			return auditTable(con, entries)
-		})
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if limit < 0 {
+	in := &operator.AuditQuery{Limit: auditLines}
+	return cli.Showing(con, &operator.ReadAudit.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		if in.Limit < 0 {
 			return cli.Misused(errAuditLimit)
 		}
-		return nil
-	}
-	cmd.Flags().IntVar(&limit, "limit", auditLines, "how many entries, the newest first; 0: all")
-	return cmd
+		entries, leftOut, err := readAudit(ctx, c, in.Limit)
+		if err != nil {
+			return err
+		}
+		if leftOut > 0 {
+			_, _ = fmt.Fprintf(con.Err, "warning: %d entries cannot be read and are left out\n", leftOut)
+		}
+		return cli.Show(con, "time\tvia\tby…\tfrom\taction\tsubject…\tdetail…", entries, func(e storage.AuditEntry) []string {
+			return []string{
+				cli.Stamp(e.Time), cli.Dash(string(e.Via)), cli.Dash(e.By), auditFrom(e), cli.Dash(e.Action), auditSubject(e), cli.Dash(e.Detail),
+			}
+		})
+	})
 }
 
 // readAudit returns the newest entries, page by page.
@@ -62,12 +60,6 @@ func readAudit(ctx context.Context, op operator.Conn, limit int) (entries []stor
 		before = page.Next
 	}
 	return entries, leftOut, nil
-}
-
-func auditTable(con *cli.Console, entries []storage.AuditEntry) error {
-	return cli.Show(con, "time\tvia\tby…\tfrom\taction\tsubject…\tdetail…", entries, func(e storage.AuditEntry) []string {
-		return []string{cli.Stamp(e.Time), cli.Dash(string(e.Via)), cli.Dash(e.By), auditFrom(e), cli.Dash(e.Action), auditSubject(e), cli.Dash(e.Detail)}
-	})
 }
 
 func auditFrom(e storage.AuditEntry) string {

@@ -13,14 +13,15 @@ import (
 )
 
 func backupCommand(con *cli.Console) *cobra.Command {
-	return con.OperatorCommand("backup FILE", operator.Backup.What, cobra.ExactArgs(1), func(ctx context.Context, c operator.Conn, args []string) error {
-		size, err := backup.Replace(args[0], func(w io.Writer) error {
-			_, err := operator.Backup.Call(ctx, c, operator.None{}, w)
-			return err
+	return con.OperatorCommand("backup FILE", operator.Backup.What, cobra.ExactArgs(1),
+		func(ctx context.Context, c operator.Conn, args []string) error {
+			size, err := backup.Replace(args[0], func(w io.Writer) error {
+				_, err := operator.Backup.Call(ctx, c, operator.None{}, w)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("no backup written: %w", err)
+			}
+			return con.Say("wrote %s (%d bytes); it holds secrets, keep it safe", args[0], size)
 		})
-		if err != nil {
-			return fmt.Errorf("no backup written: %w", err)
-		}
-		return con.Say("wrote %s (%d bytes); it holds secrets, keep it safe", args[0], size)
-	})
 }

@@ -22,42 +22,17 @@ func banCommand(con *cli.Console) *cobra.Command {
 		banList(con), banRemove(con))
 }
 
-// banFlags are the length and the reason of a ban.
-type banFlags struct {
-	cmd    *cobra.Command
-	span   time.Duration
-	reason string
-}
-
-func addBanFlags(cmd *cobra.Command) *banFlags {
-	f := &banFlags{cmd: cmd}
-	cmd.Flags().DurationVar(&f.span, "for", 0, "how long, such as 24h (default: for ever)")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "reason, shown in the list")
-	return f
-}
-
-// end returns when a ban that begins now ends; zero: never.
-func (f *banFlags) end(now time.Time) (time.Time, error) {
-	switch {
-	case f.cmd.Flags().Changed("for") && f.span <= 0:
-		return time.Time{}, cli.Misused(cli.ErrBanFor)
-	case f.span > 0:
-		return now.Add(f.span), nil
-	}
-	return time.Time{}, nil
-}
-
-// banEnd returns the end of a ban. Expired bans are listed for a while, because
+// endOf returns the end of a ban or a rule. Those that are over are listed for a while, because
 // the clock may be wrong.
-func banEnd(b storage.Ban, now time.Time) string {
-	if b.Expired(now) {
-		return "over since " + cli.Stamp(b.Expires)
+func endOf(expires, now time.Time) string {
+	if !expires.IsZero() && !now.Before(expires) {
+		return "over since " + cli.Stamp(expires)
 	}
-	return cli.Until(b.Expires)
+	return cli.Until(expires)
 }
 
 func banList(con *cli.Console) *cobra.Command {
-	return con.ListCommand("list", operator.ListBans.What, cobra.NoArgs, func(ctx context.Context, c operator.Conn, _ []string) error {
+	return cli.Showing(con, &operator.ListBans.Operation, new(operator.None), func(ctx context.Context, c operator.Conn, _ []string) error {
 		list, err := operator.ListBans.Call(ctx, c, operator.None{})
 		if err != nil {
 			return err
@@ -70,10 +45,12 @@ func banList(con *cli.Console) *cobra.Command {
 			return errors.Join(cli.PrintJSON(con, list), cli.PrintJSON(con, inFiles))
 		}
 		lines := cli.Rows(list, func(b storage.Ban) []string {
-			return []string{b.Prefix.String(), b.Scope.String(), cli.Stamp(b.Added), banEnd(b, time.Now()), cli.Dash(b.Reason), "-", "-"}
+			return []string{b.Prefix.String(), b.Scope.String(), cli.Stamp(b.Added), endOf(b.Expires, time.Now()), cli.Dash(b.Reason), "-", "-"}
 		})
 		lines = append(lines, cli.Rows(inFiles, func(b operator.FileBan) []string {
-			return []string{cli.Printable(b.Addresses), b.Scope, "-", cli.Until(b.Expires), cli.Dash(b.Reason), cli.Printable(b.File), fmt.Sprint(b.Line)}
+			return []string{
+				cli.Printable(b.Addresses), b.Scope, "-", cli.Until(b.Expires), cli.Dash(b.Reason), cli.Printable(b.File), fmt.Sprint(b.Line),
+			}
 		})...)
 		return con.Table("address…\tscope\tadded\tuntil\treason…\tfile…\tline", lines)
 	})
@@ -110,7 +87,8 @@ func notBanned(ctx context.Context, c operator.Conn, prefix netip.Prefix) error 
 		return err
 	}
 	if len(inFiles) > 0 {
-		return fmt.Errorf("%s is not banned by itself: %s has a ban of %s, which is lifted there", prefix, filePlace(inFiles[0]), cli.Printable(inFiles[0].Addresses))
+		return fmt.Errorf("%s is not banned by itself: %s has a ban of %s, which is lifted there",
+			prefix, filePlace(inFiles[0]), cli.Printable(inFiles[0].Addresses))
 	}
 	return fmt.Errorf("%s is not banned", prefix)
 }

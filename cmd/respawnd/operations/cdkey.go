@@ -19,7 +19,9 @@ import (
 
 func cdkeyCommand(con *cli.Console) *cobra.Command {
 	return cli.Group("cdkey", "Manage the CD keys of products",
-		cdkeyAdd(con), cdkeyImport(con), cdkeyList(con), cdkeyRemove(con), cdkeyBan(con), cdkeyUnban(con))
+		cdkeyAdd(con), cdkeyImport(con), cdkeyList(con),
+		onCDKey(con, operator.RemoveCDKey, "removed", refOfCDKey), onCDKey(con, operator.UnbanCDKey, "lifted the ban of", refOfCDKey),
+		onCDKey(con, operator.BanCDKey, "banned", func(in *operator.CDKeyBan) (*int, *string) { return &in.Product, &in.Hash }))
 }
 
 func cdkeyAdd(con *cli.Console) *cobra.Command {
@@ -43,10 +45,8 @@ func addCDKeys(ctx context.Context, con *cli.Console, c operator.Conn, in operat
 }
 
 func cdkeyImport(con *cli.Console) *cobra.Command {
-	in := new(operator.NewCDKeys)
-	o := operator.AddCDKeys.Operation
-	o.What = "Add the CD keys of a file, one on each line"
-	cmd := cli.CommandOf(con, &o, in, func(ctx context.Context, c operator.Conn, args []string) (err error) {
+	in, o := new(operator.NewCDKeys), operator.AddCDKeys.As("cdkey import", "Add the CD keys of a file, one on each line")
+	cmd := cli.CommandOf(con, &o.Operation, in, func(ctx context.Context, c operator.Conn, args []string) (err error) {
 		if in.Keys, err = readLines(args[0]); err != nil {
 			return err
 		}
@@ -125,16 +125,4 @@ func onCDKey[In, Out any](con *cli.Console, o *operator.Op[In, Out], done string
 	})
 }
 
-func cdkeyRemove(con *cli.Console) *cobra.Command {
-	return onCDKey(con, operator.RemoveCDKey, "removed", refOfCDKey)
-}
-
-func cdkeyUnban(con *cli.Console) *cobra.Command {
-	return onCDKey(con, operator.UnbanCDKey, "lifted the ban of", refOfCDKey)
-}
-
 func refOfCDKey(in *operator.CDKeyRef) (*int, *string) { return &in.Product, &in.Hash }
-
-func cdkeyBan(con *cli.Console) *cobra.Command {
-	return onCDKey(con, operator.BanCDKey, "banned", func(in *operator.CDKeyBan) (*int, *string) { return &in.Product, &in.Hash })
-}

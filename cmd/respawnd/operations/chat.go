@@ -24,45 +24,38 @@ stored for the profile of the player, or for the address of one without account.
 func chatCommand(con *cli.Console) *cobra.Command {
 	g := cli.Group("chat", "Moderate chat",
 		chatRooms(con), chatWho(con), chatHistory(con), chatSay(con), chatKick(con),
-		chatRule(con, "mute", "Let a player read only; takes effect at once", storage.ChatMute),
-		chatLift(con, "unmute", "Let a player talk again", storage.ChatMute),
-		chatRule(con, "ban", "Ban a player from chat; takes effect at once", storage.ChatBan),
-		chatLift(con, "unban", "Lift a ban from chat", storage.ChatBan), chatBans(con),
+		chatRule(con, "chat mute", "Let a player read only; takes effect at once", storage.ChatMute),
+		chatLift(con, "chat unmute", "Let a player talk again", storage.ChatMute),
+		chatRule(con, "chat ban", "Ban a player from chat; takes effect at once", storage.ChatBan),
+		chatLift(con, "chat unban", "Lift a ban from chat", storage.ChatBan), chatBans(con),
 		cli.Group("moderator", "Manage the moderators of chat",
-			chatRule(con, "add", "Make a player with an account a moderator; takes effect at once", storage.ChatModerator),
-			chatLift(con, "remove", "Make a moderator a plain player again; takes effect at once", storage.ChatModerator)))
+			chatRule(con, "chat moderator add", "Make a player with an account a moderator; takes effect at once", storage.ChatModerator),
+			chatLift(con, "chat moderator remove", "Make a moderator a plain player again; takes effect at once", storage.ChatModerator)))
 	g.Long = chatHelp
 	return g
 }
 
 func chatRooms(con *cli.Console) *cobra.Command {
-	return con.ListCommand("rooms", "Show the chat rooms that have members", cobra.NoArgs,
-		func(ctx context.Context, op operator.Conn, _ []string) error {
-			list, err := operator.ListChatRooms.Call(ctx, op, operator.None{})
-			if err != nil {
-				return err
-			}
-			return cli.ShowNodes(con, "channel…\tgame…\tmembers\tsince\tname…", list, func(r operator.ChatRoom) ([]string, string) {
-				return []string{r.Channel, cli.Dash(r.Game), strconv.Itoa(r.Members), cli.Stamp(r.Since), cli.Dash(r.Name)}, r.Node
-			})
+	return con.JSONFlag(cli.Command(con, operator.ListChatRooms, func(_ operator.None, list []operator.ChatRoom) error {
+		return cli.ShowNodes(con, "channel…\tgame…\tmembers\tsince\tname…", list, func(r operator.ChatRoom) ([]string, string) {
+			return []string{r.Channel, cli.Dash(r.Game), strconv.Itoa(r.Members), cli.Stamp(r.Since), cli.Dash(r.Name)}, r.Node
 		})
+	}))
+}
+
+// inRoom looks up the room that the first argument names.
+func inRoom(ctx context.Context, c operator.Conn, in *operator.ChannelRef, args []string) error {
+	room, err := parseRoom(ctx, c, args[0])
+	in.Channel = room.channel
+	return err
 }
 
 func chatWho(con *cli.Console) *cobra.Command {
-	return con.ListCommand("who ROOM", "Show the members of a chat room", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			room, err := parseRoom(ctx, op, args[0])
-			if err != nil {
-				return err
-			}
-			list, err := operator.ListChatMembers.Call(ctx, op, operator.ChannelRef{Channel: room.channel})
-			if err != nil {
-				return err
-			}
-			return cli.ShowNodes(con, "nick…\tprofile\taddress\trole\tsince\tactive", list, func(m operator.ChatMember) ([]string, string) {
-				return []string{m.Nick, profileCell(m.Profile), m.Address.String(), roleOf(&m), cli.Stamp(m.Since), cli.Stamp(m.Active)}, m.Node
-			})
+	return con.JSONFlag(cli.Looking(con, operator.ListChatMembers, inRoom, func(_ operator.ChannelRef, list []operator.ChatMember) error {
+		return cli.ShowNodes(con, "nick…\tprofile\taddress\trole\tsince\tactive", list, func(m operator.ChatMember) ([]string, string) {
+			return []string{m.Nick, profileCell(m.Profile), m.Address.String(), roleOf(&m), cli.Stamp(m.Since), cli.Stamp(m.Active)}, m.Node
 		})
+	}))
 }
 
 // profileCell returns the cell of a profile, "-" for a player without account.
@@ -87,132 +80,86 @@ func roleOf(m *operator.ChatMember) string {
 }
 
 func chatHistory(con *cli.Console) *cobra.Command {
-	return con.ListCommand("history ROOM", "Show the last lines of a chat room, if peerchat.history is set", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			room, err := parseRoom(ctx, op, args[0])
-			if err != nil {
+	return con.JSONFlag(cli.Looking(con, operator.ListChatLines, inRoom, func(in operator.ChannelRef, list []operator.ChatLine) error {
+		if con.JSON {
+			return cli.PrintJSON(con, list)
+		}
+		if len(list) == 0 {
+			return con.Say("no lines are kept of %s; peerchat.history sets how many are", cli.Printable(in.Channel))
+		}
+		for _, l := range list {
+			if err := con.Say("%s <%s> %s", cli.Stamp(l.At), cli.Printable(l.Nick), cli.Printable(l.Text)); err != nil {
 				return err
 			}
-			list, err := operator.ListChatLines.Call(ctx, op, operator.ChannelRef{Channel: room.channel})
-			if err != nil {
-				return err
-			}
-			if con.JSON {
-				return cli.PrintJSON(con, list)
-			}
-			if len(list) == 0 {
-				return con.Say("no lines are kept of %s; peerchat.history sets how many are", cli.Printable(room.channel))
-			}
-			for _, l := range list {
-				if err := con.Say("%s <%s> %s", cli.Stamp(l.At), cli.Printable(l.Nick), cli.Printable(l.Text)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		}
+		return nil
+	}))
 }
 
 func chatSay(con *cli.Console) *cobra.Command {
-	return con.OperatorCommand("say ROOM TEXT", "Send a line to a chat room in the name of the server", cobra.ExactArgs(2),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			room, err := parseRoom(ctx, op, args[0])
-			if err != nil {
-				return err
-			}
-			return con.Confirm(operator.ChatSay.Exec(ctx, op, operator.Saying{Channel: room.channel, Text: args[1]}), "sent to %s", cli.Printable(room.channel))
-		})
+	return cli.Looking(con, operator.ChatSay, func(ctx context.Context, c operator.Conn, in *operator.Saying, args []string) error {
+		room, err := parseRoom(ctx, c, args[0])
+		in.Channel = room.channel
+		return err
+	}, func(in operator.Saying, _ operator.Done) error {
+		return con.Say("sent to %s", cli.Printable(in.Channel))
+	})
 }
 
 func chatKick(con *cli.Console) *cobra.Command {
-	var in, reason string
-	cmd := con.OperatorCommand("kick WHO", "Remove a player from a chat room, or disconnect the player", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			if _, err := operator.ListChatRooms.Call(ctx, op, operator.None{}); err != nil { // without chat it is not the name that is wrong
-				return err
-			}
-			room, who, err := findInRoom(ctx, op, args[0], in)
-			if err != nil {
-				return err
-			}
-			t := operator.ChatTarget{Channel: room.channel, Nick: who.nick}
-			if t.Nick == "" {
-				t.Profile, t.Prefix = who.profile, who.prefix
-			}
-			n, err := operator.ChatKick.Call(ctx, op, operator.Kicking{ChatTarget: t, Reason: reason})
-			return con.Confirm(err, "kicked %s: %s", cli.Counted(n.Removed, "player"), cli.Printable(t.String()))
-		})
-	roomFlag(cmd, &in)
-	cmd.Flags().StringVar(&reason, "reason", "", "reason, which the room reads")
-	return cmd
-}
-
-// roomFlag adds --room to a command.
-func roomFlag(cmd *cobra.Command, room *string) {
-	cmd.Flags().StringVar(room, "room", "", "only in this chat room (default: in all of chat)")
+	return cli.Looking(con, operator.ChatKick, func(ctx context.Context, c operator.Conn, in *operator.Kicking, args []string) error {
+		if _, err := operator.ListChatRooms.Call(ctx, c, operator.None{}); err != nil { // without chat it is not the name that is wrong
+			return err
+		}
+		room, who, err := findInRoom(ctx, c, args[0], in.Channel)
+		in.Channel, in.Nick = room.channel, who.nick
+		if in.Nick == "" {
+			in.Profile, in.Prefix = who.profile, who.prefix
+		}
+		return err
+	}, func(in operator.Kicking, out operator.Removed) error {
+		return con.Say("kicked %s: %s", cli.Counted(out.Removed, "player"), cli.Printable(in.String()))
+	})
 }
 
 // chatRule returns a command that sets a rule of a kind.
-func chatRule(con *cli.Console, use, short string, kind storage.ChatKind) *cobra.Command {
-	var in string
-	r := storage.ChatRule{By: "cli"}
-	cmd := con.OperatorCommand(use+" WHO", short, cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			room, who, err := findInRoom(ctx, op, args[0], in)
-			if err != nil {
-				return err
-			}
-			r.ChatRuleKey = who.key(kind, room)
-			done := fmt.Sprintf("%s of %s in %s", kind, who, room)
+func chatRule(con *cli.Console, name, help string, kind storage.ChatKind) *cobra.Command {
+	var done string
+	return cli.Looking(con, operator.PutChatRule.As(name, help),
+		func(ctx context.Context, c operator.Conn, in *operator.NewChatRule, args []string) error {
+			room, who, err := findInRoom(ctx, c, args[0], in.Channel)
+			in.Kind, in.Profile, in.Prefix, in.Channel = kind, who.profile, who.prefix, room.channel
+			done = fmt.Sprintf("%s of %s in %s", kind, who, room)
 			if kind == storage.ChatModerator {
 				done = fmt.Sprintf("%s moderates %s", who, room)
 			}
-			return con.Confirm(operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(r)), "%s until %s", done, cli.Until(r.Expires))
+			return err
+		}, func(in operator.NewChatRule, _ operator.Done) error {
+			return con.Say("%s until %s", done, cli.Until(in.Expires))
 		})
-	roomFlag(cmd, &in)
-	flags := addBanFlags(cmd)
-	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
-		r.Reason, r.Added = flags.reason, time.Now()
-		r.Expires, err = flags.end(r.Added)
-		return err
-	}
-	return cmd
 }
 
 // chatLift returns a command that lifts a rule of a kind.
-func chatLift(con *cli.Console, use, short string, kind storage.ChatKind) *cobra.Command {
-	var in string
-	cmd := con.OperatorCommand(use+" WHO", short, cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			room, who, err := findInRoom(ctx, op, args[0], in)
-			if err != nil {
-				return err
-			}
-			done := fmt.Sprintf("lifted the %s of %s in %s", kind, who, room)
+func chatLift(con *cli.Console, name, help string, kind storage.ChatKind) *cobra.Command {
+	var done string
+	return cli.Looking(con, operator.RemoveChatRule.As(name, help),
+		func(ctx context.Context, c operator.Conn, in *operator.ChatRuleRef, args []string) error {
+			room, who, err := findInRoom(ctx, c, args[0], in.Channel)
+			*in = operator.ChatRuleRef(who.key(kind, room))
+			done = fmt.Sprintf("lifted the %s of %s in %s", kind, who, room)
 			if kind == storage.ChatModerator {
 				done = fmt.Sprintf("%s no longer moderates %s", who, room)
 			}
-			return con.Confirm(operator.RemoveChatRule.Exec(ctx, op, operator.ChatRuleRef(who.key(kind, room))), "%s", done)
-		})
-	roomFlag(cmd, &in)
-	return cmd
+			return err
+		}, func(operator.ChatRuleRef, operator.Removed) error { return con.Say("%s", done) })
 }
 
 func chatBans(con *cli.Console) *cobra.Command {
-	return con.ListCommand("bans", "Show bans, mutes and moderators of chat", cobra.NoArgs,
-		func(ctx context.Context, op operator.Conn, _ []string) error {
-			list, err := operator.ListChatRules.Call(ctx, op, operator.None{})
-			if err != nil {
-				return err
-			}
-			now := time.Now()
-			return cli.Show(con, "rule\twho\troom…\tadded\tuntil\treason…", list, func(r storage.ChatRule) []string {
-				end := cli.Until(r.Expires)
-				if r.Expired(now) {
-					end = "over since " + cli.Stamp(r.Expires)
-				}
-				return []string{r.Kind.String(), chatPlayer{profile: r.Profile, prefix: r.Prefix}.String(), chatRoom{channel: r.Channel}.String(), cli.Stamp(r.Added), end, cli.Dash(r.Reason)}
-			})
-		})
+	now := time.Now()
+	return cli.ListOf(con, operator.ListChatRules, "rule\twho\troom…\tadded\tuntil\treason…", func(r storage.ChatRule) []string {
+		who, room := chatPlayer{profile: r.Profile, prefix: r.Prefix}, chatRoom{channel: r.Channel}
+		return []string{r.Kind.String(), who.String(), room.String(), cli.Stamp(r.Added), endOf(r.Expires, now), cli.Dash(r.Reason)}
+	})
 }
 
 func roomOwner(con *cli.Console) *cobra.Command {
@@ -241,21 +188,21 @@ func roomOwner(con *cli.Console) *cobra.Command {
 
 // addOwner makes a player a moderator.
 func addOwner(ctx context.Context, op operator.Conn, key storage.ChatRuleKey) error {
-	return operator.PutChatRule.Exec(ctx, op, operator.NewChatRule(storage.ChatRule{ChatRuleKey: key, By: "cli"}))
+	return operator.PutChatRule.Exec(ctx, op, operator.NewChatRule{Kind: key.Kind, Profile: key.Profile, Channel: key.Channel, By: "cli"})
 }
 
 func ownerList(con *cli.Console) *cobra.Command {
-	return con.ListCommand("list ROOM", "Show the moderators of a chat room", cobra.ExactArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			room, err := parseRoom(ctx, op, args[0])
+	return con.JSONFlag(con.OperatorCommand("list ROOM", "Show the moderators of a chat room", cobra.ExactArgs(1),
+		func(ctx context.Context, c operator.Conn, args []string) error {
+			var in operator.ChannelRef
+			if err := inRoom(ctx, c, &in, args); err != nil {
+				return err
+			}
+			channel, err := storage.CanonicalChannel(in.Channel)
 			if err != nil {
 				return err
 			}
-			channel, err := storage.CanonicalChannel(room.channel)
-			if err != nil {
-				return err
-			}
-			list, err := operator.ListChatRules.Call(ctx, op, operator.None{})
+			list, err := operator.ListChatRules.Call(ctx, c, operator.None{})
 			if err != nil {
 				return err
 			}
@@ -265,7 +212,7 @@ func ownerList(con *cli.Console) *cobra.Command {
 			return cli.Show(con, "profile\troom…\tadded", list, func(r storage.ChatRule) []string {
 				return []string{profileCell(r.Profile), chatRoom{channel: r.Channel}.String(), cli.Stamp(r.Added)}
 			})
-		})
+		}))
 }
 
 // String returns the room for people.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
-	"github.com/respawnd/respawnd/storage"
 )
 
 func TestBanThatIsOverIsListedAsSuch(t *testing.T) {
@@ -18,8 +17,8 @@ func TestBanThatIsOverIsListedAsSuch(t *testing.T) {
 		"over since " + cli.Stamp(now.Add(-time.Hour)): now.Add(-time.Hour),
 		"over since " + cli.Stamp(now):                 now,
 	} {
-		if got := banEnd(storage.Ban{Expires: expires}, now); got != want {
-			t.Errorf("banEnd(%s) = %q, want %q", fmt.Sprint(expires), got, want)
+		if got := endOf(expires, now); got != want {
+			t.Errorf("endOf(%s) = %q, want %q", fmt.Sprint(expires), got, want)
 		}
 	}
 }

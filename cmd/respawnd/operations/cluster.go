@@ -1,7 +1,6 @@
 package operations
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"time"
@@ -23,19 +22,16 @@ func clusterCommand(con *cli.Console) *cobra.Command {
 }
 
 func clusterStatus(con *cli.Console) *cobra.Command {
-	return con.ListCommand("status", "Show the nodes of the cluster and their state", cobra.NoArgs,
-		func(ctx context.Context, op operator.Conn, _ []string) error {
-			status, err := operator.GetStatus.Call(ctx, op, operator.None{})
-			if err != nil {
-				return err
-			}
-			if len(status.Cluster) == 0 {
-				return operator.ErrNoCluster
-			}
-			return cli.Show(con, "node\tstate\tversion\tschema\tstarted\tseen\tclock\tping\tservers", status.Cluster, func(n operator.ClusterNode) []string {
+	o := operator.GetStatus.As("cluster status", "Show the nodes of the cluster and their state")
+	return con.JSONFlag(cli.Command(con, o, func(_ operator.None, status operator.Status) error {
+		if len(status.Cluster) == 0 {
+			return operator.ErrNoCluster
+		}
+		return cli.Show(con, "node\tstate\tversion\tschema\tstarted\tseen\tclock\tping\tservers", status.Cluster,
+			func(n operator.ClusterNode) []string {
 				return append([]string{n.Name, nodeState(&n), cli.Dash(n.Version), schemaOf(&n), startedAt(&n)}, nodeTimes(&n)...)
 			})
-		})
+	}))
 }
 
 // schemaOf returns the schema of the database that a node knows; "-": it did not say.

@@ -19,13 +19,14 @@ import (
 
 func doctorCommand(con *cli.Console) *cobra.Command {
 	var who patient
-	cmd := con.ListCommand("doctor [HOST[:PORT]]", "Explain the last decisions of the running daemon about an address or host name", cobra.MaximumNArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			if len(args) == 0 {
-				return tellVerdicts(ctx, con, op)
-			}
-			return consult(ctx, con, op, &who)
-		})
+	o := operator.ListVerdicts.As("doctor", "Explain the last decisions of the running daemon about an address or host name")
+	cmd := cli.Showing(con, &o.Operation, new(operator.Address), func(ctx context.Context, c operator.Conn, args []string) error {
+		if len(args) == 0 {
+			return tellVerdicts(ctx, con, c)
+		}
+		return consult(ctx, con, c, &who)
+	})
+	cmd.Use, cmd.Args = "doctor [HOST[:PORT]]", cli.Usage(cobra.MaximumNArgs(1))
 	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
 		if len(args) == 0 {
 			return nil
@@ -163,7 +164,7 @@ func superseded(later []operator.Verdict, v operator.Verdict) bool {
 
 // tellPresent prints the servers and the bans of an address.
 func tellPresent(ctx context.Context, con *cli.Console, op operator.Conn, who *patient, addr netip.Addr) error {
-	servers, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: ""})
+	servers, err := operator.ListServers.Call(ctx, op, operator.ServerQuery{})
 	if err != nil {
 		return err
 	}

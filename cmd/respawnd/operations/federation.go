@@ -17,12 +17,13 @@ func federationCommand(con *cli.Console) *cobra.Command {
 }
 
 func federationStatus(con *cli.Console) *cobra.Command {
-	cmd := cli.ListOf(con, operator.ListMasters, "name…\tprotocol\tstate\tnamed\tlisted\trefused\tread\tnext\tproblem…", func(m operator.OtherMaster) []string {
-		return []string{
-			cli.Printable(m.Name), m.Protocol, m.State, fmt.Sprint(m.Told), fmt.Sprint(m.Listed), cli.Dash(refusedWords(m.Refused)),
-			cli.Stamp(m.Read), cli.Stamp(m.Next), cli.Dash(m.Error),
-		}
-	})
+	cmd := cli.ListOf(con, operator.ListMasters, "name…\tprotocol\tstate\tnamed\tlisted\trefused\tread\tnext\tproblem…",
+		func(m operator.OtherMaster) []string {
+			return []string{
+				cli.Printable(m.Name), m.Protocol, m.State, fmt.Sprint(m.Told), fmt.Sprint(m.Listed), cli.Dash(refusedWords(m.Refused)),
+				cli.Stamp(m.Read), cli.Stamp(m.Next), cli.Dash(m.Error),
+			}
+		})
 	cmd.Long = cmd.Short + `.
 
 named: servers on the list of the master, without the refused ones. listed: those of

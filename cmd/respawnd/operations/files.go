@@ -15,7 +15,8 @@ import (
 
 func filesCommand(con *cli.Console) *cobra.Command {
 	return cli.Group("files", "Show, copy and delete the files that players uploaded",
-		filesList(con), filesShow(con), filesGet(con), filesDelete(con))
+		filesList(con), filesShow(con), filesGet(con),
+		cli.Command(con, operator.DeleteFile, func(in operator.FileRef, _ operator.Removed) error { return con.Say("deleted file %d", in.ID) }))
 }
 
 func filesList(con *cli.Console) *cobra.Command {
@@ -63,8 +64,4 @@ func filesGet(con *cli.Console) *cobra.Command {
 	})
 	cmd.Use, cmd.Args = cmd.Use+" FILE", cli.Usage(cobra.ExactArgs(2))
 	return cmd
-}
-
-func filesDelete(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.DeleteFile, func(in operator.FileRef, _ operator.Removed) error { return con.Say("deleted file %d", in.ID) })
 }

@@ -20,15 +20,16 @@ import (
 
 func gameCommand(con *cli.Console) *cobra.Command {
 	return cli.Group("game", "Show and change the catalogue of games",
-		gameList(con), gameShow(con), gameAdd(con), gameRemove(con), gameImport(con), roomCommand(con))
-}
-
-func gameList(con *cli.Console) *cobra.Command {
-	return con.JSONFlag(cli.Command(con, operator.ListGames, func(_ operator.None, list operator.GameList) error {
-		return cli.Show(con, "name\tport\tkey\ttitle…", listedGames(list), func(g listedGame) []string {
-			return []string{g.Name, strconv.Itoa(g.Port), cli.YesNo(g.Key), g.Title}
-		})
-	}))
+		con.JSONFlag(cli.Command(con, operator.ListGames, func(_ operator.None, list operator.GameList) error {
+			return cli.Show(con, "name\tport\tkey\ttitle…", listedGames(list), func(g listedGame) []string {
+				return []string{g.Name, strconv.Itoa(g.Port), cli.YesNo(g.Key), g.Title}
+			})
+		})),
+		gameShow(con), gameAdd(con),
+		cli.Command(con, operator.DeleteGame, func(in operator.GameRef, _ operator.Removed) error {
+			return con.Say("removed your record of %s", in.Game)
+		}),
+		gameImport(con), roomCommand(con))
 }
 
 // listedGame is a game in the list of games.
@@ -101,12 +102,6 @@ func gameAdd(con *cli.Console) *cobra.Command {
 	f.Uint32Var(&g.DisabledServices, "disabled-services", 0, "availability answer: 1 gone, 2 down for now")
 	f.BoolVar(&g.Maintenance, "maintenance", false, "answer \"down for now\"")
 	return cmd
-}
-
-func gameRemove(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.DeleteGame, func(in operator.GameRef, _ operator.Removed) error {
-		return con.Say("removed your record of %s", in.Game)
-	})
 }
 
 func gameImport(con *cli.Console) *cobra.Command {

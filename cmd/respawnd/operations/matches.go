@@ -13,13 +13,12 @@ import (
 )
 
 func matchesCommand(con *cli.Console) *cobra.Command {
-	return cli.Group("matches", "Show and delete the matches that games reported", matchesList(con), matchesShow(con), matchesDelete(con))
-}
-
-func matchesList(con *cli.Console) *cobra.Command {
-	return cli.ListOf(con, operator.ListMatches, "id\treported\toutcome\tplayers…", func(m storage.Match) []string {
-		return []string{strconv.FormatUint(m.ID, 10), cli.Stamp(m.First), string(m.Outcome), matchPlayers(m)}
-	})
+	return cli.Group("matches", "Show and delete the matches that games reported",
+		cli.ListOf(con, operator.ListMatches, "id\treported\toutcome\tplayers…", func(m storage.Match) []string {
+			return []string{strconv.FormatUint(m.ID, 10), cli.Stamp(m.First), string(m.Outcome), matchPlayers(m)}
+		}),
+		matchesShow(con),
+		cli.Command(con, operator.DeleteMatch, func(in operator.MatchRef, _ operator.Removed) error { return con.Say("deleted match %d", in.ID) }))
 }
 
 // matchPlayers returns the players of a match with their results.
@@ -68,11 +67,9 @@ func matchesShow(con *cli.Console) *cobra.Command {
 			for _, v := range pl.Values {
 				values = append(values, fmt.Sprintf("%d=%s", v.Key, v.Text))
 			}
-			return []string{strconv.Itoa(int(pl.Profile)), cli.Printable(playerName(pl)), strconv.FormatUint(uint64(pl.Team), 10), pl.Result, cli.Dash(strings.Join(values, " "))}
+			return []string{
+				strconv.Itoa(int(pl.Profile)), playerName(pl), strconv.FormatUint(uint64(pl.Team), 10), pl.Result, cli.Dash(strings.Join(values, " ")),
+			}
 		}))
 	}))
-}
-
-func matchesDelete(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.DeleteMatch, func(in operator.MatchRef, _ operator.Removed) error { return con.Say("deleted match %d", in.ID) })
 }

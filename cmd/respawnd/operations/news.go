@@ -17,49 +17,50 @@ import (
 )
 
 func motdCommand(con *cli.Console) *cobra.Command {
-	return cli.Group("motd", "Manage the messages of the day that games ask for", motdSet(con), motdShow(con), motdClear(con))
+	return cli.Group("motd", "Manage the messages of the day that games ask for", motdSet(con), motdShow(con),
+		cli.Command(con, operator.ClearMotd, func(in operator.MotdRef, _ operator.Removed) error {
+			return con.Say("removed the message of the day of %s", cli.Printable(in.Game))
+		}))
 }
 
 func motdSet(con *cli.Console) *cobra.Command {
-	return con.OperatorCommand("set GAME TEXT", "Set the message of the day of a game; takes effect at once", cobra.MinimumNArgs(2),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			m := storage.Motd{Game: storage.Fold(args[0]), Text: strings.Join(args[1:], " "), By: "cli"}
-			return con.Confirm(operator.SetMotd.Exec(ctx, op, m), "set the message of the day of %s", cli.Printable(m.Game))
-		})
+	cmd := cli.Looking(con, operator.SetMotd, func(_ context.Context, _ operator.Conn, in *operator.NewMotd, args []string) error {
+		in.Game, in.Text = storage.Fold(in.Game), strings.Join(args[1:], " ")
+		return nil
+	}, func(in operator.NewMotd, _ operator.Done) error {
+		return con.Say("set the message of the day of %s", cli.Printable(in.Game))
+	})
+	cmd.Args = cli.Usage(cobra.MinimumNArgs(2)) // of TEXT, each word may be one
+	return cmd
 }
 
 func motdShow(con *cli.Console) *cobra.Command {
-	return con.ListCommand("show [GAME]", "Show the message of the day of a game, or all that were set", cobra.MaximumNArgs(1),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			all, err := operator.ListMotds.Call(ctx, op, operator.None{})
-			if err != nil {
+	cmd := cli.Showing(con, &operator.ListMotds.Operation, new(operator.None), func(ctx context.Context, c operator.Conn, args []string) error {
+		all, err := operator.ListMotds.Call(ctx, c, operator.None{})
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			return cli.Show(con, "game…\tset\ttext…", all, func(m storage.Motd) []string {
+				return []string{m.Game, cli.Stamp(m.Set), strings.ReplaceAll(m.Text, "\n", " / ")}
+			})
+		}
+		i := slices.IndexFunc(all, func(m storage.Motd) bool { return m.Game == storage.Fold(args[0]) })
+		switch {
+		case i < 0:
+			return fmt.Errorf("message of the day of %q: %w", args[0], storage.ErrNotFound)
+		case con.JSON:
+			return con.PrintObject(all[i])
+		}
+		for line := range strings.SplitSeq(all[i].Text, "\n") {
+			if err := con.Say("%s", cli.Printable(line)); err != nil {
 				return err
 			}
-			if len(args) == 0 {
-				return cli.Show(con, "game…\tset\ttext…", all, func(m storage.Motd) []string {
-					return []string{m.Game, cli.Stamp(m.Set), strings.ReplaceAll(m.Text, "\n", " / ")}
-				})
-			}
-			i := slices.IndexFunc(all, func(m storage.Motd) bool { return m.Game == storage.Fold(args[0]) })
-			switch {
-			case i < 0:
-				return fmt.Errorf("message of the day of %q: %w", args[0], storage.ErrNotFound)
-			case con.JSON:
-				return con.PrintObject(all[i])
-			}
-			for line := range strings.SplitSeq(all[i].Text, "\n") {
-				if err := con.Say("%s", cli.Printable(line)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-}
-
-func motdClear(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.ClearMotd, func(in operator.MotdRef, _ operator.Removed) error {
-		return con.Say("removed the message of the day of %s", cli.Printable(in.Game))
+		}
+		return nil
 	})
+	cmd.Use, cmd.Args = "show [GAME]", cli.Usage(cobra.MaximumNArgs(1))
+	return cmd
 }
 
 func patchCommand(con *cli.Console) *cobra.Command {
@@ -83,38 +84,35 @@ func namesPatch(product *int, version *string, cmd *cobra.Command) *cobra.Comman
 
 func patchAdd(con *cli.Console) *cobra.Command {
 	in := new(operator.NewPatch)
-	return namesPatch(&in.Product, &in.Version, cli.CommandOf(con, &operator.AddPatch.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
-		return con.Confirm(operator.AddPatch.Exec(ctx, c, *in), "%s is announced to games of product %d, version %s", cli.Printable(in.Name), in.Product, cli.Printable(in.Version))
-	}))
+	return namesPatch(&in.Product, &in.Version, cli.CommandOf(con, &operator.AddPatch.Operation, in,
+		func(ctx context.Context, c operator.Conn, _ []string) error {
+			return con.Confirm(operator.AddPatch.Exec(ctx, c, *in), "%s is announced to games of product %d, version %s",
+				cli.Printable(in.Name), in.Product, cli.Printable(in.Version))
+		}))
 }
 
 func patchList(con *cli.Console) *cobra.Command {
-	return con.ListCommand("list", "Show the patches, and the versions of games that asked", cobra.NoArgs,
-		func(ctx context.Context, op operator.Conn, _ []string) error {
-			all, err := operator.ListPatches.Call(ctx, op, operator.None{})
-			if err != nil {
-				return err
+	return con.JSONFlag(cli.Command(con, operator.ListPatches, func(_ operator.None, all operator.PatchList) error {
+		if con.JSON {
+			return patchJSON(con, &all)
+		}
+		err := con.Table("product\tversion…\tnewer version…\trequired\tfrom\taddress…", cli.Rows(all.Patches, func(q news.Patch) []string {
+			from := "store"
+			if q.Configured {
+				from = "configuration"
 			}
-			if con.JSON {
-				return patchJSON(con, &all)
-			}
-			err = con.Table("product\tversion…\tnewer version…\trequired\tfrom\taddress…", cli.Rows(all.Patches, func(q news.Patch) []string {
-				from := "store"
-				if q.Configured {
-					from = "configuration"
-				}
-				return []string{strconv.Itoa(q.Product), q.Version, q.Name, cli.YesNo(q.Lockout), from, cli.Dash(q.URL)}
-			}))
-			if err != nil || len(all.Versions) == 0 {
-				return err
-			}
-			if err := con.Say(""); err != nil {
-				return err
-			}
-			return con.Table("game that asked…\tproduct\tversion…\ttimes", cli.Rows(all.Versions, func(c news.Count) []string {
-				return []string{cli.Dash(c.Game), strconv.Itoa(c.Product), c.Version.Version, strconv.FormatInt(c.Times, 10)}
-			}))
-		})
+			return []string{strconv.Itoa(q.Product), q.Version, q.Name, cli.YesNo(q.Lockout), from, cli.Dash(q.URL)}
+		}))
+		if err != nil || len(all.Versions) == 0 {
+			return err
+		}
+		if err := con.Say(""); err != nil {
+			return err
+		}
+		return con.Table("game that asked…\tproduct\tversion…\ttimes", cli.Rows(all.Versions, func(c news.Count) []string {
+			return []string{cli.Dash(c.Game), strconv.Itoa(c.Product), c.Version.Version, strconv.FormatInt(c.Times, 10)}
+		}))
+	}))
 }
 
 // patchJSON prints the patches and the versions of games that asked. The field
@@ -141,7 +139,8 @@ func patchJSON(con *cli.Console, all *operator.PatchList) error {
 
 func patchRemove(con *cli.Console) *cobra.Command {
 	in := new(operator.PatchRef)
-	return namesPatch(&in.Product, &in.Version, cli.CommandOf(con, &operator.RemovePatch.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
-		return con.Confirm(operator.RemovePatch.Exec(ctx, c, *in), "withdrew the patch for product %d, version %s", in.Product, cli.Printable(in.Version))
-	}))
+	return namesPatch(&in.Product, &in.Version, cli.CommandOf(con, &operator.RemovePatch.Operation, in,
+		func(ctx context.Context, c operator.Conn, _ []string) error {
+			return con.Confirm(operator.RemovePatch.Exec(ctx, c, *in), "withdrew the patch for product %d, version %s", in.Product, cli.Printable(in.Version))
+		}))
 }

@@ -10,12 +10,13 @@ import (
 )
 
 func relayCommand(con *cli.Console) *cobra.Command {
-	cmd := cli.ListOf(con, operator.ListRelayed, "game…\tclient\thost\tsince\tlast packet\tpackets\tbytes", func(r operator.RelayedPair) []string {
-		return []string{
-			cli.Dash(r.Game), relayedAt(r.Client), relayedAt(r.Host), cli.Stamp(r.Since), cli.Stamp(r.Last),
-			fmt.Sprintf("%d + %d", r.Client.Packets, r.Host.Packets), fmt.Sprintf("%d + %d", r.Client.Bytes, r.Host.Bytes),
-		}
-	})
+	cmd := cli.ListOf(con, operator.ListRelayed, "game…\tclient\thost\tsince\tlast packet\tpackets\tbytes",
+		func(r operator.RelayedPair) []string {
+			return []string{
+				cli.Dash(r.Game), relayedAt(r.Client), relayedAt(r.Host), cli.Stamp(r.Since), cli.Stamp(r.Last),
+				fmt.Sprintf("%d + %d", r.Client.Packets, r.Host.Packets), fmt.Sprintf("%d + %d", r.Client.Bytes, r.Host.Bytes),
+			}
+		})
 	cmd.Long = cmd.Short + `: pairs whose routers prevent a direct
 connection, and whose packets pass through this machine. In a cluster each node shows its own.
 

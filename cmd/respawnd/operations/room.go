@@ -12,7 +12,13 @@ import (
 )
 
 func roomCommand(con *cli.Console) *cobra.Command {
-	return cli.Group("room", "Manage the group rooms of games", roomAdd(con), roomList(con), roomRemove(con), roomOwner(con))
+	return cli.Group("room", "Manage the group rooms of games",
+		roomAdd(con),
+		cli.ListOf(con, operator.ListRooms, "id\tgame…\tmax\tname…", func(r storage.Room) []string {
+			return []string{strconv.FormatUint(uint64(r.ID), 10), r.Game, strconv.Itoa(r.MaxWaiting), r.Name}
+		}),
+		cli.Command(con, operator.DeleteRoom, func(in operator.RoomRef, _ operator.Removed) error { return con.Say("removed room %d", in.ID) }),
+		roomOwner(con))
 }
 
 func roomAdd(con *cli.Console) *cobra.Command {
@@ -53,14 +59,4 @@ func findOwners(ctx context.Context, op operator.Conn, game string, nicks []stri
 		out = append(out, who)
 	}
 	return out, nil
-}
-
-func roomList(con *cli.Console) *cobra.Command {
-	return cli.ListOf(con, operator.ListRooms, "id\tgame…\tmax\tname…", func(r storage.Room) []string {
-		return []string{strconv.FormatUint(uint64(r.ID), 10), r.Game, strconv.Itoa(r.MaxWaiting), r.Name}
-	})
-}
-
-func roomRemove(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.DeleteRoom, func(in operator.RoomRef, _ operator.Removed) error { return con.Say("removed room %d", in.ID) })
 }

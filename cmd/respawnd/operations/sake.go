@@ -14,17 +14,18 @@ import (
 )
 
 func sakeCommand(con *cli.Console) *cobra.Command {
-	return cli.Group("sake", "Show and delete the records that games store", sakeTables(con), sakeShow(con), sakeDelete(con))
-}
-
-func sakeTables(con *cli.Console) *cobra.Command {
-	return cli.ListOf(con, operator.ListSakeTables, "table…\trecords\tbytes\tfields…", func(t storage.SakeTable) []string {
-		names := make([]string, len(t.Columns))
-		for i, c := range t.Columns {
-			names[i] = c.Name
-		}
-		return []string{t.Name, strconv.Itoa(t.Records), strconv.FormatInt(t.Bytes, 10), cli.Dash(strings.Join(names, " "))}
-	})
+	return cli.Group("sake", "Show and delete the records that games store",
+		cli.ListOf(con, operator.ListSakeTables, "table…\trecords\tbytes\tfields…", func(t storage.SakeTable) []string {
+			names := make([]string, len(t.Columns))
+			for i, c := range t.Columns {
+				names[i] = c.Name
+			}
+			return []string{t.Name, strconv.Itoa(t.Records), strconv.FormatInt(t.Bytes, 10), cli.Dash(strings.Join(names, " "))}
+		}),
+		sakeShow(con),
+		cli.Command(con, operator.DeleteSake, func(in operator.SakeTarget, out operator.Removed) error {
+			return con.Say("deleted %s of table %s of %s", cli.Counted(out.Removed, "record"), in.Table, in.Game)
+		}))
 }
 
 func sakeShow(con *cli.Console) *cobra.Command {
@@ -60,10 +61,4 @@ func sakeFields(r storage.SakeRecord) string {
 		all[i] = clean.Shorten(f.Name, maxSakeText+1) + "=" + clean.Shorten(f.Value.String(), maxSakeText+1)
 	}
 	return strings.Join(all, " ")
-}
-
-func sakeDelete(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.DeleteSake, func(in operator.SakeTarget, out operator.Removed) error {
-		return con.Say("deleted %s of table %s of %s", cli.Counted(out.Removed, "record"), in.Table, in.Game)
-	})
 }

@@ -20,34 +20,38 @@ import (
 
 func serverCommand(con *cli.Console) *cobra.Command {
 	return cli.Group("server", "Show the server list; add, remove and hide servers",
-		serverList(con), serverAdd(con), serverRemove(con), serverHide(con), serverUnhide(con))
+		serverList(con), serverAdd(con), serverRemove(con),
+		cli.Command(con, operator.HideServer, func(in operator.NewHidden, _ operator.Done) error { return con.Say("hid %v", in.Address) }),
+		cli.Command(con, operator.UnhideServer, func(in operator.HiddenRef, _ operator.Removed) error {
+			return con.Say("shows %v again", in.Address)
+		}))
 }
 
 func serverList(con *cli.Console) *cobra.Command {
-	var game, joinable string
+	var joinable string
 	var kept bool
-	cmd := con.ListCommand("list", operator.ListServers.What, cobra.NoArgs,
-		func(ctx context.Context, op operator.Conn, _ []string) error {
-			if kept {
-				return keptServers(ctx, con, op)
-			}
-			ways, bad, ok := master.ParseJoinables(joinable)
-			if !ok {
-				return cli.Misused(fmt.Errorf("--joinable: %q is not one of: %s", bad, strings.Join(master.JoinableNames(), ", ")))
-			}
-			servers, err := operator.ListServers.Call(ctx, op, operator.GameQuery{Game: game})
-			if err != nil {
-				return err
-			}
-			servers = slices.DeleteFunc(servers, func(s operator.Listed) bool {
-				one, _, _ := master.ParseJoinables(s.Joinable)
-				return ways != 0 && ways&one == 0
-			})
-			return cli.ShowNodes(con, "game…\taddress\tname…\tplayers…\tjoinable…\theard\tfrom…", servers, func(s operator.Listed) ([]string, string) {
-				return []string{s.Game, s.Address.String(), cli.Dash(s.Name), cli.Dash(s.Players) + "/" + cli.Dash(s.MaxPlayers), how(s), cli.Stamp(s.Last), cmp.Or(cli.Printable(s.Via), "here")}, s.Node
-			})
+	in := new(operator.ServerQuery)
+	cmd := cli.Showing(con, &operator.ListServers.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		if kept {
+			return keptServers(ctx, con, c)
+		}
+		ways, bad, ok := master.ParseJoinables(joinable)
+		if !ok {
+			return cli.Misused(fmt.Errorf("--joinable: %q is not one of: %s", bad, strings.Join(master.JoinableNames(), ", ")))
+		}
+		servers, err := operator.ListServers.Call(ctx, c, *in)
+		if err != nil {
+			return err
+		}
+		servers = slices.DeleteFunc(servers, func(s operator.Listed) bool {
+			one, _, _ := master.ParseJoinables(s.Joinable)
+			return ways != 0 && ways&one == 0
 		})
-	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")
+		return cli.ShowNodes(con, "game…\taddress\tname…\tplayers…\tjoinable…\theard\tfrom…", servers, func(s operator.Listed) ([]string, string) {
+			players, from := cli.Dash(s.Players)+"/"+cli.Dash(s.MaxPlayers), cmp.Or(cli.Printable(s.Via), "here")
+			return []string{s.Game, s.Address.String(), cli.Dash(s.Name), players, how(s), cli.Stamp(s.Last), from}, s.Node
+		})
+	})
 	cmd.Flags().StringVar(&joinable, "joinable", "", "only servers that players join in these ways: "+strings.Join(master.JoinableNames(), ", "))
 	cmd.Flags().BoolVar(&kept, "kept", false, "show the servers that were added or hidden instead, listed or not")
 	return cmd
@@ -119,34 +123,23 @@ func listKept(kept *operator.Kept) (all []keptServer) {
 }
 
 func serverAdd(con *cli.Console) *cobra.Command {
-	in := new(operator.NewServer)
-	cmd := cli.CommandOf(con, &operator.AddServer.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
-		return con.Confirm(operator.AddServer.Exec(ctx, c, *in), "added %s; it is listed as soon as it answers", cli.Printable(in.Address))
+	cmd := cli.Command(con, operator.AddServer, func(in operator.NewServer, _ operator.Done) error {
+		return con.Say("added %s; it is listed as soon as it answers", cli.Printable(in.Address))
 	})
 	cmd.Long = cmd.Short + ".\n\nProtocols: " + probe.ProtocolWords() + ". The host may be a name; it is looked up again from time to time."
 	return cmd
 }
 
 func serverRemove(con *cli.Console) *cobra.Command {
-	in := new(operator.ServerRef)
-	return cli.CommandOf(con, &operator.RemoveServer.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+	return cli.Looking(con, operator.RemoveServer, func(_ context.Context, _ operator.Conn, in *operator.ServerRef, _ []string) error {
 		if address, err := configs.ParseServerAddress(in.Address); err == nil { // servers that report by themselves may be anywhere
 			in.Address = address
 		}
-		done, err := operator.RemoveServer.Call(ctx, c, *in)
+		return nil
+	}, func(in operator.ServerRef, done operator.Removal) error {
 		if done.Forgotten {
-			return con.Confirm(err, "removed %s", cli.Printable(in.Address))
+			return con.Say("removed %s", cli.Printable(in.Address))
 		}
-		return con.Confirm(err, "took %s off the list; it comes back when it reports again, unless you hide it", cli.Printable(in.Address))
-	})
-}
-
-func serverHide(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.HideServer, func(in operator.NewHidden, _ operator.Done) error { return con.Say("hid %v", in.Address) })
-}
-
-func serverUnhide(con *cli.Console) *cobra.Command {
-	return cli.Command(con, operator.UnhideServer, func(in operator.HiddenRef, _ operator.Removed) error {
-		return con.Say("shows %v again", in.Address)
+		return con.Say("took %s off the list; it comes back when it reports again, unless you hide it", cli.Printable(in.Address))
 	})
 }

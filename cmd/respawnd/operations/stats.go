@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -80,49 +78,50 @@ func reportState(r operator.GameReport) string {
 }
 
 func statsShow(con *cli.Console) *cobra.Command {
-	return con.ListCommand("show PROFILE [GAME KIND INDEX]", "Show the stored data of a player, or write one block of it", argCounts(1, 4),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			q, err := statsArgs(args)
-			if err != nil {
-				return err
-			}
-			if q.Kind != nil {
-				b, err := operator.GetStatBlock.Call(ctx, op, operator.BlockRef(q))
-				switch {
-				case err != nil:
-					return statsMissing(err)
-				case con.JSON:
-					return con.PrintObject(b)
-				}
-				_, err = con.Out.Write(b.Data)
-				return err
-			}
-			s, err := operator.GetPlayerStats.Call(ctx, op, operator.ProfileRef{ID: q.Profile})
+	in, o := new(operator.BlockRef), operator.GetStatBlock.As("stats show", "Show the stored data of a player, or write one block of it")
+	return cli.Showing(con, &o.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		if in.Kind != nil {
+			b, err := o.Call(ctx, c, *in)
 			switch {
 			case err != nil:
 				return statsMissing(err)
 			case con.JSON:
-				return con.PrintObject(s)
+				return con.PrintObject(b)
 			}
-			if err := con.Say("profile %d, %s", s.Profile, cli.Dash(cli.Printable(s.Nick))); err != nil {
-				return err
-			}
-			if err := con.Table("game…\tkind\tindex\tbytes\tmodified\tdata…", cli.Rows(s.Blocks, func(b operator.StatBlockInfo) []string {
-				text := b.Text
-				switch {
-				case b.Bytes == 0:
-					text = "(empty)"
-				case text == "":
-					text = "(binary)"
-				}
-				return []string{b.Game, kindText(b.Kind), strconv.Itoa(int(b.Index)), strconv.Itoa(b.Bytes), cli.Stamp(b.Modified), text}
-			})); err != nil {
-				return err
-			}
-			return con.Table("game…\tboard…\tscore\trank\tupdated", cli.Rows(s.Scores, func(s storage.Score) []string {
-				return []string{s.Game, s.Board, score(s.Value), strconv.Itoa(s.Rank), cli.Stamp(s.Updated)}
-			}))
-		})
+			_, err = con.Out.Write(b.Data)
+			return err
+		}
+		s, err := operator.GetPlayerStats.Call(ctx, c, operator.ProfileRef{ID: in.Profile})
+		switch {
+		case err != nil:
+			return statsMissing(err)
+		case con.JSON:
+			return con.PrintObject(s)
+		}
+		return sayStats(con, &s)
+	})
+}
+
+// sayStats prints the data and scores of a player.
+func sayStats(con *cli.Console, s *operator.PlayerStats) error {
+	if err := con.Say("profile %d, %s", s.Profile, cli.Dash(s.Nick)); err != nil {
+		return err
+	}
+	if err := con.Table("game…\tkind\tindex\tbytes\tmodified\tdata…", cli.Rows(s.Blocks, func(b operator.StatBlockInfo) []string {
+		text := b.Text
+		switch {
+		case b.Bytes == 0:
+			text = "(empty)"
+		case text == "":
+			text = "(binary)"
+		}
+		return []string{b.Game, kindText(b.Kind), strconv.Itoa(int(b.Index)), strconv.Itoa(b.Bytes), cli.Stamp(b.Modified), text}
+	})); err != nil {
+		return err
+	}
+	return con.Table("game…\tboard…\tscore\trank\tupdated", cli.Rows(s.Scores, func(s storage.Score) []string {
+		return []string{s.Game, s.Board, score(s.Value), strconv.Itoa(s.Rank), cli.Stamp(s.Updated)}
+	}))
 }
 
 // kindText returns a kind of block with its meaning.
@@ -137,42 +136,6 @@ func kindText(k storage.StatKind) string {
 	return text
 }
 
-// argCounts accepts the given numbers of arguments.
-func argCounts(counts ...int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if slices.Contains(counts, len(args)) {
-			return nil
-		}
-		return fmt.Errorf("%d arguments: the command is %s", len(args), cmd.UseLine())
-	}
-}
-
-// statsArgs reads PROFILE [GAME [KIND INDEX]].
-func statsArgs(args []string) (q operator.StatsSelection, err error) {
-	id, err := strconv.ParseUint(args[0], 10, 31)
-	if err != nil || id == 0 {
-		return q, cli.Misused(fmt.Errorf("%q is not the number of a profile: `respawnd account show EMAIL` prints those of an account", args[0]))
-	}
-	q.Profile = storage.ProfileID(id)
-	if len(args) > 1 {
-		q.Game = args[1]
-	}
-	if len(args) < 4 {
-		return q, nil
-	}
-	kind, err := strconv.ParseUint(args[2], 10, 8)
-	if err != nil || kind > uint64(storage.StatPublicWrite) {
-		return q, cli.Misused(fmt.Errorf("%q is not a kind: 0 or 1 are private, 2 or 3 public", args[2]))
-	}
-	index, err := strconv.ParseUint(args[3], 10, 31)
-	if err != nil {
-		return q, cli.Misused(fmt.Errorf("%q is not an index: a number from 0 to %d", args[3], math.MaxInt32))
-	}
-	k, i := storage.StatKind(kind), int32(index)
-	q.Kind, q.Index = &k, &i
-	return q, nil
-}
-
 // statsMissing adds to an error that there is no such record how to find one.
 func statsMissing(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
@@ -183,21 +146,15 @@ func statsMissing(err error) error {
 
 func statsSet(con *cli.Console) *cobra.Command {
 	var file string
-	cmd := con.OperatorCommand("set PROFILE GAME KIND INDEX [TEXT]", "Store data for a player in place of the present data", argCounts(4, 5),
-		func(ctx context.Context, op operator.Conn, args []string) error {
-			q, err := statsArgs(args)
-			if err != nil {
-				return err
-			}
-			data, err := blockData(con, args[4:], file)
-			if err != nil {
-				return err
-			}
-			id := storage.StatBlockID{Game: q.Game, Profile: q.Profile, Kind: *q.Kind, Index: *q.Index}
-			b, err := operator.SetStatBlock.Call(ctx, op, operator.NewStatBlock{StatBlockID: id, Data: data})
-			return con.Confirm(statsMissing(err), "stored %s for profile %d: %s, kind %s, index %d, modified %s",
-				cli.Counted(len(data), "byte"), q.Profile, cli.Printable(q.Game), kindText(id.Kind), id.Index, cli.Stamp(b.Modified))
-		})
+	in := new(operator.NewStatBlock)
+	cmd := cli.CommandOf(con, &operator.SetStatBlock.Operation, in, func(ctx context.Context, c operator.Conn, args []string) (err error) {
+		if in.Data, err = blockData(con, args[4:], file); err != nil {
+			return err
+		}
+		b, err := operator.SetStatBlock.Call(ctx, c, *in)
+		return con.Confirm(statsMissing(err), "stored %s for profile %d: %s, kind %s, index %d, modified %s",
+			cli.Counted(len(in.Data), "byte"), in.Profile, cli.Printable(in.Game), kindText(in.Kind), in.Index, cli.Stamp(b.Modified))
+	})
 	cmd.Long = cmd.Short + ".\n\nTEXT that begins with a backslash is a list \\key\\value\\key\\value; games expect a NUL behind it, which is added."
 	cmd.Flags().StringVar(&file, "file", "", "file with the data, stored as it is; - is standard input")
 	return cmd
@@ -235,14 +192,9 @@ func blockData(con *cli.Console, text []string, file string) ([]byte, error) {
 }
 
 func statsDelete(con *cli.Console) *cobra.Command {
-	cmd := cli.CommandOf(con, &operator.DeleteStats.Operation, new(operator.StatsSelection), func(ctx context.Context, c operator.Conn, args []string) error {
-		q, err := statsArgs(args)
-		if err != nil {
-			return err
-		}
-		out, err := operator.DeleteStats.Call(ctx, c, q)
-		return con.Confirm(statsMissing(err), "deleted %s of profile %d", cli.Counted(out.Removed, "record"), q.Profile)
+	in := new(operator.StatsSelection)
+	return cli.CommandOf(con, &operator.DeleteStats.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		out, err := operator.DeleteStats.Call(ctx, c, *in)
+		return con.Confirm(statsMissing(err), "deleted %s of profile %d", cli.Counted(out.Removed, "record"), in.Profile)
 	})
-	cmd.Use, cmd.Args = "delete PROFILE [GAME [KIND INDEX]]", cli.Usage(argCounts(1, 2, 4))
-	return cmd
 }

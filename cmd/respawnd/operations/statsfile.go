@@ -14,13 +14,12 @@ import (
 )
 
 func statsExport(con *cli.Console) *cobra.Command {
-	return con.OperatorCommand("export FILE", operator.ExportStats.What, cobra.ExactArgs(1), func(ctx context.Context, c operator.Conn, args []string) error {
-		return export(con, args[0], "", func(w io.Writer) (int, error) { return operator.ExportStats.Call(ctx, c, operator.None{}, w) })
-	})
+	return exporting(con, operator.ExportStats, new(operator.None), func() string { return "" })
 }
 
 func statsImport(con *cli.Console) *cobra.Command {
-	cmd := importCommand(con, operator.ImportStats.What, func(ctx context.Context, op operator.Conn, in io.Reader) error { return importStats(ctx, con, op, in) })
+	cmd := importCommand(con, operator.ImportStats.What,
+		func(ctx context.Context, op operator.Conn, in io.Reader) error { return importStats(ctx, con, op, in) })
 	cmd.Long = cmd.Short + ".\n\nThe profiles must exist: import the accounts first, which keep their numbers."
 	return cmd
 }

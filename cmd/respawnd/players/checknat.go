@@ -35,18 +35,10 @@ const natnegPort = 27901
 const checkNATTime = 30 * time.Second
 
 func checkNATCommand(con *cli.Console) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "check-nat ADDRESS [ADDRESS2 [ADDRESS3]]",
-		Short: "Test this computer's router: who can join, and which servers you can join",
-		Long:  checkNATHelp,
-		Args:  cli.Usage(cobra.RangeArgs(1, natcheck.MaxServers)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), checkNATTime)
+	cmd := con.Configured("check-nat ADDRESS [ADDRESS2 [ADDRESS3]]", "Test this computer's router: who can join, and which servers you can join",
+		cobra.RangeArgs(1, natcheck.MaxServers), func(ctx context.Context, cfg *services.Config, args []string) error {
+			ctx, cancel := context.WithTimeout(ctx, checkNATTime)
 			defer cancel()
-			cfg, _, err := con.Load()
-			if err != nil {
-				return con.ListMistakes(err)
-			}
 			servers, err := natServers(ctx, net.DefaultResolver.LookupNetIP, args, natPort(cfg))
 			if err != nil {
 				return err
@@ -59,8 +51,8 @@ func checkNATCommand(con *cli.Console) *cobra.Command {
 				return err
 			}
 			return sayNAT(con, &report)
-		},
-	}
+		})
+	cmd.Long = checkNATHelp
 	return con.JSONFlag(cmd)
 }
 

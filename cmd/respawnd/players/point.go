@@ -44,25 +44,21 @@ type pointing struct {
 
 func pointCommand(con *cli.Console) *cobra.Command {
 	o := &pointing{p: con}
-	cmd := &cobra.Command{
-		Use:   "point GAME --to HOST",
-		Short: "Direct a game on this computer to a server, or undo that",
-		Long:  pointHelp,
-		Args:  cli.Usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := cli.Leaf("point GAME --to HOST", "Direct a game on this computer to a server, or undo that", cobra.MaximumNArgs(1),
+		func(ctx context.Context, args []string) error {
 			game := strings.Join(args, "")
 			switch {
 			case o.status && !o.undo && o.to == "" && game == "":
-				return o.showStatus(cmd.Context())
+				return o.showStatus(ctx)
 			case o.undo && !o.status && o.to == "":
 				return o.remove(game)
 			case !o.undo && !o.status && game != "" && o.to != "":
-				return o.point(cmd.Context(), game)
+				return o.point(ctx, game)
 			default:
 				return cli.Misused(errPointForms)
 			}
-		},
-	}
+		})
+	cmd.Long = pointHelp
 	flags := cmd.Flags()
 	flags.StringVar(&o.to, "to", "", "the server: its IPv4 address, or its name")
 	flags.BoolVar(&o.undo, "undo", false, "remove the lines of GAME, or of all games")

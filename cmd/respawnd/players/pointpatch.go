@@ -1,6 +1,7 @@
 package players
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,12 +39,8 @@ type patching struct {
 
 func pointPatchCommand(con *cli.Console) *cobra.Command {
 	c := &patching{o: &pointing{p: con}}
-	cmd := &cobra.Command{
-		Use:   "patch FILE --domain DOMAIN",
-		Short: "Replace the domain in the program of a game, or put it back",
-		Long:  pointPatchHelp,
-		Args:  cli.Usage(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+	cmd := cli.Leaf("patch FILE --domain DOMAIN", "Replace the domain in the program of a game, or put it back", cobra.ExactArgs(1),
+		func(_ context.Context, args []string) error {
 			switch given := c.domain != "" || c.key != ""; {
 			case c.undo && !given:
 				return con.Confirm(binpatch.Undo(args[0]), "%s is as it was", args[0])
@@ -52,8 +49,8 @@ func pointPatchCommand(con *cli.Console) *cobra.Command {
 			default:
 				return cli.Misused(errors.New("want --domain, --auth-key, or --undo alone"))
 			}
-		},
-	}
+		})
+	cmd.Long = pointPatchHelp
 	flags := cmd.Flags()
 	flags.StringVar(&c.domain, "domain", "", "the new domain, such as example.org")
 	flags.StringSliceVar(&c.from, "from", []string{games.DefaultDomain, games.NintendoDomain}, "the domains that are replaced")

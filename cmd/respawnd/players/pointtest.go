@@ -29,28 +29,23 @@ else the usual ones.`
 func pointTestCommand(con *cli.Console) *cobra.Command {
 	var to string
 	var anyNames bool
-	cmd := &cobra.Command{
-		Use:   "test GAME --to HOST",
-		Short: "Play a game's first steps against a server",
-		Long:  pointTestHelp,
-		Args:  cli.Usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if to == "" {
-				return cli.Misused(errors.New("--to is needed"))
-			}
-			return playTest(cmd.Context(), con, args[0], to, anyNames)
-		},
+	cmd := con.Configured("test GAME --to HOST", "Play a game's first steps against a server", cobra.ExactArgs(1),
+		func(ctx context.Context, cfg *services.Config, args []string) error {
+			return playTest(ctx, con, cfg, args[0], to, anyNames)
+		})
+	cmd.Long = pointTestHelp
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if to == "" {
+			return cli.Misused(errors.New("--to is needed"))
+		}
+		return nil
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the server: its IPv4 address, or its name")
 	cmd.Flags().BoolVar(&anyNames, "no-names", false, "do not test where the names of the game lead")
 	return con.JSONFlag(cmd)
 }
 
-func playTest(ctx context.Context, con *cli.Console, name, to string, anyNames bool) error {
-	cfg, _, err := con.Load()
-	if err != nil {
-		return con.ListMistakes(err)
-	}
+func playTest(ctx context.Context, con *cli.Console, cfg *services.Config, name, to string, anyNames bool) error {
 	t, err := target(ctx, con, cfg, name, to)
 	if err != nil {
 		return err

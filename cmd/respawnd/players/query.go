@@ -21,12 +21,8 @@ import (
 func queryCommand(con *cli.Console) *cobra.Command {
 	var asJSON bool
 	var timeout time.Duration
-	cmd := &cobra.Command{
-		Use:   "query PROTOCOL HOST:PORT",
-		Short: "Query a game server for its rules and players",
-		Long:  "Query a game server for its rules and players.\n\nProtocols: " + probe.ProtocolWords() + ".",
-		Args:  cli.Usage(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := cli.Leaf("query PROTOCOL HOST:PORT", "Query a game server for its rules and players", cobra.ExactArgs(2),
+		func(ctx context.Context, args []string) error {
 			protocol, err := probe.ParseProtocol(args[0])
 			if err != nil {
 				return cli.Misused(err)
@@ -37,7 +33,7 @@ func queryCommand(con *cli.Console) *cobra.Command {
 			if timeout <= 0 {
 				return cli.Misused(errors.New("--timeout: must be longer than 0"))
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
 			st, err := askOnce(ctx, protocol, args[1])
 			switch {
@@ -50,8 +46,8 @@ func queryCommand(con *cli.Console) *cobra.Command {
 				return queryJSON(con, args[0], args[1], &st)
 			}
 			return queryTables(con, &st)
-		},
-	}
+		})
+	cmd.Long = cmd.Short + ".\n\nProtocols: " + probe.ProtocolWords() + "."
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().DurationVar(&timeout, "timeout", queryTimeout, "how long to wait for the answer")
 	return cmd
