@@ -113,7 +113,7 @@ func TestChatCommands(t *testing.T) {
 	bob.MustSend("PRIVMSG " + title + " :still here")
 	bob.Hears("404", "Bob", title)
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"chat", "who", "#empty"}, "no members")
-	rig.WantIn(t, d.Cli("chat", "ban", "Ann"), "127.0.0.1/32 (Ann)")
+	rig.WantIn(t, d.Cli("chat", "ban", "Ann"), "note: Ann has no account, and the address 127.0.0.1 is also that of ", "Bob\n", "127.0.0.1/32 (Ann)")
 	ann.WantClosed()
 	rig.WantIn(t, d.Cli("chat", "unban", "127.0.0.1"), "lifted")
 	rig.WantIn(t, d.Cli("audit"), "chat.say", "chat.kick", "chat.ban", "chat.unban")

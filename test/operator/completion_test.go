@@ -1,9 +1,11 @@
 package operator
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -24,6 +26,11 @@ func TestCompletions(t *testing.T) {
 		"account --game gmtes":     {"gmtest\t"},
 		"account ban x --reason ":  {":4"},
 		"account list --game gmte": {"gmtest\t"},
+		"point gmtes":              {"gmtest\t", ":4"},
+		"game show gmtes":          {"gmtest\t", ":4"},
+		"stats show 7 gmtes":       {"gmtest\t", ":4"},
+		"webhook test ":            {":4"},
+		"query ":                   {"gs1", "a2s", ":4"},
 	} {
 		args := strings.Split(line, " ")
 		out, ok := complete(t, args...)
@@ -41,4 +48,35 @@ func complete(t *testing.T, args ...string) (string, bool) {
 	t.Helper()
 	code, out, _ := rig.Command(t, nil, append([]string{"__complete"}, args...)...)
 	return out, code == 0
+}
+
+// Bans are completed where they are lifted, and completing makes no store.
+func TestBansAreCompleted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := rig.TestEnv(dir)
+	completed := func() string {
+		_, out, _ := rig.Command(t, env, "__complete", "ban", "remove", "")
+		return out
+	}
+	if out := completed(); out != ":4\n" {
+		t.Errorf("without a store is completed: %q", out)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		t.Errorf("completing has made %v, %v", list, err)
+	}
+	rig.Cli(t, env, "ban", "add", "192.0.2.7", "--reason", "cheating")
+	if out := completed(); out != "192.0.2.7/32\tcheating\n:4\n" {
+		t.Errorf("with one ban is completed: %q", out)
+	}
+}
+
+// Without a daemon the self-test says so at once.
+func TestSelftestWithoutDaemon(t *testing.T) {
+	t.Parallel()
+	const at = "127.0.0.1:1"
+	code, out, errOut := rig.Command(t, rig.TestEnv(t.TempDir(), rig.Variable("admin.listen", at)), "selftest")
+	if want := "respawnd: no daemon answers at " + at + ": start one with respawnd serve\n"; code != commands.ExitFailure || out != "" || errOut != want {
+		t.Errorf("exit code %d, printed %q and %q, want %q", code, out, errOut, want)
+	}
 }

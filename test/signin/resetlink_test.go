@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
@@ -9,12 +10,17 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/mail/mailtest"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
 // resetCode returns the code of a reset link of the account of Ann.
 func resetCode(t *testing.T, env []string, want string) string {
 	t.Helper()
+	var object operator.ResetLink // ends with the next one
+	if err := json.Unmarshal([]byte(rig.Cli(t, env, "account", "reset-link", "ann@example.com", "--json")), &object); err != nil || object.Link == "" || object.Expires.IsZero() {
+		t.Errorf("account reset-link --json: %+v, %v", object, err)
+	}
 	code, out, errOut := rig.Command(t, env, "account", "reset-link", "ann@example.com")
 	link, rest, _ := strings.Cut(out, "\n")
 	path, fragment, ok := strings.Cut(link, "#")

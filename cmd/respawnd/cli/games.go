@@ -28,21 +28,30 @@ func (con *Console) FindGame(ctx context.Context, cfg *services.Config, name str
 		return g, nil
 	}
 	list := catalogue.All()
-	if !missing(daemon.StorePath(cfg)) {
-		op, closeStore, err := con.Connect(ctx, cfg)
-		if err != nil {
-			return games.Game{}, fmt.Errorf("%s is not a built-in game, and your own cannot be read: %w", Printable(name), err)
-		}
-		list, err = operator.ListGames.Call(ctx, op, operator.None{})
-		if err := errors.Join(err, closeStore()); err != nil {
-			return games.Game{}, err
-		}
+	err = con.WithStore(ctx, cfg, func(c operator.Conn) (err error) {
+		list, err = operator.ListGames.Call(ctx, c, operator.None{})
+		return err
+	})
+	if err != nil {
+		return games.Game{}, fmt.Errorf("%s is not a built-in game, and your own cannot be read: %w", Printable(name), err)
 	}
 	i := slices.IndexFunc(list, func(g games.Game) bool { return strings.EqualFold(g.Name, name) })
 	if i < 0 {
 		return games.Game{}, UnknownGame(list, name)
 	}
 	return list[i], nil
+}
+
+// WithStore runs f on the running daemon or on the store, which it never creates: without one it does nothing.
+func (con *Console) WithStore(ctx context.Context, cfg *services.Config, f func(operator.Conn) error) error {
+	if missing(daemon.StorePath(cfg)) {
+		return nil
+	}
+	c, closeStore, err := con.Connect(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(c), closeStore())
 }
 
 // maxNearGames is how many games with similar names are suggested.

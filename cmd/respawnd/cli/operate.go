@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,8 @@ func (con *Console) operate(ctx context.Context, f func(context.Context, operato
 	}
 	err = f(operator.WithActor(ctx, Actor()), op)
 	if errors.Is(err, operator.ErrNotRunning) {
-		err = fmt.Errorf("%w: none has the store in %s open (data_dir)", err, wholePath(cfg.DataDir))
+		err = fmt.Errorf("%w: none answers at %s or has the store in %s open (data_dir): start one with respawnd serve",
+			err, cmp.Or(cfg.Admin.Listen, "admin.listen"), wholePath(cfg.DataDir))
 	}
 	if errors.Is(err, operator.ErrNoChat) {
 		err = fmt.Errorf("%w: the daemon runs without peerchat.listen", err)

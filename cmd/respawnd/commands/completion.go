@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,14 +11,15 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // completeArgs completes the arguments and flags of a command and its subcommands in shells.
 // Without that they suggest the files of the current folder everywhere.
 func completeArgs(cmd *cobra.Command) {
-	if !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
-		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	if !slices.Contains(strings.Fields(cmd.Use), "FILE") && cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = completeArg
 	}
 	add := func(f *pflag.Flag) {
 		complete := cobra.NoFileCompletions
@@ -46,6 +48,21 @@ func completeArgs(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		completeArgs(sub)
 	}
+}
+
+// completeArg suggests what the usage line names at the place of an argument.
+func completeArg(cmd *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	words := strings.Fields(cmd.Use)[1:]
+	if len(args) >= len(words) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	switch word := strings.Trim(words[len(args)], "[]"); {
+	case word == "GAME", word == "ROOM", word == "NAME" && cmd.Parent().Name() == "game":
+		return completeGame(cmd, args, text)
+	case word == "PROTOCOL":
+		return strings.Split(probe.ProtocolWords(), ", "), cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeWords suggests words of a fixed list.

@@ -114,6 +114,7 @@ func Root(con *cli.Console) *cobra.Command {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		hideAbsent(con, root)
+		addExamples(root)
 		help(cmd, args)
 	})
 	return root

@@ -56,6 +56,7 @@ func writeManual(root *cobra.Command, release, folder string) error {
 	}
 	root.DisableAutoGenTag = true // the day of the build
 	root.Long += "\n\n" + manualSections(root)
+	addExamples(root)
 	err := doc.GenManTreeFromOpts(root, doc.GenManTreeOptions{
 		Header:           &doc.GenManHeader{Title: "RESPAWND", Section: "1", Source: "respawnd " + release, Manual: "respawnd"},
 		Path:             pages,

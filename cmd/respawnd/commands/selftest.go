@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/daemon/selftest"
@@ -34,6 +35,9 @@ for a health check that runs every minute.`
 }
 
 func runSelftest(ctx context.Context, con *cli.Console, cfg *services.Config, quick bool) error {
+	if at := cfg.Admin.Listen; at != "" && !admin.Answers(ctx, at) {
+		return fmt.Errorf("no daemon answers at %s: start one with respawnd serve", at)
+	}
 	t, err := newTrial(cfg)
 	if err != nil {
 		return err

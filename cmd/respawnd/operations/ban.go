@@ -61,13 +61,26 @@ func filePlace(b operator.FileBan) string { return fmt.Sprintf("%s:%d", cli.Prin
 
 func banRemove(con *cli.Console) *cobra.Command {
 	in := new(operator.BanRef)
-	return cli.CommandOf(con, &operator.RemoveBan.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+	cmd := cli.CommandOf(con, &operator.RemoveBan.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
 		out, err := operator.RemoveBan.Call(ctx, c, *in)
 		if err == nil && out.Removed == 0 {
 			err = notBanned(ctx, c, in.Prefix)
 		}
 		return con.Confirm(err, "lifted %s of %s", cli.Counted(out.Removed, "ban"), in.Prefix)
 	})
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) (prefixes []cobra.Completion, _ cobra.ShellCompDirective) {
+		if cfg, _, err := con.Load(); err == nil && len(args) == 0 {
+			_ = con.WithStore(cmd.Context(), cfg, func(c operator.Conn) error { // a shell shows no errors
+				list, err := operator.ListBans.Call(cmd.Context(), c, operator.None{})
+				for _, b := range list {
+					prefixes = append(prefixes, cobra.CompletionWithDesc(b.Prefix.String(), cli.Printable(b.Reason)))
+				}
+				return err
+			})
+		}
+		return prefixes, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
 }
 
 // notBanned returns the error that there is no ban of a prefix; it names a ban

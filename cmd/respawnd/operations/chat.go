@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,6 +130,9 @@ func chatRule(con *cli.Console, name, help string, kind storage.ChatKind) *cobra
 		func(ctx context.Context, c operator.Conn, in *operator.NewChatRule, args []string) error {
 			room, who, err := findInRoom(ctx, c, args[0], in.Channel)
 			in.Kind, in.Profile, in.Prefix, in.Channel = kind, who.profile, who.prefix, room.channel
+			if err == nil && who.nick != "" && who.prefix.IsValid() {
+				err = warnOfOthers(ctx, con, c, who)
+			}
 			done = fmt.Sprintf("%s of %s in %s", kind, who, room)
 			if kind == storage.ChatModerator {
 				done = fmt.Sprintf("%s moderates %s", who, room)
@@ -137,6 +141,24 @@ func chatRule(con *cli.Console, name, help string, kind storage.ChatKind) *cobra
 		}, func(in operator.NewChatRule, _ operator.Done) error {
 			return con.Say("%s until %s", done, cli.Until(in.Expires))
 		})
+}
+
+// warnOfOthers says who else in chat has the address of a player, whom a rule about it is about too.
+func warnOfOthers(ctx context.Context, con *cli.Console, c operator.Conn, who chatPlayer) error {
+	rooms, err := operator.ListChatRooms.Call(ctx, c, operator.None{})
+	var others []string
+	for _, r := range rooms {
+		members, _ := operator.ListChatMembers.Call(ctx, c, operator.ChannelRef{Channel: r.Channel}) // none: its last member left
+		for _, m := range members {
+			if nick := cli.Printable(m.Nick); m.Nick != who.nick && who.prefix.Contains(m.Address.Addr().Unmap()) && !slices.Contains(others, nick) {
+				others = append(others, nick)
+			}
+		}
+	}
+	if err != nil || others == nil {
+		return err
+	}
+	return con.Say("note: %s has no account, and the address %s is also that of %s", cli.Printable(who.nick), who.prefix.Addr(), strings.Join(others, ", "))
 }
 
 // chatLift returns a command that lifts a rule of a kind.
