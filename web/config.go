@@ -1,6 +1,9 @@
 package web
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // Config is section web of the configuration. The comment of each field explains
 // its key.
@@ -40,6 +43,8 @@ type Config struct {
 	MaxConns int `key:"max_conns" default:"8192" range:"1 to 1000000"`
 	// Open connections from one address, {range}.
 	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 1000000"`
+	// Time for the head of a request to arrive, {range}.
+	RequestTime time.Duration `key:"request_time" default:"5s" range:"1s to 1m"`
 	// Requests per second from one address, {range}. 0: no bound.
 	Rate int `key:"rate" default:"100" range:"0 to 1000000" live:"true"`
 	// Requests that one address may send at once before the rate applies, {range}.

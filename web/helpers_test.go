@@ -20,7 +20,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	t.Helper()
 	f := webtest.New(t, DropReasons()...)
 	opt := Options{
-		Config:  &Config{MaxConns: 8192, MaxPerAddr: 256, MaxStreams: 4096, MaxStreamsPerAddr: 64},
+		Config:  &Config{MaxConns: 8192, MaxPerAddr: 256, RequestTime: 5 * time.Second, MaxStreams: 4096, MaxStreamsPerAddr: 64},
 		Options: api.Options{Listing: part.Listing{Registry: f.Registry, Games: f.Catalog}, Self: part.Self{Version: "1.2.3", Metrics: f.Metrics, Registerer: f.Gauges}, Catalogue: part.Catalogue{Served: webtest.Served, Nouns: webtest.Nouns()}},
 	}
 	for _, c := range change {

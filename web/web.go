@@ -148,7 +148,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	var running sync.WaitGroup
 	running.Go(func() { s.api.Run(ctx) })
 	running.Go(func() { s.accounts.Run(ctx) })
-	err := s.Front.Serve(ctx, ln, s.handler, s.opt.Config.MaxConns, s.opt.Config.MaxPerAddr)
+	err := s.Front.Serve(ctx, ln, s.handler, s.opt.Config.MaxConns, s.opt.Config.MaxPerAddr, s.opt.Config.RequestTime)
 	cancel()
 	running.Wait()
 	return err

@@ -19,8 +19,10 @@ import (
 // crowded are the services that a few addresses must not be able to block.
 var crowded = []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "gstats", "web"}
 
-// crowdLimits let four addresses take all connections of each of them.
+// crowdLimits let four addresses take all connections of each of them. Those of the pages
+// stay while a busy machine counts them.
 func crowdLimits(perAddr int) (vars []string) {
+	vars = append(vars, rig.Variable("web.request_time", "1m"))
 	for _, s := range crowded {
 		vars = append(vars, rig.Variable(s+".max_per_addr", strconv.Itoa(perAddr)), rig.Variable(s+".max_conns", strconv.Itoa(4*perAddr)))
 	}

@@ -43,7 +43,7 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 		ctx, cancel := context.WithCancel(ctx)
 		var running sync.WaitGroup
 		running.Go(func() { f.api.Run(ctx) })
-		err := f.api.Serve(ctx, ln, f.Handler, 8192, 4096)
+		err := f.api.Serve(ctx, ln, f.Handler, 8192, 4096, 5*time.Second)
 		cancel()
 		running.Wait()
 		return err

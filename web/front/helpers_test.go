@@ -36,7 +36,9 @@ func newFixture(t testing.TB) *fixture {
 			}
 		}},
 	})
-	f.Serve = func(ctx context.Context, ln net.Listener) error { return f.front.Serve(ctx, ln, f.Handler, 100, 100) }
+	f.Serve = func(ctx context.Context, ln net.Listener) error {
+		return f.front.Serve(ctx, ln, f.Handler, 100, 100, headTime)
+	}
 	return f
 }
 

@@ -21,12 +21,11 @@ import (
 )
 
 const (
-	maxHeader     = 16 << 10 // bytes of a request's header
-	headerTimeout = 5 * time.Second
-	readTimeout   = 10 * time.Second
-	writeTimeout  = 30 * time.Second // of a whole answer
-	idleTimeout   = 60 * time.Second
-	grace         = 2 * time.Second // for pending responses when the service stops
+	maxHeader    = 16 << 10 // bytes of a request's header
+	bodyTimeout  = 5 * time.Second
+	writeTimeout = 30 * time.Second // of a whole answer
+	idleTimeout  = 60 * time.Second
+	grace        = 2 * time.Second // for pending responses when the service stops
 
 	panicAgain = time.Minute // least time between two log lines about panics
 )
@@ -78,12 +77,13 @@ func (f *Front) Drop(reason string) { f.opt.Metrics.Drop(reason) }
 // before is returned. It always closes ln.
 //
 // At most maxConns connections are open, and maxPerAddr of one IPv4 address or
-// IPv6 /64; the second does not apply to trusted proxies and addresses.
-func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler, maxConns, maxPerAddr int) error {
+// IPv6 /64; the second does not apply to trusted proxies and addresses. The head of a
+// request must arrive within headTime.
+func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler, maxConns, maxPerAddr int, headTime time.Duration) error {
 	hs := &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
+		ReadHeaderTimeout: headTime,
+		ReadTimeout:       headTime + bodyTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,

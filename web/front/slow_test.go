@@ -15,6 +15,9 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
+// headTime is the time for the head of a request.
+const headTime = 5 * time.Second
+
 func TestHeaderSize(t *testing.T) {
 	serving(t, func(t *testing.T, _ *fixture, ln *webtest.Pipes, _ func() time.Duration) {
 		for name, tc := range map[string]struct{ length, want int }{
@@ -35,7 +38,7 @@ func TestHeaderSize(t *testing.T) {
 
 func TestTimeoutSilent(t *testing.T) {
 	serving(t, func(t *testing.T, _ *fixture, ln *webtest.Pipes, _ func() time.Duration) {
-		webtest.EndsAfter(t, ln.Dial(t), headerTimeout)
+		webtest.EndsAfter(t, ln.Dial(t), headTime)
 	})
 }
 
@@ -52,7 +55,7 @@ func TestTimeoutSlowHeader(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		})
-		webtest.EndsAfter(t, c, headerTimeout)
+		webtest.EndsAfter(t, c, headTime)
 	})
 }
 
