@@ -247,14 +247,6 @@ const (
 // ReportAck is the body of the receipt of a report: the report's beginning.
 type ReportAck [longBody]byte
 
-// ParseReportAck reads the body. ok is false if it is too short.
-func ParseReportAck(body []byte) (a ReportAck, ok bool) {
-	if len(body) < len(a) {
-		return a, false
-	}
-	return ReportAck(body), true
-}
-
 // AppendTo appends the body.
 func (a ReportAck) AppendTo(b []byte) []byte { return append(b, a[:]...) }
 

@@ -268,11 +268,6 @@ func (h *Host) Ports(ctx context.Context) (Ports, error) {
 	return h.ports, nil
 }
 
-// Dropped waits for a player whom the master wants disconnected.
-func (h *Host) Dropped(ctx context.Context) (player string, err error) {
-	return netclient.Wait(ctx, h.dropped)
-}
-
 // Report sends a state, after the ports have arrived.
 func (h *Host) Report(s *State) error {
 	_, err := h.conn.Write(s.AppendTo(nil, h.Version))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"net/netip"
 	"testing"
 	"time"
@@ -41,3 +42,7 @@ func (f *fixture) sample(now time.Time) {
 }
 
 func addr(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
+
+// Handler returns the handler of all paths, for use in another server. Only
+// Serve has bounds on connections and time-outs.
+func (s *Server) Handler() http.Handler { return s.handler }

@@ -135,10 +135,6 @@ func (s *Server) routes() []front.Route {
 	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site, s.opt.Docs, s.opt.Nouns).Routes())
 }
 
-// Handler returns the handler of all paths, for use in another server. Only
-// Serve has bounds on connections and time-outs.
-func (s *Server) Handler() http.Handler { return s.handler }
-
 // Serve answers requests on ln until ctx ends; it is called once. Then it waits
 // up to two seconds for pending responses, closes the rest and returns nil. An
 // error that ends it before is returned. It always closes ln. Events come, and

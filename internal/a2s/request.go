@@ -86,16 +86,6 @@ const (
 	PingSource     = "00000000000000"
 )
 
-// AppendPing appends the answer to a PingRequest.
-//
-//	offset size
-//	     0    4  -1
-//	     4    1  KindPing
-//	     5    -  text, NUL
-func AppendPing(dst []byte, text string) []byte {
-	return appendText(appendHeader(dst, KindPing), text)
-}
-
 // ParsePing reads the body of a KindPing. The text has no meaning, and may be
 // cut or missing.
 func ParsePing(body []byte) (text string) {

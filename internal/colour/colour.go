@@ -43,15 +43,6 @@ func ParseFamily(text string) (Family, bool) {
 	return None, false
 }
 
-// Words returns the families that a catalogue can name.
-func Words() []string {
-	var out []string
-	for f := Quake; f < families; f++ {
-		out = append(out, f.String())
-	}
-	return out
-}
-
 // Ink is a colour of the style sheet.
 type Ink uint8
 

@@ -28,9 +28,6 @@ const (
 	maxHops    = 40
 )
 
-// isForwarded reports whether a datagram with a time to live comes from a Forwarding.
-func isForwarded(ttl int) bool { return forwardTTL-maxHops <= ttl && ttl <= forwardTTL }
-
 // ForwardReasons returns the reasons for which a Forwarding drops datagrams, for
 // NewMetrics.
 func ForwardReasons() []string {

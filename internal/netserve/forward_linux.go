@@ -281,3 +281,6 @@ func (p *ForwardPort) send(count int) {
 		}
 	}
 }
+
+// isForwarded reports whether a datagram with a time to live comes from a Forwarding.
+func isForwarded(ttl int) bool { return forwardTTL-maxHops <= ttl && ttl <= forwardTTL }

@@ -149,16 +149,6 @@ func AppendVersion(b []byte, port uint16) []byte {
 // AppendTextAnswer appends a BMMB or BMRB.
 func AppendTextAnswer(b []byte, k Kind, text string) []byte { return appendText(append(b, k...), text) }
 
-// ParseText parses the data of a BMMB or BMRB.
-func ParseText(rest []byte) ([]byte, error) {
-	r := reader{rest: rest}
-	t := r.text()
-	if r.bad {
-		return nil, ErrMalformed
-	}
-	return t, nil
-}
-
 // AppendNoFriends appends a list of friends without any.
 func AppendNoFriends(b []byte) []byte { return append(append(b, FriendsAnswer...), 0, 0, 0, 0) }
 

@@ -18,9 +18,6 @@ var ErrTime = errors.New("ssq: not a time")
 //
 // The same shortened form is used for durations: 012000 is 1 h 20 min.
 
-// AppendTime appends a time in the first form, in UTC. Years are 0 to 9999.
-func AppendTime(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, "20060102T150405") }
-
 // AppendEpoch appends a time in the second form.
 func AppendEpoch(b []byte, t time.Time) []byte {
 	return strconv.AppendInt(append(b, 'E'), t.Unix(), 10)

@@ -118,9 +118,6 @@ func (d *decipherer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BackendFlags returns the flags of the crypt header.
-func (d *Decoder) BackendFlags() uint16 { return d.flags }
-
 // Reply reads the answer to a list request with the given options.
 func (d *Decoder) Reply(o Option) (Reply, error) {
 	d.element()

@@ -155,12 +155,6 @@ func AppendInfoRequest(dst []byte, server netip.AddrPort) []byte {
 	return appendAddrPort(append(dst, 0, 9, byte(KindInfo)), server)
 }
 
-// AppendMapLoopRequest appends the request for the maps of one server. It has
-// the layout of the request for its rules.
-func AppendMapLoopRequest(dst []byte, server netip.AddrPort) []byte {
-	return appendAddrPort(append(dst, 0, 9, byte(KindMapLoop)), server)
-}
-
 // parseAddress reads the address in a request about one server, and returns the
 // rest.
 func parseAddress(body []byte) (netip.AddrPort, []byte, error) {
@@ -206,18 +200,6 @@ func parsePlayerSearch(body []byte) (PlayerSearch, error) {
 	c := cursor{b: body}
 	p := PlayerSearch{Options: SearchOption(c.u32()), Max: c.u32(), Name: c.text()}
 	return p, c.err
-}
-
-// AppendTo appends the whole message.
-func (p *PlayerSearch) AppendTo(dst []byte) ([]byte, error) {
-	if strings.IndexByte(p.Name, 0) >= 0 {
-		return dst, errNUL
-	}
-	start := len(dst)
-	b := append(dst, 0, 0, byte(KindPlayerSearch))
-	b = binary.BigEndian.AppendUint32(b, uint32(p.Options))
-	b = binary.BigEndian.AppendUint32(b, p.Max)
-	return seal(dst, gamespy.AppendString(b, p.Name), start)
 }
 
 // frameReader cuts the stream of a browser into messages, however they were

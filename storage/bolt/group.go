@@ -130,13 +130,6 @@ func (g *group) waiting() int {
 	return len(g.queue)
 }
 
-// isStopped reports whether close was called.
-func (g *group) isStopped() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.stopped
-}
-
 // settle yields the processor to callers that were just answered, and to others
 // that are about to call, as long as the queue grows. Without it, the first
 // step after a group would be a group by itself, and the others would wait for

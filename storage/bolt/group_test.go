@@ -336,3 +336,10 @@ func TestAcknowledgedIsInACopyOfTheFile(t *testing.T) {
 	close(stop)
 	wg.Wait()
 }
+
+// isStopped reports whether close was called.
+func (g *group) isStopped() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stopped
+}

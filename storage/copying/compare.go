@@ -59,19 +59,6 @@ func compareNumbers(ctx context.Context, from, to engine.Engine, tables []engine
 	return nil
 }
 
-// Digests returns the contents of tables. opt says which tables, and which of their entries
-// are damaged and left out.
-func Digests(ctx context.Context, e engine.Engine, opt Options) (all []TableResult, err error) {
-	for _, t := range opt.Tables {
-		r, err := digest(ctx, e, t, &opt)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
-
 // digest returns the content of a table without damaged entries.
 func digest(ctx context.Context, e engine.Engine, t engine.Table, opt *Options) (TableResult, error) {
 	r, sum := TableResult{Table: t}, sha256.New()

@@ -34,14 +34,6 @@ func decodeUTF16(b []byte, order binary.ByteOrder) (string, error) {
 	return out.String(), nil
 }
 
-// encodeUTF16 returns a text in UTF-16.
-func encodeUTF16(s string, order binary.AppendByteOrder) (b []byte) {
-	for _, c := range utf16.Encode([]rune(s)) {
-		b = order.AppendUint16(b, c)
-	}
-	return b
-}
-
 // orderOf returns the byte order of a console.
 func orderOf(wii bool) binary.ByteOrder {
 	if wii {
