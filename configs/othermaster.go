@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -189,17 +188,7 @@ func (f *masterForm) address(text string) (string, error) {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return "", errors.New("has a bad port: it is a number from 1 to 65535")
 	}
-	if a, err := netip.ParseAddr(host); err == nil {
-		if a = a.Unmap(); !a.Is4() || a.IsMulticast() || a.As4()[0] == 0 || a.As4()[0] >= 240 {
-			return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
-		}
-		return net.JoinHostPort(a.String(), port), nil
-	}
-	name, err := parseDomain(host)
-	if err != nil || strings.Trim(name, "0123456789.") == "" {
-		return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
-	}
-	return net.JoinHostPort(name, port), nil
+	return joinMachine(host, port)
 }
 
 // set reads the value of an option.

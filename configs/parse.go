@@ -260,15 +260,19 @@ func ParseServerAddress(text string) (string, error) {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n < lowestServerPort {
 		return "", fmt.Errorf("has a bad port: it is a number from %d to 65535", lowestServerPort)
 	}
+	return joinMachine(host, port)
+}
+
+// joinMachine returns host:port if the host is the IPv4 address of a machine, or a name.
+func joinMachine(host, port string) (string, error) {
+	name, bad := host, errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a = a.Unmap(); !a.Is4() || a.IsMulticast() || a.As4()[0] == 0 || a.As4()[0] >= 240 {
-			return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+			return "", bad
 		}
-		return net.JoinHostPort(a.String(), port), nil
-	}
-	name, err := parseDomain(host)
-	if err != nil || strings.Trim(name, "0123456789.") == "" {
-		return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+		name = a.String()
+	} else if name, err = parseDomain(host); err != nil || strings.Trim(name, "0123456789.") == "" {
+		return "", bad
 	}
 	return net.JoinHostPort(name, port), nil
 }

@@ -51,18 +51,8 @@ func (d *Daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now())
 
 // sweepBans removes long expired bans, rules of chat and reports of games, until ctx ends.
 func (d *Daemon) sweepBans(ctx context.Context) {
-	began := time.Now()
-	w := banSweep{bans: d.bans, rules: d.chatRules, stats: d.stats, watch: clock.NewWatch(began), log: d.log}
-	tick := time.NewTicker(banSweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			w.once(ctx, now, now.Sub(began))
-		}
-	}
+	w := banSweep{bans: d.bans, rules: d.chatRules, stats: d.stats, log: d.log}
+	clock.Every(ctx, banSweepEvery, w.once)
 }
 
 // banSweep removes expired bans, unless the clock may be wrong.
@@ -70,15 +60,14 @@ type banSweep struct {
 	bans  *bans.Table
 	rules *chatrules.Table
 	stats *stats.Book
-	watch *clock.Watch
 	log   zerolog.Logger
 }
 
-// once sweeps at a time of day, after the daemon has been running for a time.
-func (w *banSweep) once(ctx context.Context, now time.Time, running time.Duration) {
+// once sweeps at a time of day, after the watch has been running for a time.
+func (w *banSweep) once(ctx context.Context, watch *clock.Watch, now time.Time, running time.Duration) {
 	w.bans.Recheck(now)
 	w.rules.Recheck(now)
-	if jump, steady := w.watch.Steady(now, running); !steady {
+	if jump, steady := watch.Steady(now, running); !steady {
 		w.log.Warn().Stringer("by", jump.Round(time.Second)).
 			Msg("the clock of this machine jumped; nothing that has expired is deleted until it runs evenly")
 		return

@@ -25,6 +25,7 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 	store := storetest.New(t)
 	var log bytes.Buffer
 	began := time.Now()
+	watch := clock.NewWatch(began)
 	book := stats.New(store, stats.Options{Limits: stats.Limits{KeepFor: 30 * 24 * time.Hour}})
 	reports := func() int {
 		totals, err := book.Totals(t.Context())
@@ -36,7 +37,7 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 	if err := book.Report(t.Context(), stats.Snapshot{Game: "gmtest"}); err != nil {
 		t.Fatal(err)
 	}
-	w := banSweep{bans: bans.New(store), rules: chatrules.New(store), stats: book, watch: clock.NewWatch(began), log: zerolog.New(&log)}
+	w := banSweep{bans: bans.New(store), rules: chatrules.New(store), stats: book, log: zerolog.New(&log)}
 	banned := netip.MustParseAddr("192.0.2.7")
 	ban := storage.Ban{Prefix: netip.PrefixFrom(banned, 32), Scope: storage.ScopeAll, Expires: began.Add(48 * time.Hour)}
 	if err := w.bans.Add(t.Context(), ban); err != nil {
@@ -65,7 +66,7 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 		{"an hour", 0, true, true},
 	} {
 		wall, running = wall.Add(time.Hour+step.jump), running+time.Hour
-		w.once(t.Context(), wall, running)
+		w.once(t.Context(), watch, wall, running)
 		_, in := w.bans.Check(storage.ScopeLists, banned, wall)
 		if stored := len(w.bans.List()) == 1 && len(w.rules.List()) == 1 && reports() == 1; in != step.in || stored != step.stored {
 			t.Errorf("%s: in force %v, stored %v, want %v and %v", step.what, in, stored, step.in, step.stored)
@@ -80,7 +81,7 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 	}
 	for range 40 * 24 { // 40 days really pass
 		wall, running = wall.Add(time.Hour), running+time.Hour
-		w.once(t.Context(), wall, running)
+		w.once(t.Context(), watch, wall, running)
 	}
 	if left, rules := w.bans.List(), w.rules.List(); len(left)+len(rules)+reports() != 0 {
 		t.Errorf("bans and rules that ended long ago: %v, %v, %d reports of games", left, rules, reports())

@@ -114,24 +114,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
 		})
 	})
-	g.Go(func() error { s.sweepOften(ctx); return nil })
+	g.Go(func() error { clock.Every(ctx, sweepEvery, s.sweepOnce); return nil })
 	return g.Wait()
-}
-
-// sweepOften sweeps until ctx ends.
-func (s *Server) sweepOften(ctx context.Context) {
-	began := time.Now()
-	watch := clock.NewWatch(began)
-	often := time.NewTicker(sweepEvery)
-	defer often.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-often.C:
-			s.sweepOnce(ctx, watch, now, now.Sub(began))
-		}
-	}
 }
 
 // sweepOnce removes long expired requests and messages, unless the clock may be

@@ -47,15 +47,7 @@ func (x *session) noteNewUser(r *request, err error) {
 // refused notes that a connection is refused and returns the error for its
 // client, which would otherwise wait for ever.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
-	text := "The server is stopping. Try again in a moment."
-	switch {
-	case why.OfAddress():
-		text = "Too many connections from your address. Try again in a moment."
-		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
-	case why == netserve.RefusedFull:
-		text = "The server is full."
-		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.ServiceFull)
-	}
+	text := s.opt.Verdicts.NoteRefused(name, peer.Addr(), why)
 	s.metrics.refused(codeLogin)
 	return appendError(nil, &refusal{code: codeLogin, text: text}, loginRequest())
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // Bounds of a connection.
@@ -275,14 +274,6 @@ func (k *link) finish(err error) {
 
 // refused notes that a connection is refused and returns the text for its client.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
-	text := "The server is stopping. Try again in a moment."
-	switch {
-	case why.OfAddress():
-		text = "Too many connections from your address. Try again in a moment."
-		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
-	case why == netserve.RefusedFull:
-		text = "The server is full."
-		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.ServiceFull)
-	}
+	text := s.opt.Verdicts.NoteRefused(name, peer.Addr(), why)
 	return appendError(nil, text)
 }

@@ -36,32 +36,33 @@ type match struct {
 // beginMatch is the request newgame.
 func (x *session) beginMatch(ctx context.Context, r *request, now time.Time) {
 	m := match{session: r.session.word(), offline: r.challenge.given}
-	switch {
-	case !r.session.given, m.offline && r.challenge.word() != m.session^challengeMask:
-		x.drop(droppedValue)
-		return
-	case r.connID.given && r.connID.value != 0 && r.connID.value != int64(x.key):
-		x.drop(droppedConnID)
-		return
-	case !x.mayReport(now):
-		x.drop(droppedRate)
+	valid := r.session.given && (!m.offline || r.challenge.word() == m.session^challengeMask)
+	if !x.admitsReport(r, valid, now) {
 		return
 	}
 	x.remember(m)
 	x.report(ctx, &stats.Snapshot{Session: m.session, Begin: true, Trusted: !m.offline, At: now})
 }
 
-// updateMatch is the request updgame. One without newgame begins the match.
-func (x *session) updateMatch(ctx context.Context, r *request, now time.Time) {
+// admitsReport reports whether a request about a match is executed, and counts one that is
+// not. valid reports whether it names its session correctly.
+func (x *session) admitsReport(r *request, valid bool, now time.Time) bool {
 	switch {
-	case !r.session.given:
+	case !valid:
 		x.drop(droppedValue)
-		return
 	case r.connID.given && r.connID.value != 0 && r.connID.value != int64(x.key):
 		x.drop(droppedConnID)
-		return
 	case !x.mayReport(now):
 		x.drop(droppedRate)
+	default:
+		return true
+	}
+	return false
+}
+
+// updateMatch is the request updgame. One without newgame begins the match.
+func (x *session) updateMatch(ctx context.Context, r *request, now time.Time) {
+	if !x.admitsReport(r, r.session.given, now) {
 		return
 	}
 	m := match{session: r.session.word()}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -117,7 +118,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer sweeper.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sweeper.Go(func() { s.sweepOften(ctx) })
+	sweeper.Go(func() { clock.Every(ctx, sweepEvery, s.sweepOnce) })
 	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
 		Gate: s.gate, FirstByte: 2 * s.opt.LoginTime, Idle: forever, // the session's own deadlines come first
 		Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,

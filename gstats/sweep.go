@@ -10,22 +10,6 @@ import (
 // sweepEvery is the interval at which old reports are removed.
 const sweepEvery = time.Hour
 
-// sweepOften removes old reports until ctx ends.
-func (s *Server) sweepOften(ctx context.Context) {
-	began := time.Now()
-	watch := clock.NewWatch(began)
-	often := time.NewTicker(sweepEvery)
-	defer often.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-often.C:
-			s.sweepOnce(ctx, watch, now, now.Sub(began))
-		}
-	}
-}
-
 // sweepOnce removes old reports, unless the clock may be wrong.
 func (s *Server) sweepOnce(ctx context.Context, watch *clock.Watch, now time.Time, running time.Duration) {
 	if _, steady := watch.Steady(now, running); !steady {

@@ -2,11 +2,11 @@ package mangler
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"net/netip"
-	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // The example dialogue. It was made from the layout and was not recorded.
@@ -14,15 +14,6 @@ const (
 	exampleRequest = "008f29ecf00d7f004444303944444444" + "0c004444"
 	exampleAnswer  = "0092133cf00d7f009c413039cb007107" + "2c004444"
 )
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func TestExample(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -35,7 +26,7 @@ func TestExample(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wire := unhex(t, test.hex)
+			wire := nettest.Unhex(t, test.hex)
 			got, err := Parse(wire)
 			if err != nil || got != test.want {
 				t.Errorf("Parse = %+v, %v; want %+v", got, err, test.want)
@@ -48,7 +39,7 @@ func TestExample(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	good := unhex(t, exampleRequest)
+	good := nettest.Unhex(t, exampleRequest)
 	change := func(at int, fix bool) []byte {
 		b := bytes.Clone(good)
 		b[at] ^= 1
@@ -86,8 +77,8 @@ func TestSumRotates(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(unhex(f, exampleRequest))
-	f.Add(unhex(f, exampleAnswer))
+	f.Add(nettest.Unhex(f, exampleRequest))
+	f.Add(nettest.Unhex(f, exampleAnswer))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := Parse(b)
 		if err != nil {

@@ -46,8 +46,8 @@ func newServer(change func(*Options)) *Server {
 func TestAnswer(t *testing.T) {
 	s, w := newServer(nil), new(sent)
 	here := netip.MustParseAddr("192.0.2.1")
-	s.ServePacket(w, netserve.Packet{Data: unhex(t, exampleRequest), From: player, To: here})
-	if len(w.data) != 1 || !bytes.Equal(w.data[0], unhex(t, exampleAnswer)) || w.to[0] != player || w.from[0] != here {
+	s.ServePacket(w, netserve.Packet{Data: nettest.Unhex(t, exampleRequest), From: player, To: here})
+	if len(w.data) != 1 || !bytes.Equal(w.data[0], nettest.Unhex(t, exampleAnswer)) || w.to[0] != player || w.from[0] != here {
 		t.Errorf("sent %x to %v from %v, want %s to %v from %v", w.data, w.to, w.from, exampleAnswer, player, here)
 	}
 }
@@ -106,7 +106,7 @@ func TestDrops(t *testing.T) {
 // Two helpers that are made to talk to each other stop at once.
 func TestHelpersDoNotAnswerEachOther(t *testing.T) {
 	s, w := newServer(nil), new(sent)
-	s.ServePacket(w, netserve.Packet{Data: unhex(t, exampleRequest), From: player})
+	s.ServePacket(w, netserve.Packet{Data: nettest.Unhex(t, exampleRequest), From: player})
 	s.ServePacket(w, netserve.Packet{Data: w.data[0], From: player})
 	if len(w.data) != 1 {
 		t.Errorf("%d answers, want 1", len(w.data))
@@ -118,7 +118,7 @@ func TestRate(t *testing.T) {
 		s, w := newServer(func(o *Options) { o.Rate, o.Burst = 2, 5 }), new(sent)
 		send := func(n int) {
 			for range n {
-				s.ServePacket(w, netserve.Packet{Data: unhex(t, exampleRequest), From: player})
+				s.ServePacket(w, netserve.Packet{Data: nettest.Unhex(t, exampleRequest), From: player})
 			}
 		}
 		send(6)
@@ -137,7 +137,7 @@ func TestRate(t *testing.T) {
 		}
 		trusted := newServer(func(o *Options) { o.Rate, o.Burst, o.Trusted = 1, 1, func(netip.Addr) bool { return true } })
 		for range 10 {
-			if why := trusted.handle(w, netserve.Packet{Data: unhex(t, exampleRequest), From: player}, time.Now()); why != "" {
+			if why := trusted.handle(w, netserve.Packet{Data: nettest.Unhex(t, exampleRequest), From: player}, time.Now()); why != "" {
 				t.Errorf("a trusted address: dropped for %s", why)
 			}
 		}
@@ -174,7 +174,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 		blitz.Blitz = 1
 		a := &nettest.Attack{
 			Handler: newServer(nil), To: netip.MustParseAddr("192.0.2.200"), Count: 20_000, Memory: 16 << 20,
-			Packets: [][]byte{unhex(t, exampleRequest), unhex(t, exampleAnswer), blitz.AppendTo(nil), {0xF0, 0x0D}},
+			Packets: [][]byte{nettest.Unhex(t, exampleRequest), nettest.Unhex(t, exampleAnswer), blitz.AppendTo(nil), {0xF0, 0x0D}},
 			Pass:    func() { time.Sleep(50 * time.Millisecond) },
 		}
 		if r := a.Run(t); r.Total.PacketsOut == 0 {

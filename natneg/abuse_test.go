@@ -40,7 +40,7 @@ var longAcks = nettest.Exception{
 // meet.
 func clientPackets(t testing.TB) (packets [][]byte) {
 	for _, c := range readJSON[captured](t, "packets.json") {
-		packets = append(packets, unhex(t, c.Hex))
+		packets = append(packets, nettest.Unhex(t, c.Hex))
 	}
 	for cookie := range uint32(64) {
 		for index := range byte(2) {

@@ -2,7 +2,6 @@ package natneg
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/netip"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // captured is a packet of an original client or of a server that it accepted.
@@ -56,15 +56,6 @@ func readJSON[T any](t testing.TB, name string) []T {
 		t.Fatal(err)
 	}
 	return out
-}
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // parsed is any body in a form that can be compared, and appended again.
@@ -120,7 +111,7 @@ func parseBody(h Header, body []byte) (p parsed, ok bool) {
 func TestCapturedPacketsRoundTrip(t *testing.T) {
 	types := make(map[Type]bool)
 	for _, c := range readJSON[captured](t, "packets.json") {
-		want := unhex(t, c.Hex)
+		want := nettest.Unhex(t, c.Hex)
 		h, body, err := ParseHeader(want)
 		if err != nil || h != (Header{c.Version, typeNames[c.Type], c.Cookie}) {
 			t.Errorf("ParseHeader(%s): got %+v, %v, want %s", c.Hex, h, err, c.Type)
@@ -269,7 +260,7 @@ func TestGameNameWithoutNULCounts(t *testing.T) {
 
 func FuzzPackets(f *testing.F) {
 	for _, c := range readJSON[captured](f, "packets.json") {
-		f.Add(unhex(f, c.Hex))
+		f.Add(nettest.Unhex(f, c.Hex))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, body, err := ParseHeader(data)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // recorded is a packet of a recorded exchange.
@@ -52,7 +54,7 @@ func TestRecordedExchanges(t *testing.T) {
 				start := time.Now()
 				var want []reply
 				for _, p := range c.Packets {
-					data := unhex(t, p.Hex)
+					data := nettest.Unhex(t, p.Hex)
 					if !slices.Contains(names, p.Dst.String()) {
 						if slices.Contains(names, p.Src.String()) || p.Src.Port() == 27902 {
 							want = append(want, reply{p.Dst, p.Src, comparable(data)})
@@ -118,7 +120,7 @@ func TestRecordedTroubleIsAnswered(t *testing.T) {
 						continue
 					}
 					st.pass(time.Duration(p.T*float64(time.Second)) - time.Since(start))
-					data := unhex(t, p.Hex)
+					data := nettest.Unhex(t, p.Hex)
 					h, _, _ := ParseHeader(data)
 					dropped := st.deliver(socket, p.Src.String(), data)
 					switch h.Type {

@@ -166,8 +166,8 @@ func TestReceiptsOfVersion1AreLongUpToABound(t *testing.T) {
 
 func TestQueueIsAnsweredWithGoOn(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
-	st.deliver(0, alice, unhex(t, "fdfc1e666ab2040fb5e0952a002438b2b35e"))
-	want := unhex(t, "fdfc1e666ab20410b5e0952a000238b2b35e")
+	st.deliver(0, alice, nettest.Unhex(t, "fdfc1e666ab2040fb5e0952a002438b2b35e"))
+	want := nettest.Unhex(t, "fdfc1e666ab20410b5e0952a000238b2b35e")
 	if got := st.post.Take(); len(got) != 1 || !bytes.Equal(got[0].data, want) {
 		t.Errorf("got %+v, want %x", got, want)
 	}
@@ -738,7 +738,7 @@ func TestPacketsAndTicksMayCrossEachOther(t *testing.T) {
 
 func FuzzHandle(f *testing.F) {
 	for _, c := range readJSON[captured](f, "packets.json") {
-		f.Add(unhex(f, c.Hex), unhex(f, c.Hex))
+		f.Add(nettest.Unhex(f, c.Hex), nettest.Unhex(f, c.Hex))
 	}
 	f.Add(initOf(1, 77, Init{PortType: PortNN1}), initOf(1, 77, Init{PortType: PortNN1, Index: 1}))
 	f.Fuzz(func(t *testing.T, a, b []byte) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,6 @@ import (
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -130,16 +130,8 @@ func (s *Server) limits(c *Config) netserve.ConnOptions {
 // refused notes that a connection is refused and returns the text for its
 // client.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
-	text := "The server is stopping. Try again in a moment"
-	switch {
-	case why.OfAddress():
-		text = "Too many connections from your address. Try again in a moment"
-		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
-	case why == netserve.RefusedFull:
-		text = "The server is full"
-		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.ServiceFull)
-	}
-	return appendClosing(nil, "", text)
+	text := s.opt.Verdicts.NoteRefused(name, peer.Addr(), why)
+	return appendClosing(nil, "", strings.TrimSuffix(text, "."))
 }
 
 // sanctioned returns the restriction of a client in a channel; the empty name

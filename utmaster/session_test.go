@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/zanmaster"
@@ -160,9 +161,9 @@ func TestPortsWithoutProbe(t *testing.T) {
 				p.want(appendWord(nil, wordApproved))
 				p.write(Mode{}.AppendTo(nil))
 				if short && version < modern {
-					p.want(unhex(t, "06000000 01 00 611e0000"))
+					p.want(nettest.Unhex(t, "06000000 01 00 611e0000"))
 				} else {
-					p.want(unhex(t, "11000000 01 78000000 621e0000 611e0000 6b1e0000"))
+					p.want(nettest.Unhex(t, "11000000 01 78000000 621e0000 611e0000 6b1e0000"))
 				}
 			})
 		}
@@ -226,18 +227,18 @@ func TestBadInput(t *testing.T) {
 	ready := bytes.Join([][]byte{hello, appendWord(nil, strings.Repeat("0", 32))}, nil)
 	host := (&Hello{KeyHash: digest("x"), Response: digest("y"), Word: "SERVER", Version: 3369}).AppendTo(nil)
 	listing := bytes.Join([][]byte{host, Mode{}.AppendTo(nil)}, nil)
-	with := func(before []byte, wire string) []byte { return append(bytes.Clone(before), unhex(t, wire)...) }
+	with := func(before []byte, wire string) []byte { return append(bytes.Clone(before), nettest.Unhex(t, wire)...) }
 	for name, tt := range map[string]struct {
 		wire []byte
 		why  ended
 	}{
-		"4 GiB":                           {unhex(t, "ffffffff"), endedTooLong},
-		"hello of 4 KiB and a byte":       {unhex(t, "01100000"), endedTooLong},
-		"hello of nothing":                {unhex(t, "00000000"), endedMalformed},
-		"hello with text without end":     {unhex(t, "05000000 7fffffff0f"), endedMalformed},
-		"hello with negative text":        {unhex(t, "06000000 ffffffff0f 41"), endedMalformed},
-		"hello with index beyond 31 bits": {unhex(t, "05000000 ffffffffff"), endedMalformed},
-		"half of a UTF-16 pair":           {unhex(t, "05000000 82 3dd80000"), endedMalformed},
+		"4 GiB":                           {nettest.Unhex(t, "ffffffff"), endedTooLong},
+		"hello of 4 KiB and a byte":       {nettest.Unhex(t, "01100000"), endedTooLong},
+		"hello of nothing":                {nettest.Unhex(t, "00000000"), endedMalformed},
+		"hello with text without end":     {nettest.Unhex(t, "05000000 7fffffff0f"), endedMalformed},
+		"hello with negative text":        {nettest.Unhex(t, "06000000 ffffffff0f 41"), endedMalformed},
+		"hello with index beyond 31 bits": {nettest.Unhex(t, "05000000 ffffffffff"), endedMalformed},
+		"half of a UTF-16 pair":           {nettest.Unhex(t, "05000000 82 3dd80000"), endedMalformed},
 		"request of 32 KiB and a byte":    {with(ready, "01800000"), endedTooLong},
 		"request of nothing":              {with(ready, "00000000"), endedMalformed},
 		"upgrade":                         {with(ready, "01000000 02"), endedRequest},
@@ -481,7 +482,7 @@ func TestMatchID(t *testing.T) {
 			if version < modern {
 				go p.send((&State{Port: 7777}).AppendTo(nil, version))
 			} else {
-				go p.send(unhex(t, "05000000 04 01000000"))
+				go p.send(nettest.Unhex(t, "05000000 04 01000000"))
 			}
 			if got := p.read(); len(got) != frameHead+5 || got[frameHead] != tellMatch || got[frameHead+1]|got[frameHead+2]|got[frameHead+3] == 0 || got[frameHead+4] > 127 {
 				t.Errorf("version %d: %x, want the id of a match", version, got)
@@ -494,7 +495,7 @@ func TestUnusedMessages(t *testing.T) {
 	inBubble(t, nil, func(f *fixture) {
 		s := f.listed(3369, 7777, nil)
 		for _, wire := range []string{"03000000 02 01 00", "03000000 03 01 00", "04000000 05 01 01 01", "05000000 04 01000000"} {
-			s.write(unhex(t, wire))
+			s.write(nettest.Unhex(t, wire))
 			synctest.Wait()
 		}
 		if got := f.dropped(droppedMessage); got != 3 {

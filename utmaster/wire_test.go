@@ -11,18 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/qr2"
 )
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func TestIndex(t *testing.T) {
 	for v, want := range map[int32]string{
@@ -33,7 +25,7 @@ func TestIndex(t *testing.T) {
 		if got := hex.EncodeToString(appendIndex(nil, v)); got != want {
 			t.Errorf("appendIndex(%d): %s, want %s", v, got, want)
 		}
-		c := cursor{b: unhex(t, want)}
+		c := cursor{b: nettest.Unhex(t, want)}
 		if got := c.index(); got != v || c.err != nil || len(c.b) != 0 {
 			t.Errorf("index of %s: %d, %v, %d left, want %d", want, got, c.err, len(c.b), v)
 		}
@@ -44,7 +36,7 @@ func TestBadIndex(t *testing.T) {
 	for text, want := range map[string]error{
 		"": ErrCut, "40": ErrCut, "4080": ErrCut, "40808080": ErrCut, "7fffffff10": ErrIndex, "ffffffffff": ErrIndex,
 	} {
-		c := cursor{b: unhex(t, text)}
+		c := cursor{b: nettest.Unhex(t, text)}
 		if got := c.index(); got != 0 || !errors.Is(c.err, want) {
 			t.Errorf("index of %q: %d, %v, want %v", text, got, c.err, want)
 		}
@@ -67,7 +59,7 @@ func TestText(t *testing.T) {
 		"empty, with an end": {"01 00", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wire := unhex(t, tt.wire)
+			wire := nettest.Unhex(t, tt.wire)
 			c := cursor{b: wire}
 			if got := c.text(); got != tt.text || c.err != nil || len(c.b) != 0 {
 				t.Errorf("read %q, %v, %d left, want %q", got, c.err, len(c.b), tt.text)
@@ -101,7 +93,7 @@ func TestOtherText(t *testing.T) {
 		"index too large":           {"7fffffffff 41", "", ErrIndex},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := cursor{b: unhex(t, tt.wire)}
+			c := cursor{b: nettest.Unhex(t, tt.wire)}
 			if got := c.text(); got != tt.want || !errors.Is(c.err, tt.err) {
 				t.Errorf("read %q, %v, want %q, %v", got, c.err, tt.want, tt.err)
 			}
@@ -115,7 +107,7 @@ func TestRawText(t *testing.T) {
 	for text, want := range map[string]string{
 		"M\xfcnchen": "08 4dfc6e6368656e00", "a\x00b": "03 616200", "\x00": "0100", "M\xfc\x1b\xff\x01\x01n": "08 4dfc1bff01016e00",
 	} {
-		if got := appendText(nil, text); !bytes.Equal(got, unhex(t, want)) {
+		if got := appendText(nil, text); !bytes.Equal(got, nettest.Unhex(t, want)) {
 			t.Errorf("%q: %x, want %s", text, got, want)
 		}
 	}
@@ -139,7 +131,7 @@ func TestReadFrame(t *testing.T) {
 		"nothing":               {"", 3, "", io.EOF},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := readFrame(bytes.NewReader(unhex(t, tt.wire)), nil, tt.most)
+			got, err := readFrame(bytes.NewReader(nettest.Unhex(t, tt.wire)), nil, tt.most)
 			if string(got) != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("got %q, %v, want %q, %v", got, err, tt.want, tt.err)
 			}
@@ -154,7 +146,7 @@ func TestReadFrame(t *testing.T) {
 
 // TestReadFrameNeedsBytes checks that a length alone takes no memory.
 func TestReadFrameNeedsBytes(t *testing.T) {
-	got, err := readFrame(bytes.NewReader(unhex(t, "00000100 61")), nil, maxFrame)
+	got, err := readFrame(bytes.NewReader(nettest.Unhex(t, "00000100 61")), nil, maxFrame)
 	if !errors.Is(err, io.ErrUnexpectedEOF) || cap(got) > 4096 {
 		t.Errorf("%v, room for %d bytes", err, cap(got))
 	}
@@ -279,13 +271,13 @@ func TestStateBounds(t *testing.T) {
 			}
 		}
 	}
-	if _, err := parseState(unhex(t, "7fffffff0f"), 3369); !errors.Is(err, ErrTooMany) {
+	if _, err := parseState(nettest.Unhex(t, "7fffffff0f"), 3369); !errors.Is(err, ErrTooMany) {
 		t.Errorf("2 G clients: %v", err)
 	}
-	if _, err := parseState(unhex(t, "81"), 3369); !errors.Is(err, ErrTooMany) {
+	if _, err := parseState(nettest.Unhex(t, "81"), 3369); !errors.Is(err, ErrTooMany) {
 		t.Errorf("-1 clients: %v", err)
 	}
-	if _, err := parseState(unhex(t, "407f 00"), 3369); !errors.Is(err, ErrTooMany) && !errors.Is(err, ErrCut) {
+	if _, err := parseState(nettest.Unhex(t, "407f 00"), 3369); !errors.Is(err, ErrTooMany) && !errors.Is(err, ErrCut) {
 		t.Errorf("more clients than bytes: %v", err)
 	}
 }

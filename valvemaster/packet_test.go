@@ -2,25 +2,16 @@ package valvemaster
 
 import (
 	"bytes"
-	"encoding/hex"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 var compareAddresses = cmpopts.EquateComparable(netip.AddrPort{})
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // bodyOf returns the part after the kind, which must be k.
 func bodyOf(t testing.TB, p []byte, k Kind) []byte {
@@ -49,7 +40,7 @@ func TestChallengeRequest(t *testing.T) {
 		"something else behind": {"71 41", ChallengeRequest{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseChallengeRequest(bodyOf(t, unhex(t, tc.packet), KindChallengeRequest))
+			got, err := ParseChallengeRequest(bodyOf(t, nettest.Unhex(t, tc.packet), KindChallengeRequest))
 			if got != tc.want || (err != nil) != tc.bad {
 				t.Errorf("ParseChallengeRequest(%s) = %+v, %v, want %+v, error %v", tc.packet, got, err, tc.want, tc.bad)
 			}
@@ -62,7 +53,7 @@ func TestChallenge(t *testing.T) {
 		"ff ff ff ff 73 0a 78 56 34 12":             {Challenge: 0x12345678},
 		"ff ff ff ff 73 0a 78 56 34 12 01 02 03 04": {Challenge: 0x12345678, Nonce: 0x04030201, HasNonce: true},
 	} {
-		p := unhex(t, packet)
+		p := nettest.Unhex(t, packet)
 		got, err := ParseChallenge(p)
 		if got != want || err != nil {
 			t.Errorf("ParseChallenge(%s) = %+v, %v, want %+v", packet, got, err, want)
@@ -193,7 +184,7 @@ func TestListRequest(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	p := unhex(t, "ff ff ff ff 66 0a c0 00 02 01 69 87 c6 33 64 07 00 01 00 00 00 00 00 00")
+	p := nettest.Unhex(t, "ff ff ff ff 66 0a c0 00 02 01 69 87 c6 33 64 07 00 01 00 00 00 00 00 00")
 	want := List{[]netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("198.51.100.7:1")}, true}
 	got, err := ParseList(p)
 	if diff := cmp.Diff(want, got, compareAddresses); diff != "" || err != nil {

@@ -18,7 +18,7 @@ func serverPackets(t testing.TB) (packets [][]byte) {
 	for _, s := range r.Scenarios {
 		for _, p := range s.Packets[:min(len(s.Packets), 20)] {
 			if !p.fromMaster() && p.Wire != "" {
-				packets = append(packets, zandronum.Decode(nil, unhex(t, p.Wire), maxMessage))
+				packets = append(packets, zandronum.Decode(nil, nettest.Unhex(t, p.Wire), maxMessage))
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -463,7 +464,7 @@ func FuzzPackets(f *testing.F) {
 	for _, s := range r.Scenarios {
 		for _, p := range s.Packets[:min(len(s.Packets), 20)] {
 			if !p.fromMaster() && p.Wire != "" {
-				f.Add(unhex(f, p.Wire), unhex(f, p.Wire))
+				f.Add(nettest.Unhex(f, p.Wire), nettest.Unhex(f, p.Wire))
 			}
 		}
 	}

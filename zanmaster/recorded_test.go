@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -79,15 +80,6 @@ func (p packet) peer() string {
 		return p.To
 	}
 	return p.From + p.Frm
-}
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // stage is a master on a real socket and the peers that talk to it.
@@ -192,7 +184,7 @@ func (st *stage) play(packets []packet, otherwise ...string) {
 			st.expect(fmt.Sprintf("packet %d to %s (%s)", i, p.To, p.Note), p, slices.Contains(otherwise, p.Note))
 			continue
 		}
-		plain := unhex(st.t, p.Plain)
+		plain := nettest.Unhex(st.t, p.Plain)
 		kind, _ := zandronum.ParseKind(plain)
 		st.write(st.peer(p.peer(), kind == zandronum.KindChallenge), st.ours(p, kind, plain))
 	}
@@ -206,7 +198,7 @@ func (st *stage) ours(p packet, kind zandronum.Kind, plain []byte) []byte {
 		if p.Wire == "" {
 			return zandronum.Encode(nil, plain)
 		}
-		return unhex(st.t, p.Wire)
+		return nettest.Unhex(st.t, p.Wire)
 	}
 	at := plain[len(plain)-4:]
 	off := binary.LittleEndian.Uint32(at) - st.asked[peer] // 0 for the right answer
@@ -231,7 +223,7 @@ func (st *stage) expect(what string, p packet, requestInstead bool) {
 		return
 	}
 	wire, got := st.read(c)
-	want := unhex(st.t, p.Plain)
+	want := nettest.Unhex(st.t, p.Plain)
 	if v, ok := zandronum.ParseVerificationRequest(want); ok {
 		mine, ok := zandronum.ParseVerificationRequest(got)
 		if !ok || string(mine.Verification) != string(v.Verification) {
@@ -308,7 +300,7 @@ func TestRecordedBanList(t *testing.T) {
 	var file strings.Builder
 	var want zandronum.BanList
 	for _, p := range all.BanList {
-		part, err := zandronum.ParseBanPart(unhex(t, p.Plain))
+		part, err := zandronum.ParseBanPart(nettest.Unhex(t, p.Plain))
 		if err != nil || !p.fromMaster() {
 			continue
 		}
@@ -356,7 +348,7 @@ func TestThreeHundredServersOnOneAddress(t *testing.T) {
 		z.server(fmt.Sprintf("127.0.9.9:%d", 11000+i)).register()
 	}
 	z.w.Take()
-	z.send(netip.MustParseAddrPort("127.0.2.5:1"), unhex(t, s.Packets[0].Plain))
+	z.send(netip.MustParseAddrPort("127.0.2.5:1"), nettest.Unhex(t, s.Packets[0].Plain))
 	packets := z.w.Take()
 	if len(packets) != 1 {
 		t.Fatalf("%d packets, want 1", len(packets))
@@ -392,7 +384,7 @@ func TestRecordedRateWindows(t *testing.T) {
 				}
 				switch {
 				case strings.HasPrefix(what, "list request"):
-					z.send(netip.MustParseAddrPort(launcher), unhex(t, "765d5600"))
+					z.send(netip.MustParseAddrPort(launcher), nettest.Unhex(t, "765d5600"))
 					if !wait("list request %f s after an unknown challenge") {
 						t.Fatal("not understood")
 					}

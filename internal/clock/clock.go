@@ -7,7 +7,10 @@
 // process carry a monotonic reading, which does not jump.
 package clock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // slack is the tolerated difference between the clock and the time that has
 // really passed between two calls of Steady; a clock that is corrected
@@ -40,3 +43,20 @@ func (w *Watch) Steady(wall time.Time, running time.Duration) (jump time.Duratio
 // Deletable returns the time before which data must have expired to be deleted
 // at now.
 func Deletable(now time.Time) time.Time { return now.Add(-Grace) }
+
+// Every calls sweep each interval until ctx ends, with a watch that it started, the time,
+// and how long it has run, which are for [Watch.Steady].
+func Every(ctx context.Context, interval time.Duration, sweep func(ctx context.Context, w *Watch, now time.Time, running time.Duration)) {
+	began := time.Now()
+	watch := NewWatch(began)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			sweep(ctx, watch, now, now.Sub(began))
+		}
+	}
+}

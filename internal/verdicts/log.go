@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // Limits of the log.
@@ -90,6 +91,20 @@ func NewLog(log zerolog.Logger, capacity int) *Log {
 // from connection to connection.
 func (l *Log) NotePlayer(service string, addr netip.Addr, game string, v Verdict) {
 	l.Note(service, netip.AddrPortFrom(addr, 0), game, v)
+}
+
+// NoteRefused notes that a service refused the connection of a player, and returns the text
+// for its client.
+func (l *Log) NoteRefused(service string, addr netip.Addr, why netserve.Refusal) (text string) {
+	switch {
+	case why.OfAddress():
+		l.NotePlayer(service, addr, "", Limited)
+		return "Too many connections from your address. Try again in a moment."
+	case why == netserve.RefusedFull:
+		l.NotePlayer(service, addr, "", ServiceFull)
+		return "The server is full."
+	}
+	return "The server is stopping. Try again in a moment."
 }
 
 // NoteDetail is NotePlayer with details of the case. The detail is text of the service: parts from

@@ -3,12 +3,14 @@ package zandronum
 import (
 	"bytes"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 func TestEncodeMatchesTheOriginal(t *testing.T) {
 	for _, v := range huffmanCases(t).Encode {
 		t.Run(v.Name, func(t *testing.T) {
-			plain, want := unhex(t, v.Plain), unhex(t, v.Encoded)
+			plain, want := nettest.Unhex(t, v.Plain), nettest.Unhex(t, v.Encoded)
 			if got := Encode(nil, plain); !bytes.Equal(got, want) {
 				t.Errorf("Encode(%x): got %x, want %x", plain, got, want)
 			}
@@ -22,7 +24,7 @@ func TestEncodeMatchesTheOriginal(t *testing.T) {
 func TestDecodeMatchesTheOriginal(t *testing.T) {
 	for _, v := range huffmanCases(t).Decode {
 		t.Run(v.Name, func(t *testing.T) {
-			in, want := unhex(t, v.Input), unhex(t, v.Decoded)
+			in, want := nettest.Unhex(t, v.Input), nettest.Unhex(t, v.Decoded)
 			if got := Decode(nil, in, 1<<16); !bytes.Equal(got, want) {
 				t.Errorf("Decode(%x): got %x, want %x", in, got, want)
 			}
@@ -32,7 +34,7 @@ func TestDecodeMatchesTheOriginal(t *testing.T) {
 
 func TestDecodeStopsAtItsLimit(t *testing.T) {
 	for _, v := range huffmanCases(t).Capacity {
-		in, want := unhex(t, v.Input), unhex(t, v.Decoded)
+		in, want := nettest.Unhex(t, v.Input), nettest.Unhex(t, v.Decoded)
 		if got := Decode(nil, in, v.Capacity); !bytes.Equal(got, want) {
 			t.Errorf("Decode(%x) into %d bytes: got %x, want %x", in, v.Capacity, got, want)
 		}
@@ -78,7 +80,7 @@ func TestCodeIsComplete(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for _, v := range huffmanCases(f).Decode {
-		f.Add(unhex(f, v.Input), 64)
+		f.Add(nettest.Unhex(f, v.Input), 64)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, limit int) {
 		limit %= 1 << 16
@@ -98,7 +100,7 @@ func FuzzDecode(f *testing.F) {
 
 func FuzzEncode(f *testing.F) {
 	for _, v := range huffmanCases(f).Encode {
-		f.Add(unhex(f, v.Plain))
+		f.Add(nettest.Unhex(f, v.Plain))
 	}
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		wire := Encode(nil, plain)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 type exchange struct {
@@ -34,8 +35,8 @@ func answer(t *testing.T, e exchange) (Kind, []byte) {
 	t.Helper()
 	var a Assembly
 	for i, wire := range e.Replies {
-		message := Decode(nil, unhex(t, wire), MaxInfo)
-		if !bytes.Equal(message, unhex(t, e.Plain[i])) {
+		message := Decode(nil, nettest.Unhex(t, wire), MaxInfo)
+		if !bytes.Equal(message, nettest.Unhex(t, e.Plain[i])) {
 			t.Fatalf("Decode of reply %d: got %x, want %s", i, message, e.Plain[i])
 		}
 		kind, body := ParseKind(message)
@@ -64,14 +65,14 @@ func answer(t *testing.T, e exchange) (Kind, []byte) {
 func TestRecordedAnswersOfARealServer(t *testing.T) {
 	for n, e := range exchanges(t) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			if got := Decode(nil, unhex(t, e.Wire), MaxInfo); !bytes.Equal(got, unhex(t, e.Request)) {
+			if got := Decode(nil, nettest.Unhex(t, e.Wire), MaxInfo); !bytes.Equal(got, nettest.Unhex(t, e.Request)) {
 				t.Fatalf("Decode of the query: got %x, want %s", got, e.Request)
 			}
 			kind, body := answer(t, e)
 			if kind != KindInfo {
 				time, ok := ParseDenial(body)
 				want := AppendDenial(nil, kind, time)
-				if !ok || !bytes.Equal(want, unhex(t, e.Plain[0])) || number(e.Decoded["response"]) != float64(kind) {
+				if !ok || !bytes.Equal(want, nettest.Unhex(t, e.Plain[0])) || number(e.Decoded["response"]) != float64(kind) {
 					t.Errorf("denial %s: got %d %d", e.Plain[0], kind, time)
 				}
 				return
@@ -358,7 +359,7 @@ func TestBadSegments(t *testing.T) {
 func FuzzParseInfo(f *testing.F) {
 	f.Add(AppendInfo(nil, everything()))
 	for _, e := range exchanges(f) {
-		if b := unhex(f, e.Plain[0]); len(b) > 8 {
+		if b := nettest.Unhex(f, e.Plain[0]); len(b) > 8 {
 			f.Add(b[4:])
 		}
 	}

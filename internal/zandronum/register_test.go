@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 const verification = "0123456789ABCDEF0123456789ABCDEF"
@@ -23,7 +24,7 @@ func TestParseKind(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			kind, body := ParseKind(unhex(t, tc.message))
+			kind, body := ParseKind(nettest.Unhex(t, tc.message))
 			if kind != tc.kind || hex.EncodeToString(body) != tc.body {
 				t.Errorf("ParseKind(%s): got %d %x, want %d %s", tc.message, kind, body, tc.kind, tc.body)
 			}
@@ -56,7 +57,7 @@ func TestParseChallenge(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := ParseChallenge(unhex(t, tc.body))
+			got := ParseChallenge(nettest.Unhex(t, tc.body))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("ParseChallenge(%s) (-want +got):\n%s", tc.body, diff)
 			}

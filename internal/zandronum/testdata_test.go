@@ -1,21 +1,10 @@
 package zandronum
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"testing"
 )
-
-// unhex decodes a hex string of a test.
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatalf("hex %.20q...: %v", s, err)
-	}
-	return b
-}
 
 func readJSON(t testing.TB, name string, into any) {
 	t.Helper()

@@ -1,10 +1,7 @@
 package lists
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/netip"
-	"os/exec"
 	"slices"
 	"testing"
 
@@ -17,22 +14,7 @@ import (
 // askQstat runs qstat for the servers of a game and returns its output by address.
 func askQstat(t *testing.T, d *rig.Running, game string) map[string]rig.Shown {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), rig.Qstat(t), append(slices.Clone(rig.QstatTime), "-json", "-nh", "-gsm,"+game, d.Address["legacylist"].String())...)
-	var errOut bytes.Buffer
-	cmd.Stderr = &errOut
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("quakestat: %v\n%s%s", err, out, errOut.Bytes())
-	}
-	var list []rig.Shown
-	if err := json.Unmarshal(out, &list); err != nil {
-		t.Fatalf("quakestat printed %v:\n%s", err, out)
-	}
-	all := make(map[string]rig.Shown)
-	for _, s := range list {
-		all[s.Address] = s
-	}
-	return all
+	return rig.AskQstat(t, "-gsm,"+game, d.Address["legacylist"])
 }
 
 // TestQstatShowsServersOfBothProtocols registers a server of each protocol;

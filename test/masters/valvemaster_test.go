@@ -1,11 +1,9 @@
 package masters
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -160,20 +158,7 @@ func TestSelftestPlaysAValveServer(t *testing.T) {
 // askQstatValve runs qstat against the master and returns its output by address.
 func askQstatValve(t *testing.T, d *rig.Running, query string) map[string]rig.Shown {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), rig.Qstat(t), append(slices.Clone(rig.QstatTime), "-json", "-nh", query, d.Address["valvemaster"].String())...)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("quakestat %s: %v\n%s", query, err, out)
-	}
-	var list []rig.Shown
-	if err := json.Unmarshal(out, &list); err != nil {
-		t.Fatalf("quakestat printed %v:\n%s", err, out)
-	}
-	all := make(map[string]rig.Shown)
-	for _, s := range list {
-		all[s.Address] = s
-	}
-	return all
+	return rig.AskQstat(t, query, d.Address["valvemaster"])
 }
 
 // A game server may use a UDP port whose number a TCP service of the daemon

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"os/exec"
@@ -36,6 +37,27 @@ func Quakestat(t *testing.T, parts []string, args ...string) (out string, ok boo
 type Shown struct {
 	Protocol, Address, Status, Name, Map string
 	Servers, NumPlayers, MaxPlayers      int
+}
+
+// AskQstat has qstat ask a master for its list and returns its output by address.
+func AskQstat(t *testing.T, query string, master netip.AddrPort) map[string]Shown {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), Qstat(t), append(slices.Clone(QstatTime), "-json", "-nh", query, master.String())...)
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("quakestat %s: %v\n%s%s", query, err, out, errOut.Bytes())
+	}
+	var list []Shown
+	if err := json.Unmarshal(out, &list); err != nil {
+		t.Fatalf("quakestat printed %v:\n%s", err, out)
+	}
+	all := make(map[string]Shown)
+	for _, s := range list {
+		all[s.Address] = s
+	}
+	return all
 }
 
 // AnswerText makes a host answer text queries as game servers do, until the
