@@ -270,6 +270,32 @@ func (p *post) left(node string) {
 	}
 }
 
+// Flush implements Hub. A player who signed in here after his node left the bus gets what that
+// node took and may not have shown, before anything newer: it is not known yet whether it died.
+func (c *Clustered) Flush(ctx context.Context, to storage.ProfileID) error {
+	if c.here(to) {
+		c.keepLost(c.post.stranded(to, c.bus.Nodes()))
+	}
+	return c.backlog.Flush(ctx, to)
+}
+
+// stranded removes the events of a profile that nodes took which are not on the bus, and returns
+// those that must not be missed, in their order.
+func (p *post) stranded(to storage.ProfileID, onBus []string) (lost []*sentEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range slices.Clone(p.to[to]) {
+		if !s.answered || slices.Contains(onBus, s.node) {
+			continue
+		}
+		p.remove(s)
+		if _, hold := Stored(s.event); hold {
+			lost = append(lost, s)
+		}
+	}
+	return lost
+}
+
 // died forgets a dead node, and returns the events that it took but may not have delivered,
 // in their order.
 func (p *post) died(node string) (lost []*sentEvent) {
