@@ -27,12 +27,15 @@ var defaultYAML string
 //go:embed games.yaml
 var Games []byte
 
-// GameTable and RoomTable are the tables of games and of their rooms.
+// GameTable, RoomTable and EditionTable are the tables of games, of their rooms, and of the
+// copies that were sold.
 var (
 	//go:embed games.tsv
 	GameTable string
 	//go:embed rooms.tsv
 	RoomTable string
+	//go:embed editions.tsv
+	EditionTable string
 )
 
 // Default returns default.yaml: every key with its default and a comment that

@@ -107,7 +107,7 @@ func TestMasterOfAnotherProgram(t *testing.T) {
 	wantOnPage(t, site+"/servers/"+s.ID, "It registered with the master server of Foo; its address is verified.", "its answer from just now", "Fooist", "queried")
 	wantOnPage(t, site+"/servers?q=castle", s.ID)
 	wantOnPage(t, site+"/api/v1/servers?q=castle", s.ID)
-	wantOnPage(t, site+"/api/v1/games/foogame", `"state":"works"`)
+	wantOnPage(t, site+"/api/v1/games/foogame", `"state":"untried"`)
 	wantOnPage(t, site+"/why", "foomaster", at.String(), "the server proved itself and is in the list")
 	friend := start(t, daemon.Options{}, t.TempDir(), catalogue, "RESPAWND_FEDERATION_MASTERS=respawnd "+site+" name=lan-friend")
 	if s := friend.awaitServer(t, "federated"); s.Via != "lan-friend" || s.Rules["mapname"] != "queried" {
@@ -130,7 +130,7 @@ func TestGameOfAnotherMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	needs := games.Facts{Needs: []games.Service{"foomaster"}}
-	if got, want := needs.Standing(daemon.Served(c)).String(), "not here: the master of Foo is switched off"; got != want {
+	if got, want := needs.Standing(daemon.Served(c)).String(), "the master of Foo is switched off"; got != want {
 		t.Errorf("a game that needs it: %q, want %q", got, want)
 	}
 }

@@ -205,6 +205,17 @@ func (s *settings) registerer(n noun.Noun, all *prometheus.Registry) prometheus.
 // a configuration.
 func Served(c Config) func(games.Service) games.Served { return newSettings(c).served }
 
+// Built is Served for a server of this version with all of its services on.
+func Built(c Config) func(games.Service) games.Served {
+	served := Served(c)
+	return func(s games.Service) games.Served {
+		if served(s) == games.NotBuilt {
+			return games.NotBuilt
+		}
+		return games.Running
+	}
+}
+
 // rules returns the rules that decide which address of a game server clients
 // get.
 func (s *settings) rules() (rules []advertise.Rule) {

@@ -7,5 +7,5 @@ import (
 
 // BuiltIn returns the games that are part of the program.
 func BuiltIn() games.Embedded {
-	return games.Embedded{Games: configs.GameTable, Rooms: configs.RoomTable, Facts: configs.Games}
+	return games.Embedded{Games: configs.GameTable, Rooms: configs.RoomTable, Facts: configs.Games, Editions: configs.EditionTable}
 }

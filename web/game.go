@@ -26,14 +26,15 @@ import (
 // gamesView is the data of the catalogue template.
 type gamesView struct {
 	page.Frame
-	Query string
-	State games.State // empty: any
-	Games []gameView
-	Found int // games that match; Games may be some of them
-	Known int
-	Focus bool   // Games are those of this community
-	More  string // link to the next page
-	Fewer string // link to the page before
+	Query  string
+	State  games.Word // empty: any
+	States []games.Word
+	Games  []gameView
+	Found  int // games that match; Games may be some of them
+	Known  int
+	Focus  bool   // Games are those of this community
+	More   string // link to the next page
+	Fewer  string // link to the page before
 }
 
 // gamesRows is the number of games on one page.
@@ -73,13 +74,13 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 // gamesQuestion is the question for a page of the catalogue.
 type gamesQuestion struct {
 	query string
-	state games.State
+	state games.Word
 	page  int
 }
 
 // gamesPage writes a page of the catalogue.
 func (s *Server) gamesPage(list *api.Snapshot, q gamesQuestion) []byte {
-	v := gamesView{Frame: s.site.Frame("Games", page.Games), Query: q.query, State: q.state}
+	v := gamesView{Frame: s.site.Frame("Games", page.Games), Query: q.query, State: q.state, States: games.AllWords()}
 	v.Focus = len(s.opt.Focus) > 0 && v.Query == "" && v.State == ""
 	all := s.matchingGames(list, &v)
 	v.Found = len(all)
@@ -102,17 +103,17 @@ func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView
 		v.Known++
 		servers, players := list.Population(g.Name)
 		title := s.api.Title(g.Name)
-		standing := s.api.Standing(g)
+		_, word, see := s.api.Outlooks(g)
 		switch {
 		case v.Focus && !s.focused(g.Name) && servers == 0:
 			continue
-		case v.State != "" && standing.State != v.State:
+		case v.State != "" && (word != v.State || see.Name != ""):
 			continue
 		case !strings.Contains(strings.ToLower(title), v.Query) && !strings.Contains(g.Name, v.Query):
 			continue
 		}
-		words := standing.String()
-		if standing.State == games.Unknown {
+		words := word.String()
+		if word == games.NotKnown {
 			words = "" // nearly all games
 		}
 		out = append(out, gameView{
@@ -163,8 +164,9 @@ type gamePage struct {
 	Scripts    *scriptLinks // nil: not for this visitor
 	Names      []namesView
 
-	Standing string
-	State    games.State
+	Editions []editionView
+	See      *nameView // the game of which this one is only another version
+	Platform string    // what holds for all titles of the console; empty: a computer
 	Missing  []missingView
 	Via      string // further steps for players
 	Chat     bool   // there is chat, and the game has a lobby
@@ -198,6 +200,32 @@ func (s *Server) otherNames(g, base games.Game) (out []nameView) {
 	for _, name := range append([]string{base.Name}, base.Aliases...) {
 		if _, known := s.api.Game(name); known && name != g.Name {
 			out = append(out, nameView{name, clean.Line(s.api.Title(name), maxGameText), s.gameURL(name)})
+		}
+	}
+	return out
+}
+
+// editionView is what is known of playing some copies of a game here.
+type editionView struct {
+	Copies, Words          string
+	Bad                    bool // they cannot be played here
+	Evidence, Date, Source string
+	Refuse                 []string // names that must have no address
+	HTTPS                  bool
+	Hint                   string
+}
+
+// editionsOf returns what is known of the editions of a game.
+func editionsOf(list []games.Outlook) (out []editionView) {
+	for i := range list {
+		o := &list[i]
+		e := &o.Edition
+		v := editionView{
+			Copies: clean.Line(e.Name(), maxGameText), Words: clean.Text(o.String()), Bad: slices.Contains([]games.Word{games.Elsewhere, games.TurnedOff, games.Blocked}, o.Word),
+			Evidence: clean.Text(e.Evidence), Date: clean.Text(e.Date), Source: clean.Text(e.Source), Refuse: e.Refuse, HTTPS: e.HTTPS, Hint: clean.Text(e.Hint),
+		}
+		if o.Word != games.NotKnown || len(list) > 1 {
+			out = append(out, v)
 		}
 	}
 	return out
@@ -272,8 +300,11 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 		BadAddress: q.bad, Given: q.given,
 	}
 	if g, ok := s.opt.Games.Lookup(q.name); ok {
-		standing := s.api.Standing(g)
-		v.Names, v.State, v.Standing, v.Missing = s.namesOf(g), standing.State, standing.String(), missingOf(standing)
+		v.Names, v.Missing, v.Platform = s.namesOf(g), missingOf(s.api.Standing(g)), g.Platform().Sentence()
+		list, _, see := s.api.Outlooks(g)
+		if v.Editions = editionsOf(list); see.Name != "" {
+			v.See = &nameView{see.Name, clean.Line(s.api.Title(see.Name), maxGameText), s.gameURL(see.Name)}
+		}
 		base, _ := s.opt.Games.Base(g.Name)
 		v.Via, v.Others, v.Shared = clean.Text(g.Means()), s.otherNames(g, base), base.SharedList
 		v.Boards = s.boards(ctx, g)

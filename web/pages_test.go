@@ -298,8 +298,11 @@ func TestGamePageHosts(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com", "example.org"} })
 	f.Put(webtest.Listed{Rules: []string{"hostname", "Of this game"}})
 	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/GMTEST").Body.String()
-	webtest.WantParts(t, "the page", page, "Of this game", "192.168.1.5 gmtest.master.gamespy.com", "192.168.1.5 gmtest.natneg1.gamespy.com",
-		"192.168.1.5 natneg1.gamespy.com", "192.168.1.5 gmtest.master.example.org", `href="/games/gmtest/hosts.txt"`)
+	webtest.WantParts(t, "the page", page, "Of this game", "192.168.1.5 gmtest.master.gamespy.com", "192.168.1.5 gmtest.master.example.org",
+		`href="/games/gmtest/hosts.txt"`)
+	webtest.WantNoParts(t, "the page", page, "natneg1") // the game does not need it
+	webtest.WantParts(t, "the page of a game whose needs are not known", f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/gmother").Body.String(),
+		"192.168.1.5 gmother.natneg1.gamespy.com", "192.168.1.5 natneg1.gamespy.com")
 	page = f.Page("/games/gmtest?ip=203.0.113.9")
 	webtest.WantParts(t, "the page with an address", page, "203.0.113.9 gmtest.master.gamespy.com", `href="/games/gmtest/hosts.txt?ip=203.0.113.9"`)
 	for _, ip := range []string{"nowhere", "2001:db8::1", "0.0.0.0", "255.255.255.255", "224.0.0.1", "1.2.3.4%0d%0aX:y", "%3Cscript%3E", strings.Repeat("9", 5000)} {
@@ -322,7 +325,8 @@ func TestHostsFile(t *testing.T) {
 	}
 	body := w.Body.String()
 	webtest.WantParts(t, "the file", body, "192.168.1.5 gmtest.master.gamespy.com\r\n", "# Test <game> through respawnd at 192.168.1.5\r\n")
-	webtest.WantParts(t, "a name of a service that does not run", body, "# not redirected: peerchat.gamespy.com: no chat here\r\n")
+	other := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/gmother/hosts.txt").Body.String()
+	webtest.WantParts(t, "a name of a service that does not run", other, "# not redirected: peerchat.gamespy.com: no chat here\r\n")
 	for line := range strings.SplitSeq(strings.TrimSuffix(body, "\r\n"), "\r\n") {
 		fields := strings.Fields(line)
 		if !strings.HasPrefix(line, "#") && (len(fields) != 2 || fields[0] != "192.168.1.5") {
@@ -365,13 +369,14 @@ func TestGamesSearch(t *testing.T) {
 
 func TestGamesStates(t *testing.T) {
 	f := newFixture(t)
-	page := f.Page("/games?state=not_yet")
-	webtest.WantParts(t, "games that cannot be played", page, "gmquiet", "not yet: needs chat")
+	page := f.Page("/games?state=blocked")
+	webtest.WantParts(t, "games that cannot be played", page, "gmquiet", "cannot be played here")
 	webtest.WantNoParts(t, "games that cannot be played", page, "Other game", "Test &lt;game&gt;")
 	webtest.WantParts(t, "an unknown state", f.Page("/games?state=x"), "Other game", "gmquiet")
-	webtest.WantParts(t, "a game that works", f.Page("/games/gmtest"), "Playing online here: works.", "1 room of the game", "<bdi>Lobby</bdi>")
-	webtest.WantParts(t, "a game that does not", f.Page("/games/gmquiet"), "The game needs chat: this version does not have it.")
-	webtest.WantNoParts(t, "a game without facts", f.Page("/games/gmother"), "Playing online here")
+	webtest.WantParts(t, "a game whose services run", f.Page("/games/gmtest"), "discs, GOG, version 1.1: not reported yet: the services run here. Install it again.",
+		"The game waits for <code>ads.example.org</code>", "Known from: seen &lt;here&gt; (a README, 2026-03).", "Steam: played on another network: Steam, since 2014-05.", "1 room of the game", "<bdi>Lobby</bdi>")
+	webtest.WantParts(t, "a game that lacks one", f.Page("/games/gmquiet"), "cannot be played here: needs chat.", "The game needs chat: this version does not have it.")
+	webtest.WantNoParts(t, "a game without facts", f.Page("/games/gmother"), "its needs are not known", "should play")
 	webtest.WantNoParts(t, "names of services that do not run", f.Page("/games/gmtest"), `<th scope="row">chat, TCP 6667</th>`)
 }
 

@@ -32,6 +32,8 @@ type Target struct {
 	Port func(games.Service) uint16
 	// Built reports whether a server of this version can have a service; nil: any.
 	Built func(games.Service) bool
+	// Known is what is known of each edition of the game.
+	Known []games.Outlook
 	// Lookup resolves a name as this computer does; nil: names are not tested.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 }
@@ -79,7 +81,25 @@ func Run(ctx context.Context, t *Target, say func(Result) error) error {
 			}
 		}
 	}
+	for _, o := range t.Known {
+		if err := say(t.known(o)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// known is the result for what is known of copies of the game. Those that gain nothing from the
+// server fail where no other copies of the game gain something.
+func (t *Target) known(o games.Outlook) Result {
+	r := Result{Step: "what is known of it"}
+	if !o.Useless() {
+		r.Remark = o.Line() + ". That the services answer is all that this test can say"
+		return r
+	}
+	r.Needed = !slices.ContainsFunc(t.Known, func(o games.Outlook) bool { return !o.Useless() })
+	r.Failed, r.Means = o.Line(), "answers of the services are not enough for these copies"
+	return r
 }
 
 // absent is the result for a service that the game needs and that no server has.

@@ -267,6 +267,7 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 			g.QueryPort = DefaultQueryPort
 		}
 		g.Given = 0
+		g.needOfEditions()
 		idx.byName[g.Name] = g
 	}
 	idx.addRooms(probs, whose, true)

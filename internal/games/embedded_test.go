@@ -22,7 +22,7 @@ func read(t testing.TB, name string) []byte {
 // embedded returns the layers that are built in.
 func embedded(t testing.TB) [][]Game {
 	t.Helper()
-	layers, err := Embedded{Games: string(read(t, "games.tsv")), Rooms: string(read(t, "rooms.tsv")), Facts: read(t, "games.yaml")}.Layers()
+	layers, err := Embedded{Games: string(read(t, "games.tsv")), Rooms: string(read(t, "rooms.tsv")), Facts: read(t, "games.yaml"), Editions: string(read(t, "editions.tsv"))}.Layers()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestEmbeddedGames(t *testing.T) {
 
 // BenchmarkEmbedded reads the built-in catalogue, as a start does.
 func BenchmarkEmbedded(b *testing.B) {
-	e := Embedded{Games: string(read(b, "games.tsv")), Rooms: string(read(b, "rooms.tsv")), Facts: read(b, "games.yaml")}
+	e := Embedded{Games: string(read(b, "games.tsv")), Rooms: string(read(b, "rooms.tsv")), Facts: read(b, "games.yaml"), Editions: string(read(b, "editions.tsv"))}
 	b.ReportAllocs()
 	for b.Loop() {
 		layers, err := e.Layers()

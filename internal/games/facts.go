@@ -67,6 +67,10 @@ type Facts struct {
 	// How clients and servers sign in to a master in the form of Epic's. [{word: UT2K4,
 	// versions: [3000, 3999]}]
 	Epic []Epic `yaml:"epic" most:"8"`
+	// The copies of the game as they were sold, with what is known of playing them online.
+	// Evidence has a source. [{copies: [retail, gog], way: dns, peer: ..., evidence: ...,
+	// source: ...}, {copy: steam, elsewhere: Steam, since: 2014-05}]
+	Editions []Edition `yaml:"editions,count" most:"16"`
 }
 
 // Host is a name that clients resolve although it is under no domain of the game.
@@ -81,7 +85,10 @@ type Host struct {
 func (h Host) String() string { return strings.TrimSpace(h.Name + " " + string(h.Service)) }
 
 func (h *Host) parse(text string) error {
-	name, service, _ := strings.Cut(text, " ")
+	name, service := text, ""
+	if i := strings.IndexAny(text, " ="); i >= 0 { // =, in tables
+		name, service = text[:i], text[i+1:]
+	}
 	*h = Host{Name: ascii.ToLower(name), Service: Service(strings.TrimSpace(service))}
 	return nil
 }

@@ -232,21 +232,21 @@ func TestStanding(t *testing.T) {
 		return NotBuilt
 	}
 	for want, f := range map[string]Facts{
-		"not known":                                           {Uses: []Service{"gstats"}},
-		"works":                                               {Needs: []Service{"qr2", "serverbrowse"}},
-		"works without statistics":                            {Needs: []Service{"qr2"}, Uses: []Service{"serverbrowse", "gstats"}},
-		"works without statistics and chat":                   {Needs: []Service{"qr2"}, Uses: []Service{"gstats", "peerchat"}},
-		"not yet: needs statistics":                           {Needs: []Service{"qr2", "gstats", "peerchat"}, Uses: []Service{"cdkey"}},
-		"not yet: needs statistics and sign-in":               {Needs: []Service{"gstats", "gpcm"}},
-		"not here: chat is switched off":                      {Needs: []Service{"qr2", "peerchat"}, Uses: []Service{"gstats"}},
-		"not here: chat and NAT negotiation are switched off": {Needs: []Service{"peerchat", "natneg"}},
+		"not known":                              {Uses: []Service{"gstats"}},
+		"all run":                                {Needs: []Service{"qr2", "serverbrowse"}},
+		"all but statistics run":                 {Needs: []Service{"qr2"}, Uses: []Service{"serverbrowse", "gstats"}},
+		"all but statistics and chat run":        {Needs: []Service{"qr2"}, Uses: []Service{"gstats", "peerchat"}},
+		"statistics are missing in this version": {Needs: []Service{"qr2", "gstats", "peerchat"}, Uses: []Service{"cdkey"}},
+		"statistics and sign-in are missing in this version": {Needs: []Service{"gstats", "gpcm"}},
+		"chat is switched off":                               {Needs: []Service{"qr2", "peerchat"}, Uses: []Service{"gstats"}},
+		"chat and NAT negotiation are switched off":          {Needs: []Service{"peerchat", "natneg"}},
 	} {
 		if got := f.Standing(served).String(); got != want {
 			t.Errorf("needs %v, uses %v: %q, want %q", f.Needs, f.Uses, got, want)
 		}
 	}
 	got := Facts{Needs: []Service{"gpcm"}, Uses: []Service{"peerchat"}}.Standing(served)
-	want := Standing{State: NotYet, Missing: []Missing{{Service: "gpcm", Needed: true}, {Service: "peerchat", Built: true}}}
+	want := Standing{State: Lacking, Missing: []Missing{{Service: "gpcm", Needed: true}, {Service: "peerchat", Built: true}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Standing (-want +got):\n%s", diff)
 	}

@@ -118,10 +118,17 @@ func hostPatterns() []HostName {
 		{Name: "{g}.auth.pubsvs.{d}", For: ForAuth, Service: "webservices"},
 		{Name: "{g}.sake.{d}", For: ForSAKE, Service: "webservices"},
 		{Name: "{g}.comp.pubsvs.{d}", For: ForCompetition, Service: "webservices"},
-		{Name: "{g}.comm.pubsvs.{d}", For: ForStore, Service: "webservices"},
 		{Name: "{g}.api.{d}", For: ForAPI, Service: "webservices"},
 		{Name: "{g}.api.gamespy.net", For: ForAPI, Service: "webservices"},
 		{Name: "key.gamespy.com", For: ForKey, Service: "cdkey"},
+	}
+}
+
+// rarePatterns are names that services answer, and that no game is known to need; a record may
+// state them.
+func rarePatterns() []HostName {
+	return []HostName{
+		{Name: "{g}.comm.pubsvs.{d}", For: ForStore, Service: "webservices"},
 		{Name: "www.fileplanet.com", For: ForMOTD, Service: "webservices", Foreign: true},
 	}
 }
@@ -129,7 +136,7 @@ func hostPatterns() []HostName {
 // HostPatterns returns the forms of the names under which clients look for a
 // service: {g} is the game, {d} the domain.
 func HostPatterns(service Service) (patterns []string) {
-	for _, h := range append(hostPatterns(), nintendoPatterns()...) {
+	for _, h := range slices.Concat(hostPatterns(), rarePatterns(), nintendoPatterns()) {
 		if h.Service == service {
 			patterns = append(patterns, h.Name)
 		}
@@ -169,11 +176,11 @@ func (g Game) DomainsBeside(operator []string) []string {
 	return union(g.Domains, own)
 }
 
-// HostNames returns every name that clients of the game and of its aliases
-// resolve when they were built for, or changed to, the domain; without
-// duplicates, grouped by purpose, the game's further Hosts last. Automatch
-// clients use a game of their own, mostly the name followed by "am". The error
-// is ErrBadName or ErrBadDomain.
+// HostNames returns the names that clients of the game resolve when they were built for, or
+// changed to, the domain; without duplicates, grouped by purpose, names of the game alone last.
+// They are those of its editions. Of a game without such data they are those of the services
+// that it needs and uses, or of all services if that is not known either, for the game and its
+// aliases. The error is ErrBadName or ErrBadDomain.
 func (g Game) HostNames(domain string) ([]HostName, error) {
 	domain = ascii.ToLower(domain)
 	if !ValidName(g.Name) {
@@ -182,39 +189,112 @@ func (g Game) HostNames(domain string) ([]HostName, error) {
 	if !validDomain(domain) {
 		return nil, fmt.Errorf("%w: %q", ErrBadDomain, shorten(domain))
 	}
-	patterns := hostPatterns()
-	if domain == NintendoDomain {
-		patterns = append(patterns, nintendoPatterns()...)
+	names := g.exactHosts(domain)
+	if names == nil {
+		names = g.usualHosts(domain)
 	}
-	for _, h := range g.Hosts {
-		own := under(h.Name, domain) || slices.ContainsFunc(g.Domains, func(d string) bool { return under(h.Name, d) })
-		patterns = append(patterns, HostName{Name: h.Name, For: ForGame, Service: h.Service, Foreign: h.Service != "" && !own})
-	}
-	seen := make(map[string]bool, len(patterns))
+	seen := make(map[string]bool, len(names))
+	names = slices.DeleteFunc(names, func(n HostName) bool {
+		again := seen[n.Name]
+		seen[n.Name] = true
+		return again
+	})
 	var purposes []Purpose // in order of appearance
-	names := make([]HostName, 0, len(patterns))
-	for i := range 1 + len(g.Aliases) {
-		game := g.Name
-		if i > 0 {
-			game = g.Aliases[i-1]
-		}
-		fill := strings.NewReplacer("{g}", game, "{n}", strconv.Itoa(serverIndex(game)), "{d}", domain)
-		for _, p := range patterns {
-			p.Name = fill.Replace(p.Name)
-			if seen[p.Name] {
-				continue
-			}
-			seen[p.Name] = true
-			if !slices.Contains(purposes, p.For) {
-				purposes = append(purposes, p.For)
-			}
-			names = append(names, p)
+	for _, n := range names {
+		if !slices.Contains(purposes, n.For) {
+			purposes = append(purposes, n.For)
 		}
 	}
 	slices.SortStableFunc(names, func(a, b HostName) int {
 		return slices.Index(purposes, a.For) - slices.Index(purposes, b.For)
 	})
 	return names, nil
+}
+
+// patterns returns the patterns of names under a domain.
+func patterns(domain string) []HostName {
+	if domain == NintendoDomain {
+		return append(hostPatterns(), nintendoPatterns()...)
+	}
+	return hostPatterns()
+}
+
+// fill returns the name of a pattern for a game.
+func (h HostName) fill(game, domain string) HostName {
+	h.Name = strings.NewReplacer("{g}", game, "{n}", strconv.Itoa(serverIndex(game)), "{d}", domain).Replace(h.Name)
+	return h
+}
+
+// usualHosts returns the names of the services that the game and its aliases ask.
+func (g Game) usualHosts(domain string) (names []HostName) {
+	asks := func(h HostName) bool {
+		s := h.Service
+		if s == "gpsp" {
+			s = "gpcm" // looks players up before they sign in
+		}
+		return len(g.Needs) == 0 || slices.Contains(g.Needs, s) || slices.Contains(g.Uses, s)
+	}
+	for _, game := range append([]string{g.Name}, g.Aliases...) {
+		for _, p := range patterns(domain) {
+			if asks(p) {
+				names = append(names, p.fill(game, domain))
+			}
+		}
+	}
+	for _, h := range g.Hosts {
+		names = append(names, g.ownName(h, domain))
+	}
+	return names
+}
+
+// ownName returns a name of the game alone. One that belongs to another company leads here only
+// while its service runs.
+func (g Game) ownName(h Host, domain string) HostName {
+	own := under(h.Name, domain) || slices.ContainsFunc(g.Domains, func(d string) bool { return under(h.Name, d) })
+	return HostName{Name: h.Name, For: ForGame, Service: h.Service, Foreign: h.Service != "" && !own}
+}
+
+// exactHosts returns the names of the editions, for clients that were changed to the domain if
+// it is not one of the game; nil: no edition states names.
+func (g Game) exactHosts(domain string) (names []HostName) {
+	built := domain
+	if domain != DefaultDomain && !slices.Contains(g.Domains, domain) {
+		built = DefaultDomain
+	}
+	known := make(map[string]HostName)
+	for _, p := range patterns(built) {
+		p = p.fill(g.Name, built)
+		known[p.Name] = p
+	}
+	for _, h := range g.Hosts {
+		known[h.Name] = g.ownName(h, built)
+	}
+	stated := false
+	for _, e := range g.Editions {
+		for _, h := range e.Hosts {
+			stated = true
+			n, usual := known[h.Name]
+			if !usual {
+				n = g.ownName(h, built)
+			}
+			switch rest, ours := strings.CutSuffix(h.Name, built); {
+			case ours:
+				n.Name = rest + domain
+			case g.underOther(h.Name, built): // it is among the names of that domain
+				continue
+			}
+			names = append(names, n)
+		}
+	}
+	if stated && names == nil {
+		return []HostName{}
+	}
+	return names
+}
+
+// underOther reports whether a name is under another domain of clients than this one.
+func (g Game) underOther(name, domain string) bool {
+	return slices.ContainsFunc(append([]string{DefaultDomain}, g.Domains...), func(d string) bool { return d != domain && under(name, d) })
 }
 
 // under reports whether a name is a domain, or lies under it.
@@ -267,7 +347,7 @@ func WriteHosts(w io.Writer, g Game, ip netip.Addr, domains []string, leads func
 			}
 		}
 	}
-	if automatch := g.Name + "am"; ValidName(automatch) {
+	if automatch := g.Name + "am"; ValidName(automatch) && g.exactHosts(DefaultDomain) == nil {
 		fmt.Fprintf(&out, "# if the game has automatch, it uses the names of %s as well\n", automatch)
 	}
 	_, err := io.WriteString(w, out.String())

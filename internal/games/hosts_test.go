@@ -49,8 +49,8 @@ func TestHostNamesOfAGame(t *testing.T) {
 		gmtest.natneg1.gamespy.com gmtest.natneg2.gamespy.com gmtest.natneg3.gamespy.com
 		natneg1.gamespy.com natneg2.gamespy.com natneg3.gamespy.com
 		gpcm.gamespy.com gpsp.gamespy.com key.gamespy.com gmtest.gamestats.gamespy.com gamestats.gamespy.com
-		peerchat.gamespy.com motd.gamespy.com www.fileplanet.com
-		gmtest.auth.pubsvs.gamespy.com gmtest.sake.gamespy.com gmtest.comp.pubsvs.gamespy.com gmtest.comm.pubsvs.gamespy.com
+		peerchat.gamespy.com motd.gamespy.com
+		gmtest.auth.pubsvs.gamespy.com gmtest.sake.gamespy.com gmtest.comp.pubsvs.gamespy.com
 		gmtest.api.gamespy.com gmtest.api.gamespy.net`)
 	if !slices.Equal(got, want) {
 		t.Errorf("HostNames(gmtest, gamespy.com) =\n%v, want\n%v", got, want)
@@ -293,11 +293,11 @@ func TestWriteHosts(t *testing.T) {
 		"a foreign host whose service is missing": {
 			nil, onlyThese(),
 			[]string{"# not redirected: motd.example.net: no web services here"},
-			[]string{"192.0.2.7 motd.example.net", "192.0.2.7 www.fileplanet.com"},
+			[]string{"192.0.2.7 motd.example.net"},
 		},
 		"a foreign host whose service runs": {
 			nil, onlyThese("webservices"),
-			[]string{"192.0.2.7 motd.example.net", "192.0.2.7 www.fileplanet.com"},
+			[]string{"192.0.2.7 motd.example.net"},
 			[]string{"not redirected"},
 		},
 	} {

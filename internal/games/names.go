@@ -2,6 +2,7 @@ package games
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -100,10 +101,16 @@ func (s *nameSet) add(g *Game, served func(Service) Served) {
 	for _, domain := range g.Domains {
 		s.under[domain] = true
 	}
-	for _, h := range g.Hosts {
-		if (HostName{Service: h.Service, Foreign: true}).LeadsHere(served) {
-			s.exact[h.Name] = true
+	add := func(hosts []Host) {
+		for _, h := range hosts {
+			if (HostName{Service: h.Service, Foreign: true}).LeadsHere(served) {
+				s.exact[h.Name] = true
+			}
 		}
+	}
+	add(g.Hosts)
+	for i := range g.Editions { // without a service: a usual name, or one of g.Hosts
+		add(slices.DeleteFunc(slices.Clone(g.Editions[i].Hosts), func(h Host) bool { return h.Service == "" }))
 	}
 }
 

@@ -39,13 +39,13 @@ func TestNames(t *testing.T) {
 	}{
 		"the usual domain": {[]string{"GameSpy.com"}, map[string]bool{
 			"gamespy.com": true, "gpcm.gamespy.com": true, "unknown.ms19.gamespy.com": true, "a.b.c.d.gamespy.com": true,
-			"www.fileplanet.com": true, "key.gamespy.com": true, "master.example.org": true,
+			"key.gamespy.com": true, "www.fileplanet.com": false, "master.example.org": true,
 			"fileplanet.com": false, "x.www.fileplanet.com": false, "x.master.example.org": false, "example.org": false,
 			"notgamespy.com": false, "gamespy.com.example.org": false, "com": false, "": false,
 			"naswii.nintendowifi.net": false, "gpcm.gs.nintendowifi.net": false, "{g}.ms{n}.nintendowifi.net": false,
 		}},
 		"an own domain": {[]string{"games.example.net"}, map[string]bool{
-			"gpcm.games.example.net": true, "key.gamespy.com": true, "www.fileplanet.com": true, "unknown.api.gamespy.net": true,
+			"gpcm.games.example.net": true, "key.gamespy.com": true, "unknown.api.gamespy.net": true,
 			"gpcm.gamespy.com": false, "example.net": false, "www.example.net": false, "gamespy.net": false,
 		}},
 		"several": {[]string{"gamespy.com", "openspy.net"}, map[string]bool{
@@ -90,10 +90,10 @@ func TestNamesOfGames(t *testing.T) {
 	}{
 		"services missing": {onlyThese(), map[string]bool{
 			"gpcm.gamespy.com": true, "natneg1.hosthpc.com": true, "own.example.org": true, "mariokartwii.available.gs.nintendowifi.net": true,
-			"ut2004master1.epicgames.com": false, "nas.nintendowifi.net": false, "www.fileplanet.com": false, "epicgames.com": false,
+			"ut2004master1.epicgames.com": false, "nas.nintendowifi.net": false, "epicgames.com": false,
 		}},
 		"services running": {onlyThese("utmaster", "nas", "webservices"), map[string]bool{
-			"ut2004master1.epicgames.com": true, "nas.nintendowifi.net": true, "www.fileplanet.com": true, "www.epicgames.com": false,
+			"ut2004master1.epicgames.com": true, "nas.nintendowifi.net": true, "www.epicgames.com": false,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

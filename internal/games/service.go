@@ -13,7 +13,7 @@ type Service string
 // Kind is a service that records may name.
 type Kind struct {
 	Name  Service
-	Words string // its name for players, as in "works without NAME"
+	Words string // its name for players, as in "all but NAME run"
 	Via   string // further steps for players beside DNS; empty: none
 	// Names reports that games which name the service register with it by their Quake3 names.
 	Names bool
@@ -37,7 +37,7 @@ var kinds = []Kind{
 	{Name: "mangler", Words: "EA's NAT helper"},
 	{Name: "quickmatch", Words: "quick matches"},
 	{Name: "fesl", Words: "EA's sign-in"},
-	{Name: "maplist", Words: "its list of official maps"},
+	{Name: "maplist", Words: "its official map list"},
 	{
 		Name: "nas", Words: "Nintendo's sign-in",
 		Via: "Set the DNS server of the console. Games that insist on a certificate of the maker of the console also need a patch that makes them ask over http.",
@@ -106,16 +106,17 @@ const (
 	Running
 )
 
-// State is whether a game can be played online here.
+// State is whether the services of a game run here. It says nothing of copies of the game;
+// Outlook does.
 type State string
 
 // The states. Unknown is the one of a game whose record does not state its
 // needs.
 const (
-	Unknown      State = "unknown"
-	Works        State = "works"
-	WorksWithout State = "works_without" // something that it uses is missing
-	NotYet       State = "not_yet"       // something that it needs is missing
+	Unknown State = "unknown"
+	All     State = "all"     // those that it needs and uses run
+	Partly  State = "partly"  // something that it uses is missing
+	Lacking State = "lacking" // something that it needs is missing
 )
 
 // Missing is a service that a game needs and that cannot be used here.
@@ -125,7 +126,7 @@ type Missing struct {
 	Built   bool // the service is switched off; false: this version does not have it
 }
 
-// Standing describes whether a game can be played online here.
+// Standing describes whether the services of a game run here.
 type Standing struct {
 	State   State
 	Missing []Missing // needed services come first
@@ -139,17 +140,17 @@ func (f Facts) Offered(served func(Service) Served) bool {
 		!slices.ContainsFunc(f.Needs, in(SwitchedOff)) && slices.ContainsFunc([]Service{serverReports, "serverbrowse", "legacylist"}, in(Running))
 }
 
-// Standing derives whether the game can be played online from its record.
+// Standing compares the needs of the game with the services that run here.
 // served is called once for each service.
 func (f Facts) Standing(served func(Service) Served) Standing {
 	if len(f.Needs) == 0 {
 		return Standing{State: Unknown}
 	}
-	s := Standing{State: Works}
+	s := Standing{State: All}
 	for _, needed := range []bool{true, false} {
-		list, missing := f.Uses, WorksWithout
+		list, missing := f.Uses, Partly
 		if needed {
-			list, missing = f.Needs, NotYet
+			list, missing = f.Needs, Lacking
 		}
 		for _, name := range list {
 			state := served(name)
@@ -157,7 +158,7 @@ func (f Facts) Standing(served func(Service) Served) Standing {
 				continue
 			}
 			s.Missing = append(s.Missing, Missing{Service: name, Needed: needed, Built: state == SwitchedOff})
-			if s.State == Works {
+			if s.State == All {
 				s.State = missing
 			}
 		}
@@ -165,20 +166,22 @@ func (f Facts) Standing(served func(Service) Served) Standing {
 	return s
 }
 
-// String returns the standing as text: "works", "works without statistics",
-// "not yet: needs chat", "not here: chat is switched off", "not known".
+// String returns the standing as text: "all run", "all but statistics run", "chat is missing",
+// "chat is switched off", "not known".
 func (s Standing) String() string {
+	needed := func(built bool) []string {
+		return s.words(func(m Missing) bool { return m.Needed && m.Built == built })
+	}
 	switch s.State {
-	case Works:
-		return "works"
-	case WorksWithout:
-		return "works without " + join(s.words(func(Missing) bool { return true }))
-	case NotYet:
-		if absent := s.words(func(m Missing) bool { return m.Needed && !m.Built }); len(absent) > 0 {
-			return "not yet: needs " + join(absent)
+	case All:
+		return "all run"
+	case Partly:
+		return "all but " + join(s.words(func(Missing) bool { return true })) + " run"
+	case Lacking:
+		if absent := needed(false); len(absent) > 0 {
+			return join(absent) + verbOf(absent) + " missing in this version"
 		}
-		off := s.words(func(m Missing) bool { return m.Needed })
-		return "not here: " + join(off) + verbOf(off) + " switched off"
+		return join(needed(true)) + verbOf(needed(true)) + " switched off"
 	default:
 		return "not known"
 	}

@@ -53,6 +53,30 @@ func ParseTables(gameTable, roomTable string, source Source) ([]Game, error) {
 	return list, nil
 }
 
+// ParseEditions reads the table of editions:
+//
+//	game copies version ...: the facts of an Edition with the tag column, in their order
+//
+// It returns a record for each game, which states its editions alone. All mistakes are
+// returned together as an *InvalidError.
+func ParseEditions(table string, source Source) ([]Game, error) {
+	var probs problems
+	var list []Game
+	columns := columnsOf(gameRecord().fact("editions").item.parts, []string{"game"})
+	eachRow(table, len(columns), source, &probs, func(row []string, where Source) {
+		if len(list) == 0 || list[len(list)-1].Name != row[0] {
+			list = append(list, Game{Name: row[0], Source: where})
+		}
+		g := &list[len(list)-1]
+		g.Editions = append(g.Editions, Edition{})
+		setRow(reflect.ValueOf(&g.Editions[len(g.Editions)-1]).Elem(), columns, row, func(reason string) { probs.add(where, row[0], "%s", reason) })
+	})
+	if err := probs.err(); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
 // eachRow calls f for every row of a table with as many columns as it must have.
 // The slice is f's only until it returns.
 func eachRow(table string, columns int, source Source, probs *problems, f func(row []string, at Source)) {
@@ -106,6 +130,7 @@ func setRow(v reflect.Value, columns []*fact, row []string, bad func(reason stri
 type Embedded struct {
 	Games, Rooms string // tables, see ParseTables
 	Facts        []byte // records over those of the tables, see ParseYAML
+	Editions     string // a table, see ParseEditions
 }
 
 // Layers returns the built-in records, the lowest layer first.
@@ -118,5 +143,9 @@ func (e Embedded) Layers() ([][]Game, error) {
 	if err != nil {
 		return nil, fmt.Errorf("built-in games: %w", err)
 	}
-	return [][]Game{tables, facts}, nil
+	editions, err := ParseEditions(e.Editions, Source{Origin: FromEmbedded})
+	if err != nil {
+		return nil, fmt.Errorf("built-in editions: %w", err)
+	}
+	return [][]Game{tables, facts, editions}, nil
 }

@@ -160,14 +160,21 @@ func (g *Game) checkServices(bad func(string, ...any)) {
 			bad("%s: %q is not a service; there are %s", label, shorten(string(s)), serviceList())
 		}
 	}
-	for _, s := range g.Needs {
-		unknown("needs", s)
+	all := func(where string, needs, uses []Service, hosts []Host) {
+		for _, s := range needs {
+			unknown(where+"needs", s)
+		}
+		for _, s := range uses {
+			unknown(where+"uses", s)
+		}
+		for _, h := range hosts {
+			unknown(fmt.Sprintf("%shost %q", where, shorten(h.Name)), h.Service)
+		}
 	}
-	for _, s := range g.Uses {
-		unknown("uses", s)
-	}
-	for _, h := range g.Hosts {
-		unknown(fmt.Sprintf("host %q", shorten(h.Name)), h.Service)
+	all("", g.Needs, g.Uses, g.Hosts)
+	for i := range g.Editions {
+		e := &g.Editions[i]
+		all("edition: ", e.Needs, e.Uses, e.Hosts)
 	}
 }
 

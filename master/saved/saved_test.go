@@ -60,7 +60,7 @@ func newList(t testing.TB, path string) *testList {
 // listOn returns a List on a store.
 func listOn(t testing.TB, store *records.Store) *testList {
 	t.Helper()
-	catalogue := &operator.Catalogue{Embedded: games.Embedded{Games: configs.GameTable, Rooms: configs.RoomTable, Facts: configs.Games}, Store: store}
+	catalogue := &operator.Catalogue{Embedded: games.Embedded{Games: configs.GameTable, Rooms: configs.RoomTable, Facts: configs.Games, Editions: configs.EditionTable}, Store: store}
 	must(t, catalogue.Load(t.Context(), ""))
 	l := &testList{store: store, List: &List{
 		Store: store, Verdicts: verdicts.NewLog(zerolog.Nop(), 0), Games: catalogue.Catalog(), Log: zerolog.Nop(),

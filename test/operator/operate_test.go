@@ -143,7 +143,7 @@ func checkCommands(t *testing.T, env []string) {
 		{args: []string{"ban", "remove", "192.0.2.0/24"}, want: []string{"1"}},
 		{args: []string{"ban", "list"}, want: []string{"192.0.2.7/32"}, not: []string{"192.0.2.0/24"}},
 		{args: []string{"game", "list"}, want: []string{rig.TestGame}},
-		{args: []string{"game", "show", rig.TestGame}, want: []string{"HA6zkS", "# here: not known"}},
+		{args: []string{"game", "show", rig.TestGame}, want: []string{"HA6zkS", "# here: its needs are not known"}},
 		{args: []string{"game", "add", "added", "--secret", "dE6gH9", "--title", "Added"}, want: []string{"added"}},
 		{args: []string{"game", "show", "added"}, want: []string{"dE6gH9", "Added"}},
 		{args: []string{"game", "add", rig.TestGame, "--maintenance"}},

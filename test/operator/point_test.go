@@ -91,8 +91,11 @@ func TestPointTest(t *testing.T) {
 		t.Errorf("a step failed:\n%s", out)
 	}
 	rig.WantIn(t, rig.Cli(t, env, "point", "test", "openarena", "--to", "127.0.0.1", "--no-names"), "q3master: ", "0 servers")
-	console := rig.Cli(t, env, "point", "test", "mariokartwii", "--to", "127.0.0.1", "--no-names")
-	rig.WantIn(t, console, "nas: Nintendo's sign-in", "it answers over http")
+	code, console, _ := rig.Command(t, env, "point", "test", "mariokartwii", "--to", "127.0.0.1", "--no-names")
+	if code != commands.ExitFailure {
+		t.Errorf("a test of a game that needs a patched copy: exit code %d, want %d", code, commands.ExitFailure)
+	}
+	rig.WantIn(t, console, "needs a patched game: https to http, certificate", "nas: Nintendo's sign-in", "it answers over http")
 	if list, err := netclient.Get(t.Context(), d.Address["web"].String(), "/api/v1/servers"); err != nil || strings.Contains(string(list), "gmtest") {
 		t.Errorf("the test left a server: %s, %v", list, err)
 	}

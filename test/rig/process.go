@@ -34,7 +34,7 @@ func fewGames() {
 		}
 		return kept.String()
 	}
-	configs.GameTable, configs.RoomTable = keep(configs.GameTable, 0), keep(configs.RoomTable, 1)
+	configs.GameTable, configs.RoomTable, configs.EditionTable = keep(configs.GameTable, 0), keep(configs.RoomTable, 1), keep(configs.EditionTable, 0)
 	facts := []byte("games:")
 	for _, record := range strings.Split(string(configs.Games), "\n  - ")[1:] {
 		_, name, _ := strings.Cut(record, "name: ")

@@ -370,14 +370,21 @@ func TestGames(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"numplayers", "3"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Rules: []string{"numplayers", "4"}})
-	none := []games.Service{}
-	want := []gameJSON{
-		{Name: "gmother", Title: "Other game", QueryPort: games.DefaultQueryPort, Maintenance: true, State: games.Unknown, Standing: "not known", Missing: none},
-		{Name: "gmquiet", Title: "gmquiet", QueryPort: games.DefaultQueryPort, State: games.NotYet, Standing: "not yet: needs chat", Missing: []games.Service{"peerchat"}},
-		{Name: "gmtest", Title: "Test <game>", ID: 7, QueryPort: 25000, Servers: 2, Players: 7, State: games.Works, Standing: "works", Missing: none},
+	none, noEditions := []games.Service{}, []editionJSON{}
+	editions := []editionJSON{
+		{
+			Copies: []string{"retail", "gog"}, Version: "1.1", State: games.Untried, Words: "not reported yet: the services run here", Way: "dns", Patch: []string{}, HTTPS: true,
+			Refuse: []string{"ads.example.org"}, Hint: "Install it again.", Evidence: &evidenceJSON{"seen <here>", "a README", "2026-03"},
+		},
+		{Copies: []string{"steam"}, State: games.Elsewhere, Words: "played on another network: Steam, since 2014-05", Patch: []string{}, Refuse: []string{}},
 	}
-	if diff := cmp.Diff(want[1:2], webtest.Decode[[]gameJSON](t, f.Get("/api/v1/games?state=not_yet").Body)); diff != "" {
-		t.Errorf("games that cannot be played yet (-want +got):\n%s", diff)
+	want := []gameJSON{
+		{Name: "gmother", Title: "Other game", QueryPort: games.DefaultQueryPort, Maintenance: true, State: games.NotKnown, Editions: noEditions, Services: "not known", Standing: "not known", Missing: none},
+		{Name: "gmquiet", Title: "gmquiet", QueryPort: games.DefaultQueryPort, State: games.Blocked, Editions: noEditions, Services: "chat is missing in this version", Standing: "chat is missing in this version", Missing: []games.Service{"peerchat"}},
+		{Name: "gmtest", Title: "Test <game>", ID: 7, QueryPort: 25000, Servers: 2, Players: 7, State: games.Untried, Editions: editions, Services: "all run", Standing: "all run", Missing: none},
+	}
+	if diff := cmp.Diff(want[1:2], webtest.Decode[[]gameJSON](t, f.Get("/api/v1/games?state=blocked").Body)); diff != "" {
+		t.Errorf("games that cannot be played (-want +got):\n%s", diff)
 	}
 	if w := f.Get("/api/v1/games?state=maybe"); w.Code != http.StatusBadRequest {
 		t.Errorf("games in an unknown state: got %d, want 400", w.Code)

@@ -23,11 +23,37 @@ type gameJSON struct {
 	Servers     int    `json:"servers"`
 	Players     int    `json:"players"`
 	Maintenance bool   `json:"maintenance"`
-	// State is whether the game can be played online here, Standing the same as
-	// text; Missing are the services that it needs and that do not run here.
-	State    games.State     `json:"state"`
+	// State is what is known of playing the game here: the best word of its editions. See is
+	// the game of which this name is only another version, of which nothing is said.
+	State    games.Word    `json:"state"`
+	See      string        `json:"see"`
+	Editions []editionJSON `json:"editions"`
+	// Services says whether its services run here, Standing is the same under its old name;
+	// Missing are those that it asks for and that do not run here.
+	Services string          `json:"services"`
 	Standing string          `json:"standing"`
 	Missing  []games.Service `json:"missing"`
+	Platform games.Platform  `json:"platform"` // of the title; empty: a computer
+}
+
+// editionJSON is what is known of some copies of a game.
+type editionJSON struct {
+	Copies   []string      `json:"copies"`
+	Version  string        `json:"version"`
+	State    games.Word    `json:"state"`
+	Words    string        `json:"words"` // the state as text
+	Way      string        `json:"way"`
+	Patch    []string      `json:"patch"`
+	HTTPS    bool          `json:"https"`
+	Refuse   []string      `json:"refuse"`
+	Evidence *evidenceJSON `json:"evidence"` // nil: there is none
+	Hint     string        `json:"hint"`
+}
+
+type evidenceJSON struct {
+	What   string `json:"what"`
+	Source string `json:"source"`
+	Date   string `json:"date"`
 }
 
 // Host is a name that clients of a game look up.
@@ -69,7 +95,7 @@ type roomJSON struct {
 type (
 	gamesQuestion struct {
 		active bool
-		state  games.State
+		state  games.Word
 		all    bool // in any state
 	}
 	gameQuestion struct {
@@ -129,24 +155,56 @@ func (s *catalogue) encodeGames(list *Snapshot, q gamesQuestion) []byte {
 	return encodeJSON(out)
 }
 
-// Standing describes whether a game can be played online here.
+// Standing compares the needs of a game with the services that run here.
 func (s *catalogue) Standing(g games.Game) games.Standing { return g.Standing(s.served) }
 
-func (s *catalogue) viewGame(list *Snapshot, g games.Game) gameJSON {
+// Outlooks returns what is known of playing the editions of a game here, the best word, and the
+// game of which this one is only another version: nothing is said of it then.
+func (s *catalogue) Outlooks(g games.Game) (list []games.Outlook, best games.Word, see games.Game) {
+	if see, other := s.lister.catalog.See(g); other {
+		return nil, games.NotKnown, see
+	}
+	return g.Outlooks(s.served), g.Outlook(s.served).Word, games.Game{}
+}
+
+// viewEditions returns the editions of a game; of one without them, none.
+func viewEditions(list []games.Outlook) []editionJSON {
+	out := []editionJSON{}
+	for i := range list {
+		o := &list[i]
+		e := &o.Edition
+		if len(e.Copies) == 0 {
+			continue
+		}
+		v := editionJSON{
+			Copies: e.Copies, Version: clean.Text(e.Version), State: o.Word, Words: clean.Text(o.String()), Way: e.Way,
+			Patch: orEmpty(e.Patch), HTTPS: e.HTTPS, Refuse: orEmpty(e.Refuse), Hint: clean.Text(e.Hint),
+		}
+		if e.Evidence != "" {
+			v.Evidence = &evidenceJSON{clean.Text(e.Evidence), clean.Text(e.Source), e.Date}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (s *catalogue) viewGame(now *Snapshot, g games.Game) gameJSON {
 	standing := s.Standing(g)
 	missing := make([]games.Service, 0, len(standing.Missing))
 	for _, m := range standing.Missing {
 		missing = append(missing, m.Service)
 	}
-	servers, players := list.Population(g.Name)
+	servers, players := now.Population(g.Name)
 	title := clean.Text(g.Title)
 	if title == "" {
 		title = g.Name
 	}
+	list, best, see := s.Outlooks(g)
 	return gameJSON{
 		Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
 		Servers: servers, Players: players, Maintenance: g.Maintenance,
-		State: standing.State, Standing: standing.String(), Missing: missing,
+		State: best, See: see.Name, Editions: viewEditions(list), Platform: g.Platform(),
+		Services: standing.String(), Standing: standing.String(), Missing: missing,
 	}
 }
 

@@ -56,16 +56,15 @@ func badParam(name, format string, args ...any) error {
 // Params are the parameters of a request, each present at most once.
 type Params map[string]string
 
-// State returns the state that games are to have; all: any will do.
-func (p Params) State() (state games.State, all bool, err error) {
-	text, given := p["state"]
-	switch s := games.State(text); {
-	case !given || text == "":
+// State returns the word that games are to have; all: any will do.
+func (p Params) State() (state games.Word, all bool, err error) {
+	if p["state"] == "" {
 		return "", true, nil
-	case s == games.Works, s == games.WorksWithout, s == games.NotYet, s == games.Unknown:
-		return s, false, nil
 	}
-	return "", false, badParam("state", "must be works, works_without, not_yet or unknown")
+	if state, err = games.ParseWord(p["state"]); err != nil {
+		return "", false, badParam("state", "%v", err)
+	}
+	return state, false, nil
 }
 
 // parseParams reads a query that may have the known parameters and no others.

@@ -87,7 +87,7 @@ func TestGameHosts(t *testing.T) {
 			seen[h.Name] = true
 			domains[h.Domain]++
 		}
-		if !seen["gmtest.available.example.org"] || !seen["natneg1.gamespy.com"] || !seen["gmtest.natneg1.gamespy.com"] || len(domains) != 2 {
+		if !seen["gmtest.available.example.org"] || !seen["gmtest.master.gamespy.com"] || seen["natneg1.gamespy.com"] || len(domains) != 2 {
 			t.Errorf("GET %s: hosts %v under %v, want those of both domains", target, seen, domains)
 		}
 	}

@@ -123,7 +123,7 @@ func (d *Document) fitting(schema, v any) any {
 // breaks describes how a value breaks a rule; empty: not at all.
 func breaks(word string, rule, v any) string {
 	switch word {
-	case "type", "description", "required", "properties", "default", "additionalProperties", "x-noun", "x-without":
+	case "type", "description", "required", "properties", "default", "additionalProperties", "deprecated", "x-noun", "x-without":
 	case "items":
 		if _, isSchema := rule.(Object); !isSchema {
 			return "items is no schema"

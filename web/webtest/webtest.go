@@ -78,7 +78,7 @@ func tables() []games.Table {
 func New(t testing.TB, reasons ...string) *Fixture {
 	t.Helper()
 	catalog, err := games.NewCatalog([]games.Game{
-		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}, Boards: boards(), Tables: tables()},
+		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}, Editions: editions()}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}, Boards: boards(), Tables: tables()},
 		{Name: "gmother", Title: "Other game", Secrets: []string{SecretTwo}, Maintenance: true, Facts: games.Facts{Colours: "quake"}},
 		{Name: "gmquiet", Secrets: []string{SecretOne, SecretTwo}, Facts: games.Facts{Needs: []games.Service{"peerchat"}}},
 	})
@@ -354,4 +354,15 @@ func Advertised(list *master.Registry) *advertise.Table {
 // each visitor.
 func Visitors() map[string]string {
 	return map[string]string{"127.0.0.1": "127.0.0.1", "::1": "127.0.0.1", "10.0.0.9": "10.0.0.5", "203.0.113.9": "203.0.113.5"}
+}
+
+// editions are those of gmtest: one of which something is known, and one that moved.
+func editions() []games.Edition {
+	return []games.Edition{
+		{
+			Copies: []string{"retail", "gog"}, Version: "1.1", Way: "dns", HTTPS: true, Refuse: []string{"ads.example.org"}, Hint: "Install it again.",
+			Evidence: "seen <here>", Source: "a README", Date: "2026-03",
+		},
+		{Copies: []string{"steam"}, Elsewhere: "Steam", Since: "2014-05"},
+	}
 }

@@ -57,7 +57,7 @@ func checkStore(ctx context.Context, con *cli.Console, cfg *services.Config) err
 	return con.Say("%s", summary)
 }
 
-// sayFocus prints whether the games of games.focus can be played here.
+// sayFocus prints what is known of playing the games of games.focus here.
 func sayFocus(con *cli.Console, cfg *services.Config) error {
 	catalogue, err := operator.ReadGames(cfg.Games.File)
 	if err != nil || len(cfg.Games.Focus) == 0 {
@@ -70,8 +70,10 @@ func sayFocus(con *cli.Console, cfg *services.Config) error {
 			_, _ = fmt.Fprintf(con.Err, "warning: games.focus: %s is not a built-in game\n", cli.Printable(name))
 			continue
 		}
-		if err := con.Say("%s: %s", g.Name, g.Standing(served)); err != nil {
-			return err
+		for _, o := range g.Outlooks(served) {
+			if err := con.Say("%s: %s", g.Name, o.Line()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

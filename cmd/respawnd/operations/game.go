@@ -65,8 +65,10 @@ func gameShow(con *cli.Console) *cobra.Command {
 			if err != nil {
 				return con.ListMistakes(err)
 			}
-			if err := con.Say("# here: %s", list[i].Standing(daemon.Served(cfg))); err != nil {
-				return err
+			for _, o := range list[i].Outlooks(daemon.Served(cfg)) {
+				if err := con.Say("# here: %s", o.Line()); err != nil {
+					return err
+				}
 			}
 			for _, base := range list {
 				if slices.Contains(base.Aliases, list[i].Name) {

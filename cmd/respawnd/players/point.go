@@ -40,6 +40,7 @@ type pointing struct {
 	to, file       string
 	undo, status   bool
 	yes, onlyShown bool
+	anyway         bool
 }
 
 func pointCommand(con *cli.Console) *cobra.Command {
@@ -65,6 +66,7 @@ func pointCommand(con *cli.Console) *cobra.Command {
 	flags.BoolVar(&o.status, "status", false, "show the games and their servers")
 	flags.StringVar(&o.file, "file", hostsfile.Path(), "the hosts file")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.BoolVar(&o.anyway, "anyway", false, "also point a game that is known to be played elsewhere, or that needs more than the server has")
 	flags.BoolVar(&o.onlyShown, "dry-run", false, "only print the file that would be written")
 	cmd.AddCommand(pointTestCommand(con), pointPatchCommand(con))
 	return con.JSONFlag(cmd)
@@ -79,6 +81,10 @@ func (o *pointing) point(ctx context.Context, game string) error {
 	g, err := o.p.FindGame(ctx, cfg, game)
 	if err != nil {
 		return err
+	}
+	known := g.Outlook(daemon.Built(cfg))
+	if away := known.Word == games.Elsewhere || known.Word == games.Blocked; away && !o.anyway {
+		return fmt.Errorf("%s: %s; --anyway points it all the same", g.Name, known.Line())
 	}
 	at, err := addressOf(ctx, o.to)
 	if err != nil {

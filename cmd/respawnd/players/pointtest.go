@@ -23,7 +23,8 @@ game lead there on this computer, and whether each service that the game uses an
 It registers no server, makes no account and changes nothing.
 
 The command fails if a step fails that the game needs to be played online; if that is
-not known of the game, any failed step counts. The ports are those of the configuration,
+not known of the game, any failed step counts. It also fails if every copy of the game
+is known to need more than services that answer. The ports are those of the configuration,
 else the usual ones.`
 
 func pointTestCommand(con *cli.Console) *cobra.Command {
@@ -122,7 +123,8 @@ func target(ctx context.Context, con *cli.Console, cfg *services.Config, name, t
 	return &playtest.Target{
 		Game: g, Address: at, Names: names, Steps: steps,
 		Port:  func(s games.Service) uint16 { return ports[s] },
-		Built: func(s games.Service) bool { return daemon.Served(cfg)(s) != games.NotBuilt },
+		Built: func(s games.Service) bool { return daemon.Built(cfg)(s) != games.NotBuilt },
+		Known: g.Outlooks(daemon.Built(cfg)),
 		Lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", name)
 		},

@@ -1,0 +1,256 @@
+package games
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Edition says of copies of a game what they need to be played online, and what is known of
+// that. It is a fact with a source, and says nothing of this program; Outlook compares both.
+type Edition struct {
+	// The copies: retail (discs), gog, steam, or any. [retail, gog]; copy: steam is the
+	// short form for one.
+	Copies []string `yaml:"copies,one=copy,required,unique,column" words:"any, retail, gog, steam" most:"4"`
+	// As the game shows it, if the rest holds for this version only.
+	Version string `yaml:"version,column" as:"text" max:"40"`
+	// How a copy finds this server: dns (names in DNS or in the hosts file), ini (a line
+	// of its settings), patch (its program must be changed); missing: not known.
+	Way string `yaml:"way,column" words:"dns, ini, patch"`
+	// Changes of the program that names alone do not replace.
+	Patch []string `yaml:"patch,unique,column" words:"https_to_http, auth_key, domain, update_check, cdkey_check, registry_key, certificate" most:"7"`
+	// All names that the copies look up, each with its service if that does not follow from
+	// the name; missing: those of the services in needs and uses.
+	Hosts []Host `yaml:"hosts,column" most:"32"`
+	// Names that must have no address, because the game would wait for their answer.
+	Refuse []string `yaml:"refuse,lower,unique,column" as:"domain" most:"8"`
+	// on: the copies ask web services over https, which webservices.tls_listen answers.
+	HTTPS bool `yaml:"https,column"`
+	// Services that these copies need and use, in place of those of the game.
+	Needs []Service `yaml:"needs,unique,column" as:"service" most:"16"`
+	// Services that they use and can be played without.
+	Uses []Service `yaml:"uses,unique,column" as:"service" most:"16"`
+	// Where the services are known from: a source, a recorded dialogue, or a guess.
+	Basis string `yaml:"basis,column" words:"source, recorded, guess"`
+	// Another network on which these copies are played.
+	Elsewhere string `yaml:"elsewhere,column" as:"text" max:"80"`
+	// When they moved there: year, or year and month. 2014-05
+	Since string `yaml:"since,column" as:"text" max:"10"`
+	// What keeps the copies from being played here, if it is no service of needs.
+	Blocked string `yaml:"blocked,column" as:"text" max:"160"`
+	// Who serves these copies with the same services, so that they should play here too.
+	Peer string `yaml:"peer,column" as:"text" max:"80"`
+	// What was seen, and by whom.
+	Evidence string `yaml:"evidence,column" as:"text"`
+	// When: year, month or day. 2026-03-06
+	Date string `yaml:"date,column" as:"text" max:"10"`
+	// Where to read that.
+	Source string `yaml:"source,column" as:"text"`
+	// A hint for players of these copies.
+	Hint string `yaml:"hint,column" as:"text"`
+}
+
+func (e *Edition) rules(bad func(string, ...any)) {
+	switch {
+	case e.Evidence != "" && e.Source == "", e.Peer != "" && (e.Source == "" || e.Evidence == ""):
+		bad("evidence needs a source, and a peer both")
+	case (e.Way == "patch") != (len(e.Patch) > 0):
+		bad("way: patch names the changes in patch, and nothing else does")
+	case e.Since != "" && e.Elsewhere == "":
+		bad("since is when the copies moved elsewhere")
+	case e.Elsewhere != "" && (e.Way != "" || e.Peer != ""):
+		bad("copies that are played elsewhere have no way here, and no peer")
+	}
+}
+
+// needOfEditions gives a game that states no needs those of its first edition that does.
+func (f *Facts) needOfEditions() {
+	for i := 0; i < len(f.Editions) && len(f.Needs) == 0; i++ {
+		f.Needs, f.Uses = f.Editions[i].Needs, f.Editions[i].Uses
+	}
+}
+
+// Word is what can be said to a player of a copy of a game at this server.
+type Word string
+
+// The words, the best first. They say no more than their evidence.
+const (
+	ShouldPlay Word = "should_play" // a peer serves these copies with the same services
+	Patched    Word = "patched"     // the program must be changed
+	Untried    Word = "untried"     // the services run, and it is not known who played
+	Elsewhere  Word = "elsewhere"   // these copies are played on another network
+	TurnedOff  Word = "off"         // a service that it needs is switched off here
+	Blocked    Word = "blocked"     // something is missing that this version does not have
+	NotKnown   Word = "unknown"     // its needs are not known
+)
+
+// words are those of Word with the beginning of the sentence for players.
+var words = []struct {
+	word Word
+	text string
+}{
+	{ShouldPlay, "should play"}, {Patched, "needs a patched game"}, {Untried, "not reported yet"},
+	{Elsewhere, "played on another network"}, {TurnedOff, "switched off here"}, {Blocked, "cannot be played here"},
+	{NotKnown, "its needs are not known"},
+}
+
+// ParseWord returns the word of a name. The error says which there are.
+func ParseWord(name string) (Word, error) {
+	if w := Word(name); w.rank() < len(words) {
+		return w, nil
+	}
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w.word)
+	}
+	return "", errors.New("must be " + oneOf(names))
+}
+
+// AllWords returns the words, the best first.
+func AllWords() (all []Word) {
+	for _, w := range words {
+		all = append(all, w.word)
+	}
+	return all
+}
+
+// String returns the word as the beginning of a sentence for players, such as "should play".
+func (w Word) String() string {
+	if i := w.rank(); i < len(words) {
+		return words[i].text
+	}
+	return string(w)
+}
+
+// Outlook is what is known of playing a copy of a game at this server.
+type Outlook struct {
+	Word    Word
+	Edition Edition   // zero if there is nothing about a particular copy
+	Missing []Missing // services that are off, or that this version does not have
+}
+
+// Outlooks returns what is known of each edition of the game, or of the game if it has none,
+// in the order of the record. served returns the state of services.
+func (f Facts) Outlooks(served func(Service) Served) []Outlook {
+	if len(f.Editions) == 0 {
+		return []Outlook{f.outlook(Edition{}, served)}
+	}
+	all := make([]Outlook, len(f.Editions))
+	for i, e := range f.Editions {
+		all[i] = f.outlook(e, served)
+	}
+	return all
+}
+
+// Outlook returns the best of Outlooks.
+func (f Facts) Outlook(served func(Service) Served) Outlook {
+	return slices.MinFunc(f.Outlooks(served), func(a, b Outlook) int { return a.Word.rank() - b.Word.rank() })
+}
+
+// Name returns the word as the API has it.
+func (w Word) Name() string { return string(w) }
+
+func (w Word) rank() int {
+	for i := range words {
+		if words[i].word == w {
+			return i
+		}
+	}
+	return len(words)
+}
+
+func (f Facts) outlook(e Edition, served func(Service) Served) Outlook {
+	if len(e.Needs) > 0 {
+		f.Needs, f.Uses = e.Needs, e.Uses
+	}
+	standing := f.Standing(served)
+	o := Outlook{Edition: e, Missing: standing.Missing}
+	needed := func(built bool) bool {
+		return slices.ContainsFunc(o.Missing, func(m Missing) bool { return m.Needed && m.Built == built })
+	}
+	switch {
+	case e.Blocked != "", e.Elsewhere == "" && needed(false):
+		o.Word = Blocked
+	case e.Elsewhere != "":
+		o.Word = Elsewhere
+	case needed(true):
+		o.Word = TurnedOff
+	case len(e.Patch) > 0:
+		o.Word = Patched
+	case len(f.Needs) == 0 || len(f.Editions) > 0 && e.Way == "":
+		o.Word = NotKnown
+	case e.Peer != "":
+		o.Word = ShouldPlay
+	default:
+		o.Word = Untried
+	}
+	return o
+}
+
+// String returns the outlook as text for players, such as "needs a patched game: https to http"
+// or "cannot be played here: needs EA's sign-in".
+func (o Outlook) String() string {
+	if more := o.more(); more != "" {
+		return o.Word.String() + ": " + more
+	}
+	return o.Word.String()
+}
+
+// Line is String with the copies in front of it: "discs, GOG: should play: ...".
+func (o Outlook) Line() string {
+	if name := o.Edition.Name(); name != "" {
+		return name + ": " + o.String()
+	}
+	return o.String()
+}
+
+// Useless reports whether a copy gains nothing from being led to this server as it is.
+func (o Outlook) Useless() bool { return o.Word == Patched || o.Word == Elsewhere || o.Word == Blocked }
+
+func (o Outlook) more() string {
+	e := &o.Edition
+	pick := func(built bool) string {
+		return join(Standing{Missing: o.Missing}.words(func(m Missing) bool { return m.Needed && m.Built == built }))
+	}
+	switch o.Word {
+	case ShouldPlay:
+		return "served with the same services by " + e.Peer
+	case Patched:
+		return strings.ReplaceAll(strings.Join(e.Patch, ", "), "_", " ")
+	case Untried:
+		return "the services run here"
+	case Elsewhere:
+		if e.Since != "" {
+			return e.Elsewhere + ", since " + e.Since
+		}
+		return e.Elsewhere
+	case TurnedOff:
+		return pick(true)
+	case Blocked:
+		if e.Blocked != "" {
+			return e.Blocked
+		}
+		return "needs " + pick(false)
+	default:
+		return ""
+	}
+}
+
+// Name returns the copies of an edition as text: "discs, GOG, version 1.1"; "" for any.
+func (e *Edition) Name() string {
+	var parts []string
+	for _, c := range e.Copies {
+		switch c {
+		case "retail":
+			parts = append(parts, "discs")
+		case "gog":
+			parts = append(parts, "GOG")
+		case "steam":
+			parts = append(parts, "Steam")
+		}
+	}
+	if e.Version != "" {
+		parts = append(parts, "version "+e.Version)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,240 @@
+package games
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// built reports what runs where all services of this version run.
+func built(s Service) Served {
+	if slices.Contains([]Service{"fesl", "maplist", "race"}, s) {
+		return NotBuilt
+	}
+	return Running
+}
+
+// rows returns the rows of a table in testdata.
+func rows(t *testing.T, name string) (out [][]string) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line[0] != '#' {
+			out = append(out, strings.Split(strings.TrimRight(line, "\n"), "\t"))
+		}
+	}
+	return out
+}
+
+// TestWordsOfEditions compares what is said of each edition with the table of what is known,
+// which was made from sources by hand.
+func TestWordsOfEditions(t *testing.T) {
+	c := newCatalog(t, embedded(t)...)
+	seen := make(map[string]bool)
+	for _, row := range rows(t, "words.tsv") {
+		name, copies, version, want := row[0], row[1], row[2], row[3]
+		g, known := c.Lookup(name)
+		if !known {
+			t.Errorf("%s: no such game", name)
+			continue
+		}
+		seen[name] = true
+		var got []string
+		for _, o := range g.Outlooks(built) {
+			if o.Edition.Version == version && (slices.Contains(o.Edition.Copies, copies) || slices.Contains(o.Edition.Copies, "any")) {
+				got = append(got, string(o.Word))
+			}
+		}
+		if !slices.Contains(got, want) {
+			t.Errorf("%s, %s %s: %q, want %s", name, copies, version, got, want)
+		}
+	}
+	for _, g := range c.All() {
+		if len(g.Editions) > 0 && !seen[g.Name] {
+			t.Errorf("%s has editions, and no row in testdata/words.tsv", g.Name)
+		}
+	}
+}
+
+// TestWordsWithoutEvidence fails if a rule makes a promise for games of which nothing is known.
+func TestWordsWithoutEvidence(t *testing.T) {
+	count := make(map[Word]int)
+	for _, g := range newCatalog(t, embedded(t)...).All() {
+		word := g.Outlook(built).Word
+		if len(g.Editions) == 0 && !slices.Contains([]Word{Untried, Blocked, NotKnown}, word) {
+			t.Errorf("%s is %s without an edition", g.Name, word)
+		}
+		if slices.ContainsFunc(g.Outlooks(built), func(o Outlook) bool { return o.Word == ShouldPlay }) {
+			count[ShouldPlay]++
+		}
+		off := g.Outlook(func(Service) Served { return SwitchedOff }).Word
+		if slices.Contains([]Word{ShouldPlay, Patched, Untried}, off) {
+			t.Errorf("%s is %s where everything is off", g.Name, off)
+		}
+		for _, e := range g.Editions {
+			e.rules(func(format string, args ...any) { t.Errorf("%s: "+format, append([]any{g.Name}, args...)...) })
+		}
+	}
+	want := make(map[string]bool)
+	for _, row := range rows(t, "words.tsv") {
+		if row[3] == string(ShouldPlay) {
+			want[row[0]] = true
+		}
+	}
+	if count[ShouldPlay] != len(want) {
+		t.Errorf("%d games should play, want the %d with evidence: %s", count[ShouldPlay], len(want), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+func TestOutlook(t *testing.T) {
+	served := func(s Service) Served {
+		switch s {
+		case "qr2":
+			return Running
+		case "gpcm":
+			return SwitchedOff
+		}
+		return NotBuilt
+	}
+	disc := Edition{Copies: []string{"retail"}, Way: "dns"}
+	peer, patch, steam := disc, disc, Edition{Copies: []string{"steam"}, Elsewhere: "Steam", Since: "2014-05"}
+	peer.Peer, peer.Evidence, peer.Source = "OpenSpy", "its list", "README"
+	patch.Way, patch.Patch = "patch", []string{"https_to_http", "auth_key"}
+	blocked := peer
+	blocked.Blocked = "own servers"
+	for name, tc := range map[string]struct {
+		needs    []Service
+		editions []Edition
+		want     string
+	}{
+		"nothing known":    {nil, nil, "its needs are not known"},
+		"needs alone":      {[]Service{"qr2"}, nil, "not reported yet: the services run here"},
+		"off":              {[]Service{"qr2", "gpcm"}, []Edition{peer}, "switched off here: sign-in"},
+		"not built":        {[]Service{"gpcm", "fesl"}, []Edition{peer}, "cannot be played here: needs EA's sign-in"},
+		"a peer":           {[]Service{"qr2"}, []Edition{peer}, "should play: served with the same services by OpenSpy"},
+		"a patch":          {[]Service{"qr2"}, []Edition{patch}, "needs a patched game: https to http, auth key"},
+		"moved":            {[]Service{"qr2"}, []Edition{steam}, "played on another network: Steam, since 2014-05"},
+		"moved, lacking":   {[]Service{"fesl"}, []Edition{steam}, "played on another network: Steam, since 2014-05"},
+		"a maker's own":    {[]Service{"qr2"}, []Edition{blocked}, "cannot be played here: own servers"},
+		"no way known":     {[]Service{"qr2"}, []Edition{{Copies: []string{"any"}}}, "its needs are not known"},
+		"the best of them": {[]Service{"qr2"}, []Edition{steam, patch, disc, peer}, "should play: served with the same services by OpenSpy"},
+		"needs of its own": {nil, []Edition{{Copies: []string{"any"}, Way: "ini", Needs: []Service{"qr2"}}}, "not reported yet: the services run here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Facts{Needs: tc.needs, Editions: tc.editions}).Outlook(served).String(); got != tc.want {
+				t.Errorf("Outlook: %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestEditionRules(t *testing.T) {
+	for text, want := range map[string]string{
+		`{copy: steam, way: dns}`:                              "",
+		`{way: dns}`:                                           "copies is missing",
+		`{copy: floppy}`:                                       "must be any, retail, gog or steam",
+		`{copy: any, evidence: seen}`:                          "evidence needs a source",
+		`{copy: any, way: dns, peer: P, source: S}`:            "a peer both",
+		`{copy: any, way: patch}`:                              "names the changes in patch",
+		`{copy: any, way: dns, patch: [domain]}`:               "names the changes in patch",
+		`{copy: any, patch: [crack], way: patch}`:              "must be https_to_http",
+		`{copy: any, since: 2014}`:                             "moved elsewhere",
+		`{copy: any, elsewhere: Steam, way: dns}`:              "have no way here",
+		`{copy: any, way: dns, hosts: [master.example.com x]}`: "is not a service",
+	} {
+		_, err := ParseYAML(strings.NewReader("games: [{name: a, editions: ["+text+"]}]"), Source{Origin: FromFile})
+		if got := ""; err != nil {
+			got = err.Error()
+			if want == "" || !strings.Contains(got, want) {
+				t.Errorf("%s: %s, want %q", text, got, want)
+			}
+		} else if want != "" {
+			t.Errorf("%s was taken, want %q", text, want)
+		}
+	}
+}
+
+// TestHostsOfEditions compares the number of names that each game looks up with the one that was
+// counted in sources.
+func TestHostsOfEditions(t *testing.T) {
+	c := newCatalog(t, embedded(t)...)
+	for _, row := range rows(t, "hosts.tsv") {
+		g, known := c.Lookup(row[0])
+		if !known {
+			t.Errorf("%s: no such game", row[0])
+			continue
+		}
+		names := make(map[string]bool)
+		for _, domain := range g.DomainsBeside([]string{DefaultDomain}) {
+			list, err := g.HostNames(domain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range list {
+				names[n.Name] = true
+			}
+		}
+		if want, _ := strconv.Atoi(row[1]); len(names) != want {
+			t.Errorf("%s looks up %d names, want %d: %s", g.Name, len(names), want, slices.Sorted(maps.Keys(names)))
+		}
+	}
+}
+
+func TestHostsOfEditions_otherDomain(t *testing.T) {
+	g := Game{Name: "swat4", Facts: Facts{Editions: []Edition{
+		{Hosts: []Host{{Name: "swat4.available.gamespy.com"}, {Name: "master.example.com", Service: "qr2"}}},
+		{Hosts: []Host{{Name: "swat4.available.gamespy.com"}, {Name: "swat4.odd.gamespy.com", Service: "cdkey"}}},
+	}}}
+	got, err := g.HostNames("openspy.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []HostName{
+		{Name: "swat4.available.openspy.net", For: ForAvailability, Service: "qr2"},
+		{Name: "master.example.com", For: ForGame, Service: "qr2", Foreign: true},
+		{Name: "swat4.odd.openspy.net", For: ForGame, Service: "cdkey"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("HostNames (-want +got):\n%s", diff)
+	}
+}
+
+func TestPlatform(t *testing.T) {
+	for title, want := range map[string]Platform{
+		"SWAT 4": "", "Animal Crossing (DS)": DS, "Megaman 10 (WiiWare)": Wii, "NHL Hitz 2004 PS2": PS2, "Worms (PSP, PAL)": PSP,
+		"BattleBall Arena (PSN)": PS3, "Oblivion (Xbox 360)": Xbox, "Dungeon Lords": "",
+	} {
+		g := Game{Name: "x", Title: title}
+		if got := g.Platform(); got != want || (got != "") != (got.Sentence() != "") {
+			t.Errorf("%s: platform %q with the sentence %q, want %q", title, got, got.Sentence(), want)
+		}
+	}
+	g := Game{Name: "sengo3wii", Title: "Sengokumuso 3", Facts: Facts{Domains: []string{NintendoDomain}}}
+	if got := g.Platform(); got != Wii {
+		t.Errorf("platform of a game under Nintendo's domain: %q, want wii", got)
+	}
+}
+
+func TestSee(t *testing.T) {
+	c := newCatalog(t, embedded(t)...)
+	for name, want := range map[string]string{
+		"swat4d": "swat4", "actofwarhtd": "actofwarht", "actofwardam": "actofwar", "swat4": "", "battlefield2d": "battlefield2", "bioshock": "",
+	} {
+		g, known := c.Lookup(name)
+		if !known {
+			t.Errorf("%s: no such game", name)
+			continue
+		}
+		if of, _ := c.See(g); of.Name != want {
+			t.Errorf("%s: see %q, want %q", name, of.Name, want)
+		}
+	}
+}
