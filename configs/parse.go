@@ -265,7 +265,8 @@ func ParseServerAddress(text string) (string, error) {
 
 // joinMachine returns host:port if the host is the IPv4 address of a machine, or a name.
 func joinMachine(host, port string) (string, error) {
-	name, bad := host, errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+	var name string
+	bad := errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a = a.Unmap(); !a.Is4() || a.IsMulticast() || a.As4()[0] == 0 || a.As4()[0] >= 240 {
 			return "", bad

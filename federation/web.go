@@ -196,8 +196,8 @@ func array(d *json.Decoder, path []string, each func(json.RawMessage) error) err
 			}
 			name, _ = key.(string)
 		}
-		if name == path[0] {
-			return array(d, path[1:], each)
+		if name == path[0] { //nolint:gosec // without a path it has returned
+			return array(d, path[1:], each) //nolint:gosec // the same
 		}
 		var other json.RawMessage
 		if d.Decode(&other) != nil {

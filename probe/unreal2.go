@@ -61,8 +61,12 @@ func (t *unreal2Talk) partial() bool { return len(t.texts[unreal2.KindRules]) ==
 // all count.
 func (t *unreal2Talk) status() (st query.Status) {
 	for _, f := range [][2]string{
-		{"hostname", t.info.Name}, {"mapname", t.info.Map}, {"gametype", t.info.GameType}, {"hostport", strconv.Itoa(int(t.info.GamePort))},
-		{"numplayers", strconv.Itoa(int(t.info.Players))}, {"maxplayers", strconv.Itoa(int(t.info.Max))},
+		{"hostname", t.info.Name},
+		{"mapname", t.info.Map},
+		{"gametype", t.info.GameType},
+		{"hostport", strconv.Itoa(int(t.info.GamePort))},
+		{"numplayers", strconv.Itoa(int(t.info.Players))},
+		{"maxplayers", strconv.Itoa(int(t.info.Max))},
 	} {
 		st.Rules = append(st.Rules, query.Field{Name: f[0], Value: f[1]})
 	}

@@ -24,7 +24,8 @@ func TestPublicServices(t *testing.T) {
 		{Name: "probe", Address: netip.MustParseAddrPort("0.0.0.0:40000")},
 	})
 	want := []Service{
-		{"qr2", "Servers", "UDP 27900", "set it", true}, {Name: "gpcm", What: "Sign-in", Port: "TCP 29900"},
+		{"qr2", "Servers", "UDP 27900", "set it", true},
+		{Name: "gpcm", What: "Sign-in", Port: "TCP 29900"},
 		{Name: "relay", What: "Relay", Port: "ports 40000-40999"},
 	}
 	if !slices.Equal(got, want) {

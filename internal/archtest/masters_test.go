@@ -55,7 +55,7 @@ func TestMastersAreNamedInTheirFolderAlone(t *testing.T) {
 		}
 	}
 	for file, names := range namesOfMasters {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			if !found[file+" "+name] {
 				t.Errorf("%s does not name %s any more", file, name)
 			}

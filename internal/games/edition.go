@@ -89,8 +89,12 @@ var words = []struct {
 	word Word
 	text string
 }{
-	{ShouldPlay, "should play"}, {Patched, "needs a patched game"}, {Untried, "not reported yet"},
-	{Elsewhere, "played on another network"}, {TurnedOff, "switched off here"}, {Blocked, "cannot be played here"},
+	{ShouldPlay, "should play"},
+	{Patched, "needs a patched game"},
+	{Untried, "not reported yet"},
+	{Elsewhere, "played on another network"},
+	{TurnedOff, "switched off here"},
+	{Blocked, "cannot be played here"},
 	{NotKnown, "its needs are not known"},
 }
 

@@ -39,7 +39,8 @@ func (l *List) Read(ctx context.Context, p *Packets, request []byte) (list []net
 	}
 	left, begun := l.Max, false
 	accept := func(b []byte, _ netip.AddrPort) (bool, error) {
-		before, part := len(list), NoPart
+		before := len(list)
+		var part Part
 		if list, part, err = l.Parse(list, b); err != nil {
 			return false, err
 		}

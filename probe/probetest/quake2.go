@@ -20,11 +20,11 @@ func (g *Game) quake2(question []byte) [][]byte {
 	if string(question) != "\xff\xff\xff\xffstatus\n" {
 		return nil
 	}
-	text := "\xff\xff\xff\xffprint\n" + g.quakeInfo("mapname") + "\n"
+	text := []byte("\xff\xff\xff\xffprint\n" + g.quakeInfo("mapname") + "\n")
 	for i, p := range g.Players {
-		text += fmt.Sprintf("%d %d %q\n", p.Score, 40+i, p.Name)
+		text = fmt.Appendf(text, "%d %d %q\n", p.Score, 40+i, p.Name)
 	}
-	return [][]byte{[]byte(text)}
+	return [][]byte{text}
 }
 
 // quakeWorld answers the same request; there is a spectator too.
@@ -32,11 +32,11 @@ func (g *Game) quakeWorld(question []byte) [][]byte {
 	if string(question) != "\xff\xff\xff\xffstatus\n" {
 		return nil
 	}
-	text := "\xff\xff\xff\xffn" + g.quakeInfo("map") + "\n" + `9 -9999 1 -13 "\s\Watcher" "" 0 0` + "\n"
+	text := []byte("\xff\xff\xff\xffn" + g.quakeInfo("map") + "\n" + `9 -9999 1 -13 "\s\Watcher" "" 0 0` + "\n")
 	for i, p := range g.Players {
-		text += fmt.Sprintf("%d %d %d %d %q \"base\" 4 4\n", i+1, p.Score, p.Seconds/60, 40+i, p.Name)
+		text = fmt.Appendf(text, "%d %d %d %d %q \"base\" 4 4\n", i+1, p.Score, p.Seconds/60, 40+i, p.Name)
 	}
-	return [][]byte{append([]byte(text), 0)}
+	return [][]byte{append(text, 0)}
 }
 
 // unreal2 answers the three questions, the rules in two packets.

@@ -76,11 +76,13 @@ type indexed[R any, ID ~uint32] struct {
 // The kinds that are indexed.
 var (
 	users = indexed[storage.User, storage.UserID]{
-		numbered[storage.User, storage.UserID]{tableUsers, tableUserIDs}, userEntries,
+		numbered[storage.User, storage.UserID]{tableUsers, tableUserIDs},
+		userEntries,
 		func(u *storage.User) (*storage.UserID, *storage.Rev) { return &u.ID, &u.Rev },
 	}
 	profiles = indexed[storage.Profile, storage.ProfileID]{
-		numbered[storage.Profile, storage.ProfileID]{tableProfiles, tableProfileIDs}, profileEntries,
+		numbered[storage.Profile, storage.ProfileID]{tableProfiles, tableProfileIDs},
+		profileEntries,
 		func(p *storage.Profile) (*storage.ProfileID, *storage.Rev) { return &p.ID, &p.Rev },
 	}
 )

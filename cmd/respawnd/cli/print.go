@@ -27,6 +27,7 @@ func Dash(s string) string {
 // Printable makes untrusted text safe for a terminal.
 func Printable(s string) string { return clean.Printable(s) }
 
+// YesNo returns "yes" or "no", for tables.
 func YesNo(yes bool) string {
 	if yes {
 		return "yes"

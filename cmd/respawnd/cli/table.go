@@ -24,6 +24,7 @@ const (
 	// accents, that a cell may have for each of its columns on the screen.
 	marksPerColumn = 3
 
+	// Ellipsis stands for the end of a text that does not fit.
 	Ellipsis = "…"
 )
 
