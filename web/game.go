@@ -212,6 +212,7 @@ type editionView struct {
 	Evidence, Date, Source string
 	Refuse                 []string // names that must have no address
 	HTTPS                  bool
+	Guess                  bool // which services it asks is not known for sure
 	Hint                   string
 }
 
@@ -222,7 +223,7 @@ func editionsOf(list []games.Outlook) (out []editionView) {
 		e := &o.Edition
 		v := editionView{
 			Copies: clean.Line(e.Name(), maxGameText), Words: clean.Text(o.String()), Bad: slices.Contains([]games.Word{games.Elsewhere, games.TurnedOff, games.Blocked}, o.Word),
-			Evidence: clean.Text(e.Evidence), Date: clean.Text(e.Date), Source: clean.Text(e.Source), Refuse: e.Refuse, HTTPS: e.HTTPS, Hint: clean.Text(e.Hint),
+			Evidence: clean.Text(e.Evidence), Date: clean.Text(e.Date), Source: clean.Text(e.Source), Refuse: e.Refuse, HTTPS: e.HTTPS, Guess: e.Basis == "guess", Hint: clean.Text(e.Hint),
 		}
 		if o.Word != games.NotKnown || len(list) > 1 {
 			out = append(out, v)

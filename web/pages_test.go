@@ -374,7 +374,7 @@ func TestGamesStates(t *testing.T) {
 	webtest.WantNoParts(t, "games that cannot be played", page, "Other game", "Test &lt;game&gt;")
 	webtest.WantParts(t, "an unknown state", f.Page("/games?state=x"), "Other game", "gmquiet")
 	webtest.WantParts(t, "a game whose services run", f.Page("/games/gmtest"), "discs, GOG, version 1.1: not reported yet: the services run here. Install it again.",
-		"The game waits for <code>ads.example.org</code>", "Known from: seen &lt;here&gt; (a README, 2026-03).", "Steam: played on another network: Steam, since 2014-05.", "1 room of the game", "<bdi>Lobby</bdi>")
+		"The game waits for <code>ads.example.org</code>", "Which services it asks is a guess.", "Known from: seen &lt;here&gt; (a README, 2026-03).", "Steam: played on another network: Steam, since 2014-05.", "1 room of the game", "<bdi>Lobby</bdi>")
 	webtest.WantParts(t, "a game that lacks one", f.Page("/games/gmquiet"), "cannot be played here: needs chat.", "The game needs chat: this version does not have it.")
 	webtest.WantNoParts(t, "a game without facts", f.Page("/games/gmother"), "its needs are not known", "should play")
 	webtest.WantNoParts(t, "names of services that do not run", f.Page("/games/gmtest"), `<th scope="row">chat, TCP 6667</th>`)

@@ -360,7 +360,7 @@ func Visitors() map[string]string {
 func editions() []games.Edition {
 	return []games.Edition{
 		{
-			Copies: []string{"retail", "gog"}, Version: "1.1", Way: "dns", HTTPS: true, Refuse: []string{"ads.example.org"}, Hint: "Install it again.",
+			Copies: []string{"retail", "gog"}, Version: "1.1", Way: "dns", HTTPS: true, Basis: "guess", Refuse: []string{"ads.example.org"}, Hint: "Install it again.",
 			Evidence: "seen <here>", Source: "a README", Date: "2026-03",
 		},
 		{Copies: []string{"steam"}, Elsewhere: "Steam", Since: "2014-05"},
