@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -56,7 +57,7 @@ func newLocal(t testing.TB) *operator.Local {
 	store := storetest.NewWhole(t)
 	l := &operator.Local{
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
-		Store:        store, Table: bans.New(store), Rules: chatrules.New(store), PlayerFiles: playerfiles.New(store, dir), News: news.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
+		Store:        store, Table: bans.New(store), Rules: chatrules.New(store), PlayerFiles: playerfiles.New(store, dir), News: news.New(store), Played: played.New(store, nil), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
 		ResetPage: func() string { return "https://servers.example.org/account/reset" },
 		Listening: func() (time.Time, map[string]string) {

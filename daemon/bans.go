@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -51,7 +52,7 @@ func (d *Daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now())
 
 // sweepBans removes long expired bans, rules of chat and reports of games, until ctx ends.
 func (d *Daemon) sweepBans(ctx context.Context) {
-	w := banSweep{bans: d.bans, rules: d.chatRules, stats: d.stats, log: d.log}
+	w := banSweep{bans: d.bans, rules: d.chatRules, stats: d.stats, played: d.played, log: d.log}
 	clock.Every(ctx, banSweepEvery, w.once)
 }
 
@@ -60,7 +61,9 @@ type banSweep struct {
 	bans  *bans.Table
 	rules *chatrules.Table
 	stats *stats.Book
-	log   zerolog.Logger
+
+	played *played.Table
+	log    zerolog.Logger
 }
 
 // once sweeps at a time of day, after the watch has been running for a time.
@@ -86,5 +89,8 @@ func (w *banSweep) once(ctx context.Context, watch *clock.Watch, now time.Time, 
 		w.log.Error().Err(err).Msg("old reports of games were not removed")
 	} else if n > 0 {
 		w.log.Info().Int("reports", n).Msg("removed old reports of games")
+	}
+	if err := w.played.Sweep(ctx, clock.Deletable(now)); err != nil {
+		w.log.Error().Err(err).Msg("old reports of players on games were not removed")
 	}
 }

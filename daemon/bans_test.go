@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
@@ -37,7 +38,7 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 	if err := book.Report(t.Context(), stats.Snapshot{Game: "gmtest"}); err != nil {
 		t.Fatal(err)
 	}
-	w := banSweep{bans: bans.New(store), rules: chatrules.New(store), stats: book, log: zerolog.New(&log)}
+	w := banSweep{bans: bans.New(store), rules: chatrules.New(store), stats: book, played: played.New(store, nil), log: zerolog.New(&log)}
 	banned := netip.MustParseAddr("192.0.2.7")
 	ban := storage.Ban{Prefix: netip.PrefixFrom(banned, 32), Scope: storage.ScopeAll, Expires: began.Add(48 * time.Hour)}
 	if err := w.bans.Add(t.Context(), ban); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -41,6 +42,7 @@ type shared struct {
 	keys      *cdkeys.Table
 	files     *files.Table
 	news      *news.Table
+	played    *played.Table
 	stats     *stats.Book
 	catalogue *operator.Catalogue
 	geo       *geoIP       // nil: countries are unknown
@@ -75,6 +77,7 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.keys = cdkeys.New(tables)
 	h.files = files.New(h.store, s.DataDir)
 	h.news = news.New(tables)
+	h.played = played.New(tables, h.metrics)
 	h.registry = master.NewRegistry(s.limits())
 	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: tables, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {
@@ -105,7 +108,7 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	if err := h.bans.Load(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("bans in the store: %w", err))
 	}
-	errs = append(errs, h.chatRules.Load(ctx), h.news.Load(ctx))
+	errs = append(errs, h.chatRules.Load(ctx), h.news.Load(ctx), h.played.Load(ctx))
 	errs = append(errs, h.catalogue.Load(ctx, s.GamesFile))
 	var err error
 	if s.GeoIPFile != "" {

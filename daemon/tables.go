@@ -39,6 +39,7 @@ func (d *Daemon) followTables(revisions map[string]int64) {
 	d.tables.Add(storage.TableGames, d.catalogue.Reload)
 	d.tables.Add(storage.TableListings, d.takeListings)
 	d.tables.Add(storage.TableNews, d.news.Load)
+	d.tables.Add(storage.TablePlayReports, d.played.Load)
 	d.tables.Add(storage.TableKeys, func(ctx context.Context) error { return d.keys.Load(ctx, d.accounts.Keys) })
 	d.tables.Assume(revisions)
 }
@@ -178,6 +179,17 @@ func (s sharedStore) HideServer(ctx context.Context, h storage.HiddenServer) err
 // UnhideServer implements storage.Listings.
 func (s sharedStore) UnhideServer(ctx context.Context, address netip.AddrPort) error {
 	return s.note(storage.TableListings, s.Store.UnhideServer(ctx, address))
+}
+
+// PutPlayReport implements storage.PlayReports.
+func (s sharedStore) PutPlayReport(ctx context.Context, p storage.PlayReport) error {
+	return s.note(storage.TablePlayReports, s.Store.PutPlayReport(ctx, p))
+}
+
+// RemovePlayReports implements storage.PlayReports.
+func (s sharedStore) RemovePlayReports(ctx context.Context, before time.Time) (int, error) {
+	n, err := s.Store.RemovePlayReports(ctx, before)
+	return s.some(storage.TablePlayReports, n, err)
 }
 
 // PutMotd implements storage.News.

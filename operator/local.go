@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -25,7 +26,7 @@ type Store interface {
 }
 
 // Local is the Conn of this process: what operations work on. Store, Table, Rules, Keys,
-// PlayerFiles, News and Catalogue are required.
+// PlayerFiles, News, Played and Catalogue are required.
 type Local struct {
 	Store Store
 	Table *bans.Table
@@ -35,6 +36,7 @@ type Local struct {
 	PlayerFiles *files.Table
 	// News holds the messages that games show at their start.
 	News      *news.Table
+	Played    *played.Table // what players reported of games
 	Catalogue *Catalogue
 	// Unlisted returns servers that services know but do not list, each with
 	// the reason; nil: none.

@@ -10,6 +10,8 @@ const (
 	TableListings  = "listings" // added and hidden servers
 	TableNews      = "news"     // messages of the day and patches
 	TableKeys      = "product_keys"
+
+	TablePlayReports = "play_reports"
 )
 
 // Revisions is implemented by engines that several daemons use at once.

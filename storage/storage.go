@@ -50,6 +50,7 @@ type Store interface {
 	ProductKeys
 	Files
 	News
+	PlayReports
 	Listings
 	Accounts
 	Buddies

@@ -164,6 +164,7 @@ type gamePage struct {
 	Scripts    *scriptLinks // nil: not for this visitor
 	Names      []namesView
 
+	Report   *reportView // nil: the visitor cannot report how the game works
 	Editions []editionView
 	See      *nameView // the game of which this one is only another version
 	Platform string    // what holds for all titles of the console; empty: a computer
@@ -269,6 +270,7 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, usable: g.Usable(), asker: s.api.Asker(r)}
 	q.near = front.IsNear(s.Visitor(r))
 	_, _, q.members, _ = s.api.Lobby(g)
+	q.reports, q.reported = s.api.Reports(), reportName(r.URL.Query())
 	if ok {
 		q.address = a
 	}
@@ -284,6 +286,8 @@ type gamePageQuestion struct {
 	address     netip.Addr // for the hosts file; zero if unknown
 	near        bool       // the visitor is of a private network
 	given, bad  bool       // the visitor gave an address; it cannot be one
+	reports     uint64     // version of the reports of players
+	reported    string     // what became of the visitor's; one of reportResults
 	off, usable bool
 	asker       advertise.Asker
 	members     uint64 // version of the counts of its chat rooms
@@ -306,6 +310,7 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 		if v.Editions = editionsOf(list); see.Name != "" {
 			v.See = &nameView{see.Name, clean.Line(s.api.Title(see.Name), maxGameText), s.gameURL(see.Name)}
 		}
+		v.Report = s.reportOn(g, see, q.reported)
 		base, _ := s.opt.Games.Base(g.Name)
 		v.Via, v.Others, v.Shared = clean.Text(g.Means()), s.otherNames(g, base), base.SharedList
 		v.Boards = s.boards(ctx, g)

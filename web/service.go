@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -55,12 +56,13 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Config: c,
 		Options: api.Options{
 			Self: env.Counted(DropReasons()...), Listing: env.Listing, Catalogue: env.Catalogue,
-			History: kept, Chat: chatOf(env), Stats: env.Store, Verdicts: env.Verdicts.Servers, Players: env.Verdicts.Players, Meetings: env.Meetings,
+			History: kept, Chat: chatOf(env), Stats: env.Store, Verdicts: env.Verdicts.Servers, Players: env.Verdicts.Players, Meetings: env.Meetings, Played: env.Played,
 		},
 		Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
+		Reporter: func(day string, from netip.Addr) string { return played.Reporter(env.Accounts.Keys.MAC, day, from) },
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
 		Recheck: env.Recheck, Banned: func(a netip.Addr) []string { return banWords(env, a) },
 		Accounts: account.Options{

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/account"
 	"github.com/respawnd/respawnd/web/api"
@@ -43,6 +44,9 @@ type Options struct {
 	// Accounts are the options of the account pages; PublicURL is set here.
 	Accounts account.Options
 
+	// Reporter returns what stands for an address in reports of a day; nil: there are no reports.
+	Reporter func(day string, from netip.Addr) string
+
 	// Lookup finds the addresses of the host of the public URL; nil: they are not
 	// looked up.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -63,6 +67,7 @@ type Server struct {
 	charts    *charts
 	badges    badges
 	doctor    *doctor
+	reports   *netserve.Limiter // of visitors
 	handler   http.Handler
 }
 
@@ -81,10 +86,10 @@ func New(opt Options) *Server {
 		opt.History = history.NewBook()
 	}
 	public := opt.Config.PublicURL
-	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges(), doctor: newDoctor(public)}
+	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges(), doctor: newDoctor(public), reports: newReports()}
 	s.templates = templates()
 	s.Front = front.New(front.Options{
-		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
+		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || isReportPath(path) || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
 	})
 	s.charts = newCharts(opt.History)
@@ -109,7 +114,7 @@ func (s *Server) Reload(c *Config) {
 // DropReasons returns the reasons under which the service counts refusals, for
 // netserve.NewMetrics.
 func DropReasons() []string {
-	return slices.Concat(front.DropReasons(), api.DropReasons(), account.DropReasons(), []string{dropCheck})
+	return slices.Concat(front.DropReasons(), api.DropReasons(), account.DropReasons(), []string{dropCheck, dropReport})
 }
 
 // routes returns every path that is served.
@@ -126,6 +131,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/connect/qr.svg", Serve: s.serveSiteQR},
 		{Pattern: "/games", Serve: s.serveGames},
 		{Pattern: "/games/{name}", Serve: s.serveGame},
+		{Pattern: "/games/{name}/report", Serve: s.serveReport},
 		{Pattern: "/games/{name}/hosts.txt", Serve: s.serveHosts},
 		{Pattern: "/games/{name}/hosts.sh", Serve: s.serveScript("sh")},
 		{Pattern: "/games/{name}/hosts.bat", Serve: s.serveScript("bat")},

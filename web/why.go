@@ -3,11 +3,13 @@ package web
 import (
 	"cmp"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
@@ -27,6 +29,7 @@ type whyPage struct {
 	Listed   []rowView
 	More     int // servers that are not shown
 	Stories  []story
+	Asked    []nameView // games that the visitor can report on: services saw them at this address
 	Services []Service
 	SignIn   bool // players sign in here
 	GameSpy  bool // games look up names that lead here
@@ -66,9 +69,23 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 	if s.opt.Verdicts != nil {
 		v.Stories = stories(s.opt.Verdicts.Of(from), time.Now())
 	}
-	v.Services = s.services()
+	v.Asked, v.Services = s.askedGames(from, time.Now()), s.services()
 	v.SignIn, v.GameSpy = s.opt.Nouns.Has(noun.Accounts), s.opt.Nouns.Has(noun.Names)
 	s.show(w, r, "why", v)
+}
+
+// askedGames returns the games of which services saw an address within played.SeenFor.
+func (s *Server) askedGames(from netip.Addr, now time.Time) (out []nameView) {
+	if s.opt.Reporter == nil {
+		return nil
+	}
+	for _, e := range s.seen(from) {
+		g, known := s.api.Game(e.Game)
+		if known && now.Sub(e.Last) <= played.SeenFor && !slices.ContainsFunc(out, func(v nameView) bool { return v.Name == g.Name }) {
+			out = append(out, nameView{g.Name, clean.Line(s.api.Title(g.Name), maxGameText), s.gameURL(g.Name) + "#report"})
+		}
+	}
+	return out
 }
 
 // stories sorts verdicts by service and port, the port with the newest one first.

@@ -106,6 +106,7 @@ var ranks = map[string]int{
 	"internal/history":             2,
 	"internal/netclient":           2,
 	"internal/news":                2,
+	"internal/played":              2,
 	"internal/presence":            2,
 	"internal/query":               2,
 	"internal/stats":               2,

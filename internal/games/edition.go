@@ -75,6 +75,7 @@ type Word string
 
 // The words, the best first. They say no more than their evidence.
 const (
+	Played     Word = "played"      // players did, at this server
 	ShouldPlay Word = "should_play" // a peer serves these copies with the same services
 	Patched    Word = "patched"     // the program must be changed
 	Untried    Word = "untried"     // the services run, and it is not known who played
@@ -89,6 +90,7 @@ var words = []struct {
 	word Word
 	text string
 }{
+	{Played, "played here"},
 	{ShouldPlay, "should play"},
 	{Patched, "needs a patched game"},
 	{Untried, "not reported yet"},
@@ -131,24 +133,26 @@ type Outlook struct {
 	Word    Word
 	Edition Edition   // zero if there is nothing about a particular copy
 	Missing []Missing // services that are off, or that this version does not have
+	Reported
 }
 
 // Outlooks returns what is known of each edition of the game, or of the game if it has none,
-// in the order of the record. served returns the state of services.
-func (f Facts) Outlooks(served func(Service) Served) []Outlook {
+// in the order of the record. served returns the state of services, reports what players
+// reported; nil: nothing is known of that.
+func (f Facts) Outlooks(served func(Service) Served, reports Reports) []Outlook {
 	if len(f.Editions) == 0 {
-		return []Outlook{f.outlook(Edition{}, served)}
+		return []Outlook{f.outlook(Edition{}, served, reports)}
 	}
 	all := make([]Outlook, len(f.Editions))
 	for i, e := range f.Editions {
-		all[i] = f.outlook(e, served)
+		all[i] = f.outlook(e, served, reports)
 	}
 	return all
 }
 
 // Outlook returns the best of Outlooks.
-func (f Facts) Outlook(served func(Service) Served) Outlook {
-	return slices.MinFunc(f.Outlooks(served), func(a, b Outlook) int { return a.Word.rank() - b.Word.rank() })
+func (f Facts) Outlook(served func(Service) Served, reports Reports) Outlook {
+	return slices.MinFunc(f.Outlooks(served, reports), func(a, b Outlook) int { return a.Word.rank() - b.Word.rank() })
 }
 
 // Name returns the word as the API has it.
@@ -163,7 +167,7 @@ func (w Word) rank() int {
 	return len(words)
 }
 
-func (f Facts) outlook(e Edition, served func(Service) Served) Outlook {
+func (f Facts) outlook(e Edition, served func(Service) Served, reports Reports) Outlook {
 	if len(e.Needs) > 0 {
 		f.Needs, f.Uses = e.Needs, e.Uses
 	}
@@ -187,6 +191,9 @@ func (f Facts) outlook(e Edition, served func(Service) Served) Outlook {
 		o.Word = ShouldPlay
 	default:
 		o.Word = Untried
+	}
+	if reports != nil {
+		o.take(reports(e.Copies))
 	}
 	return o
 }
@@ -217,6 +224,8 @@ func (o Outlook) more() string {
 		return join(Standing{Missing: o.Missing}.words(func(m Missing) bool { return m.Needed && m.Built == built }))
 	}
 	switch o.Word {
+	case Played:
+		return o.Reported.String()
 	case ShouldPlay:
 		return "served with the same services by " + e.Peer
 	case Patched:

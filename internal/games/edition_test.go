@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -48,7 +49,7 @@ func TestWordsOfEditions(t *testing.T) {
 		}
 		seen[name] = true
 		var got []string
-		for _, o := range g.Outlooks(built) {
+		for _, o := range g.Outlooks(built, nil) {
 			if o.Edition.Version == version && (slices.Contains(o.Edition.Copies, copies) || slices.Contains(o.Edition.Copies, "any")) {
 				got = append(got, string(o.Word))
 			}
@@ -68,14 +69,14 @@ func TestWordsOfEditions(t *testing.T) {
 func TestWordsWithoutEvidence(t *testing.T) {
 	count := make(map[Word]int)
 	for _, g := range newCatalog(t, embedded(t)...).All() {
-		word := g.Outlook(built).Word
+		word := g.Outlook(built, nil).Word
 		if len(g.Editions) == 0 && !slices.Contains([]Word{Untried, Blocked, NotKnown}, word) {
 			t.Errorf("%s is %s without an edition", g.Name, word)
 		}
-		if slices.ContainsFunc(g.Outlooks(built), func(o Outlook) bool { return o.Word == ShouldPlay }) {
+		if slices.ContainsFunc(g.Outlooks(built, nil), func(o Outlook) bool { return o.Word == ShouldPlay }) {
 			count[ShouldPlay]++
 		}
-		off := g.Outlook(func(Service) Served { return SwitchedOff }).Word
+		off := g.Outlook(func(Service) Served { return SwitchedOff }, nil).Word
 		if slices.Contains([]Word{ShouldPlay, Patched, Untried}, off) {
 			t.Errorf("%s is %s where everything is off", g.Name, off)
 		}
@@ -129,7 +130,7 @@ func TestOutlook(t *testing.T) {
 		"needs of its own": {nil, []Edition{{Copies: []string{"any"}, Way: "ini", Needs: []Service{"qr2"}}}, "not reported yet: the services run here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (Facts{Needs: tc.needs, Editions: tc.editions}).Outlook(served).String(); got != tc.want {
+			if got := (Facts{Needs: tc.needs, Editions: tc.editions}).Outlook(served, nil).String(); got != tc.want {
 				t.Errorf("Outlook: %q, want %q", got, tc.want)
 			}
 		})
@@ -235,6 +236,63 @@ func TestSee(t *testing.T) {
 		}
 		if of, _ := c.See(g); of.Name != want {
 			t.Errorf("%s: see %q, want %q", name, of.Name, want)
+		}
+	}
+}
+
+// TestReportsRaiseAWord: what players reported overrules older knowledge, but not that a service
+// is missing.
+func TestReportsRaiseAWord(t *testing.T) {
+	running := func(Service) Served { return Running }
+	off := func(Service) Served { return SwitchedOff }
+	dns := Edition{Way: "dns", Needs: []Service{"qr2"}, Date: "2026-03"}
+	peer, patch, moved, blocked := dns, dns, dns, dns
+	peer.Peer = "others"
+	patch.Way, patch.Patch = "patch", []string{"domain"}
+	moved.Elsewhere = "Steam"
+	blocked.Blocked = "its maker's servers"
+	enough := Reported{Times: 2, Last: "2026-11-28"}
+	for name, c := range map[string]struct {
+		edition  Edition
+		served   func(Service) Served
+		reported Reported
+		want     Word
+	}{
+		"none":                    {dns, running, Reported{}, Untried},
+		"one that only saw lists": {dns, running, Reported{Times: 1, Last: "2026-11-28"}, Untried},
+		"one that met":            {dns, running, Reported{Times: 1, Met: true, Last: "2026-11-28"}, Played},
+		"two":                     {dns, running, enough, Played},
+		"should play":             {peer, running, enough, Played},
+		"patched":                 {patch, running, enough, Played},
+		"patched since":           {patch, running, Reported{Times: 2, Last: "2026-02-28"}, Patched},
+		"elsewhere":               {moved, running, enough, Played},
+		"moved since":             {moved, running, Reported{Times: 2, Last: "2025-02-28"}, Elsewhere},
+		"blocked":                 {blocked, running, enough, Blocked},
+		"off":                     {dns, off, enough, TurnedOff},
+		"no record":               {Edition{}, running, enough, Played},
+	} {
+		f := Facts{Editions: []Edition{c.edition}}
+		got := f.Outlook(c.served, func([]string) Reported { return c.reported })
+		if got.Word != c.want {
+			t.Errorf("%s: %s, want %s", name, got.Word, c.want)
+		}
+	}
+}
+
+func TestReportedInWords(t *testing.T) {
+	today := time.Now().UTC().Format(time.DateOnly)
+	day := time.Now().UTC().Format("2 January 2006")
+	for _, c := range []struct {
+		r    Reported
+		want string
+	}{
+		{Reported{Times: 1, Last: today}, "once, last on " + day},
+		{Reported{Times: 14, Last: today, Version: "1.1"}, "14 times, last on " + day + ", version 1.1"},
+		{Reported{Times: 2, Last: "2020-11-03"}, "2 times, last in 2020"},
+		{Reported{Times: 2, Last: today, StoppedAt: "signed in"}, "2 times, last on " + day + ", but by the last reports it stopped after: signed in"},
+	} {
+		if got := c.r.String(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.r, got, c.want)
 		}
 	}
 }

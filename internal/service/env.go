@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -105,6 +106,7 @@ type Players struct {
 	Keys     *cdkeys.Table // CD keys of products
 	Files    *files.Table  // that players uploaded
 	News     *news.Table   // messages that games show at their start
+	Played   *played.Table // what they reported of games
 	Stats    *stats.Book   // data that games store for players
 	// Mail returns the present settings of mail to players.
 	Mail func() mail.Config

@@ -22,7 +22,7 @@ func forms() map[engine.Table]form {
 	all := make(map[engine.Table]form)
 	for form, tables := range map[form][]engine.Table{
 		recordForm: {
-			tableGames, tableRooms, tableBans, tableChatRules, tableProductKeys, tableMotds, tablePatches,
+			tableGames, tableRooms, tableBans, tableChatRules, tableProductKeys, tableMotds, tablePatches, tablePlayReports,
 			tableAddedServers, tableHiddenServers, tableUsers, tableProfiles, tableRequests, tableMailboxes, tableFiles,
 			tableSakeTables, tableSakeRecords, tableAudit, tableAuditPlayers,
 			tableStatBlocks, tableReports, tableScores, tableMatches,
@@ -95,7 +95,7 @@ func (f form) check(key, value []byte) (lost bool, err error) {
 func readAtStart(t engine.Table) bool {
 	switch t {
 	case tableGames, tableRooms, tableRoomsByGame, tableBans, tableChatRules, tableProductKeys,
-		tableMotds, tablePatches, tableAddedServers, tableHiddenServers, tableMarks:
+		tableMotds, tablePatches, tablePlayReports, tableAddedServers, tableHiddenServers, tableMarks:
 		return true
 	}
 	return false

@@ -24,6 +24,8 @@ func heldAs(t engine.Table) string {
 		return storage.TableListings
 	case tableMotds, tablePatches:
 		return storage.TableNews
+	case tablePlayReports:
+		return storage.TablePlayReports
 	case tableProductKeys:
 		return storage.TableKeys
 	}

@@ -13,6 +13,7 @@ const (
 	tableProductKeys engine.Table = "product_keys"
 	tableMotds       engine.Table = "motds"
 	tablePatches     engine.Table = "patches"
+	tablePlayReports engine.Table = "play_reports"
 
 	tableFiles        engine.Table = "files"
 	tableFilesByOwner engine.Table = "files_by_owner"

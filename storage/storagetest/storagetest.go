@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store, only ...string) {
 		"ProductKeys": productKeyTests(),
 		"Files":       fileTests(),
 		"News":        newsTests(),
+		"PlayReports": playReportTests(),
 		"Listings":    listingTests(),
 		"Users":       userTests(),
 		"Profiles":    profileTests(),
@@ -191,6 +192,7 @@ func testClosed(t *testing.T, s storage.Store) {
 	maps.Copy(all, productKeyCalls(s))
 	maps.Copy(all, fileCalls(s))
 	maps.Copy(all, newsCalls(s))
+	maps.Copy(all, playReportCalls(s))
 	maps.Copy(all, sakeCalls(s))
 	maps.Copy(all, statCalls(s))
 	maps.Copy(all, matchCalls(s))
@@ -216,6 +218,7 @@ func testCancelled(t *testing.T, s storage.Store) {
 	maps.Copy(all, productKeyCalls(s))
 	maps.Copy(all, fileCalls(s))
 	maps.Copy(all, newsCalls(s))
+	maps.Copy(all, playReportCalls(s))
 	maps.Copy(all, sakeCalls(s))
 	maps.Copy(all, statCalls(s))
 	maps.Copy(all, matchCalls(s))

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -9,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/noun"
-
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/web/front"
 )
 
@@ -34,6 +35,23 @@ type gameJSON struct {
 	Standing string          `json:"standing"`
 	Missing  []games.Service `json:"missing"`
 	Platform games.Platform  `json:"platform"` // of the title; empty: a computer
+	Played   *playedJSON     `json:"played"`   // what players reported of it; nil: nothing
+}
+
+// playedJSON are the reports of players that count.
+type playedJSON struct {
+	Times        int    `json:"times"` // that it was played
+	Last         string `json:"last"`  // day when it was
+	Version      string `json:"version"`
+	StoppedAfter string `json:"stopped_after"` // step after which it stopped in the last reports
+}
+
+// viewReported returns nil if there are no reports.
+func viewReported(r games.Reported) *playedJSON {
+	if r.Times == 0 && r.StoppedAt == "" {
+		return nil
+	}
+	return &playedJSON{r.Times, r.Last, clean.Text(r.Version), r.StoppedAt}
 }
 
 // editionJSON is what is known of some copies of a game.
@@ -48,6 +66,7 @@ type editionJSON struct {
 	Refuse   []string      `json:"refuse"`
 	Evidence *evidenceJSON `json:"evidence"` // nil: there is none
 	Hint     string        `json:"hint"`
+	Played   *playedJSON   `json:"played"` // nil: nothing was reported
 }
 
 type evidenceJSON struct {
@@ -94,13 +113,15 @@ type roomJSON struct {
 // gamesQuestion is the question for the catalogue, gameQuestion that for a game.
 type (
 	gamesQuestion struct {
-		active bool
-		state  games.Word
-		all    bool // in any state
+		active  bool
+		state   games.Word
+		all     bool   // in any state
+		reports uint64 // see Reports
 	}
 	gameQuestion struct {
 		name    string
 		members uint64 // version of the counts of its chat rooms
+		reports uint64 // see Reports
 	}
 )
 
@@ -115,7 +136,7 @@ func (s *API) serveGames(w http.ResponseWriter, r *http.Request, p Params) error
 		return err
 	}
 	list := s.lister.now()
-	q := gamesQuestion{active, state, all}
+	q := gamesQuestion{active, state, all, s.Reports()}
 	s.ReplyTagged(w, r, front.JSON, &list.Answers, q, func() []byte { return s.encodeGames(list, q) })
 	return nil
 }
@@ -125,6 +146,7 @@ type catalogue struct {
 	lister  *lister
 	domains []string                         // see Options.Domains
 	served  func(games.Service) games.Served // see Options.Served
+	played  *played.Table                    // see Options.Played
 }
 
 // Game returns a game of the catalogue by its name, if it concerns this site.
@@ -164,7 +186,29 @@ func (s *catalogue) Outlooks(g games.Game) (list []games.Outlook, best games.Wor
 	if see, other := s.lister.catalog.See(g); other {
 		return nil, games.NotKnown, see
 	}
-	return g.Outlooks(s.served), g.Outlook(s.served).Word, games.Game{}
+	return g.Outlooks(s.served, s.reports(g)), g.Outlook(s.served, s.reports(g)).Word, games.Game{}
+}
+
+// reports returns what players reported of a game.
+func (s *catalogue) reports(g games.Game) games.Reports {
+	if s.played == nil {
+		return nil
+	}
+	return s.played.Of(s.ReportedAs(g))
+}
+
+// ReportedAs returns the name under which reports on a game are kept: one for all its names.
+func (s *catalogue) ReportedAs(g games.Game) string {
+	base, _ := s.lister.catalog.Base(g.Name)
+	return cmp.Or(base.Name, g.Name)
+}
+
+// Reports returns a number that changes with the reports of players.
+func (s *catalogue) Reports() uint64 {
+	if s.played == nil {
+		return 0
+	}
+	return s.played.Serial()
 }
 
 // viewEditions returns the editions of a game; of one without them, none.
@@ -178,7 +222,7 @@ func viewEditions(list []games.Outlook) []editionJSON {
 		}
 		v := editionJSON{
 			Copies: e.Copies, Version: clean.Text(e.Version), State: o.Word, Words: clean.Text(o.String()), Way: e.Way,
-			Patch: orEmpty(e.Patch), HTTPS: e.HTTPS, Refuse: orEmpty(e.Refuse), Hint: clean.Text(e.Hint),
+			Played: viewReported(o.Reported), Patch: orEmpty(e.Patch), HTTPS: e.HTTPS, Refuse: orEmpty(e.Refuse), Hint: clean.Text(e.Hint),
 		}
 		if e.Evidence != "" {
 			v.Evidence = &evidenceJSON{clean.Text(e.Evidence), clean.Text(e.Source), e.Date}
@@ -200,8 +244,13 @@ func (s *catalogue) viewGame(now *Snapshot, g games.Game) gameJSON {
 		title = g.Name
 	}
 	list, best, see := s.Outlooks(g)
+	var reported games.Reported
+	if reports := s.reports(g); reports != nil {
+		reported = reports(nil)
+	}
 	return gameJSON{
-		Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
+		Played: viewReported(reported),
+		Name:   g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
 		Servers: servers, Players: players, Maintenance: g.Maintenance,
 		State: best, See: see.Name, Editions: viewEditions(list), Platform: g.Platform(),
 		Services: standing.String(), Standing: standing.String(), Missing: missing,
@@ -215,7 +264,7 @@ func (s *API) serveGame(w http.ResponseWriter, r *http.Request, _ Params) error 
 		return err
 	}
 	list := s.lister.now()
-	s.ReplyTagged(w, r, front.JSON, &list.Answers, gameQuestion{g.Name, s.lobby.of(g.Name).version}, func() []byte {
+	s.ReplyTagged(w, r, front.JSON, &list.Answers, gameQuestion{g.Name, s.lobby.of(g.Name).version, s.Reports()}, func() []byte {
 		return encodeJSON(s.viewDetails(list, g))
 	})
 	return nil

@@ -20,8 +20,11 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/internal/played"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/webtest"
 	"github.com/respawnd/respawnd/zanmaster"
@@ -100,7 +103,14 @@ func described(t *testing.T) *fixture {
 	f := newFixture(t, func(o *Options) {
 		o.Domains, o.Stats = []string{"gamespy.com", "example.org"}, webtest.NewStats()
 		o.Verdicts, o.Players, o.Meetings = verdicts.NewLog(zerolog.Nop(), 0), verdicts.NewLog(zerolog.Nop(), 0), new(meeting.Recorder)
+		o.Played = played.New(storetest.New(t), nil)
 	})
+	err := f.api.opt.Played.Write(t.Context(), storage.PlayReport{
+		PlayReportID: storage.PlayReportID{Day: "2026-11-28", Game: "gmtest", Reporter: "a"}, Step: storage.Played, Source: "a forum",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	here := netip.MustParseAddrPort("192.0.2.1:6500") // the address of the requests
 	f.api.opt.Verdicts.Note("qr2", here, "gmtest", verdicts.Unreachable)
 	f.api.opt.Players.NotePlayer("natneg", here.Addr(), "gmtest", verdicts.NotMet)

@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
@@ -34,6 +35,8 @@ type Options struct {
 	// Verdicts are those on game servers, Players those on players; nil: none are known.
 	Verdicts *verdicts.Log
 	Players  *verdicts.Log
+	// Played has what players reported of games; nil: nothing.
+	Played *played.Table
 	// Meetings has the kinds of routers of players; nil: none are known.
 	Meetings *meeting.Recorder
 }
@@ -55,7 +58,7 @@ func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.Registry, opt.Games)
 	list.master = opt.Master
 	s := &API{
-		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
+		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served, opt.Played}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
 		lobby: newLobby(opt.Chat, opt.Games), description: newFixed(describe(opt.Nouns)), streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)

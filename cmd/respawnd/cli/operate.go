@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
@@ -106,6 +107,7 @@ func Remote(cfg *services.Config) (operator.Conn, error) {
 func (con *Console) local(ctx context.Context, cfg *services.Config, store engine.Store) (*operator.Local, error) {
 	l := &operator.Local{
 		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Keys: cdkeys.New(store), PlayerFiles: files.New(store, cfg.DataDir), News: news.New(store),
+		Played:    played.New(store, nil),
 		Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},
 		DataDir:   cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: con.Version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
@@ -120,7 +122,7 @@ func (con *Console) local(ctx context.Context, cfg *services.Config, store engin
 		_, _ = fmt.Fprintf(con.Err, "warning: games.file is ignored: %v\n", err)
 		err = l.Catalogue.Load(ctx, "")
 	}
-	return l, errors.Join(l.Table.Load(ctx), l.Rules.Load(ctx), l.Keys.Load(ctx, nil), l.News.Load(ctx), err)
+	return l, errors.Join(l.Table.Load(ctx), l.Rules.Load(ctx), l.Keys.Load(ctx, nil), l.News.Load(ctx), l.Played.Load(ctx), err)
 }
 
 // accountsWhenWanted opens the accounts on first use: commands that do not use

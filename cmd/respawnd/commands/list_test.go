@@ -62,6 +62,10 @@ func (hostileOperator) answers() map[string]any {
 			Patches:  []news.Patch{{Patch: storage.Patch{PatchID: storage.PatchID{Version: hostileName}, Name: hostileName, URL: hostileName}}},
 			Versions: []news.Count{{Version: news.Version{Game: hostileName, Version: hostileName}}},
 		},
+		"played list": twice(storage.PlayReport{
+			PlayReportID: storage.PlayReportID{Day: hostileName, Game: hostileName, Reporter: hostileName},
+			Version:      hostileName, Step: "signed in", Text: hostileName, Services: []string{hostileName}, Source: hostileName,
+		}),
 		"stats game":        operator.GameStats{Game: "gmtest", Boards: twice(operator.Board{Title: hostileName, Scores: twice(operator.RankedProfile{Nick: hostileName})})},
 		"stats player":      operator.PlayerStats{Nick: hostileName, Blocks: twice(operator.StatBlockInfo{Text: hostileName, Bytes: 1})},
 		"matches list":      twice(hostileMatch),
@@ -117,6 +121,7 @@ var showCommands = map[string]struct {
 	"meetings":             {"", 2},
 	"motd show":            {"", 2},
 	"patch list":           {"", 2},
+	"played list":          {"", 2},
 	"relay":                {"", 2},
 	"sake show":            {"gmtest t", 2},
 	"sake tables":          {"gmtest", 2},

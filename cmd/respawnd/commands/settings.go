@@ -70,7 +70,7 @@ func sayFocus(con *cli.Console, cfg *services.Config) error {
 			_, _ = fmt.Fprintf(con.Err, "warning: games.focus: %s is not a built-in game\n", cli.Printable(name))
 			continue
 		}
-		for _, o := range g.Outlooks(served) {
+		for _, o := range g.Outlooks(served, nil) {
 			if err := con.Say("%s: %s", g.Name, o.Line()); err != nil {
 				return err
 			}

@@ -65,7 +65,7 @@ func gameShow(con *cli.Console) *cobra.Command {
 			if err != nil {
 				return con.ListMistakes(err)
 			}
-			for _, o := range list[i].Outlooks(daemon.Served(cfg)) {
+			for _, o := range list[i].Outlooks(daemon.Served(cfg), nil) {
 				if err := con.Say("# here: %s", o.Line()); err != nil {
 					return err
 				}

@@ -82,7 +82,7 @@ func (o *pointing) point(ctx context.Context, game string) error {
 	if err != nil {
 		return err
 	}
-	known := g.Outlook(daemon.Built(cfg))
+	known := g.Outlook(daemon.Built(cfg), nil)
 	if away := known.Word == games.Elsewhere || known.Word == games.Blocked; away && !o.anyway {
 		return fmt.Errorf("%s: %s; --anyway points it all the same", g.Name, known.Line())
 	}

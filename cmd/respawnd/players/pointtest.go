@@ -124,7 +124,7 @@ func target(ctx context.Context, con *cli.Console, cfg *services.Config, name, t
 		Game: g, Address: at, Names: names, Steps: steps,
 		Port:  func(s games.Service) uint16 { return ports[s] },
 		Built: func(s games.Service) bool { return daemon.Built(cfg)(s) != games.NotBuilt },
-		Known: g.Outlooks(daemon.Built(cfg)),
+		Known: g.Outlooks(daemon.Built(cfg), nil),
 		Lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", name)
 		},

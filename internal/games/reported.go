@@ -1,0 +1,55 @@
+package games
+
+import (
+	"fmt"
+	"time"
+)
+
+// Reports returns what players reported of copies of a game at this server.
+type Reports func(copies []string) Reported
+
+// Reported is the sum of what players reported of copies of a game at this server.
+type Reported struct {
+	Times     int    // that the game was played
+	Last      string // day when it was played last: 2026-11-28; "": never
+	Version   string // that was played last; "" if it is not known
+	Met       bool   // the server saw itself that players came together
+	StoppedAt string // step after which it stopped by most of the last reports; "": it did not
+}
+
+// oldReport is the age from which on only the year of the last report is said.
+const oldReport = 400 * 24 * time.Hour
+
+// enough reports whether the game is taken for played: by a report that the server's own
+// observation of a meeting supports, or by two.
+func (r *Reported) enough() bool { return r.Met || r.Times >= 2 }
+
+// take has reports overrule what is known otherwise, if that is older and services do not say the
+// contrary.
+func (o *Outlook) take(r Reported) {
+	o.Reported = r
+	switch {
+	case r.Times == 0 || !r.enough(), o.Word == Blocked || o.Word == TurnedOff:
+	case o.Word == Untried || o.Word == NotKnown || o.Word == ShouldPlay || r.Last >= o.Edition.Date:
+		o.Word = Played
+	}
+}
+
+// String returns the sum for players: "14 times, last on 3 November 2026, version 1.1".
+func (r Reported) String() string {
+	times := fmt.Sprintf("%d times", r.Times)
+	if r.Times == 1 {
+		times = "once"
+	}
+	text := times + ", last in " + r.Last[:min(len(r.Last), len("2026"))]
+	if day, err := time.Parse(time.DateOnly, r.Last); err == nil && time.Since(day) < oldReport {
+		text = times + ", last on " + day.Format("2 January 2006")
+	}
+	if r.Version != "" {
+		text += ", version " + r.Version
+	}
+	if r.StoppedAt != "" {
+		text += ", but by the last reports it stopped after: " + r.StoppedAt
+	}
+	return text
+}

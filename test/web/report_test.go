@@ -1,0 +1,57 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/test/rig"
+)
+
+// TestReportOnAGame: a player who did nothing here is not believed; one who asked for a list is,
+// over a restart; an operator strikes his report out.
+func TestReportOnAGame(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := rig.Start(t, dir)
+	pages := "http://" + d.Address["web"].String()
+	report := func(want int, args ...string) string {
+		t.Helper()
+		code, out, errOut := rig.Command(t, d.CliEnv(), append([]string{"report", "gmtest", "--to", pages}, args...)...)
+		if code != want {
+			t.Fatalf("report %q: %d, %s%s", args, code, out, errOut)
+		}
+		return out + errOut
+	}
+	if text := report(1); !strings.Contains(text, "no service of this game has seen your address") {
+		t.Errorf("of a stranger: %s", text)
+	}
+	rig.List(t, d, "", `\hostname`)
+	if text := report(0, "--copy", "gog"); !strings.Contains(text, "Your report is kept") {
+		t.Errorf("of a player: %s", text)
+	}
+	lines := d.Cli("played", "list", "--json")
+	if !strings.Contains(lines, `"copy":"gog"`) || !strings.Contains(lines, `"services":["serverbrowse"]`) {
+		t.Errorf("played list: %s", lines)
+	}
+	d.Cli("played", "add", "gmtest", "--source", "a forum", "--copy", "gog")
+	page := func(text string, want bool) {
+		t.Helper()
+		if _, body := rig.Get(t, d, "web", http.MethodGet, "/games/gmtest", ""); strings.Contains(body, text) != want {
+			t.Errorf("the page of the game has %q: %t, want %t", text, !want, want)
+		}
+	}
+	page("played here: 2 times", true)
+	d.Stop()
+	d = rig.Start(t, dir)
+	page("played here: 2 times", true)
+	for line := range strings.Lines(d.Cli("played", "list")) {
+		if id, _, _ := strings.Cut(line, " "); strings.Contains(id, "/gmtest/") {
+			d.Cli("played", "strike", id)
+		}
+	}
+	page("played here", false)
+	if log := d.Cli("audit"); !strings.Contains(log, "played.strike") {
+		t.Errorf("audit log: %s", log)
+	}
+}
