@@ -68,6 +68,9 @@ type Place struct {
 type Replacement struct {
 	Old, New string
 	Exact    bool // of the same length only, and with regard to case
+	// HTTP makes an address that begins with https:// one of http://. If Old and New are
+	// equal, only such addresses are places.
+	HTTP bool
 }
 
 // Check returns an error for a replacement that fits no place.
@@ -109,8 +112,18 @@ func (r Replacement) Find(file io.ReaderAt, size int64) ([]Place, error) {
 			}
 		}
 	}
+	if r.Old == r.New {
+		places = slices.DeleteFunc(places, func(p Place) bool { return !r.insecure(p) })
+	}
 	return apart(places), nil
 }
+
+// insecure reports whether the address at a place is to begin with http:// in place of https://.
+func (r Replacement) insecure(p Place) bool {
+	return r.HTTP && strings.HasPrefix(ascii.ToLower(p.Text), secure)
+}
+
+const secure = "https://"
 
 // apart sorts places, and leaves those as they are that share bytes with an earlier one.
 func apart(places []Place) []Place {
@@ -225,7 +238,7 @@ func (r Replacement) objection(p Place) string {
 		return "part of a longer name"
 	case behind != "" && (hostByte(behind[0]) && behind[0] != '.' || len(behind) > 1 && behind[0] == '.' && hostByte(behind[1])):
 		return "part of a longer name"
-	case len(r.New) < len(r.Old) && len(p.Text) >= maxText:
+	case (len(r.New) < len(r.Old) || r.insecure(p)) && len(p.Text) >= maxText:
 		return "the text around it is too long to be moved"
 	}
 	return ""
@@ -247,6 +260,9 @@ func (r Replacement) Bytes(p Place) (before, after []byte) {
 		end = at + len(r.Old)
 	}
 	text = append(text, p.Text[end:]...)
+	if s := len(secure) - len("://"); r.insecure(p) {
+		text = slices.Delete(text, s-1, s)
+	}
 	text = append(text, make([]byte, len(p.Text)-len(text))...)
 	return p.Width.spread([]byte(p.Text)), p.Width.spread(text)
 }

@@ -79,6 +79,22 @@ func TestFind(t *testing.T) {
 }
 
 // TestChunks has a name at every place around the end of a chunk.
+func TestHTTP(t *testing.T) {
+	const file = "https://%s.auth.pubsvs.gamespy.com/AuthService.asmx\x00http://motd.gamespy.com/\x00https://example.org/\x00HTTPS://a.gamespy.com\x00"
+	for to, want := range map[string]string{
+		"gamespy.com": "http://%s.auth.pubsvs.gamespy.com/AuthService.asmx\x00\x00http://motd.gamespy.com/\x00https://example.org/\x00HTTP://a.gamespy.com\x00\x00",
+		"example.org": "http://%s.auth.pubsvs.example.org/AuthService.asmx\x00\x00http://motd.example.org/\x00https://example.org/\x00HTTP://a.example.org\x00\x00",
+		"lan.org":     "http://%s.auth.pubsvs.lan.org/AuthService.asmx\x00\x00\x00\x00\x00\x00http://motd.lan.org/\x00\x00\x00\x00\x00https://example.org/\x00HTTP://a.lan.org\x00\x00\x00\x00\x00\x00",
+	} {
+		if got, _ := patched(t, Replacement{Old: "gamespy.com", New: to, HTTP: true}, file); got != want {
+			t.Errorf("to %s: got %q, want %q", to, got, want)
+		}
+	}
+	if got, places := patched(t, Replacement{Old: "gamespy.com", New: "gamespy.com"}, file); got != file || len(places) != 0 {
+		t.Errorf("no change: %q at %v", got, places)
+	}
+}
+
 func TestChunks(t *testing.T) {
 	racetest.Skip(t, "searches many large files")
 	const name = "a.gamespy.com"
