@@ -52,11 +52,7 @@ func (s *Server) gamesPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v := gamesView{Query: strings.TrimSpace(r.URL.Query().Get("q")), All: len(list)}
-	part := storage.Fold(v.Query)
-	for _, g := range list {
-		if !strings.Contains(g.Name, part) && !strings.Contains(storage.Fold(g.Title), part) {
-			continue
-		}
+	for _, g := range games.Search(list, v.Query) {
 		v.Found++
 		v.Rows = append(v.Rows, gameRow{g, g.Source.Origin == games.FromStore})
 	}

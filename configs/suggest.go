@@ -1,12 +1,10 @@
 package configs
 
-import "strings"
+import (
+	"strings"
 
-// Nearest returns the candidate most similar to a mistyped word, or "" if none is
-// similar enough.
-func Nearest(word string, candidates []string) string {
-	return suggest(strings.ToLower(word), candidates)
-}
+	"github.com/respawnd/respawnd/internal/ascii"
+)
 
 // suggest returns the candidate most similar to word, or "" if none is similar
 // enough.
@@ -17,7 +15,7 @@ func suggest(word string, candidates []string) string {
 	}
 	best, least := "", max(2, len(word)/4)+1
 	for _, c := range candidates {
-		if d := editDistance(word, c); d < least {
+		if d := ascii.Distance(word, c); d < least {
 			best, least = c, d
 		}
 	}
@@ -30,26 +28,4 @@ func didYouMean(word string, candidates []string) string {
 		return "; did you mean " + s + "?"
 	}
 	return ""
-}
-
-// editDistance returns how many bytes must be inserted, removed or replaced to
-// make b of a.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // distances of the prefix of a to all prefixes of b
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

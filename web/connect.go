@@ -68,12 +68,14 @@ func (s *Server) choices() []choiceView {
 }
 
 // chooseGame answers /games?name=, the form of the first page: it continues to
-// the page of that game.
+// the page of that game, or to a search if it is not the name of one.
 func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
-	g, ok := s.api.Game(strings.ToLower(name))
-	if !ok {
+	to := s.gamesURL(&gamesView{Query: name}, 1)
+	if g, ok := s.api.Game(strings.ToLower(name)); ok {
+		to = s.gameURL(g.Name)
+	} else if len(games.Search(s.api.Games(s.api.Snapshot()), name)) == 0 {
 		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return
 	}
-	http.Redirect(w, r, s.gameURL(g.Name), http.StatusSeeOther)
+	http.Redirect(w, r, to, http.StatusSeeOther)
 }

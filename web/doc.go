@@ -19,6 +19,7 @@
 //	/games/{name}                 one game with the lines for a hosts file; ?ip=
 //	/games/{name}/hosts.txt       these lines as a file
 //	/games/{name}/hosts.sh, .bat  scripts that add them, for private networks
+//	/games/{name}/kit.zip         all that a player needs, as an archive
 //	/why                          the verdicts on the visitor's own address
 //	/account and below            package web/account
 //	/docs and below               the documentation, see package docs

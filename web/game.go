@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"html/template"
-	"mime"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -96,20 +95,19 @@ func (s *Server) gamesPage(list *api.Snapshot, q gamesQuestion) []byte {
 	return s.render("games", v)
 }
 
-// matchingGames returns the games that match a search, those with players
-// first, and the number of all games.
+// matchingGames returns the games that match a search, the best match first, without one those
+// with players first. It sets the number of all games.
 func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView) {
-	for _, g := range s.api.Games(list) {
-		v.Known++
+	all := s.api.Games(list)
+	v.Known = len(all)
+	for _, g := range games.Search(all, v.Query) {
 		servers, players := list.Population(g.Name)
 		title := s.api.Title(g.Name)
-		_, word, see := s.api.Outlooks(g)
+		word := s.api.Word(g)
 		switch {
 		case v.Focus && !s.focused(g.Name) && servers == 0:
 			continue
-		case v.State != "" && (word != v.State || see.Name != ""):
-			continue
-		case !strings.Contains(strings.ToLower(title), v.Query) && !strings.Contains(g.Name, v.Query):
+		case v.State != "" && (word != v.State || g.See != ""):
 			continue
 		}
 		words := word.String()
@@ -120,6 +118,9 @@ func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView
 			Name: g.Name, Title: clean.Line(title, maxGameText), Servers: servers, Players: players,
 			Link: s.gameURL(g.Name), Standing: words, Focus: s.focused(g.Name),
 		})
+	}
+	if v.Query != "" {
+		return out
 	}
 	slices.SortStableFunc(out, func(a, b gameView) int {
 		return cmp.Or(boolOrder(a.Focus, b.Focus), b.Players-a.Players, b.Servers-a.Servers, compareTexts(a.Title, b.Title))
@@ -156,12 +157,11 @@ type gamePage struct {
 	Zandronum        bool
 	Running          running
 
-	Address    string       // that the names are to resolve to; empty if unknown
-	BadAddress bool         // the visitor gave one that cannot be
-	Given      bool         // the visitor gave it
-	Hosts      string       // lines for a hosts file; empty without an address
-	Download   string       // link to them
-	Scripts    *scriptLinks // nil: not for this visitor
+	Address    string   // that the names are to resolve to; empty if unknown
+	BadAddress bool     // the visitor gave one that cannot be
+	Given      bool     // the visitor gave it
+	Hosts      string   // lines for a hosts file; empty without an address
+	Links      kitLinks // if there are any
 	Names      []namesView
 
 	Report   *reportView // nil: the visitor cannot report how the game works
@@ -183,9 +183,6 @@ type gamePage struct {
 
 // chatService is the service of games that pages name where games need it.
 const chatService games.Service = "peerchat"
-
-// scriptLinks are the links to the scripts for the hosts file.
-type scriptLinks struct{ Batch, Shell string }
 
 // roomView is a group room of a game.
 type roomView struct {
@@ -306,11 +303,10 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 	}
 	if g, ok := s.opt.Games.Lookup(q.name); ok {
 		v.Names, v.Missing, v.Platform = s.namesOf(g), missingOf(s.api.Standing(g)), g.Platform().Sentence()
-		list, _, see := s.api.Outlooks(g)
-		if v.Editions = editionsOf(list); see.Name != "" {
-			v.See = &nameView{see.Name, clean.Line(s.api.Title(see.Name), maxGameText), s.gameURL(see.Name)}
+		if v.Editions = editionsOf(s.api.Outlooks(g)); g.See != "" {
+			v.See = &nameView{g.See, clean.Line(s.api.Title(g.See), maxGameText), s.gameURL(g.See)}
 		}
-		v.Report = s.reportOn(g, see, q.reported)
+		v.Report = s.reportOn(g, q.reported)
 		base, _ := s.opt.Games.Base(g.Name)
 		v.Via, v.Others, v.Shared = clean.Text(g.Means()), s.otherNames(g, base), base.SharedList
 		v.Boards = s.boards(ctx, g)
@@ -330,14 +326,7 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 	if q.address.IsValid() {
 		v.Address = q.address.String()
 		v.Hosts = string(s.hostsFile(q.name, q.address))
-		given := ""
-		if q.given {
-			given = "?ip=" + v.Address
-		}
-		v.Download = s.gameURL(q.name) + "/hosts.txt" + given
-		if q.near && v.Hosts != "" {
-			v.Scripts = &scriptLinks{s.gameURL(q.name) + "/hosts.bat" + given, s.gameURL(q.name) + "/hosts.sh" + given}
-		}
+		v.Links = s.kitLinks(q)
 	}
 	v.Table.Caption = "Servers of this game, most players first"
 	v.Preview = s.site.Preview(s.gameURL(q.name), v.Title+": "+populationText(servers, "server", players, "player")+".")
@@ -354,10 +343,6 @@ func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok b
 	a, err := netip.ParseAddr(given)
 	return a.Unmap(), err == nil && usableForGames(a.Unmap())
 }
-
-// redirected reports whether players should redirect a name: only if a service
-// answers there, because their games would wait otherwise.
-func (s *Server) redirected(n games.HostName) bool { return n.Served(s.opt.Served) }
 
 // hostsFile returns lines for a hosts file, nothing if there can be none.
 func (s *Server) hostsFile(game string, a netip.Addr) []byte {
@@ -389,25 +374,4 @@ func (s *Server) namesOf(game games.Game) []namesView {
 		out[i].Names = append(out[i].Names, h.Name)
 	}
 	return out
-}
-
-// serveHosts answers /games/{name}/hosts.txt: the lines as a file.
-func (s *Server) serveHosts(w http.ResponseWriter, r *http.Request) {
-	g, known := s.api.Game(r.PathValue("name"))
-	if !known {
-		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
-		return
-	}
-	a, ok := s.hostsAddress(r, strings.TrimSpace(r.URL.Query().Get("ip")))
-	if !ok || !a.IsValid() {
-		s.Drop(front.DropParam)
-		s.Fail(w, r, http.StatusBadRequest, "ip must be an IPv4 address of a host, such as 192.168.1.5")
-		return
-	}
-	head := "# " + clean.Line(s.api.Title(g.Name), maxGameText) + " through respawnd at " + a.String() + "\n" +
-		"# Add these lines to /etc/hosts, on Windows to C:\\Windows\\System32\\drivers\\etc\\hosts\n"
-	// Windows' editor of that time and its resolver take both ends of lines.
-	body := strings.ReplaceAll(head+string(s.hostsFile(g.Name, a)), "\n", "\r\n")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "hosts-" + g.Name + ".txt"}))
-	s.Send(w, r, front.Text, front.NewAnswer([]byte(body)))
 }

@@ -98,10 +98,9 @@ var stepWords = map[string]string{
 // stepNouns are what steps are about: those that are not here are no choice.
 var stepNouns = map[string]noun.Noun{"signed in": noun.Accounts, "lobby": noun.Chat}
 
-// reportOn returns the form for a game; nil if its visitors cannot report. see is the game of
-// which it is only another version.
-func (s *Server) reportOn(g, see games.Game, said string) *reportView {
-	if s.opt.Reporter == nil || see.Name != "" {
+// reportOn returns the form for a game; nil if its visitors cannot report.
+func (s *Server) reportOn(g games.Game, said string) *reportView {
+	if s.opt.Reporter == nil || g.See != "" {
 		return nil
 	}
 	v := &reportView{Action: s.gameURL(g.Name) + reportPathEnds, Most: storage.MaxPlayReportText}

@@ -117,11 +117,12 @@ func TestJoinLinks(t *testing.T) {
 	f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Rules: []string{"hostname", "Only a port for questions"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.3:10666", Rules: []string{"hostname", "One port"}, Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 	f.Put(webtest.Listed{Addr: "192.0.2.4:6500", Game: "gmother", Rules: []string{"hostname", "Another game", "hostport", "7777"}})
+	f.Put(webtest.Listed{Addr: "192.0.2.5:6500", Rules: []string{"hostname", "Locked", "hostport", "7777", "password", "1"}})
 	for target, want := range map[string]string{
 		"/servers?q=names":   `href="game://192.0.2.1:7777/x"`,
 		"/servers?q=one%20p": `href="game://192.0.2.3:10666/x"`,
 		serverPath:           `href="game://192.0.2.1:7777/x"`,
-		"/servers?q=only":    "", "/servers?q=another": "", "/servers/qr2-192.0.2.2-6500": "",
+		"/servers?q=only":    "", "/servers?q=another": "", "/servers?q=locked": "", "/servers/qr2-192.0.2.2-6500": "",
 	} {
 		page := f.Page(target)
 		if want == "" {

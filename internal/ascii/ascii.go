@@ -43,3 +43,24 @@ func EqualFold[A, B string | []byte](a A, b B) bool {
 	}
 	return true
 }
+
+// Distance returns how many bytes must be inserted, removed or replaced to make b of a.
+func Distance(a, b string) int {
+	row := make([]int, len(b)+1) // distances of the prefix of a to all prefixes of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -273,6 +273,9 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 	idx.addRooms(probs, whose, true)
 	idx.addRooms(probs, whose, false)
 	idx.addAliases(probs)
+	for i := range list {
+		list[i].See = idx.seeOf(&list[i])
+	}
 	idx.addFiles()
 	idx.addQuickMatches(probs)
 	idx.epic = newEpicIndex(list)

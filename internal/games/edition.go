@@ -18,7 +18,7 @@ type Edition struct {
 	// of its settings), patch (its program must be changed); missing: not known.
 	Way string `yaml:"way,column" words:"dns, ini, patch"`
 	// Changes of the program that names alone do not replace.
-	Patch []string `yaml:"patch,unique,column" words:"https_to_http, auth_key, domain, update_check, cdkey_check, registry_key, certificate" most:"7"`
+	Patch []Change `yaml:"patch,unique,column" words:"https_to_http, auth_key, domain, update_check, cdkey_check, registry_key, certificate" most:"7"`
 	// All names that the copies look up, each with its service if that does not follow from
 	// the name; missing: those of the services in needs and uses.
 	Hosts []Host `yaml:"hosts,column" most:"32"`
@@ -48,6 +48,31 @@ type Edition struct {
 	Source string `yaml:"source,column" as:"text"`
 	// A hint for players of these copies.
 	Hint string `yaml:"hint,column" as:"text"`
+}
+
+// Change is a change of a program of which a game's edition is known to need some.
+type Change string
+
+// The changes that are made by respawnd; others are not.
+const (
+	HTTPSToHTTP Change = "https_to_http"
+	AuthKey     Change = "auth_key"
+	NewDomain   Change = "domain"
+)
+
+// String returns the change as text, such as "https to http".
+func (c Change) String() string { return strings.ReplaceAll(string(c), "_", " ") }
+
+// Patches returns the changes of the program that editions of the game need.
+func (f Facts) Patches() (all []Change) {
+	for _, e := range f.Editions {
+		for _, c := range e.Patch {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
 }
 
 func (e *Edition) rules(bad func(string, ...any)) {
@@ -137,22 +162,29 @@ type Outlook struct {
 }
 
 // Outlooks returns what is known of each edition of the game, or of the game if it has none,
-// in the order of the record. served returns the state of services, reports what players
-// reported; nil: nothing is known of that.
-func (f Facts) Outlooks(served func(Service) Served, reports Reports) []Outlook {
-	if len(f.Editions) == 0 {
-		return []Outlook{f.outlook(Edition{}, served, reports)}
+// in the order of the record; nothing of one that is only another version. served returns the
+// state of services, reports what players reported; nil: nothing is known of that.
+func (g Game) Outlooks(served func(Service) Served, reports Reports) []Outlook {
+	switch {
+	case g.See != "":
+		return nil
+	case len(g.Editions) == 0:
+		return []Outlook{g.outlook(Edition{}, served, reports)}
 	}
-	all := make([]Outlook, len(f.Editions))
-	for i, e := range f.Editions {
-		all[i] = f.outlook(e, served, reports)
+	all := make([]Outlook, len(g.Editions))
+	for i, e := range g.Editions {
+		all[i] = g.outlook(e, served, reports)
 	}
 	return all
 }
 
 // Outlook returns the best of Outlooks.
-func (f Facts) Outlook(served func(Service) Served, reports Reports) Outlook {
-	return slices.MinFunc(f.Outlooks(served, reports), func(a, b Outlook) int { return a.Word.rank() - b.Word.rank() })
+func (g Game) Outlook(served func(Service) Served, reports Reports) Outlook {
+	all := g.Outlooks(served, reports)
+	if len(all) == 0 {
+		return Outlook{Word: NotKnown}
+	}
+	return slices.MinFunc(all, func(a, b Outlook) int { return a.Word.rank() - b.Word.rank() })
 }
 
 // Name returns the word as the API has it.
@@ -229,7 +261,11 @@ func (o Outlook) more() string {
 	case ShouldPlay:
 		return "served with the same services by " + e.Peer
 	case Patched:
-		return strings.ReplaceAll(strings.Join(e.Patch, ", "), "_", " ")
+		changes := make([]string, len(e.Patch))
+		for i, c := range e.Patch {
+			changes[i] = c.String()
+		}
+		return strings.Join(changes, ", ")
 	case Untried:
 		return "the services run here"
 	case Elsewhere:

@@ -108,7 +108,7 @@ func TestOutlook(t *testing.T) {
 	disc := Edition{Copies: []string{"retail"}, Way: "dns"}
 	peer, patch, steam := disc, disc, Edition{Copies: []string{"steam"}, Elsewhere: "Steam", Since: "2014-05"}
 	peer.Peer, peer.Evidence, peer.Source = "OpenSpy", "its list", "README"
-	patch.Way, patch.Patch = "patch", []string{"https_to_http", "auth_key"}
+	patch.Way, patch.Patch = "patch", []Change{HTTPSToHTTP, AuthKey}
 	blocked := peer
 	blocked.Blocked = "own servers"
 	for name, tc := range map[string]struct {
@@ -130,7 +130,7 @@ func TestOutlook(t *testing.T) {
 		"needs of its own": {nil, []Edition{{Copies: []string{"any"}, Way: "ini", Needs: []Service{"qr2"}}}, "not reported yet: the services run here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (Facts{Needs: tc.needs, Editions: tc.editions}).Outlook(served, nil).String(); got != tc.want {
+			if got := (Game{Facts: Facts{Needs: tc.needs, Editions: tc.editions}}).Outlook(served, nil).String(); got != tc.want {
 				t.Errorf("Outlook: %q, want %q", got, tc.want)
 			}
 		})
@@ -234,8 +234,8 @@ func TestSee(t *testing.T) {
 			t.Errorf("%s: no such game", name)
 			continue
 		}
-		if of, _ := c.See(g); of.Name != want {
-			t.Errorf("%s: see %q, want %q", name, of.Name, want)
+		if g.See != want || want != "" && len(g.Outlooks(built, nil)) > 0 {
+			t.Errorf("%s: see %q, want %q", name, g.See, want)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func TestReportsRaiseAWord(t *testing.T) {
 	dns := Edition{Way: "dns", Needs: []Service{"qr2"}, Date: "2026-03"}
 	peer, patch, moved, blocked := dns, dns, dns, dns
 	peer.Peer = "others"
-	patch.Way, patch.Patch = "patch", []string{"domain"}
+	patch.Way, patch.Patch = "patch", []Change{NewDomain}
 	moved.Elsewhere = "Steam"
 	blocked.Blocked = "its maker's servers"
 	enough := Reported{Times: 2, Last: "2026-11-28"}
@@ -271,8 +271,8 @@ func TestReportsRaiseAWord(t *testing.T) {
 		"off":                     {dns, off, enough, TurnedOff},
 		"no record":               {Edition{}, running, enough, Played},
 	} {
-		f := Facts{Editions: []Edition{c.edition}}
-		got := f.Outlook(c.served, func([]string) Reported { return c.reported })
+		g := Game{Facts: Facts{Editions: []Edition{c.edition}}}
+		got := g.Outlook(c.served, func([]string) Reported { return c.reported })
 		if got.Word != c.want {
 			t.Errorf("%s: %s, want %s", name, got.Word, c.want)
 		}

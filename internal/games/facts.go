@@ -41,6 +41,9 @@ type Facts struct {
 	// itself it has from this record. Players of both meet in NAT negotiation. An alias
 	// belongs to one record and has no aliases of its own.
 	Aliases []string `yaml:"aliases,lower,unique" as:"name" most:"32"`
+	// What players call the game beside its title, where that does not follow from it. Spaces
+	// and case do not matter. [ut99, utgoty]
+	Called []string `yaml:"called,lower,unique,column" as:"text" max:"40" most:"32"`
 	// on: the servers of the game and its aliases are in one list, whichever name it is
 	// asked under. For names that can join each other's servers; otherwise each has its
 	// own list. Each keeps the secret of its own name.

@@ -253,7 +253,7 @@ func TestStanding(t *testing.T) {
 }
 
 func TestParseTables(t *testing.T) {
-	const row = "gmtest\tTest\tHA6zkS abcdef\t1\t6501\t128\t2\texample.org\t12\t1 2\tqr2\tgstats\thostname numplayers:1\n"
+	const row = "gmtest\tTest\tHA6zkS abcdef\t1\t6501\t128\t2\texample.org\t12\t1 2\tqr2\tgstats\tgt gtest\thostname numplayers:1\n"
 	list, err := ParseTables("# comment\n\n"+row, "7\tgmtest\t20\tLobby\t\\a\\1\\b\\\n", Source{Origin: FromEmbedded})
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestParseTables(t *testing.T) {
 		Name: "gmtest", Title: "Test", Secrets: []string{"HA6zkS", "abcdef"}, ID: 1, QueryPort: 6501, BackendFlags: 128, DisabledServices: 2,
 		Rooms: []Room{{ID: 7, Name: "Lobby", MaxWaiting: 20, Fields: []Field{{"a", "1"}, {"b", ""}}}},
 		Facts: Facts{
-			Domains: []string{"example.org"}, Namespace: 12, LANPorts: []uint16{1, 2}, Needs: []Service{"qr2"}, Uses: []Service{"gstats"},
+			Domains: []string{"example.org"}, Namespace: 12, LANPorts: []uint16{1, 2}, Needs: []Service{"qr2"}, Uses: []Service{"gstats"}, Called: []string{"gt", "gtest"},
 			Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
 		},
 		Source: Source{Origin: FromEmbedded, Line: 3},
@@ -271,8 +271,8 @@ func TestParseTables(t *testing.T) {
 		t.Errorf("ParseTables (-want +got):\n%s", diff)
 	}
 	for name, tc := range map[string]struct{ games, rooms, want string }{
-		"columns":     {"a\tb\n", "", "embedded:1: 2 columns, want 13"},
-		"more":        {strings.TrimSuffix(row, "\n") + "\tx\n", "", "14 columns, want 13"},
+		"columns":     {"a\tb\n", "", "embedded:1: 2 columns, want 14"},
+		"more":        {strings.TrimSuffix(row, "\n") + "\tx\n", "", "15 columns, want 14"},
 		"number":      {strings.Replace(row, "6501", "65536", 1), "", "port must be a number from 1 to 65535"},
 		"name twice":  {row + row, "", `embedded:2: game "gmtest": already in embedded:1`},
 		"room's game": {row, "7\tother\t\tLobby\t\n", "there is no such game"},

@@ -70,6 +70,9 @@ type Game struct {
 	// Exceptions. Layers merge them switch by switch.
 	Policy Policy `yaml:"policy,each"`
 
+	// See is the name of the game of which this one is only a demo or another version. The
+	// catalogue sets it. Nothing is said of playing such a game.
+	See string
 	// Given marks fields that are stated although they are zero. It is empty in
 	// the catalogue.
 	Given Fields

@@ -211,6 +211,23 @@ func (g Game) HostNames(domain string) ([]HostName, error) {
 	return names, nil
 }
 
+// LeadingNames returns the names under all domains of clients of the game for which leads is
+// true, without duplicates. The error is one of HostNames.
+func (g Game) LeadingNames(operator []string, leads func(HostName) bool) (out []string, err error) {
+	for _, domain := range g.DomainsBeside(operator) {
+		names, err := g.HostNames(domain)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if leads(n) && !slices.Contains(out, n.Name) {
+				out = append(out, n.Name)
+			}
+		}
+	}
+	return out, nil
+}
+
 // patterns returns the patterns of names under a domain.
 func patterns(domain string) []HostName {
 	if domain == NintendoDomain {

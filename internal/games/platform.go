@@ -1,6 +1,7 @@
 package games
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -69,27 +70,26 @@ func (p Platform) Sentence() string {
 // trialWords are words of the titles of versions that are not the game itself.
 var trialWords = []string{"demo", "beta", "automatch", "test", "testing", "trial"}
 
-// See returns the game of which a game is a demo, a beta or another version, by its alias or
-// its title; nothing is said of such a name. false: it is a game of its own.
-func (c *Catalog) See(g Game) (Game, bool) {
-	if base, known := c.Base(g.Name); known && base.Name != g.Name {
-		return base, true
+// seeOf returns the name of the game of which a game is a demo, a beta or another version, by its
+// alias or its title; empty: it is a game of its own, or it has editions of its own.
+func (idx *index) seeOf(g *Game) string {
+	if len(g.Editions) > 0 {
+		return ""
+	}
+	if base := idx.base[g.Name]; base != nil {
+		return base.Name
 	}
 	title := strings.ToLower(g.Title)
 	if !slices.ContainsFunc(trialWords, func(w string) bool { return strings.Contains(title, w) }) {
-		return Game{}, false
+		return ""
 	}
 	for n := len(g.Name) - 1; n > 1; n-- {
-		of, known := c.Lookup(g.Name[:n])
-		if !known || !strings.HasPrefix(title, firstWords(of.Title)) {
-			continue
+		of := idx.byName[g.Name[:n]]
+		if of != nil && strings.HasPrefix(title, firstWords(of.Title)) {
+			return cmp.Or(idx.seeOf(of), of.Name)
 		}
-		if game, more := c.See(of); more {
-			return game, true
-		}
-		return of, true
 	}
-	return Game{}, false
+	return ""
 }
 
 // firstWords returns a title in lower case without what is in brackets at its end.

@@ -111,7 +111,7 @@ var journeys = map[string][]step{
 	},
 	"docs/operators/dns.md": {
 		{line: `respawnd hosts --game swat4 --ip 192.168.1.5`, before: (*journey).serve, want: []string{"192.168.1.5 swat4.ms15.gamespy.com"}},
-		{line: `respawnd game list`, want: []string{"swat4", "gmtest"}},
+		{line: `respawnd game search 'civ 4'`, want: []string{"Civilization IV", "civ4"}},
 		{line: `respawnd game add mygame --title "My Game" --secret AbCdEf --port 6500`, want: []string{"mygame"}},
 	},
 	"docs/operators/servers.md": {

@@ -78,6 +78,23 @@ func TestHostsRefusesAnUnknownGame(t *testing.T) {
 	rig.Refused(t, commands.ExitFailure, env, []string{"game", "show", "owngam"}, "did you mean owngame")
 }
 
+// TestGamesAreFoundByWhatPlayersCallThem checks that commands say which game they took.
+func TestGamesAreFoundByWhatPlayersCallThem(t *testing.T) {
+	t.Parallel()
+	env := rig.TestEnv(t.TempDir())
+	code, out, errOut := rig.Command(t, env, "hosts", "--game", "Civ IV", "--ip", "192.0.2.1")
+	if code != 0 || !strings.Contains(errOut, "Civilization IV (civ4)") {
+		t.Errorf("hosts: exit code %d, %s", code, errOut)
+	}
+	rig.WantIn(t, out, "192.0.2.1 civ4.master.gamespy.com")
+	out = rig.Cli(t, env, "game", "search", "halo")
+	if first, _, _ := strings.Cut(out[strings.Index(out, "\n")+1:], " "); first != "halor" {
+		t.Errorf("game search: %q is first:\n%s", first, out)
+	}
+	_, out, _ = rig.Command(t, env, "game", "show", "civ iv")
+	rig.WantIn(t, out, "name: civ4, ")
+}
+
 func TestConfigPrintsTheDefaults(t *testing.T) {
 	t.Parallel()
 	if rig.Cli(t, nil, "config") != string(configs.Default()) {
@@ -115,7 +132,7 @@ func TestHostsRefusals(t *testing.T) {
 		"not an address": {commands.ExitUsage, []string{"--game", "swat4", "--ip", "here"}},
 		"IPv6":           {commands.ExitFailure, []string{"--game", "swat4", "--ip", "2001:db8::1"}},
 		"everybody":      {commands.ExitFailure, []string{"--game", "swat4", "--ip", "0.0.0.0"}},
-		"not a name":     {commands.ExitFailure, []string{"--game", "swat 4", "--ip", "192.0.2.1"}},
+		"not a name":     {commands.ExitFailure, []string{"--game", "no game", "--ip", "192.0.2.1"}},
 	} {
 		if code, out, _ := rig.Command(t, nil, append([]string{"hosts"}, tc.args...)...); code != tc.code || out != "" {
 			t.Errorf("%s: exit code %d, want %d; printed %q", name, code, tc.code, out)

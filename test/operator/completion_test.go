@@ -17,7 +17,7 @@ func TestCompletions(t *testing.T) {
 		"ban add 192.0.2.1 --sco":  {"--scope"},
 		"ban add --scope ":         {"zandronum", ":4"},
 		"ban list ":                {":4"}, // and no files
-		"hosts --game gmtes":       {"gmtest\t", ":4"},
+		"hosts --game gmtes":       {"gmtest\t", ":36"},
 		"check --config ":          {"yaml", ":8"},
 		"check --data-dir ":        {":16"},
 		"restore ":                 {":0"},
@@ -26,9 +26,9 @@ func TestCompletions(t *testing.T) {
 		"account --game gmtes":     {"gmtest\t"},
 		"account ban x --reason ":  {":4"},
 		"account list --game gmte": {"gmtest\t"},
-		"point gmtes":              {"gmtest\t", ":4"},
-		"game show gmtes":          {"gmtest\t", ":4"},
-		"stats show 7 gmtes":       {"gmtest\t", ":4"},
+		"point gmtes":              {"gmtest\t", ":36"},
+		"game show gmtes":          {"gmtest\t", ":36"},
+		"stats show 7 gmtes":       {"gmtest\t", ":36"},
 		"webhook test ":            {":4"},
 		"query ":                   {"gs1", "a2s", ":4"},
 	} {

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"archive/zip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,23 @@ func TestPointRefuses(t *testing.T) {
 	rig.Refused(t, commands.ExitFailure, nil, hostsOf(none, "--status"), none)
 	rig.Refused(t, commands.ExitFailure, nil, hostsOf(rig.WriteFile(t, "utf16", "\xff\xfe1\x00"), "--undo"), "UTF-16")
 	rig.Refused(t, commands.ExitUsage, nil, []string{"point", "test", "gmtest"}, "--to is needed")
+}
+
+// TestPointKit writes an archive for players, and changes nothing.
+func TestPointKit(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "kit.zip")
+	out := rig.Cli(t, rig.TestEnv(t.TempDir()), "point", "swat4", "--to", "192.0.2.1", "--kit", file)
+	rig.WantIn(t, out, "swat4 to 192.0.2.1. SHA-256: ")
+	r, err := zip.OpenReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if len(r.File) != 4 || r.File[0].Name != "swat4/README.txt" {
+		t.Errorf("the archive has %d files: %+v", len(r.File), r.File[0].Name)
+	}
+	rig.Refused(t, commands.ExitUsage, nil, []string{"point", "swat4", "--kit", file})
 }
 
 // TestPointTest plays the first steps of a game against the daemon, and against a

@@ -45,6 +45,21 @@ func TestPointPatch(t *testing.T) {
 	rig.Refused(t, commands.ExitFailure, nil, patch("--undo"), "no record")
 }
 
+// TestPointPatchOfGames makes the changes that a game is known to need.
+func TestPointPatchOfGames(t *testing.T) {
+	t.Parallel()
+	env := rig.TestEnv(t.TempDir())
+	path := rig.WriteFile(t, "game.exe", "https://%s.auth.pubsvs.gamespy.com/AuthService.asmx\x00"+auth.OriginalModulus+"\x00")
+	patch := func(args ...string) []string {
+		return append([]string{"point", "patch", path, "--yes", "--game"}, args...)
+	}
+	rig.Refused(t, commands.ExitFailure, env, patch("swat4"), "swat4 is not known to need a changed program")
+	rig.WantIn(t, rig.Cli(t, env, patch("mariokartwii")...), "does not make: certificate", "-> http")
+	if got := rig.ReadFile(t, path); !strings.HasPrefix(got, "http://%s.auth.pubsvs.gamespy.com/AuthService.asmx\x00\x00"+auth.OriginalModulus) {
+		t.Errorf("changed to %q", got)
+	}
+}
+
 func TestPointPatchRefuses(t *testing.T) {
 	t.Parallel()
 	path := rig.WriteFile(t, "game.exe", "nothing")

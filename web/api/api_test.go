@@ -373,10 +373,10 @@ func TestGames(t *testing.T) {
 	none, noEditions := []games.Service{}, []editionJSON{}
 	editions := []editionJSON{
 		{
-			Copies: []string{"retail", "gog"}, Version: "1.1", State: games.Untried, Words: "not reported yet: the services run here", Way: "dns", Patch: []string{}, HTTPS: true,
+			Copies: []string{"retail", "gog"}, Version: "1.1", State: games.Untried, Words: "not reported yet: the services run here", Way: "dns", Patch: []games.Change{}, HTTPS: true,
 			Refuse: []string{"ads.example.org"}, Hint: "Install it again.", Evidence: &evidenceJSON{"seen <here>", "a README", "2026-03"},
 		},
-		{Copies: []string{"steam"}, State: games.Elsewhere, Words: "played on another network: Steam, since 2014-05", Patch: []string{}, Refuse: []string{}},
+		{Copies: []string{"steam"}, State: games.Elsewhere, Words: "played on another network: Steam, since 2014-05", Patch: []games.Change{}, Refuse: []string{}},
 	}
 	want := []gameJSON{
 		{Name: "gmother", Title: "Other game", QueryPort: games.DefaultQueryPort, Maintenance: true, State: games.NotKnown, Editions: noEditions, Services: "not known", Standing: "not known", Missing: none},

@@ -56,17 +56,17 @@ func viewReported(r games.Reported) *playedJSON {
 
 // editionJSON is what is known of some copies of a game.
 type editionJSON struct {
-	Copies   []string      `json:"copies"`
-	Version  string        `json:"version"`
-	State    games.Word    `json:"state"`
-	Words    string        `json:"words"` // the state as text
-	Way      string        `json:"way"`
-	Patch    []string      `json:"patch"`
-	HTTPS    bool          `json:"https"`
-	Refuse   []string      `json:"refuse"`
-	Evidence *evidenceJSON `json:"evidence"` // nil: there is none
-	Hint     string        `json:"hint"`
-	Played   *playedJSON   `json:"played"` // nil: nothing was reported
+	Copies   []string       `json:"copies"`
+	Version  string         `json:"version"`
+	State    games.Word     `json:"state"`
+	Words    string         `json:"words"` // the state as text
+	Way      string         `json:"way"`
+	Patch    []games.Change `json:"patch"`
+	HTTPS    bool           `json:"https"`
+	Refuse   []string       `json:"refuse"`
+	Evidence *evidenceJSON  `json:"evidence"` // nil: there is none
+	Hint     string         `json:"hint"`
+	Played   *playedJSON    `json:"played"` // nil: nothing was reported
 }
 
 type evidenceJSON struct {
@@ -180,14 +180,11 @@ func (s *catalogue) encodeGames(list *Snapshot, q gamesQuestion) []byte {
 // Standing compares the needs of a game with the services that run here.
 func (s *catalogue) Standing(g games.Game) games.Standing { return g.Standing(s.served) }
 
-// Outlooks returns what is known of playing the editions of a game here, the best word, and the
-// game of which this one is only another version: nothing is said of it then.
-func (s *catalogue) Outlooks(g games.Game) (list []games.Outlook, best games.Word, see games.Game) {
-	if see, other := s.lister.catalog.See(g); other {
-		return nil, games.NotKnown, see
-	}
-	return g.Outlooks(s.served, s.reports(g)), g.Outlook(s.served, s.reports(g)).Word, games.Game{}
-}
+// Outlooks returns what is known of playing the editions of a game here.
+func (s *catalogue) Outlooks(g games.Game) []games.Outlook { return g.Outlooks(s.served, s.reports(g)) }
+
+// Word returns what can be said of playing a game here.
+func (s *catalogue) Word(g games.Game) games.Word { return g.Outlook(s.served, s.reports(g)).Word }
 
 // reports returns what players reported of a game.
 func (s *catalogue) reports(g games.Game) games.Reports {
@@ -243,7 +240,6 @@ func (s *catalogue) viewGame(now *Snapshot, g games.Game) gameJSON {
 	if title == "" {
 		title = g.Name
 	}
-	list, best, see := s.Outlooks(g)
 	var reported games.Reported
 	if reports := s.reports(g); reports != nil {
 		reported = reports(nil)
@@ -252,7 +248,7 @@ func (s *catalogue) viewGame(now *Snapshot, g games.Game) gameJSON {
 		Played: viewReported(reported),
 		Name:   g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
 		Servers: servers, Players: players, Maintenance: g.Maintenance,
-		State: best, See: see.Name, Editions: viewEditions(list), Platform: g.Platform(),
+		State: s.Word(g), See: g.See, Editions: viewEditions(s.Outlooks(g)), Platform: g.Platform(),
 		Services: standing.String(), Standing: standing.String(), Missing: missing,
 	}
 }

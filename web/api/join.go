@@ -35,8 +35,8 @@ func isGamePort(protocol string) bool {
 }
 
 // AppendJoin appends the link with which a player who has the game joins the server at
-// the given address. It appends nothing if the game has no such links, or the port for
-// players is not known.
+// the given address. It appends nothing if the game has no such links, the port for
+// players is not known, or the server requires a password.
 func (r *reading) AppendJoin(b []byte, given netip.AddrPort) []byte {
 	if !r.joins(given) {
 		return b

@@ -82,7 +82,7 @@ func (rd *reader) read(s *master.Server) *reading {
 	}
 	r.nameSlot, r.scoreSlot = rd.slotsOfPlayers(s.Players.Names())
 	r.index()
-	if r.GamePort != 0 || isGamePort(s.QueryProtocol()) {
+	if !r.Password && (r.GamePort != 0 || isGamePort(s.QueryProtocol())) { // no known link takes a password
 		r.join = rd.join(s.Game)
 	}
 	r.MaxPlayers, _ = master.ParsePopulation(rule(at.max))

@@ -4,42 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
-	"github.com/respawnd/respawnd/storage"
 )
 
 var errUnknownGame = errors.New("not in the catalogue; `respawnd game list` lists the games")
 
-// FindGame returns a game of the built-in list, of games.file, or of the operator's
-// own records. The store is opened only for the last ones, and never created.
-func (con *Console) FindGame(ctx context.Context, cfg *services.Config, name string) (games.Game, error) {
+// FindGame returns the game that words mean: of the built-in list, of games.file, or of the
+// operator's own records. The store is opened only for the last ones, and never created.
+func (con *Console) FindGame(ctx context.Context, cfg *services.Config, words string) (games.Game, error) {
 	catalogue, err := operator.ReadGames(cfg.Games.File)
 	if err != nil {
 		return games.Game{}, err
 	}
-	if g, known := catalogue.Lookup(name); known {
-		return g, nil
-	}
 	list := catalogue.All()
-	err = con.WithStore(ctx, cfg, func(c operator.Conn) (err error) {
-		list, err = operator.ListGames.Call(ctx, c, operator.None{})
-		return err
-	})
+	if _, known := catalogue.Lookup(words); !known {
+		err = con.WithStore(ctx, cfg, func(c operator.Conn) (err error) {
+			list, err = operator.ListGames.Call(ctx, c, operator.None{})
+			return err
+		})
+	}
 	if err != nil {
-		return games.Game{}, fmt.Errorf("%s is not a built-in game, and your own cannot be read: %w", Printable(name), err)
+		return games.Game{}, fmt.Errorf("%s is not a built-in game, and your own cannot be read: %w", Printable(words), err)
 	}
-	i := slices.IndexFunc(list, func(g games.Game) bool { return strings.EqualFold(g.Name, name) })
-	if i < 0 {
-		return games.Game{}, UnknownGame(list, name)
+	return con.PickGame(list, words)
+}
+
+// PickGame returns the game of a list that words mean. On standard error it says which game that is
+// unless the words are its name, and which others they may mean.
+func (con *Console) PickGame(list []games.Game, words string) (games.Game, error) {
+	if c, err := games.NewCatalog(list); err == nil {
+		list = c.All() // with what follows from all records together
 	}
-	return list[i], nil
+	found, ok := games.Find(list, words)
+	if !ok {
+		return games.Game{}, unknownGame(found, words)
+	}
+	if !found.Exact || len(found.Others) > 0 {
+		_, _ = fmt.Fprintln(con.Err, Printable(found.String()))
+	}
+	return found.Game, nil
 }
 
 // WithStore runs f on the running daemon or on the store, which it never creates: without one it does nothing.
@@ -54,36 +62,14 @@ func (con *Console) WithStore(ctx context.Context, cfg *services.Config, f func(
 	return errors.Join(f(c), closeStore())
 }
 
-// maxNearGames is how many games with similar names are suggested.
-const maxNearGames = 5
-
-// UnknownGame returns the error that there is no game of a name. It suggests games
-// whose name is similar or whose title has the words.
-func UnknownGame(list []games.Game, name string) error {
-	near := nearGames(list, name)
+// unknownGame returns the error that no game is called so, with those that may be meant.
+func unknownGame(g games.Guess, words string) error {
+	near := make([]string, len(g.Others))
+	for i, o := range g.Others {
+		near[i] = Printable(fmt.Sprintf("%s (%s)", o.Name, o.Title))
+	}
 	if len(near) == 0 {
-		return fmt.Errorf("%s: %w", Printable(name), errUnknownGame)
+		return fmt.Errorf("%s: %w", Printable(words), errUnknownGame)
 	}
-	return fmt.Errorf("%s: %w; did you mean %s?", Printable(name), errUnknownGame, strings.Join(near, ", "))
-}
-
-func nearGames(list []games.Game, name string) (near []string) {
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].Name
-	}
-	if n := configs.Nearest(name, names); n != "" {
-		near = append(near, n)
-	}
-	word := storage.Fold(name)
-	for i := range list {
-		g := &list[i]
-		if len(near) == maxNearGames {
-			break
-		}
-		if word != "" && strings.Contains(storage.Fold(g.Title), word) && !slices.Contains(near, g.Name) {
-			near = append(near, fmt.Sprintf("%s (%s)", g.Name, Printable(g.Title)))
-		}
-	}
-	return near
+	return fmt.Errorf("%s: %w; did you mean %s?", Printable(words), errUnknownGame, strings.Join(near, ", "))
 }

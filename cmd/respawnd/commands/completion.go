@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon/services"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
@@ -70,16 +71,16 @@ func completeWords(list ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeGame suggests the built-in games, with their titles.
-func completeGame(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeGame suggests the built-in games that a text may mean, with their titles, the best first.
+func completeGame(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	catalogue, err := operator.ReadGames("")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	list := catalogue.All()
+	list := games.Search(catalogue.All(), text)
 	names := make([]cobra.Completion, len(list))
 	for i := range list {
 		names[i] = cobra.CompletionWithDesc(list[i].Name, cli.Printable(list[i].Title))
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

@@ -19,10 +19,11 @@ import (
 
 func doctorCommand(con *cli.Console) *cobra.Command {
 	var who patient
+	var game string
 	o := operator.ListVerdicts.As("doctor", "Explain the last decisions of the running daemon about an address or host name")
 	cmd := cli.Showing(con, &o.Operation, new(operator.Address), func(ctx context.Context, c operator.Conn, args []string) error {
 		if len(args) == 0 {
-			return tellVerdicts(ctx, con, c)
+			return tellVerdicts(ctx, con, c, game)
 		}
 		return consult(ctx, con, c, &who)
 	})
@@ -36,6 +37,7 @@ func doctorCommand(con *cli.Console) *cobra.Command {
 		}
 		return nil
 	}
+	cmd.Flags().StringVar(&game, "game", "", "only about this game, without an address")
 	return cmd
 }
 
@@ -47,11 +49,22 @@ func logTime(t time.Time) string {
 	return t.Local().Format(time.RFC3339)
 }
 
-// tellVerdicts prints the latest verdicts on many addresses.
-func tellVerdicts(ctx context.Context, con *cli.Console, op operator.Conn) error {
+// tellVerdicts prints the latest verdicts on many addresses, about all games or the one that words mean.
+func tellVerdicts(ctx context.Context, con *cli.Console, op operator.Conn, game string) error {
 	list, err := operator.ListVerdicts.Call(ctx, op, operator.Address{Addr: netip.Addr{}})
 	if err != nil {
 		return err
+	}
+	if game != "" {
+		known, err := operator.ListGames.Call(ctx, op, operator.None{})
+		if err != nil {
+			return err
+		}
+		g, err := con.PickGame(known, game)
+		if err != nil {
+			return fmt.Errorf("--game: %w", err)
+		}
+		list = slices.DeleteFunc(list, func(v operator.Verdict) bool { return !strings.EqualFold(v.Game, g.Name) })
 	}
 	return cli.Show(con, "service\taddress\tgame…\tverdict…\tfirst\tlast\ttimes", list, func(v operator.Verdict) []string {
 		return []string{v.Service, v.Where(), cli.Dash(v.Game), v.Verdict, logTime(v.First), logTime(v.Last), fmt.Sprint(v.Times)}

@@ -20,12 +20,8 @@ import (
 
 func gameCommand(con *cli.Console) *cobra.Command {
 	return cli.Group("game", "Show and change the catalogue of games",
-		con.JSONFlag(cli.Command(con, operator.ListGames, func(_ operator.None, list operator.GameList) error {
-			return cli.Show(con, "name\tport\tkey\ttitle…", listedGames(list), func(g listedGame) []string {
-				return []string{g.Name, strconv.Itoa(g.Port), cli.YesNo(g.Key), g.Title}
-			})
-		})),
-		gameShow(con), gameAdd(con),
+		con.JSONFlag(cli.Command(con, operator.ListGames, func(_ operator.None, list operator.GameList) error { return showGames(con, list) })),
+		gameSearch(con), gameShow(con), gameAdd(con),
 		cli.Command(con, operator.DeleteGame, func(in operator.GameRef, _ operator.Removed) error {
 			return con.Say("removed your record of %s", in.Game)
 		}),
@@ -50,6 +46,23 @@ func listedGames(list []games.Game) []listedGame {
 	return out
 }
 
+func showGames(con *cli.Console, list []games.Game) error {
+	return cli.Show(con, "name\tport\tkey\ttitle…", listedGames(list), func(g listedGame) []string {
+		return []string{g.Name, strconv.Itoa(g.Port), cli.YesNo(g.Key), g.Title}
+	})
+}
+
+func gameSearch(con *cli.Console) *cobra.Command {
+	return con.JSONFlag(con.OperatorCommand("search WORDS", "Find games by what players call them, the best match first", cobra.MinimumNArgs(1),
+		func(ctx context.Context, op operator.Conn, args []string) error {
+			list, err := operator.ListGames.Call(ctx, op, operator.None{})
+			if err != nil {
+				return err
+			}
+			return showGames(con, games.Search(list, strings.Join(args, " ")))
+		}))
+}
+
 func gameShow(con *cli.Console) *cobra.Command {
 	return con.OperatorCommand("show NAME", "Show one game in the format of games.file", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Conn, args []string) error {
@@ -57,27 +70,27 @@ func gameShow(con *cli.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			i := slices.IndexFunc(list, func(g games.Game) bool { return strings.EqualFold(g.Name, args[0]) })
-			if i < 0 {
-				return cli.UnknownGame(list, args[0])
+			g, err := con.PickGame(list, args[0])
+			if err != nil {
+				return err
 			}
 			cfg, _, err := con.Load()
 			if err != nil {
 				return con.ListMistakes(err)
 			}
-			for _, o := range list[i].Outlooks(daemon.Served(cfg), nil) {
+			for _, o := range g.Outlooks(daemon.Served(cfg), nil) {
 				if err := con.Say("# here: %s", o.Line()); err != nil {
 					return err
 				}
 			}
 			for _, base := range list {
-				if slices.Contains(base.Aliases, list[i].Name) {
+				if slices.Contains(base.Aliases, g.Name) {
 					if err := con.Say("# another name of %s", base.Name); err != nil {
 						return err
 					}
 				}
 			}
-			return games.WriteYAML(con.Out, list[i:i+1])
+			return games.WriteYAML(con.Out, []games.Game{g})
 		})
 }
 

@@ -2,11 +2,13 @@ package players
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -20,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostsfile"
+	"github.com/respawnd/respawnd/internal/kit"
 )
 
 // lookupTimeout bounds all questions to the system's resolver of one command.
@@ -28,6 +31,7 @@ const lookupTimeout = 5 * time.Second
 const pointHelp = `Directs a game on this computer to a server: writes its host names into the hosts
 file, between lines that name the game, after showing them. The first change keeps
 a copy of the file beside it. --undo removes the lines again, --status shows them.
+--kit writes an archive for players instead: lines, scripts and a README.
 
 The hosts file belongs to the administrator: on Linux and macOS put sudo in front,
 on Windows use a terminal that was opened with "Run as administrator".`
@@ -37,7 +41,7 @@ var errPointForms = errors.New("want one of: point GAME --to HOST, point --undo 
 // pointing is one use of the command.
 type pointing struct {
 	p              *cli.Console
-	to, file       string
+	to, file, kit  string
 	undo, status   bool
 	yes, onlyShown bool
 	anyway         bool
@@ -53,7 +57,9 @@ func pointCommand(con *cli.Console) *cobra.Command {
 				return o.showStatus(ctx)
 			case o.undo && !o.status && o.to == "":
 				return o.remove(game)
-			case !o.undo && !o.status && game != "" && o.to != "":
+			case !o.undo && !o.status && game != "" && o.to != "" && o.kit != "":
+				return o.writeKit(ctx, game)
+			case !o.undo && !o.status && game != "" && o.to != "" && o.kit == "":
 				return o.point(ctx, game)
 			default:
 				return cli.Misused(errPointForms)
@@ -67,6 +73,7 @@ func pointCommand(con *cli.Console) *cobra.Command {
 	flags.StringVar(&o.file, "file", hostsfile.Path(), "the hosts file")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.anyway, "anyway", false, "also point a game that is known to be played elsewhere, or that needs more than the server has")
+	flags.StringVar(&o.kit, "kit", "", "only write all that a player needs into this archive (.zip), and change nothing")
 	flags.BoolVar(&o.onlyShown, "dry-run", false, "only print the file that would be written")
 	cmd.AddCommand(pointTestCommand(con), pointPatchCommand(con))
 	return con.JSONFlag(cmd)
@@ -117,6 +124,30 @@ func (o *pointing) point(ctx context.Context, game string) error {
 	return o.update(set,
 		fmt.Sprintf("%s leads to %s. Back again: respawnd point --undo %s", g.Name, at, g.Name),
 		fmt.Sprintf("%s leads to %s already", g.Name, at))
+}
+
+// writeKit writes the archive with all that a player of a game needs.
+func (o *pointing) writeKit(ctx context.Context, game string) error {
+	cfg, _, err := o.p.Load()
+	if err != nil {
+		return o.p.ListMistakes(err)
+	}
+	k := kit.Kit{Domains: cfg.Games.Domains, Leads: leadsHere(cfg), Scripts: true}
+	if k.Game, err = o.p.FindGame(ctx, cfg, game); err != nil {
+		return err
+	}
+	if k.Address, err = addressOf(ctx, o.to); err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	k.Known = k.Game.Outlooks(daemon.Built(cfg), nil)
+	archive, err := k.Zip()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.kit, archive, 0o644); err != nil {
+		return fmt.Errorf("--kit: %w", err)
+	}
+	return o.p.Say("%s leads %s to %s. SHA-256: %x", o.kit, k.Game.Name, k.Address, sha256.Sum256(archive))
 }
 
 // try reports whether a change is possible, before the question.
@@ -280,21 +311,10 @@ func leadsHere(cfg *services.Config) func(games.HostName) bool {
 }
 
 // namesOf returns the host names of a game that lead to a server of this program.
-func namesOf(g games.Game, cfg *services.Config) (names []string, err error) {
-	leads := leadsHere(cfg)
-	for _, domain := range g.DomainsBeside(cfg.Games.Domains) {
-		all, err := g.HostNames(domain)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range all {
-			if leads(n) && !slices.Contains(names, n.Name) {
-				names = append(names, n.Name)
-			}
-		}
+func namesOf(g games.Game, cfg *services.Config) ([]string, error) {
+	names, err := g.LeadingNames(cfg.Games.Domains, leadsHere(cfg))
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s looks up no name that a service of respawnd answers here", g.Name)
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s looks up no name that a service of respawnd answers here", g.Name)
-	}
-	return names, nil
+	return names, err
 }

@@ -1,6 +1,7 @@
 package players
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,9 @@ import (
 const pointPatchHelp = `Replaces the domain under which a game looks for its services, in the file of its
 program, after showing every place. The new domain must not be longer than the old
 one: gamespy.com has 11 characters. --auth-key also replaces the modulus of the key of
-the web services; the file holds the output of "respawnd webservices key".
+the web services; the file holds the output of "respawnd webservices key". --http makes
+the game ask these domains over http where it asks over https. --game makes the changes
+that a game is known to need, and names those that are not made by this command.
 
 A copy of the file is kept beside it, and --undo puts it back. Signed and packed
 programs are refused: changed ones do not start.
@@ -34,20 +37,21 @@ type patching struct {
 	o           *pointing
 	domain, key string
 	from        []string
-	undo        bool
+	game        string
+	http, undo  bool
 }
 
 func pointPatchCommand(con *cli.Console) *cobra.Command {
 	c := &patching{o: &pointing{p: con}}
 	cmd := cli.Leaf("patch FILE --domain DOMAIN", "Replace the domain in the program of a game, or put it back", cobra.ExactArgs(1),
-		func(_ context.Context, args []string) error {
-			switch given := c.domain != "" || c.key != ""; {
+		func(ctx context.Context, args []string) error {
+			switch given := c.domain != "" || c.key != "" || c.http || c.game != ""; {
 			case c.undo && !given:
 				return con.Confirm(binpatch.Undo(args[0]), "%s is as it was", args[0])
 			case !c.undo && given:
-				return c.patch(args[0])
+				return c.patch(ctx, args[0])
 			default:
-				return cli.Misused(errors.New("want --domain, --auth-key, or --undo alone"))
+				return cli.Misused(errors.New("want --domain, --auth-key, --http, --game, or --undo alone"))
 			}
 		})
 	cmd.Long = pointPatchHelp
@@ -55,6 +59,8 @@ func pointPatchCommand(con *cli.Console) *cobra.Command {
 	flags.StringVar(&c.domain, "domain", "", "the new domain, such as example.org")
 	flags.StringSliceVar(&c.from, "from", []string{games.DefaultDomain, games.NintendoDomain}, "the domains that are replaced")
 	flags.StringVar(&c.key, "auth-key", "", "file with the modulus of the server's key, 256 hex digits")
+	flags.BoolVar(&c.http, "http", false, "ask the domains over http in place of https")
+	flags.StringVar(&c.game, "game", "", "make the changes that this game is known to need")
 	flags.BoolVar(&c.undo, "undo", false, "put the copy back")
 	flags.BoolVar(&c.o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&c.o.onlyShown, "dry-run", false, "only show the places")
@@ -62,8 +68,11 @@ func pointPatchCommand(con *cli.Console) *cobra.Command {
 }
 
 // patch shows the places, asks, and replaces.
-func (c *patching) patch(path string) error {
+func (c *patching) patch(ctx context.Context, path string) error {
 	c.o.file = path
+	if err := c.known(ctx); err != nil {
+		return err
+	}
 	all, err := c.replacements()
 	if err != nil {
 		return err
@@ -99,10 +108,47 @@ func (c *patching) patch(path string) error {
 	return c.o.p.Say("replaced %s. The file as it was: %s\nBack again: respawnd point patch --undo %s", cli.Counted(n, "place"), backup, path)
 }
 
+// known adds the changes that the game is known to need.
+func (c *patching) known(ctx context.Context) error {
+	if c.game == "" {
+		return nil
+	}
+	cfg, _, err := c.o.p.Load()
+	if err != nil {
+		return c.o.p.ListMistakes(err)
+	}
+	g, err := c.o.p.FindGame(ctx, cfg, c.game)
+	if err != nil {
+		return fmt.Errorf("--game: %w", err)
+	}
+	all := g.Patches()
+	if len(all) == 0 {
+		return fmt.Errorf("%s is not known to need a changed program", g.Name)
+	}
+	for _, change := range all {
+		switch {
+		case change == games.HTTPSToHTTP:
+			c.http = true
+		case change == games.NewDomain && c.domain == "":
+			return cli.Misused(fmt.Errorf("%s needs --domain", g.Name))
+		case change == games.AuthKey && c.key == "":
+			return cli.Misused(fmt.Errorf("%s needs --auth-key", g.Name))
+		case change != games.NewDomain && change != games.AuthKey:
+			if err := c.o.p.Say("%s also needs another change, which this command does not make: %s", g.Name, change); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // sayEdit prints a place.
 func (c *patching) sayEdit(e binpatch.Edit) error {
 	const width = 100 // the modulus has more
 	what := "-> " + e.By.New
+	if e.By.Old == e.By.New {
+		what = "-> http"
+	}
 	if e.Why != "" {
 		what = "left: " + e.Why
 	}
@@ -118,9 +164,9 @@ func (c *patching) sayEdit(e binpatch.Edit) error {
 
 // replacements returns the replacements to make.
 func (c *patching) replacements() (all []binpatch.Replacement, err error) {
-	if c.domain != "" {
+	if c.domain != "" || c.http {
 		for _, old := range c.from {
-			all = append(all, binpatch.Replacement{Old: old, New: strings.ToLower(c.domain)})
+			all = append(all, binpatch.Replacement{Old: old, New: strings.ToLower(cmp.Or(c.domain, old)), HTTP: c.http})
 		}
 	}
 	if c.key != "" {

@@ -1,8 +1,7 @@
-package web
+package kit
 
 import (
 	"bytes"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -12,45 +11,13 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/web/webtest"
 )
-
-func TestHostsScripts(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com"} })
-	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/gmtest?ip=192.168.1.7").Body.String()
-	webtest.WantParts(t, "the page for a neighbour", page, `href="/games/gmtest/hosts.bat?ip=192.168.1.7"`, `href="/games/gmtest/hosts.sh?ip=192.168.1.7"`)
-	page = f.from("198.51.100.9:4000", "203.0.113.5:8080", "/games/gmtest").Body.String()
-	webtest.WantNoParts(t, "the page for a stranger", page, "hosts.bat", "hosts.sh")
-	for name, tc := range map[string]struct {
-		peer, target string
-		code         int
-	}{
-		"neighbour":    {"192.168.1.9:4000", "/games/gmtest/hosts.sh", http.StatusOK},
-		"Windows":      {"192.168.1.9:4000", "/games/gmtest/hosts.bat", http.StatusOK},
-		"stranger":     {"198.51.100.9:4000", "/games/gmtest/hosts.sh", http.StatusForbidden},
-		"bad address":  {"192.168.1.9:4000", "/games/gmtest/hosts.sh?ip=1.2.3", http.StatusBadRequest},
-		"command":      {"192.168.1.9:4000", "/games/gmtest/hosts.sh?ip=%60id%60", http.StatusBadRequest},
-		"IPv6":         {"192.168.1.9:4000", "/games/gmtest/hosts.bat?ip=::1", http.StatusBadRequest},
-		"no such game": {"192.168.1.9:4000", "/games/none/hosts.sh", http.StatusNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := f.from(tc.peer, "192.168.1.5:8080", tc.target)
-			if w.Code != tc.code {
-				t.Fatalf("GET %s: got %d, want %d", tc.target, w.Code, tc.code)
-			}
-			if tc.code == http.StatusOK {
-				webtest.WantParts(t, tc.target, w.Body.String(), "192.168.1.5 gmtest.master.gamespy.com # respawnd gmtest;")
-				webtest.WantParts(t, tc.target, w.Header().Get("Content-Disposition"), "attachment", "hosts-gmtest.")
-			}
-		})
-	}
-}
 
 // Nothing but the names of games and hosts gets into a script, whatever a file of
 // games states.
 func TestNewScript(t *testing.T) {
 	at := netip.MustParseAddr("192.0.2.1")
-	for _, bad := range append(webtest.HostileTexts(), "a b", "$(id)", "`id`", "a;b", "a&b", "%PATH%", "a|b", "a\nb", "'", `"`, "-n", "") {
+	for _, bad := range append([]string{"<script>", "a\x00b", "a\r\nb", "\u202eevil", "\xff", "caf\u00e9", `\`, "\x7f"}, "a b", "$(id)", "`id`", "a;b", "a&b", "%PATH%", "a|b", "a\nb", "'", `"`, "-n", "") {
 		if _, err := newScript("gmtest", at, []string{bad}); err == nil {
 			t.Errorf("newScript takes the name %q", bad)
 		}
@@ -82,7 +49,7 @@ func TestBatchScript(t *testing.T) {
 			t.Errorf("a line that Windows does not read: %q", line)
 		}
 	}
-	webtest.WantParts(t, "the script", string(text), "echo 192.0.2.1 gmtest.master.gamespy.com # respawnd gmtest;\r\n", "# respawnd gmtest; begin", "# respawnd gmtest; end", ":undo")
+	wantParts(t, string(text), "echo 192.0.2.1 gmtest.master.gamespy.com # respawnd gmtest;\r\n", "# respawnd gmtest; begin", "# respawnd gmtest; end", ":undo")
 }
 
 func TestShellScript(t *testing.T) {

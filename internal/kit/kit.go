@@ -1,0 +1,217 @@
+// Package kit makes the files with which a player leads a game to a server: lines and scripts for
+// the hosts file, settings of an emulator, the changes of the program that the game is known to
+// need, and a README with what is known of playing it there.
+//
+// The bytes follow from a Kit alone, so that their checksum can be published. The package is not
+// for changing anything on a computer: packages hostsfile and binpatch do that.
+package kit
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/games"
+)
+
+// Kit describes what a player needs.
+type Kit struct {
+	Game    games.Game
+	Address netip.Addr // of the server
+	Domains []string   // of the operator, beside those of the game
+	// Leads reports whether a name may lead to the server.
+	Leads func(games.HostName) bool
+	// Known is what is known of each edition of the game at the server.
+	Known []games.Outlook
+	// Scripts puts the scripts into the kit: not where others could change it on its way.
+	Scripts bool
+}
+
+// File is a file of a kit.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// names returns the names that lead to the server.
+func (k *Kit) names() ([]string, error) { return k.Game.LeadingNames(k.Domains, k.Leads) }
+
+// Zip returns the files of the kit as an archive. Equal kits are equal byte by byte: the files are
+// not compressed and have no times.
+func (k *Kit) Zip() ([]byte, error) {
+	files, err := k.Files()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range files {
+		head := &zip.FileHeader{Name: k.Game.Name + "/" + f.Name, Method: zip.Store}
+		head.SetMode(0o644)
+		if strings.HasSuffix(f.Name, ".sh") {
+			head.SetMode(0o755)
+		}
+		part, err := w.CreateHeader(head)
+		if err == nil {
+			_, err = part.Write(f.Text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Files returns the files of the kit, the README first. The error is one of games.WriteHosts.
+func (k *Kit) Files() ([]File, error) {
+	hosts, err := k.HostsFile()
+	if err != nil {
+		return nil, err
+	}
+	names, err := k.names()
+	if err != nil {
+		return nil, err
+	}
+	files := []File{{"README.txt", nil}}
+	switch platform := k.Game.Platform(); {
+	case len(names) == 0:
+	case platform == games.PS3:
+		files = append(files, File{"rpcs3.txt", []byte(strings.Join(each(names, "%s="+k.Address.String()), "&&") + "\r\n")})
+	case platform == games.PSP:
+		lines := append([]string{"[HostAliases]"}, each(names, "%s = "+k.Address.String())...)
+		files = append(files, File{"ppsspp.ini", []byte(strings.Join(lines, "\r\n") + "\r\n")})
+	case platform == "":
+		files = append(files, hosts)
+		for _, kind := range []string{"bat", "sh"} {
+			if s, err := k.Script(kind); err == nil && k.Scripts { // without it there are still the lines
+				files = append(files, s)
+			}
+		}
+	}
+	if text := k.patches(); text != "" {
+		files = append(files, File{"patch.txt", []byte(windows(text))})
+	}
+	files[0].Text = []byte(windows(k.readme(files)))
+	return files, nil
+}
+
+// each formats every name.
+func each(names []string, format string) (lines []string) {
+	for _, n := range names {
+		lines = append(lines, fmt.Sprintf(format, n))
+	}
+	return lines
+}
+
+// HostsFile returns the lines for a hosts file.
+func (k *Kit) HostsFile() (File, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s through respawnd at %s\n", k.title(), k.Address)
+	b.WriteString("# Add these lines to /etc/hosts, on Windows to C:\\Windows\\System32\\drivers\\etc\\hosts\n")
+	err := games.WriteHosts(&b, k.Game, k.Address, k.Domains, k.Leads)
+	return File{"hosts-" + k.Game.Name + ".txt", []byte(windows(b.String()))}, err
+}
+
+func (k *Kit) title() string { return cmp.Or(k.Game.Title, k.Game.Name) }
+
+// patches says which changes of its program the game is known to need, and which respawnd makes.
+func (k *Kit) patches() string {
+	changes := k.Game.Patches()
+	if len(changes) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Some copies of %s need a changed program. Do this only to a copy that you own.\n", k.title())
+	fmt.Fprintf(&b, "A copy of the file is kept; respawnd point patch --undo FILE puts it back.\n\n")
+	command := "respawnd point patch FILE --game " + k.Game.Name
+	for _, c := range changes {
+		switch c {
+		case games.HTTPSToHTTP:
+			fmt.Fprintf(&b, "%s: the program asks the web services over http.\n", c)
+		case games.NewDomain:
+			fmt.Fprintf(&b, "%s: a name of the operator’s, not longer than %s, takes its place in the program.\n", c, games.DefaultDomain)
+			command += " --domain DOMAIN"
+		case games.AuthKey:
+			fmt.Fprintf(&b, "%s: the key of the server takes the place of the original one. The operator has it: respawnd webservices key\n", c)
+			command += " --auth-key KEYFILE"
+		default:
+			fmt.Fprintf(&b, "%s: respawnd does not make this change.\n", c)
+		}
+	}
+	return b.String() + "\n" + command + "\n"
+}
+
+// readme returns the text that explains the files.
+func (k *Kit) readme(files []File) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	has := func(name string) bool { return slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) }
+	name := k.Game.Name
+	say("%s (%s) through the server at %s", k.title(), name, k.Address)
+	say("\nWhat is known of playing it there:")
+	for i := range k.Known {
+		say("- %s", known(&k.Known[i]))
+	}
+	say("\nWhat to do:")
+	if sentence := k.Game.Platform().Sentence(); sentence != "" {
+		say("- %s", sentence)
+		say("- Enter %s as the DNS server of the console, if the operator runs one there.", k.Address)
+	}
+	switch k.Game.Platform() {
+	case games.Wii:
+		say("- Dolphin asks the DNS server of the computer: enter it there.")
+	case games.DS:
+		say("- melonDS: enter it in the Wi-Fi settings of the game, as on the console.")
+	}
+	if has("rpcs3.txt") {
+		say("- RPCS3: put the line of rpcs3.txt into IP/Hosts switches of the settings of the network.")
+	}
+	if has("ppsspp.ini") {
+		say("- PPSSPP: put the lines of ppsspp.ini into the file of that name of the emulator.")
+	}
+	if has("hosts-" + name + ".txt") {
+		say("- Add the lines of hosts-%s.txt to the hosts file. To undo it, remove them again.", name)
+	}
+	if has("hosts-" + name + ".bat") {
+		say("  Or, on Windows: click hosts-%s.bat with the right mouse button, \"Run as administrator\".", name)
+		say("  Or, on Linux and macOS: sudo sh hosts-%s.sh. Both remove the lines if started with the word undo.", name)
+	}
+	if via := k.Game.Means(); via != "" {
+		say("- %s", via)
+	}
+	if has("patch.txt") {
+		say("- Read patch.txt.")
+	}
+	if scheme, _, ok := strings.Cut(k.Game.Join, "://"); ok {
+		say("- Links on the pages of the server that begin with %s:// start the game, if its launcher is installed.", scheme)
+	}
+	say("\nTo test the way there: respawnd point test %s --to %s", name, k.Address)
+	return b.String()
+}
+
+// known returns what is known of copies, with the evidence.
+func known(o *games.Outlook) string {
+	e := &o.Edition
+	text := o.Line() + "."
+	if e.Evidence != "" {
+		text += " Known from: " + e.Evidence + " (" + e.Source
+		if e.Date != "" {
+			text += ", " + e.Date
+		}
+		text += ")."
+	}
+	if e.Hint != "" {
+		text += " " + e.Hint
+	}
+	if len(e.Refuse) > 0 {
+		text += " The game waits for " + strings.Join(e.Refuse, ", ") + ", which must have no address."
+	}
+	return text
+}

@@ -1,0 +1,39 @@
+package web
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/respawnd/respawnd/web/webtest"
+)
+
+func TestHostsScripts(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com"} })
+	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/gmtest?ip=192.168.1.7").Body.String()
+	webtest.WantParts(t, "the page for a neighbour", page, `href="/games/gmtest/hosts.bat?ip=192.168.1.7"`, `href="/games/gmtest/hosts.sh?ip=192.168.1.7"`)
+	page = f.from("198.51.100.9:4000", "203.0.113.5:8080", "/games/gmtest").Body.String()
+	webtest.WantNoParts(t, "the page for a stranger", page, "hosts.bat", "hosts.sh")
+	for name, tc := range map[string]struct {
+		peer, target string
+		code         int
+	}{
+		"neighbour":    {"192.168.1.9:4000", "/games/gmtest/hosts.sh", http.StatusOK},
+		"Windows":      {"192.168.1.9:4000", "/games/gmtest/hosts.bat", http.StatusOK},
+		"stranger":     {"198.51.100.9:4000", "/games/gmtest/hosts.sh", http.StatusForbidden},
+		"bad address":  {"192.168.1.9:4000", "/games/gmtest/hosts.sh?ip=1.2.3", http.StatusBadRequest},
+		"command":      {"192.168.1.9:4000", "/games/gmtest/hosts.sh?ip=%60id%60", http.StatusBadRequest},
+		"IPv6":         {"192.168.1.9:4000", "/games/gmtest/hosts.bat?ip=::1", http.StatusBadRequest},
+		"no such game": {"192.168.1.9:4000", "/games/none/hosts.sh", http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.from(tc.peer, "192.168.1.5:8080", tc.target)
+			if w.Code != tc.code {
+				t.Fatalf("GET %s: got %d, want %d", tc.target, w.Code, tc.code)
+			}
+			if tc.code == http.StatusOK {
+				webtest.WantParts(t, tc.target, w.Body.String(), "192.168.1.5 gmtest.master.gamespy.com # respawnd gmtest;")
+				webtest.WantParts(t, tc.target, w.Header().Get("Content-Disposition"), "attachment", "hosts-gmtest.")
+			}
+		})
+	}
+}
