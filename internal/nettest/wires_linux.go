@@ -32,7 +32,7 @@ type Wires struct {
 
 	mu    sync.Mutex // guards the fields below
 	ends  map[netip.Addr]*wire
-	cut   map[[2]netip.Addr]bool
+	cut   map[[2]netip.Addr]bool // by source and destination
 	slow  map[[2]netip.Addr]slowness
 	count WireCounts
 }
@@ -154,11 +154,17 @@ func openTUNHere(space, name string) (*os.File, error) {
 
 // Cut loses all packets between addresses of one list and of the other from now on.
 func (w *Wires) Cut(some, others []netip.Addr) {
+	w.CutFrom(some, others)
+	w.CutFrom(others, some)
+}
+
+// CutFrom loses all packets from addresses of one list to those of the other from now on.
+func (w *Wires) CutFrom(some, others []netip.Addr) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, a := range some {
 		for _, b := range others {
-			w.cut[pairOf(a, b)] = true
+			w.cut[[2]netip.Addr{a, b}] = true
 		}
 	}
 }
@@ -226,12 +232,11 @@ func (w *Wires) carry(packet []byte) {
 	from, to := netip.AddrFrom4([4]byte(packet[12:16])), netip.AddrFrom4([4]byte(packet[16:20]))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	end, pair := w.ends[to], pairOf(from, to)
-	slow := w.slow[pair]
+	end, slow := w.ends[to], w.slow[pairOf(from, to)]
 	switch {
 	case end == nil:
 		return
-	case w.cut[pair]:
+	case w.cut[[2]netip.Addr{from, to}]:
 		w.count.Cut++
 		return
 	case slow.loss > 0 && rand.Float64() < slow.loss:

@@ -394,6 +394,34 @@ func TestUnansweredMessage(t *testing.T) {
 	})
 }
 
+// A cut that is too short for the nodes to miss each other: what was stored meanwhile comes before
+// what the bus carries after it.
+func TestStoredBeforeSent(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newTowns(t, "a", "b")
+		w.net.SetSilence(time.Hour)
+		sender, me := newPeer(1), newPeer(2)
+		w.enter("a", sender, KickProfile)
+		w.enter("b", me, KickProfile)
+		a := w.hubs["a"]
+		text := func(s string) Message { return Message{From: 1, Kind: Text, Text: s, Sent: time.Unix(7, 0).UTC()} }
+		w.net.Cut("a", "b")
+		if ok, err := a.Send(t.Context(), 2, text("stored")); ok || !errors.Is(err, ErrUnreachable) {
+			t.Fatalf("Send() during the cut = %v, %v", ok, err)
+		}
+		w.net.Heal()
+		synctest.Wait()
+		me.heard()
+		for _, s := range []string{"sent", "later"} {
+			if ok, err := a.Send(t.Context(), 2, text(s)); !ok || err != nil {
+				t.Fatalf("Send() after the cut = %v, %v", ok, err)
+			}
+		}
+		synctest.Wait()
+		wantEvents(t, "the receiver looks into the mailbox before the first of them", me, MessagesWaiting{}, text("sent"), text("later"))
+	})
+}
+
 func TestEventsCrossNodes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		w := newTowns(t, "a", "b")

@@ -63,6 +63,9 @@ func (c *Clustered) begin(node string, to storage.ProfileID, e Event, after uint
 	if hold {
 		p.flags = flagHold
 	}
+	if s.behind {
+		p.flags |= flagBehind
+	}
 	b, ok := p.appendTo(c.header(kindEvent))
 	if !ok {
 		c.post.drop(s)

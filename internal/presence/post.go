@@ -50,10 +50,17 @@ type post struct {
 	last    uint64
 	out     map[uint64]*sentEvent
 	to      map[storage.ProfileID][]*sentEvent // the same by receiver, in their order
+	owed    map[owedTo]struct{}                // receivers whose node did not take an event, which may be stored now
 	bytes   int
 	recent  map[string]*recentEvents
 	settled map[string][]uint64             // of other nodes, to be reported
 	open    map[string]map[uint64]time.Time // of other nodes, not settled yet: when they came
+}
+
+// owedTo is a receiver on a node.
+type owedTo struct {
+	node string
+	to   storage.ProfileID
 }
 
 // sentEvent is an event to a player of another node.
@@ -65,6 +72,7 @@ type sentEvent struct {
 	weight int
 	at     time.Time
 	done   chan answer // gets the answer; closed if the node is gone
+	behind bool        // it is sent with flagBehind
 
 	answered bool   // mu of post
 	got      answer // if answered; mu of post
@@ -81,6 +89,7 @@ type recentEvents struct {
 func newPost() post {
 	return post{
 		wake: make(chan struct{}, 1), out: make(map[uint64]*sentEvent), to: make(map[storage.ProfileID][]*sentEvent),
+		owed:   make(map[owedTo]struct{}),
 		recent: make(map[string]*recentEvents), settled: make(map[string][]uint64), open: make(map[string]map[uint64]time.Time),
 	}
 }
@@ -167,6 +176,7 @@ func (p *post) add(s *sentEvent) bool {
 	p.out[s.id] = s
 	p.to[s.to] = append(p.to[s.to], s)
 	p.bytes += s.weight
+	_, s.behind = p.owed[owedTo{s.node, s.to}]
 	return true
 }
 
@@ -244,7 +254,20 @@ func (p *post) giveUp(s *sentEvent) bool {
 	}
 	s.answered, s.got = true, answerAbsent
 	p.remove(s)
+	p.owe(s)
 	return true
+}
+
+// owe notes that an event which its node did not take may be in the mailbox before the next one
+// that it takes. mu is held.
+func (p *post) owe(s *sentEvent) {
+	if _, hold := Stored(s.event); !hold {
+		return
+	}
+	if len(p.owed) >= maxPost {
+		clear(p.owed) // their nodes learn it from a beat, perhaps after a newer message
+	}
+	p.owed[owedTo{s.node, s.to}] = struct{}{}
 }
 
 // answer notes the answer to an event.
@@ -254,6 +277,9 @@ func (p *post) answer(id uint64, a answer) {
 	if s := p.out[id]; s != nil && !s.answered {
 		s.answered, s.got = true, a
 		s.done <- a
+		if s.behind && a == answerTaken {
+			delete(p.owed, owedTo{s.node, s.to})
+		}
 	}
 }
 
@@ -264,6 +290,7 @@ func (p *post) left(node string) {
 	for _, s := range p.out {
 		if s.node == node && !s.answered {
 			p.remove(s)
+			p.owe(s)
 			s.answered, s.got = true, answerAbsent
 			close(s.done)
 		}
@@ -310,6 +337,7 @@ func (p *post) died(node string) (lost []*sentEvent) {
 			lost = append(lost, s)
 		}
 	}
+	maps.DeleteFunc(p.owed, func(o owedTo, _ struct{}) bool { return o.node == node })
 	delete(p.recent, node)
 	delete(p.settled, node)
 	delete(p.open, node)
@@ -412,6 +440,9 @@ func (c *Clustered) receiveEvent(from string, b []byte) error {
 // take delivers an event.
 func (c *Clustered) take(from string, m *parcel) answer {
 	e := m.event
+	if m.flags&flagBehind != 0 {
+		c.deliver(m.to, MessagesWaiting{})
+	}
 	if m.flags&flagHold != 0 {
 		c.post.expect(from, m.id, true)
 		e = withReceipt(e, &Receipt{settled: func() { c.post.settle(from, m.id) }})

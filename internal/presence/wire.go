@@ -67,6 +67,7 @@ const (
 	flagFirst  = 1 // snapshot
 	flagLast   = 2 // snapshot
 	flagHold   = 1 // event: the sender keeps it until it is settled
+	flagBehind = 2 // event: older ones may be in the mailbox, which the receiver did not learn
 	flagHide   = 1 // show: the status is Offline, whatever it is
 )
 

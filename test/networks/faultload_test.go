@@ -3,6 +3,7 @@
 package networks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/master/serverbrowse"
@@ -447,7 +448,7 @@ func (l *faultLoad) ends(t *testing.T) {
 			if i == 0 {
 				first = tables
 			}
-			if diff := cmp.Diff(first, tables); diff != "" {
+			if diff := gocmp.Diff(first, tables); diff != "" {
 				return fmt.Errorf("those of %s and %s differ (-%[1]s +%[2]s):\n%s", l.w.Nodes[0].Name, n.Name, diff)
 			}
 		}
@@ -497,8 +498,9 @@ type pair struct {
 	l          *faultLoad
 	from, to   *buddy
 	sent       atomic.Int64
-	quiet      atomic.Bool // nothing is said for now
-	mu         sync.Mutex  // guards the fields below
+	quiet      atomic.Bool  // nothing is said for now
+	pace       atomic.Int64 // ns between two messages; 0: sayEvery
+	mu         sync.Mutex   // guards the fields below
 	heard      map[int64]int
 	refused    map[int64]string // errors that the sender received for refused messages
 	lastHeard  time.Time
@@ -578,13 +580,11 @@ func (l *faultLoad) followOne(p *pair, b *buddy) {
 
 // talk sends messages with numbers until the load ends.
 func (p *pair) talk() {
-	tick := time.NewTicker(sayEvery)
-	defer tick.Stop()
 	for {
 		select {
 		case <-p.l.ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(cmp.Or(time.Duration(p.pace.Load()), sayEvery)):
 		}
 		if p.from.ended.Load() != nil || p.quiet.Load() {
 			continue

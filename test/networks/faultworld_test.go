@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -28,18 +29,21 @@ import (
 
 // faults are the tests by the role of the child that runs them.
 var faults = map[string]func(t *testing.T){
-	"node killed":      nodeKilled,
-	"node cut off":     nodeCutOff,
-	"database stopped": databaseStopped,
-	"slow links":       slowLinks,
-	"clocks apart":     clocksApart,
-	"rolling restart":  rollingRestart,
+	"node killed":          nodeKilled,
+	"node cut off":         nodeCutOff,
+	"bus cut":              busCut,
+	"database stopped":     databaseStopped,
+	"database unreachable": databaseUnreachable,
+	"slow links":           slowLinks,
+	"lossy links":          lossyLinks,
+	"clocks apart":         clocksApart,
+	"rolling restart":      rollingRestart,
 }
 
 // TestClusterFaultNetworks breaks one dependency of a cluster after the other while
 // game servers, players and operators use it.
 func TestClusterFaultNetworks(t *testing.T) {
-	names := []string{"node killed", "node cut off", "database stopped", "slow links", "clocks apart", "rolling restart"}
+	names := slices.Sorted(maps.Keys(faults))
 	if some := os.Getenv("CLUSTER_FAULTS"); some != "" {
 		names = strings.Split(some, ",")
 	}

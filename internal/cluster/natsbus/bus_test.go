@@ -2,6 +2,7 @@ package natsbus
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -320,9 +321,9 @@ func TestLossAtTheEnd(t *testing.T) {
 }
 
 // natsServer starts a NATS server and returns its address.
-func natsServer(t *testing.T) string {
+func natsServer(t *testing.T, secure *tls.Config) string {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, TLS: secure != nil, TLSConfig: secure})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +338,7 @@ func natsServer(t *testing.T) string {
 // A node that is too busy for heartbeats keeps its name.
 func TestNameOfABusyNode(t *testing.T) {
 	t.Parallel()
-	url := natsServer(t)
+	url := natsServer(t, nil)
 	busy, err := nats.Connect(url)
 	if err != nil {
 		t.Fatal(err)
@@ -362,26 +363,43 @@ func TestNameOfABusyNode(t *testing.T) {
 
 func TestExternalServer(t *testing.T) {
 	t.Parallel()
-	url := natsServer(t)
-	var nodes []*Bus
-	for _, name := range []string{"a", "b"} {
-		b, err := Open(t.Context(), Options{Name: "test", Node: name, URL: url, Log: zerolog.Nop(), Silence: silence})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Announce()
-		t.Cleanup(func() { _ = b.Close() })
-		nodes = append(nodes, b)
-	}
-	sees(t, nodes[0], "a", "b")
-	sees(t, nodes[1], "a", "b")
-	at := into(nodes[1], "x")
-	_ = nodes[0].Publish("x", []byte("hi"))
-	if got := next(t, at); got != "a:hi" {
-		t.Errorf("received %q", got)
-	}
-	if _, err := Open(t.Context(), Options{Name: "test", Node: "b", URL: url, Log: zerolog.Nop(), Silence: silence}); err == nil {
-		t.Error("a second node b opened")
+	ca := newAuthority(t)
+	for name, c := range map[string]struct{ server, node, stranger *tls.Config }{
+		"plain":             {},
+		"with certificates": {ca.node("nats"), ca.node("one"), newAuthority(t).node("other")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := natsServer(t, c.server)
+			open := func(node string, secure *tls.Config) (*Bus, error) {
+				return Open(t.Context(), Options{Name: "test", Node: node, URL: url, TLS: secure, Log: zerolog.Nop(), Silence: silence})
+			}
+			var nodes []*Bus
+			for _, name := range []string{"a", "b"} {
+				b, err := open(name, c.node)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.Announce()
+				t.Cleanup(func() { _ = b.Close() })
+				nodes = append(nodes, b)
+			}
+			sees(t, nodes[0], "a", "b")
+			sees(t, nodes[1], "a", "b")
+			at := into(nodes[1], "x")
+			_ = nodes[0].Publish("x", []byte("hi"))
+			if got := next(t, at); got != "a:hi" {
+				t.Errorf("received %q", got)
+			}
+			if _, err := open("b", c.node); err == nil {
+				t.Error("a second node b opened")
+			}
+			if c.stranger != nil {
+				if _, err := open("c", c.stranger); err == nil {
+					t.Error("a node with a certificate of another authority opened")
+				}
+			}
+		})
 	}
 }
 
