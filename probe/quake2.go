@@ -12,27 +12,27 @@ import (
 // has all.
 type quake2Talk struct {
 	oneQuestion
-	world bool // QuakeWorld
+	world bool // QuakeWorld or HexenWorld
+	plain bool // the last question was QuakeWorld's
 	parse func(p []byte) (quake2.Status, bool, error)
 	said  quake2.Status
 }
 
-func newQuake2Talk() *quake2Talk {
-	return &quake2Talk{parse: func(p []byte) (quake2.Status, bool, error) {
-		kind, rest, _ := quake2.Cut(p)
-		if kind != quake2.KindPrint {
-			return quake2.Status{}, false, nil
-		}
-		st, err := quake2.ParseStatus(rest)
-		return st, true, err
-	}}
-}
+func newQuake2Talk() *quake2Talk { return &quake2Talk{parse: quake2.Two.ParseStatus} }
 
 func newQuakeWorldTalk() *quake2Talk {
 	return &quake2Talk{world: true, parse: quake2.ParseWorldStatus}
 }
 
-func (t *quake2Talk) question() []byte { return quake2.AppendAskStatus(nil) }
+// question asks in the forms of QuakeWorld and HexenWorld in turn: an address does not say
+// which one its server speaks.
+func (t *quake2Talk) question() []byte {
+	t.plain = !t.plain
+	if t.world && !t.plain {
+		return quake2.Hexen.AppendAskStatus(nil)
+	}
+	return quake2.AppendAskStatus(nil)
+}
 
 func (t *quake2Talk) take(packet []byte) (query.Step, error) {
 	st, ok, err := t.parse(packet)

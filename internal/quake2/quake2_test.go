@@ -148,6 +148,14 @@ func FuzzMessage(f *testing.F) {
 		if _, rest, ok := Cut(p); ok {
 			check(ParseStatus(rest))
 		}
+		for _, form := range []Form{World, Hexen} {
+			if k, _, ok := form.Cut(p); ok && (k == KindOther || k > KindQuery) {
+				t.Errorf("form %d: kind %d", form, k)
+			}
+		}
+		if list, _, _ := Hexen.ParseList(nil, p); 6*len(list) > 2*len(p)+MaxPacket {
+			t.Errorf("%d servers in %d bytes", len(list), len(p))
+		}
 		s, _, err := ParseWorldStatus(p)
 		check(s, err)
 		list, _, _ := ParseList(nil, p)

@@ -14,6 +14,8 @@ type Status struct {
 	Names, Values []string
 	Players       []Player
 	Watching      int // spectators of QuakeWorld, who are no players
+
+	coded bool // of HexenWorld
 }
 
 // Player is a player of a server.
@@ -55,9 +57,12 @@ func ParseStatus(rest []byte) (Status, error) {
 // worldStatus begins the status of a server of QuakeWorld.
 const worldStatus = prefix + "n"
 
-// ParseWorldStatus parses the status of a server of QuakeWorld. ok is false for another
-// message.
+// ParseWorldStatus parses the status of a server of QuakeWorld or HexenWorld, whose bytes
+// tell them apart. ok is false for another message.
 func ParseWorldStatus(p []byte) (s Status, ok bool, err error) {
+	if !bytes.HasPrefix(p, []byte(worldStatus)) {
+		p, s.coded = decode(p), true
+	}
 	text, ok := bytes.CutPrefix(p, []byte(worldStatus))
 	if !ok || len(text) == 0 || text[0] != '\\' {
 		return Status{}, false, nil
@@ -173,10 +178,13 @@ func (s *Status) Game(port uint16) string {
 	}
 }
 
-// WorldGame returns the game of a server of QuakeWorld. What only passes games on is none.
+// WorldGame returns the game of a server of QuakeWorld or HexenWorld. What only passes games
+// on is none.
 func (s *Status) WorldGame() string {
 	version, _, _ := strings.Cut(strings.ToLower(s.Get(quake3.RuleVersion)), " ")
 	switch {
+	case s.coded:
+		return "hexenworld"
 	case strings.HasPrefix(version, "qtv"):
 		return "qtv"
 	case strings.HasPrefix(version, "qwfwd"):

@@ -10,6 +10,8 @@
 //   - Drop is why a packet was dropped or a server is not listed, with its verdict.
 //   - Rows follows the list of servers in the order of a protocol's lists; Lister keeps
 //     such lists encoded.
+//   - Posts are sockets from which servers are asked whose protocol brings no challenge
+//     back: the one that a server answers to is its challenge.
 //   - Keeper is a whole master, but for the protocol, which Dialect describes; Front
 //     passes it the datagrams of each port. Those of Quake III's kind, of id Tech 4 and of
 //     Neverwinter Nights are such.

@@ -90,7 +90,7 @@ func (k *Keeper) Expire(w netserve.PacketWriter, now time.Time) {
 	gone, again := k.hosts.expire(now)
 	k.mu.Unlock()
 	for _, q := range again {
-		k.ask(k.way(w, q.Of.port), q.Source, q.Of.via, newChallenge(q.Number), q.about)
+		k.ask(k.way(w, q.Of.port), &q, now)
 	}
 	for _, v := range gone {
 		srv, ok := k.opt.Registry.Get(k.KeyOf(v.Source))

@@ -44,6 +44,8 @@ type pending struct {
 	port  uint16        // further one of the protocol that it talks to; 0: the first
 	again time.Time     // a listed server is asked once more; zero: others are not
 	pause time.Duration // until then
+	step  int           // posts at which it answered the challenge
+	of    uint64        // that challenge
 }
 
 // waiting is a server that is waited for.
@@ -57,13 +59,13 @@ type hostTable struct {
 	pending Waiting[netip.AddrPort, pending]
 }
 
-func newHostTable() hostTable {
-	return hostTable{NewHosts[string](), make(map[string]int), NewWaiting[netip.AddrPort, pending](Terms{Wrong: maxWrong})}
+func newHostTable(wrong int) hostTable {
+	return hostTable{NewHosts[string](), make(map[string]int), NewWaiting[netip.AddrPort, pending](Terms{Wrong: wrong})}
 }
 
-// hear begins to wait for the answer of a server, or continues, and returns its
-// challenge. A repeated heartbeat does not prolong it.
-func (t *hostTable) hear(a netip.AddrPort, port uint16, via netip.Addr, about string, limit int, now time.Time) (c Challenge, gone int) {
+// hear begins to wait for the answer of a server, or continues. A repeated heartbeat does
+// not prolong it.
+func (t *hostTable) hear(a netip.AddrPort, port uint16, via netip.Addr, about string, limit int, now time.Time) (asked waiting, gone int) {
 	v, fresh, gone := t.pending.Hear(a, a, about, limit, now)
 	if fresh {
 		v.Expires = now.Add(PendingLife)
@@ -71,8 +73,11 @@ func (t *hostTable) hear(a netip.AddrPort, port uint16, via netip.Addr, about st
 			v.Expires, v.Of.again, v.Of.pause = now.Add(ListedLife), now.Add(askAgain), askAgain
 		}
 	}
+	if v.Of.of != v.Number {
+		v.Of.of, v.Of.step = v.Number, 0
+	}
 	v.Of.port, v.Of.via = port, via
-	return newChallenge(v.Number), gone
+	return *v, gone
 }
 
 // expire removes the servers that did not answer and returns them, and the

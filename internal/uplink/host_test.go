@@ -10,7 +10,7 @@ import (
 
 func TestRoomForHosts(t *testing.T) {
 	one := netip.MustParseAddr("192.0.2.1")
-	h := newHostTable()
+	h := newHostTable(maxWrong)
 	for i := range MaxHosts {
 		h.known.Put(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1), "")
 	}

@@ -47,6 +47,8 @@ type Options struct {
 	part.Self
 	part.Peers
 	part.Listing
+
+	Posts *Posts // from which servers are asked; none: from where their heartbeat came to
 }
 
 // Keeper keeps the servers of a master in the list. It is safe for concurrent use.
@@ -66,7 +68,11 @@ type Keeper struct {
 // NewKeeper returns a Keeper. Nothing runs until Run is called; Reload must be called
 // first.
 func NewKeeper(opt Options) *Keeper {
-	k := &Keeper{opt: opt, hosts: newHostTable(), foreign: foreign.NewNotes(opt.Verdicts, opt.Service)}
+	wrong := maxWrong
+	if opt.Posts != nil {
+		wrong = 1 // there are only so many ways to guess
+	}
+	k := &Keeper{opt: opt, hosts: newHostTable(wrong), foreign: foreign.NewNotes(opt.Verdicts, opt.Service)}
 	in, prefix := metric.With(opt.Registerer), "respawnd_"+opt.Service+"_"
 	k.challenges = in.Counter(prefix+"challenges_total", "Challenges sent to game servers, to restored ones too.")
 	k.registered = in.Counter(prefix+"registrations_total", "Servers that answered their challenge and were listed.")
@@ -178,6 +184,9 @@ func (k *Keeper) Dropped(p netserve.Packet, reason Drop) {
 			k.foreign.Unknown(p.From, p.Data)
 		}
 	default:
+		if reason == Malformed && k.foreign.Foreign(p.From, p.Data, k.opt.Dialect.Own) {
+			return
+		}
 		if v, ok := reason.Verdict(); ok {
 			k.note(p.From, "", v)
 		}
@@ -188,21 +197,28 @@ func (k *Keeper) Dropped(p netserve.Packet, reason Drop) {
 // for the first. about is the content of its heartbeat. w is not kept.
 func (k *Keeper) Challenge(w netserve.PacketWriter, port uint16, a netip.AddrPort, via netip.Addr, about string, now time.Time) {
 	k.mu.Lock()
-	c, gone := k.hosts.hear(a, port, via, about, k.limits.Load().MaxPending, now)
+	asked, gone := k.hosts.hear(a, port, via, about, k.limits.Load().MaxPending, now)
 	_, known := k.hosts.known.Get(a)
 	k.mu.Unlock()
 	for range gone {
 		k.opt.Metrics.Drop(PendingFull.String())
 	}
-	k.ask(w, a, via, c, about)
+	k.ask(w, &asked, now)
 	if !known {
 		k.note(a, "", verdicts.ChallengeSent)
 	}
 }
 
-func (k *Keeper) ask(w netserve.PacketWriter, a netip.AddrPort, via netip.Addr, c Challenge, about string) {
+// ask sends a server its question, through w if there are no posts.
+func (k *Keeper) ask(w netserve.PacketWriter, v *waiting, now time.Time) {
+	if k.opt.Posts != nil {
+		if w = k.opt.Posts.at(pathOf(v.Number)[v.Of.step], now); w == nil {
+			k.opt.Metrics.Drop(Busy.String())
+			return
+		}
+	}
 	var buf [64]byte
-	k.Send(w, k.opt.Question(buf[:0], c, about), via, a)
+	k.Send(w, k.opt.Question(buf[:0], newChallenge(v.Number), v.about), v.Of.via, v.Source)
 	k.challenges.Inc()
 }
 

@@ -60,6 +60,19 @@ type ListForm struct {
 	Entry func(*master.Server) (e Entry, ok bool)
 	// Append appends the packets of a list.
 	Append func(packets [][]byte, servers []netip.AddrPort, ext bool) [][]byte
+	// BusyFirst reports that servers with players come first, as a list may be cut.
+	BusyFirst bool
+}
+
+// compare orders the entries of a list.
+func (f *ListForm) compare(a, b Entry) int {
+	if f.BusyFirst && a.Empty != b.Empty {
+		if b.Empty {
+			return -1
+		}
+		return 1
+	}
+	return a.Addr.Compare(b.Addr)
 }
 
 // passes reports whether a server is one of those that were requested.
@@ -101,7 +114,7 @@ func NewLister(r *master.Registry, form ListForm) *Lister {
 			Many: ManyChanges, Row: form.Entry,
 			Group:   func(e Entry) ListKey { return e.Key },
 			Addr:    func(e Entry) netip.AddrPort { return e.Addr },
-			Compare: func(a, b Entry) int { return a.Addr.Compare(b.Addr) },
+			Compare: form.compare,
 			Same:    func(a, b Entry) bool { return a == b },
 		}),
 	}
