@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/meeting"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -65,6 +66,7 @@ type Daemon struct {
 	asker     lateAsker
 	chat      lateChat
 	relay     lateRelay
+	guests    netserve.Guests
 	meetings  meeting.Recorder
 	masters   func() []operator.OtherMaster // nil: no service reads other masters
 	operator  *operator.Local

@@ -109,6 +109,23 @@ func (s *Server) names() *games.Quake3Index {
 	return s.opt.Listing.Games.MasterNames(games.Service(s.dialect.Service))
 }
 
+// Takes reports whether a datagram is a message for a master. Heartbeats of Quake 2, which
+// have no tag, are not.
+func Takes(p []byte) bool {
+	kind, rest, _ := quake3.Cut(p)
+	var err error
+	switch kind {
+	case quake3.KindHeartbeat:
+		_, err = quake3.ParseHeartbeat(rest)
+	case quake3.KindGetServers:
+		_, err = quake3.ParseRequest(rest, false)
+	case quake3.KindInfo, quake3.KindGetServersExt:
+	default:
+		return false
+	}
+	return err == nil
+}
+
 // Serve takes packets from conn and further sockets until ctx ends, as uplink.Front does.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
 	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn, further...)

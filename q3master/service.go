@@ -53,6 +53,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	s := New(Options{
 		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 	})
+	env.Guests.Add(Takes, s)
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
 		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn) },

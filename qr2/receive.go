@@ -39,6 +39,8 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped upl
 		return uplink.CDKey
 	case b[0] == 0xFE:
 		return uplink.Ours
+	case b[0] > byte(KindRegistered) && s.opt.Guests.Serve(w, p):
+		return uplink.NotDropped
 	case query.IsText(b): // an answer without its first backslash
 		return s.text.answer(w, p)
 	case b[0] > byte(KindRegistered):

@@ -25,6 +25,8 @@ type Options struct {
 	part.Self
 	part.Peers // Trusted are not bound by Config.UnprovedRate; with a game that has no proof, they need none
 	part.Listing
+
+	Guests *netserve.Guests // protocols of other services at this port; nil: none
 }
 
 // live is a Config that is in force. It is not changed.

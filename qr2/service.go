@@ -39,7 +39,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 			Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
 	}
 	s := New(Options{
-		Config: *c, Self: env.Counted(dropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Config: *c, Self: env.Counted(dropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing, Guests: env.Guests,
 	})
 	opened := append([]*netserve.PacketConn{conn}, probes...)
 	return &service.Running{

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/quake2"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
@@ -24,13 +25,15 @@ type Protocol uint8
 
 // The protocols that are recognised.
 const (
-	None      Protocol = iota // none of them
-	QR2                       // heartbeats of GameSpy's SDK
-	QR1                       // text heartbeats of GameSpy's older SDK
-	CDKey                     // checks of CD keys of GameSpy's SDK
-	Zandronum                 // announcements to Zandronum's master
-	Valve                     // challenge requests, heartbeats and goodbyes to Valve's master
-	Quake3                    // heartbeats of Quake II, Quake III and their relatives
+	None       Protocol = iota // none of them
+	QR2                        // heartbeats of GameSpy's SDK
+	QR1                        // text heartbeats of GameSpy's older SDK
+	CDKey                      // checks of CD keys of GameSpy's SDK
+	Zandronum                  // announcements to Zandronum's master
+	Valve                      // challenge requests, heartbeats and goodbyes to Valve's master
+	Quake3                     // heartbeats of Quake III and its relatives
+	Quake2                     // those of Quake 2 and its relatives
+	QuakeWorld                 // those of QuakeWorld
 )
 
 // maxCoded is the length in bytes of the longest packet that is tried as a
@@ -50,11 +53,16 @@ func Recognize(p []byte) Protocol {
 	case p[0] == 0x03 && len(p) > 5 && bytes.Contains(p[5:], []byte("gamename\x00")):
 		return QR2
 	case bytes.HasPrefix(p, []byte("\xFF\xFF\xFF\xFFheartbeat")):
+		if isBeat(quake2.Two, p) {
+			return Quake2
+		}
 		return Quake3
 	case isValve(bytes.TrimPrefix(p, []byte("\xFF\xFF\xFF\xFF"))):
 		return Valve
 	case isZandronum(p):
 		return Zandronum
+	case isBeat(quake2.World, p):
+		return QuakeWorld
 	default:
 		return None
 	}
@@ -88,6 +96,11 @@ func isZandronum(p []byte) bool {
 	return kind == zandronum.KindChallenge && zandronum.ParseChallenge(body).Complete
 }
 
+func isBeat(f quake2.Form, p []byte) bool {
+	kind, _, ok := f.Cut(p)
+	return ok && kind == quake2.KindHeartbeat
+}
+
 // verdict returns the verdict on a server that speaks a protocol to a service of
 // another one.
 func (p Protocol) verdict() verdicts.Verdict {
@@ -104,6 +117,10 @@ func (p Protocol) verdict() verdicts.Verdict {
 		return verdicts.SpeaksValve
 	case Quake3:
 		return verdicts.SpeaksQuake3
+	case Quake2:
+		return verdicts.SpeaksQuake2
+	case QuakeWorld:
+		return verdicts.SpeaksQuakeWorld
 	default:
 		return verdicts.NotUnderstood
 	}

@@ -42,7 +42,8 @@ func TestRecognize(t *testing.T) {
 		"Valve browser":          {"1\xFF0.0.0.0:0\x00", None},
 		"a word with q":          {"query me", None},
 		"Quake III":              {"\xFF\xFF\xFF\xFFheartbeat QuakeArena-1\n", Quake3},
-		"Quake II":               {"\xFF\xFF\xFF\xFFheartbeat\n\\hostname\\x", Quake3},
+		"Quake II":               {"\xFF\xFF\xFF\xFFheartbeat\n\\hostname\\x", Quake2},
+		"QuakeWorld":             {"a\n1\n0\n", QuakeWorld},
 		"Quake III browser":      {"\xFF\xFF\xFF\xFFgetservers 68 full", None},
 	} {
 		if got := Recognize([]byte(tt.packet)); got != tt.want {
@@ -58,7 +59,7 @@ func FuzzRecognize(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
-		if got := Recognize(p); got > Quake3 || (got == None) != (got.verdict() == verdicts.NotUnderstood) {
+		if got := Recognize(p); got > QuakeWorld || (got == None) != (got.verdict() == verdicts.NotUnderstood) {
 			t.Errorf("Recognize(%q) = %d, verdict %v", p, got, got.verdict())
 		}
 	})

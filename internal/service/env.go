@@ -66,6 +66,8 @@ type Network struct {
 	Further []string
 	// Own has the addresses at which UDP services of this daemon listen.
 	Own part.Sockets
+	// Guests are the protocols whose clients expect them at the port of qr2 too.
+	Guests *netserve.Guests
 	// Trusted has the addresses in net.trusted, by the present settings.
 	Trusted netserve.AddrSet
 	// Locate returns where an address is; nil: unknown.

@@ -228,6 +228,12 @@ var texts = [...]text{
 	SpeaksQuake3: {code: "wrong port: speaks Quake III's protocol", message: "server not listed: speaks Quake III's protocol to another port", elsewhere: true, Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "heartbeats of Quake III's protocol",
 	}},
+	SpeaksQuake2: {code: "wrong port: speaks Quake 2's protocol", message: "server not listed: speaks Quake 2's protocol to another port", elsewhere: true, Explanation: Explanation{
+		What: "packet", Cause: wrongPort + "heartbeats of Quake 2's protocol",
+	}},
+	SpeaksQuakeWorld: {code: "wrong port: speaks QuakeWorld's protocol", message: "server not listed: speaks QuakeWorld's protocol to another port", elsewhere: true, Explanation: Explanation{
+		What: "packet", Cause: wrongPort + "heartbeats of QuakeWorld's protocol",
+	}},
 	SpeaksCDKey: {code: "wrong port: checks CD keys", message: "packet dropped: check of CD keys", debug: true, Explanation: Explanation{
 		What:   "packet",
 		Cause:  "a check of a CD key arrived at a port that does not accept them",

@@ -64,6 +64,8 @@ const (
 	SpeaksZandronum
 	SpeaksValve
 	SpeaksQuake3
+	SpeaksQuake2
+	SpeaksQuakeWorld
 	TooLong
 	KeepaliveAlone
 	NotUnderstood

@@ -75,7 +75,7 @@ func listsEngine(t *testing.T, d *rig.Running, out *rig.Screen, r quake3.Request
 	d.WaitFor("the server is listed", 0, func(e rig.Entry) bool {
 		return e.Text("service") == "q3master" && e.Text("verdict") == "listed"
 	})
-	list := quake3Servers(t, d, r)
+	list := quake3Servers(t, d, "q3master", r)
 	if len(list) != 1 {
 		t.Fatalf("list %v\n%s", list, out)
 	}

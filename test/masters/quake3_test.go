@@ -14,10 +14,10 @@ import (
 	"github.com/respawnd/respawnd/test/rig"
 )
 
-// quake3Servers returns the servers of a game and protocol as a browser gets them.
-func quake3Servers(t *testing.T, d *rig.Running, r quake3.Request) []netip.AddrPort {
+// quake3Servers returns the servers of a game and protocol as a browser of a service gets them.
+func quake3Servers(t *testing.T, d *rig.Running, service string, r quake3.Request) []netip.AddrPort {
 	t.Helper()
-	conn, err := netclient.Dial(t.Context(), d.Address["q3master"].String())
+	conn, err := netclient.Dial(t.Context(), d.Address[service].String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +57,27 @@ func listedJSON(t *testing.T, d *rig.Running, game string) (list []rig.Shown) {
 	return list
 }
 
+// TestQuake3AtGameSpysPort registers a server at the port of qr2 and gets the list there.
+func TestQuake3AtGameSpysPort(t *testing.T) {
+	t.Parallel()
+	d := rig.Start(t, t.TempDir())
+	conn := rig.PacketsAt(t, netip.AddrPortFrom(rig.Home, 0), d.Address["qr2"])
+	h := q3master.NewHost(conn, "QuakeArena-1", "protocol", "71", "hostname", "The Inn", "gamename", "Quake3Arena", "clients", "1", "sv_maxclients", "16")
+	var serving sync.WaitGroup
+	serving.Go(h.Serve)
+	defer func() { _ = conn.Close(); serving.Wait() }()
+	if err := h.Heartbeat(rig.Wait(t)); err != nil {
+		t.Fatal(err)
+	}
+	d.WaitFor("the server is listed", 0, rig.VerdictOn(h.Local(), "listed"))
+	for _, service := range []string{"qr2", "q3master"} {
+		if got := quake3Servers(t, d, service, quake3.Request{Protocol: 71, Empty: true}); !slices.Equal(got, []netip.AddrPort{h.Local()}) {
+			t.Errorf("list of %s: %v", service, got)
+		}
+	}
+	d.Stop()
+}
+
 // TestQuake3Master registers a server, finds it in all lists, and keeps it over a restart.
 func TestQuake3Master(t *testing.T) {
 	t.Parallel()
@@ -74,7 +95,7 @@ func TestQuake3Master(t *testing.T) {
 	}
 	d.WaitFor("the server is listed", 0, rig.VerdictOn(h.Local(), "listed"))
 	request := quake3.Request{Game: []byte("Xonotic"), Protocol: 3}
-	if got := quake3Servers(t, d, request); !slices.Equal(got, []netip.AddrPort{h.Local()}) {
+	if got := quake3Servers(t, d, "q3master", request); !slices.Equal(got, []netip.AddrPort{h.Local()}) {
 		t.Errorf("list %v", got)
 	}
 	want := []rig.Shown{{Name: "The Inn", Address: h.Local().String(), Map: "dance", NumPlayers: 1, MaxPlayers: 16}}
@@ -87,7 +108,7 @@ func TestQuake3Master(t *testing.T) {
 	d.Stop()
 
 	d = rig.Start(t, dir)
-	if got := quake3Servers(t, d, request); !slices.Equal(got, []netip.AddrPort{h.Local()}) {
+	if got := quake3Servers(t, d, "q3master", request); !slices.Equal(got, []netip.AddrPort{h.Local()}) {
 		t.Errorf("list after a restart %v", got)
 	}
 	d.WaitFor("the restored server answered", 0, rig.VerdictOn(h.Local(), "listed"))
