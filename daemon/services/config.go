@@ -32,9 +32,11 @@ import (
 	"github.com/respawnd/respawnd/nwmaster"
 	"github.com/respawnd/respawnd/peerchat"
 	"github.com/respawnd/respawnd/probe"
+	"github.com/respawnd/respawnd/q2master"
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/quickmatch"
+	"github.com/respawnd/respawnd/qwmaster"
 	"github.com/respawnd/respawnd/relay"
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/utmaster"
@@ -176,6 +178,11 @@ type Config struct {
 	// games: servers send heartbeats and are asked for their info, browsers get the
 	// list of a game and protocol.
 	Q3Master q3master.Config `key:"q3master"`
+	// Master server for Quake 2, Kingpin and games of their family: servers send heartbeats and
+	// are asked for their status from other ports, browsers get the list.
+	Q2Master q2master.Config `key:"q2master"`
+	// Master server for QuakeWorld and HexenWorld, in the same way.
+	QWMaster qwmaster.Config `key:"qwmaster"`
 	// Master server in the form of Epic's: Unreal Tournament 2003 and 2004 and Unreal 2
 	// XMP. Servers report over one connection each and are probed over UDP, browsers get
 	// the list and the message of the day of `respawnd motd`.

@@ -160,6 +160,7 @@ var ranks = map[string]int{
 	"quickmatch":          5,
 	"ssq":                 5,
 	"q3master":            5,
+	"q2master":            5,
 	"utmaster":            5,
 	"idmaster":            5,
 	"nwmaster":            5,
@@ -170,6 +171,7 @@ var ranks = map[string]int{
 	"zanmaster":           5,
 
 	"codmaster":       6,
+	"qwmaster":        6,
 	"federation":      6,
 	"daemon":          6,
 	"daemon/natcheck": 6,

@@ -23,8 +23,10 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/nwmaster"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/q2master"
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/qwmaster"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/records"
 	"github.com/respawnd/respawnd/utmaster"
@@ -74,7 +76,7 @@ func listOn(t testing.TB, store *records.Store) *testList {
 func (d *testList) fill(limits master.Limits) {
 	d.Registry = master.NewRegistry(limits)
 	d.reports = d.Registry.NewSource(qr2.NewDecoder(d.Registry))
-	d.Origins = master.Origins{qr2.Origin, qr2.OldOrigin, valvemaster.Origin, zanmaster.Origin, q3master.Origin, utmaster.Origin, idmaster.Origin, codmaster.Origin, nwmaster.Origin, master.Static, master.Found, master.Federated}
+	d.Origins = master.Origins{qr2.Origin, qr2.OldOrigin, valvemaster.Origin, zanmaster.Origin, q3master.Origin, utmaster.Origin, idmaster.Origin, codmaster.Origin, nwmaster.Origin, q2master.Origin, qwmaster.Origin, master.Static, master.Found, master.Federated}
 	d.Sources = map[*master.Origin]*master.Source{qr2.Origin: d.reports}
 }
 

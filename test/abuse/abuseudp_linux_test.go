@@ -63,6 +63,12 @@ func datagramServices(t testing.TB) []datagrams {
 		service: "q3master", ping: []byte("\xff\xff\xff\xffgetservers 68"), burst: 16, rate: 1,
 		packets: [][]byte{[]byte("\xff\xff\xff\xffheartbeat QuakeArena-1\n"), []byte("\xff\xff\xff\xffheartbeat DarkPlaces\n"), []byte("\xff\xff\xff\xffinfoResponse\n\\challenge\\x")},
 	}, {
+		service: "q2master", ping: []byte("query"), burst: 16, rate: 1,
+		packets: [][]byte{[]byte("\xff\xff\xff\xffheartbeat\n\\hostname\\x\n"), []byte("\xff\xff\xff\xffping"), []byte("\xff\xff\xff\xffshutdown")},
+	}, {
+		service: "qwmaster", ping: []byte("c\n\x00"), burst: 16, rate: 1,
+		packets: [][]byte{[]byte("a\n1\n0\n"), []byte("k\x00"), []byte("C\n")},
+	}, {
 		service: "idmaster", ping: []byte("\xff\xffgetServers\x00\x29\x00\x01\x00\x00\x00"), burst: 16, rate: 1,
 		packets: [][]byte{[]byte("\xff\xffheartbeat\x00"), []byte("\xff\xffsrvAuth\x00\x01"), []byte("\xff\xffinfoResponse\x00\x01\x02\x03\x04")},
 	}, {

@@ -122,6 +122,7 @@ var journeys = map[string][]step{
 		{line: `respawnd server unhide 192.0.2.1:27015`, want: []string{"shows 192.0.2.1:27015 again"}},
 		{line: `respawnd query a2s 192.0.2.1:27015`, with: []string{"192.0.2.1:27015", theServer + " --timeout 30s"}, want: []string{"Arena of cstrike", "Bob the second"}},
 		{line: `quakestat -q3m,68 203.0.113.7:27950`, with: []string{"203.0.113.7:27950", "ADDRESS:q3master"}, want: []string{"Q3M", "0 servers"}},
+		{line: `quakestat -q2m 203.0.113.7:27900`, with: []string{"203.0.113.7:27900", "ADDRESS:qr2"}, want: []string{"Q2M", "0 servers"}},
 		{line: `quakestat -stma2s,game=cstrike,status=notempty 203.0.113.7:27010`, with: []string{"203.0.113.7:27010", "ADDRESS:valvemaster"}, want: []string{"STMA2S"}},
 	},
 	"docs/operators/accounts.md": {

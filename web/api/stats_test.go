@@ -16,8 +16,10 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/nwmaster"
+	"github.com/respawnd/respawnd/q2master"
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/qwmaster"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web/webtest"
@@ -51,6 +53,7 @@ func TestStatsOfEveryOrigin(t *testing.T) {
 			qr2.Origin, qr2.OldOrigin, zanmaster.Origin, valvemaster.Origin, master.Found, master.Static, q3master.Origin, master.Federated, utmaster.Origin,
 			idmaster.Origin, codmaster.Origin, nwmaster.Origin,
 			{Name: "new"},
+			q2master.Origin, qwmaster.Origin,
 		}
 		for i, o := range origins {
 			f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.%d:6500", i+1), Change: func(s *master.Server) { s.Origin = o }})
