@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/rs/zerolog"
 
@@ -39,14 +40,27 @@ func (s *settings) filesNeeded() (n int, keys []string) {
 	})
 }
 
-// checkOpenFiles logs a warning if the system's limit of open files is below
-// the configured limits of connections and sockets.
+// ordinaryFiles is a limit of open files that is enough for the defaults: they bound each service
+// by itself, and hardly any daemon has all of them full. Clients beyond it wait to be accepted.
+const ordinaryFiles = 16 << 10
+
+// checkOpenFiles logs a warning if the system's limit of open files is below the limits of
+// connections and sockets, and either is not an ordinary one.
 func (s *settings) checkOpenFiles(log zerolog.Logger) {
 	allowed, known := openFilesAllowed()
 	needed, keys := s.filesNeeded()
-	if known && allowed < uint64(needed) {
+	if known && allowed < uint64(needed) && (allowed < ordinaryFiles || s.raises(keys)) {
 		log.Warn().Uint64("allowed", allowed).Int("needed", needed).Strs("keys", keys).Msg(TooFewFiles)
 	}
+}
+
+// raises reports whether one of the keys has a value above its default.
+func (s *settings) raises(keys []string) bool {
+	return slices.ContainsFunc(configs.Keys(s.config), func(k configs.Key) bool {
+		value, ok := configs.Int(s.config, k.Name)
+		usual, err := strconv.Atoi(k.Default)
+		return ok && err == nil && value > usual && slices.Contains(keys, k.Name)
+	})
 }
 
 // TooFewFiles is the warning, with its remedy.

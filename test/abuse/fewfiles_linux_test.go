@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +56,20 @@ relay: {max_pairs: 45}
 		}
 		if told != needed-allowed {
 			t.Errorf("with %d of %d files %d lines tell of it:\n%s", allowed, needed, told, c.Log)
+		}
+		c.Kill()
+	}
+}
+
+// A start with defaults under an ordinary limit has nothing to warn of, and one with a higher key has.
+func TestOrdinaryNumberOfFiles(t *testing.T) {
+	t.Parallel()
+	for key, warned := range map[string]bool{"gpcm.max_conns=32768": false, "gpcm.max_conns=40000": true} {
+		name, value, _ := strings.Cut(key, "=")
+		c := rig.StartWrapped(t, fewFiles(20_000), rig.TestEnv(t.TempDir(), rig.Variable(name, value)))
+		lines, _ := c.Log.Since(0)
+		if got := slices.ContainsFunc(lines, rig.Message(daemon.TooFewFiles)); got != warned {
+			t.Errorf("%s: the log warns of few files: %t, want %t", key, got, warned)
 		}
 		c.Kill()
 	}
