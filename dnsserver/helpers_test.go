@@ -42,7 +42,7 @@ func options() Options {
 	configs.Defaults(&c)
 	c.Rate = 0 // no bound
 	return Options{
-		Config: c, Names: isGame,
+		Config: c, Names: isGame, None: func(name string) bool { return name == "ads.example.com" },
 		Addresses: func() ([]hostnet.Address, error) {
 			return []hostnet.Address{card("127.0.0.1/8"), card("192.168.1.5/24"), card("10.0.0.1/16")}, nil
 		},

@@ -33,6 +33,8 @@ type Options struct {
 	// Names reports whether a name, in lower case and without a final dot, is
 	// that of a service.
 	Names func(name string) bool
+	// None reports whether a name must have no address, whatever others say; nil: none must.
+	None func(name string) bool
 
 	// Addresses returns the addresses of this machine; nil: hostnet.Addresses.
 	Addresses func() ([]hostnet.Address, error)
@@ -271,6 +273,9 @@ func (s *Server) answer(x *work, message []byte, client, asked netip.Addr) ([]by
 	}
 	if code != dns.RcodeSuccess {
 		return s.refuse(x, code), nil
+	}
+	if s.opt.None != nil && s.opt.None(x.query.name) {
+		return s.refuse(x, dns.RcodeNameError), nil
 	}
 	if !s.opt.Names(x.query.name) {
 		if x.query.msg.RecursionDesired && len(s.opt.Upstreams) > 0 {

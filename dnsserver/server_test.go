@@ -91,6 +91,7 @@ func TestAnswersWithoutARecord(t *testing.T) {
 		want int
 	}{
 		"another name":     {asked("example.org", dns.TypeA, dns.ClassINET, nil), dns.RcodeRefused},
+		"no address":       {asked("Ads.example.com", dns.TypeA, dns.ClassINET, nil), dns.RcodeNameError},
 		"the root":         {asked(".", dns.TypeNS, dns.ClassINET, nil), dns.RcodeRefused},
 		"dot in a label":   {asked(`a\.gamespy.com`, dns.TypeA, dns.ClassINET, nil), dns.RcodeRefused},
 		"ANY":              {asked(game, dns.TypeANY, dns.ClassINET, nil), dns.RcodeRefused},

@@ -32,7 +32,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
-		Names: env.Names.Has, Conn: netserve.ConnOptions{Grace: service.Grace},
+		Names: env.Names.Has, None: env.Names.None, Conn: netserve.ConnOptions{Grace: service.Grace},
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })
 	r.Address, r.UDP = conn.LocalAddr(), []netip.AddrPort{conn.LocalAddr()}

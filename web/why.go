@@ -40,7 +40,8 @@ type story struct {
 	Service, Address string
 	Now              happening
 	Before           []happening
-	Open             bool // there is still something to do about one of Before
+	Open             bool     // there is still something to do about one of Before
+	Known            []string // of playing its game here
 	later            []verdicts.Verdict
 }
 
@@ -68,6 +69,11 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 	v.Listed = s.rowViews(here[:min(len(here), maxServersHere)], list.Begun, s.api.Asker(r))
 	if s.opt.Verdicts != nil {
 		v.Stories = stories(s.opt.Verdicts.Of(from), time.Now())
+	}
+	for i := range v.Stories {
+		if g, known := s.api.Game(v.Stories[i].Now.Game); known {
+			v.Stories[i].Known = s.api.Says(g)
+		}
 	}
 	v.Asked, v.Services = s.askedGames(from, time.Now()), s.services()
 	v.SignIn, v.GameSpy = s.opt.Nouns.Has(noun.Accounts), s.opt.Nouns.Has(noun.Names)

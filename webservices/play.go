@@ -16,6 +16,7 @@ import (
 // plays are the steps of the trial game.
 var plays = []service.Play{
 	{Service: "webservices", Network: "TCP", Order: service.PlayKeeps, Means: "files that the game loads over HTTP are missing", Run: play},
+	{Service: "webservices", Network: "TCP", Order: service.PlayKeeps, HTTPS: true, Means: "the game asks web services over https, so they are missing", Run: playSecure},
 	{Service: "nas", Network: "TCP", Order: service.PlayKeeps, Family: true, Means: "the console says that it cannot connect", Run: playConsole},
 }
 
@@ -35,6 +36,11 @@ func play(ctx context.Context, _ games.Game, address string) (string, error) {
 		}
 		return "it answers", err
 	})
+}
+
+// playSecure signs in over https with a name that no player has; the refusal passes.
+func playSecure(ctx context.Context, g games.Game, address string) (string, error) {
+	return "it answers over https", signInUnknown(ctx, g.Name+".auth.pubsvs."+games.DefaultDomain, address, true)
 }
 
 // playConsole tests the connection as a console does, and asks where files are.

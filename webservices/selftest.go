@@ -33,18 +33,22 @@ func (c *Config) steps() []service.Step {
 // check signs in with a name that no player has, and a key that is not that of the
 // service. The refusal passes.
 func check(ctx context.Context, t *service.Trial) error {
-	return signInUnknown(ctx, t, t.Address(name), false)
+	return signInUnknown(ctx, authHost(t), t.Address(name), false)
 }
 
 // checkSecure is check over SSL 3.0.
 func checkSecure(ctx context.Context, t *service.Trial) error {
-	return signInUnknown(ctx, t, t.Address(tlsListen), true)
+	return signInUnknown(ctx, authHost(t), t.Address(tlsListen), true)
 }
 
-func signInUnknown(ctx context.Context, t *service.Trial, address string, secure bool) error {
+// authHost returns the name under which the trial game signs in.
+func authHost(t *service.Trial) string { return t.Game + ".auth.pubsvs." + t.Domain }
+
+// signInUnknown is check for a host name at an address.
+func signInUnknown(ctx context.Context, host, address string, secure bool) error {
 	ctx, cancel := context.WithTimeout(ctx, service.StepTimeout)
 	defer cancel()
-	c := &Client{Address: address, Host: t.Game + ".auth.pubsvs." + t.Domain, Secure: secure}
+	c := &Client{Address: address, Host: host, Secure: secure}
 	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 1023))
 	if err != nil {
 		return err
@@ -73,7 +77,7 @@ func (c *Config) reportMatch(ctx context.Context, t *service.Trial) (err error) 
 	if exists, err := all.Exists(ctx, a.Email); exists || err != nil {
 		return errors.Join(errors.New("admin: looking for an account that does not exist"), err)
 	}
-	client := Client{Address: t.Address(name), Host: t.Game + ".auth.pubsvs." + t.Domain}
+	client := Client{Address: t.Address(name), Host: authHost(t)}
 	key, err := c.publicKey(t.DataDir)
 	if err != nil {
 		return err

@@ -28,8 +28,10 @@ type Target struct {
 	Address netip.Addr // of the server
 	Names   []string   // that the game looks up
 	Steps   []service.Play
-	// Port returns the port of a service there; 0: it is not tested.
-	Port func(games.Service) uint16
+	// Port returns the port of a service there; 0: it is not tested. HTTPS is that of web
+	// services over https.
+	Port  func(games.Service) uint16
+	HTTPS uint16
 	// Built reports whether a server of this version can have a service; nil: any.
 	Built func(games.Service) bool
 	// Known is what is known of each edition of the game.
@@ -67,6 +69,9 @@ func Run(ctx context.Context, t *Target, say func(Result) error) error {
 	for i := range steps {
 		s := (*step)(&steps[i])
 		port := t.Port(s.Service)
+		if s.HTTPS {
+			port = t.HTTPS
+		}
 		if port == 0 || !t.uses(s) {
 			continue
 		}
@@ -86,13 +91,24 @@ func Run(ctx context.Context, t *Target, say func(Result) error) error {
 			return err
 		}
 	}
+	if t.Game.See != "" {
+		if err := say(Result{Step: stepKnown, Remark: "it is another version of " + t.Game.See + ": see there"}); err != nil {
+			return err
+		}
+	}
+	if sentence := t.Game.Platform().Sentence(); sentence != "" && !slices.ContainsFunc(t.Known, func(o games.Outlook) bool { return o.Word.Good() }) {
+		return say(Result{Step: stepKnown, Needed: true, Failed: sentence, Means: "answers of the services are not enough"})
+	}
 	return nil
 }
+
+// stepKnown names the results that say what is known of the game.
+const stepKnown = "what is known of it"
 
 // known is the result for what is known of copies of the game. Those that gain nothing from the
 // server fail where no other copies of the game gain something.
 func (t *Target) known(o games.Outlook) Result {
-	r := Result{Step: "what is known of it"}
+	r := Result{Step: stepKnown}
 	if !o.Useless() {
 		r.Remark = o.Line() + ". That the services answer is all that this test can say"
 		return r
@@ -111,12 +127,23 @@ func (t *Target) absent(s games.Service) Result {
 	return Result{Step: stepOf(s), Needed: true, Failed: failed, Means: "the game cannot be played online there"}
 }
 
+// name names the step.
+func (s *step) name() string {
+	if s.HTTPS {
+		return stepOf(s.Service) + " over https"
+	}
+	return stepOf(s.Service)
+}
+
 // stepOf names the step of a service.
 func stepOf(s games.Service) string { return string(s) + ": " + s.Words() }
 
 // uses reports whether the game uses the service of a step. A game of which nothing is
 // known uses all of GameSpy's.
 func (t *Target) uses(s *step) bool {
+	if s.HTTPS && !t.Game.AsksHTTPS() {
+		return false
+	}
 	known := len(t.Game.Needs) > 0
 	return !known && !s.Family || slices.Contains(t.Game.Needs, s.Service) || slices.Contains(t.Game.Uses, s.Service)
 }
@@ -147,7 +174,7 @@ func (t *Target) names(ctx context.Context) Result {
 func (s *step) test(ctx context.Context, t *Target, at netip.AddrPort) Result {
 	ctx, cancel := context.WithTimeout(ctx, service.PlayTimeout)
 	defer cancel()
-	r := Result{Step: stepOf(s.Service), Needed: slices.Contains(t.Game.Needs, s.Service)}
+	r := Result{Step: s.name(), Needed: slices.Contains(t.Game.Needs, s.Service)}
 	remark, err := s.Run(ctx, t.Game, at.String())
 	if err != nil {
 		r.Failed, r.Means = s.explain(err, at), s.Means

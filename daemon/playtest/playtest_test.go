@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/operator"
 )
 
 var server = netip.MustParseAddr("192.0.2.1")
@@ -71,6 +74,59 @@ func TestServiceThatIsMissing(t *testing.T) {
 	}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("results (-want +got):\n%s", d)
+	}
+}
+
+// TestKnown checks that the test of every game ends with what is known of it, and that it fails
+// where answers of the services are not enough.
+func TestKnown(t *testing.T) {
+	served := func(games.Service) games.Served { return games.Running }
+	for _, g := range catalogue(t).All() {
+		target := &Target{Game: g, Port: func(games.Service) uint16 { return 0 }, Known: g.Outlooks(served, nil)}
+		var lines []string
+		failed := false
+		if err := Run(t.Context(), target, func(r Result) error {
+			lines = append(lines, r.Failed+r.Remark)
+			failed = failed || r.Failed != "" && r.Needed
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(lines, "\n")
+		for _, line := range g.Says(served, nil) {
+			if line, _, _ = strings.Cut(line, ": see there"); !strings.Contains(text, line) {
+				t.Errorf("%s: %q is not in:\n%s", g.Name, line, text)
+			}
+		}
+		useless := len(target.Known) > 0 && !slices.ContainsFunc(target.Known, func(o games.Outlook) bool { return !o.Useless() })
+		if want := useless || g.Platform() != "" && !g.Outlook(served, nil).Word.Good(); failed != want {
+			t.Errorf("%s: failed %v, want %v:\n%s", g.Name, failed, want, text)
+		}
+	}
+}
+
+func catalogue(t *testing.T) *games.Catalog {
+	t.Helper()
+	c, err := operator.ReadGames("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestHTTPS checks that web services are tested over https for games that ask so, on its port.
+func TestHTTPS(t *testing.T) {
+	var at string
+	target := &Target{
+		Address: server, Port: func(games.Service) uint16 { return 80 }, HTTPS: 443,
+		Steps: []service.Play{{Service: "webservices", HTTPS: true, Run: func(_ context.Context, _ games.Game, address string) (string, error) { at = address; return "", nil }}},
+	}
+	for asks, want := range map[bool]string{true: "192.0.2.1:443", false: ""} {
+		at = ""
+		target.Game.Editions = []games.Edition{{HTTPS: asks}}
+		if err := Run(t.Context(), target, func(Result) error { return nil }); err != nil || at != want {
+			t.Errorf("asks over https %v: tested %q, %v, want %q", asks, at, err, want)
+		}
 	}
 }
 

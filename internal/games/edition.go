@@ -75,6 +75,12 @@ func (f Facts) Patches() (all []Change) {
 	return all
 }
 
+// AsksHTTPS reports whether copies of the game ask web services over https, and are not known to
+// be changed in that.
+func (f Facts) AsksHTTPS() bool {
+	return slices.ContainsFunc(f.Editions, func(e Edition) bool { return e.HTTPS && !slices.Contains(e.Patch, HTTPSToHTTP) && e.Blocked == "" })
+}
+
 func (e *Edition) rules(bad func(string, ...any)) {
 	switch {
 	case e.Evidence != "" && e.Source == "", e.Peer != "" && (e.Source == "" || e.Evidence == ""):
@@ -186,6 +192,24 @@ func (g Game) Outlook(served func(Service) Served, reports Reports) Outlook {
 	}
 	return slices.MinFunc(all, func(a, b Outlook) int { return a.Word.rank() - b.Word.rank() })
 }
+
+// Says returns in sentences what is known of playing the game: of each edition, of its console
+// while it is not known that the title plays, or of which game it is another version.
+func (g Game) Says(served func(Service) Served, reports Reports) (lines []string) {
+	if g.See != "" {
+		return []string{"another version of " + g.See + ": see there"}
+	}
+	for _, o := range g.Outlooks(served, reports) {
+		lines = append(lines, o.Line())
+	}
+	if sentence := g.Platform().Sentence(); sentence != "" && !g.Outlook(served, reports).Word.Good() {
+		lines = append(lines, sentence)
+	}
+	return lines
+}
+
+// Good reports whether copies are known to play.
+func (w Word) Good() bool { return w == Played || w == ShouldPlay }
 
 // Name returns the word as the API has it.
 func (w Word) Name() string { return string(w) }

@@ -228,6 +228,14 @@ func (g Game) LeadingNames(operator []string, leads func(HostName) bool) (out []
 	return out, nil
 }
 
+// refused returns the names that must have no address, of all editions.
+func (g Game) refused() (names []string) {
+	for _, e := range g.Editions {
+		names = union(names, e.Refuse)
+	}
+	return names
+}
+
 // patterns returns the patterns of names under a domain.
 func patterns(domain string) []HostName {
 	if domain == NintendoDomain {
@@ -363,6 +371,9 @@ func WriteHosts(w io.Writer, g Game, ip netip.Addr, domains []string, leads func
 				fmt.Fprintf(&out, "# not redirected: %s: no %s here\n", n.Name, n.Service.Words())
 			}
 		}
+	}
+	for _, name := range g.refused() {
+		fmt.Fprintf(&out, "# the game would wait for an answer from this name\n0.0.0.0 %s\n", name)
 	}
 	if automatch := g.Name + "am"; ValidName(automatch) && g.exactHosts(DefaultDomain) == nil {
 		fmt.Fprintf(&out, "# if the game has automatch, it uses the names of %s as well\n", automatch)

@@ -28,6 +28,7 @@ type nameSet struct {
 	under map[string]bool // domains
 	exact map[string]bool
 	lists map[string]bool // domains under which only the hosts of lists are ours
+	none  map[string]bool // names that must have no address
 }
 
 // NewNames returns the names of clients that were built for the domains of the
@@ -53,18 +54,25 @@ func NewNames(domains []string, catalog *Catalog, served func(Service) Served, m
 
 // Has reports whether a name is one of them. The name is in lower case and has no
 // dot at its end.
-func (n *Names) Has(name string) bool {
+func (n *Names) Has(name string) bool { return n.set().has(name) }
+
+// None reports whether a name must have no address, because a game waits for its answer. The name
+// is in lower case and has no dot at its end.
+func (n *Names) None(name string) bool { return n.set().none[name] }
+
+// set returns the names for the present state of the catalogue.
+func (n *Names) set() *nameSet {
 	set := n.current.Load()
 	if of := n.catalog.current.Load(); set == nil || set.of != of {
 		set = n.collect(of)
 		n.current.Store(set)
 	}
-	return set.has(name)
+	return set
 }
 
 // collect returns the names for a state of the catalogue, which may be nil.
 func (n *Names) collect(of *index) *nameSet {
-	set := &nameSet{of: of, under: make(map[string]bool), exact: make(map[string]bool), lists: make(map[string]bool)}
+	set := &nameSet{of: of, under: make(map[string]bool), exact: make(map[string]bool), lists: make(map[string]bool), none: make(map[string]bool)}
 	for _, name := range n.more {
 		set.exact[name] = true
 	}
@@ -111,6 +119,9 @@ func (s *nameSet) add(g *Game, served func(Service) Served) {
 	add(g.Hosts)
 	for i := range g.Editions { // without a service: a usual name, or one of g.Hosts
 		add(slices.DeleteFunc(slices.Clone(g.Editions[i].Hosts), func(h Host) bool { return h.Service == "" }))
+		for _, name := range g.Editions[i].Refuse {
+			s.none[name] = true
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package games
 
 import (
 	"errors"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/racetest"
@@ -124,5 +126,21 @@ func TestNames_newCatalogue(t *testing.T) {
 	}
 	if !n.Has("natneg1.hosthpc.com") {
 		t.Error("the name of a new game is not known")
+	}
+}
+
+// TestNone: names that games wait for have no address.
+func TestNone(t *testing.T) {
+	names, err := NewNames(nil, newCatalog(t, []Game{{Name: "a", Facts: Facts{Editions: []Edition{{Copies: []string{"any"}, Refuse: []string{"ads.example.com"}}}}}}), allRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !names.None("ads.example.com") || names.None("example.com") || names.Has("ads.example.com") {
+		t.Error("only ads.example.com must have no address")
+	}
+	var b strings.Builder
+	g, _ := names.catalog.Lookup("a")
+	if err := WriteHosts(&b, g, netip.MustParseAddr("192.0.2.1"), nil, func(HostName) bool { return true }); err != nil || !strings.Contains(b.String(), "\n0.0.0.0 ads.example.com\n") {
+		t.Errorf("lines for a hosts file: %v\n%s", err, b.String())
 	}
 }

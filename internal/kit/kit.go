@@ -156,6 +156,9 @@ func (k *Kit) readme(files []File) string {
 	name := k.Game.Name
 	say("%s (%s) through the server at %s", k.title(), name, k.Address)
 	say("\nWhat is known of playing it there:")
+	if k.Game.See != "" {
+		say("- It is another version of %s: see there.", k.Game.See)
+	}
 	for i := range k.Known {
 		say("- %s", known(&k.Known[i]))
 	}

@@ -24,6 +24,7 @@ type Play struct {
 	Network string // of its port, for messages: "UDP"
 	Order   PlayOrder
 	Family  bool   // only games that name the service use it
+	HTTPS   bool   // only games that ask web services over https use it, on the port for that
 	Means   string // for the player if it fails
 	Run     func(ctx context.Context, g games.Game, address string) (remark string, err error)
 }

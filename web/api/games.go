@@ -183,6 +183,14 @@ func (s *catalogue) Standing(g games.Game) games.Standing { return g.Standing(s.
 // Outlooks returns what is known of playing the editions of a game here.
 func (s *catalogue) Outlooks(g games.Game) []games.Outlook { return g.Outlooks(s.served, s.reports(g)) }
 
+// Says returns what is known of playing a game here, in sentences.
+func (s *catalogue) Says(g games.Game) (lines []string) {
+	for _, line := range g.Says(s.served, s.reports(g)) {
+		lines = append(lines, clean.Text(line))
+	}
+	return lines
+}
+
 // Word returns what can be said of playing a game here.
 func (s *catalogue) Word(g games.Game) games.Word { return g.Outlook(s.served, s.reports(g)).Word }
 

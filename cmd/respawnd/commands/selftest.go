@@ -50,6 +50,9 @@ func runSelftest(ctx context.Context, con *cli.Console, cfg *services.Config, qu
 	failed, err := selftest.Run(ctx, t, steps(cfg), quick, func(step, result string) error {
 		return con.Say("%-22s %s", step, result)
 	})
+	if err == nil {
+		err = sayFocus(con, cfg)
+	}
 	if err == nil && failed > 0 {
 		err = cli.Reported(fmt.Errorf("%d tests failed", failed))
 	}

@@ -70,10 +70,13 @@ func sayFocus(con *cli.Console, cfg *services.Config) error {
 			_, _ = fmt.Fprintf(con.Err, "warning: games.focus: %s is not a built-in game\n", cli.Printable(name))
 			continue
 		}
-		for _, o := range g.Outlooks(served, nil) {
-			if err := con.Say("%s: %s", g.Name, o.Line()); err != nil {
+		for _, line := range g.Says(served, nil) {
+			if err := con.Say("%s: %s", g.Name, cli.Printable(line)); err != nil {
 				return err
 			}
+		}
+		if g.AsksHTTPS() && cfg.WebServices.TLSListen == "" {
+			_, _ = fmt.Fprintf(con.Err, "warning: %s asks web services over https: webservices.tls_listen is off\n", g.Name)
 		}
 	}
 	return nil

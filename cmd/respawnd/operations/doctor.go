@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -128,6 +130,39 @@ func examine(ctx context.Context, con *cli.Console, op operator.Conn, who *patie
 		}
 		if err := tellVerdict(con, v); err != nil {
 			return err
+		}
+	}
+	return tellGames(ctx, con, op, list)
+}
+
+// tellGames prints what is known of playing the games of verdicts here.
+func tellGames(ctx context.Context, con *cli.Console, op operator.Conn, list []operator.Verdict) error {
+	if len(list) == 0 {
+		return nil
+	}
+	cfg, _, err := con.Load()
+	if err != nil {
+		return con.ListMistakes(err)
+	}
+	known, err := operator.ListGames.Call(ctx, op, operator.None{})
+	if err != nil {
+		return err
+	}
+	catalogue, err := games.NewCatalog(known)
+	if err != nil {
+		return err
+	}
+	var told []string
+	for _, v := range list {
+		g, ok := catalogue.Lookup(v.Game)
+		if !ok || slices.Contains(told, g.Name) {
+			continue
+		}
+		told = append(told, g.Name)
+		for _, line := range g.Says(daemon.Served(cfg), nil) {
+			if err := con.Say("\nplaying %s here: %s", g.Name, cli.Printable(line)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -78,8 +78,8 @@ func gameShow(con *cli.Console) *cobra.Command {
 			if err != nil {
 				return con.ListMistakes(err)
 			}
-			for _, o := range g.Outlooks(daemon.Served(cfg), nil) {
-				if err := con.Say("# here: %s", o.Line()); err != nil {
+			for _, line := range g.Says(daemon.Served(cfg), nil) {
+				if err := con.Say("# here: %s", cli.Printable(line)); err != nil {
 					return err
 				}
 			}

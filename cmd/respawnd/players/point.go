@@ -110,6 +110,11 @@ func (o *pointing) point(ctx context.Context, game string) error {
 			return err
 		}
 	}
+	for _, line := range g.Says(daemon.Built(cfg), nil) {
+		if err := o.p.Say("%s: %s", g.Name, cli.Printable(line)); err != nil {
+			return err
+		}
+	}
 	for _, name := range names {
 		if err := o.p.Say("%s %s", at, name); err != nil {
 			return err

@@ -105,11 +105,15 @@ func target(ctx context.Context, con *cli.Console, cfg *services.Config, name, t
 	if err != nil {
 		return nil, err
 	}
-	ports := make(map[games.Service]uint16)
+	ports, https := make(map[games.Service]uint16), uint16(443)
 	for _, l := range cfg.Listeners() {
 		s := games.Service(l.Service)
 		_, text, err := net.SplitHostPort(l.Address)
-		if n, bad := strconv.ParseUint(text, 10, 16); err == nil && bad == nil && ports[s] == 0 {
+		switch n, bad := strconv.ParseUint(text, 10, 16); {
+		case err != nil || bad != nil:
+		case l.Key == "webservices.tls_listen":
+			https = uint16(n)
+		case ports[s] == 0:
 			ports[s] = uint16(n)
 		}
 	}
@@ -122,7 +126,7 @@ func target(ctx context.Context, con *cli.Console, cfg *services.Config, name, t
 	}
 	return &playtest.Target{
 		Game: g, Address: at, Names: names, Steps: steps,
-		Port:  func(s games.Service) uint16 { return ports[s] },
+		Port: func(s games.Service) uint16 { return ports[s] }, HTTPS: https,
 		Built: func(s games.Service) bool { return daemon.Built(cfg)(s) != games.NotBuilt },
 		Known: g.Outlooks(daemon.Built(cfg), nil),
 		Lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
