@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
@@ -30,12 +32,39 @@ var errNotAsked = errors.New("no question for the status came for a heartbeat (r
 // the questions, and is seen by a browser.
 func Steps(name string, form quake2.Form) []service.Step {
 	run := func(ctx context.Context, t *service.Trial) error {
+		var h *Host
 		open := func(p *netclient.Packets) service.TrialHost {
-			return NewHost(p, form, `\hostname\respawnd selftest\mapname\selftest\maxclients\8`+"\n")
+			h = NewHost(p, form, `\hostname\respawnd selftest\mapname\selftest\maxclients\8`+"\n")
+			return h
 		}
-		return service.TryHost(ctx, t.Address(name), errNotAsked, open,
-			func(context.Context, *netclient.Packets) error { return nil },
-			func(ctx context.Context, p *netclient.Packets) ([]netip.AddrPort, error) { return List(ctx, p, form) })
+		list := func(ctx context.Context, p *netclient.Packets) ([]netip.AddrPort, error) { return List(ctx, p, form) }
+		return service.TryHost(ctx, t.Address(name), errNotAsked, open, func(ctx context.Context, p *netclient.Packets) error {
+			return awaitListed(ctx, h.Local().Port(), func() ([]netip.AddrPort, error) { return list(ctx, p) })
+		}, list)
 	}
 	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: run}}
+}
+
+// The first and the longest pause between two lists that are requested until a server is in
+// one: its last answer takes another way than the requests.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// awaitListed requests lists until a server with a port is in one, and gives up after two
+// seconds. The error is that of a list.
+func awaitListed(ctx context.Context, port uint16, list func() ([]netip.AddrPort, error)) error {
+	for pause := firstPause; pause <= lastPause; pause *= 2 {
+		servers, err := list()
+		if err != nil || slices.ContainsFunc(servers, func(a netip.AddrPort) bool { return a.Port() == port }) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return nil
 }
