@@ -54,6 +54,10 @@ func TestQuake2Master(t *testing.T) {
 	if got := listedBy(t, d, "quake2"); !slices.Equal(got, want) {
 		t.Errorf("JSON %v, want %v", got, want)
 	}
+	raw, err := netclient.Get(t.Context(), d.Address["web"].String(), "/v1/q2?raw=2")
+	if list, _, bad := quake2.ParseList(nil, append([]byte("\xff\xff\xff\xffservers "), raw...)); err != nil || bad != nil || !slices.Equal(list, []netip.AddrPort{h.Local()}) {
+		t.Errorf("list over HTTP: %x, %v", raw, err)
+	}
 	if out := d.Cli("query", "quake2", h.Local().String()); !strings.Contains(out, "The Inn") || !strings.Contains(out, "Ann") {
 		t.Errorf("query quake2:\n%s", out)
 	}

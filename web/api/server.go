@@ -103,6 +103,8 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/api/v1/openapi.json", Serve: s.with(s.serveOpenAPI)},
 		{Pattern: "/v1/servers/{gamedir}", Serve: s.with(xash{s}.serve)},
 		{Pattern: "/v1/gamedirs", Serve: s.with(xash{s}.serve)},
+		{Pattern: "/v1/q2", Serve: s.with(raw{s}.quake2, "raw", "game")},
+		{Pattern: "/raw/{file}", Serve: s.with(raw{s}.file)},
 	}, s.opt.Nouns)
 }
 
