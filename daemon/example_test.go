@@ -38,7 +38,7 @@ type Config struct {
 // settings reads the configuration from an environment in which all services
 // listen on free ports of the loopback address.
 func settings(dir string, more ...string) (daemon.Config, []string, error) {
-	env := []string{"RESPAWND_DATA_DIR=" + dir, "RESPAWND_QR2_PROBE=false"}
+	env := []string{"RESPAWND_DATA_DIR=" + dir, "RESPAWND_QR2_PROBE=false", "RESPAWND_FESL_EXTRA_LISTEN="}
 	for _, s := range configs.Services(new(Config)) {
 		env = append(env, "RESPAWND_"+strings.ToUpper(s.Name)+"_LISTEN=127.0.0.1:0")
 	}

@@ -14,7 +14,7 @@ import (
 func served(s games.Service) games.Served {
 	switch s {
 	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch",
-		"idmaster", "codmaster", "nwmaster", "utmaster", "q2master", "qwmaster", "nas":
+		"idmaster", "codmaster", "nwmaster", "utmaster", "q2master", "qwmaster", "nas", "fesl":
 		return games.Running
 	}
 	return games.NotBuilt
@@ -44,7 +44,7 @@ func TestKnownGames(t *testing.T) {
 		"bfield1942":    {"all run", 1, nil, 14, "bfield1942.master.gamespy.com master.gamespy.com", ""},
 		"bfvietnam":     {"all run", 1, []uint16{23000}, 0, "", ""},
 		"battlefield2":  {"all run", 12, []uint16{29900}, 0, "gpcm.gamespy.com battlefield2.available.gamespy.com eapusher.dice.se", ""},
-		"stella":        {"EA's sign-in is missing in this version", 1, []uint16{29900}, 0, "", "bf2142-pc.fesl.ea.com"},
+		"stella":        {"all run", 1, []uint16{29900}, 0, "bf2142-pc.fesl.ea.com", ""},
 		"ut":            {"all run", 1, nil, 0, "master0.gamespy.com unreal.epicgames.com master.mplayer.com", ""},
 		"unreal":        {"all run", 1, []uint16{7778}, 0, "unreal.epicgames.com", ""},
 		"deusex":        {"all run", 1, []uint16{7792}, 0, "", ""},
@@ -66,9 +66,9 @@ func TestKnownGames(t *testing.T) {
 		"anno1701":      {"all run", 1, nil, 0, "", ""},
 		"ccgenerals":    {"all run", 1, nil, 13, "servserv.generals.ea.com launch.gamespyarcade.com www.gamespy.com", ""},
 		"ccgenzh":       {"all run", 1, nil, 15, "servserv.generals.ea.com launch.gamespyarcade.com www.gamespy.com", ""},
-		"cc3tibwars":    {"EA's sign-in is missing in this version", 1, nil, 32, "servserv.generals.ea.com", "cnc3-pc.fesl.ea.com"},
-		"redalert3pc":   {"EA's sign-in is missing in this version", 1, nil, 45, "servserv.generals.ea.com", "cncra3-pc.fesl.ea.com"},
-		"lotrbme2r":     {"EA's sign-in is missing in this version", 1, nil, 12, "servserv.generals.ea.com", "bfme2.fesl.ea.com"},
+		"cc3tibwars":    {"all run", 1, nil, 32, "servserv.generals.ea.com cnc3-pc.fesl.ea.com", ""},
+		"redalert3pc":   {"all run", 1, nil, 45, "servserv.generals.ea.com cncra3-pc.fesl.ea.com", ""},
+		"lotrbme2r":     {"all run", 1, nil, 12, "servserv.generals.ea.com bfme2.fesl.ea.com", ""},
 		"aoe2":          {"not known", 1, nil, 0, "", ""},
 		"swbfrontpc":    {"all run", 1, []uint16{3658}, 0, "", ""},
 		"swbfront2pc":   {"all run", 1, []uint16{3658}, 0, "", ""},
@@ -105,9 +105,9 @@ func TestKnownGames(t *testing.T) {
 		"aarts":         {"its official map list is missing in this version", 1, []uint16{8850}, 2, "", ""},
 		"u2xmp":         {"all run", 1, nil, 0, "", ""},
 		"civ4colpc":     {"all run", 17, nil, 0, "gmtest.master.gamespy.com gamespy.com", ""},
-		"cc3kw":         {"EA's sign-in is missing in this version", 1, nil, 4, "", "cnc3-ep1-pc.fesl.ea.com"},
-		"lotrbme":       {"EA's sign-in is missing in this version", 1, nil, 20, "", "bfme.fesl.ea.com"},
-		"lotrbme2wk":    {"EA's sign-in is missing in this version", 1, nil, 12, "", "bfme2-ep1-pc.fesl.ea.com"},
+		"cc3kw":         {"all run", 1, nil, 4, "cnc3-ep1-pc.fesl.ea.com", ""},
+		"lotrbme":       {"all run", 1, nil, 20, "bfme.fesl.ea.com", ""},
+		"lotrbme2wk":    {"all run", 1, nil, 12, "bfme2-ep1-pc.fesl.ea.com", ""},
 		"prey":          {"all run", 1, []uint16{27719}, 0, "idnet.ua-corp.com", ""},
 		"callofduty":    {"all run", 1, []uint16{28960}, 4, "codmaster.activision.com", ""},
 		"callofdutyuo":  {"all run", 1, []uint16{28960}, 0, "coduomaster.activision.com", ""},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/respawnd/respawnd/fesl"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/netclient"
@@ -26,6 +27,7 @@ func Presence(private bool) []service.Step {
 	return []service.Step{
 		{Name: "presence", Needs: needs, Order: service.OrderPlayers, Run: p.unknown},
 		{Name: "buddy message", Needs: needs, Order: service.OrderPlayers, Lasting: true, Run: buddyMessage},
+		{Name: "fesl ticket", Needs: []string{"fesl", "gpcm"}, Order: service.OrderPlayers, Lasting: true, Run: feslTicket},
 		{Name: "saved data", Needs: []string{"gpsp", "gstats"}, Order: service.OrderPlayers, Lasting: true, Run: saveData},
 		{Name: "stored records", Needs: []string{"gpsp", "gpcm", "webservices"}, Order: service.OrderPlayers, Lasting: true, Run: storeRecord},
 	}
@@ -119,6 +121,47 @@ func buddyMessage(ctx context.Context, t *service.Trial) (err error) {
 	}
 	if err := talk(netclient.Bound(ctx, service.StepTimeout), players[0], players[1]); err != nil {
 		return fmt.Errorf("gpcm: %w", err)
+	}
+	return nil
+}
+
+// feslTicket makes an account with a persona as games of EA do, and signs in at the presence
+// service with the ticket that it gets for it.
+func feslTicket(ctx context.Context, t *service.Trial) (err error) {
+	all, err := t.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	persona := "st" + strings.ToLower(rand.Text()[:12])
+	email, password := persona+"@selftest.invalid", rand.Text()[:16]
+	if exists, err := all.Exists(ctx, email); exists || err != nil {
+		return errors.Join(errCannotLook, err)
+	}
+	ctx = netclient.Bound(ctx, 2*service.StepTimeout)
+	conn, err := netclient.DialTCP(ctx, t.Address("fesl"))
+	if err != nil {
+		return err
+	}
+	game := fesl.NewClient(conn)
+	defer func() { _ = game.Close() }()
+	if _, err := game.Hello(ctx, "selftest"); err != nil {
+		return err
+	}
+	if err := game.Register(ctx, email, password, persona); err != nil {
+		return fmt.Errorf("new account: %w", err)
+	}
+	defer func() { err = errors.Join(err, deleteAccount(ctx, all, email)) }()
+	ticket, err := game.Play(ctx, email, password, persona)
+	if err != nil {
+		return fmt.Errorf("sign-in: %w", err)
+	}
+	c, err := connect(ctx, t)
+	if err != nil {
+		return fmt.Errorf("gpcm: %w", err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.Login(ctx, gpcm.Login{By: "authtoken", Name: ticket.Value, Password: ticket.Challenge, Game: t.Game}); err != nil {
+		return fmt.Errorf("gpcm does not take the ticket: %w", err)
 	}
 	return nil
 }

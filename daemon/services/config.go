@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/federation"
+	"github.com/respawnd/respawnd/fesl"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/gstats"
@@ -93,6 +94,9 @@ type Config struct {
 	GPCM gpcm.Config `key:"gpcm"`
 	// Account search and creation.
 	GPSP gpsp.Config `key:"gpsp"`
+	// Sign-in of EA's games of 2005 to 2010, before that at presence: Battlefield 2142,
+	// Command & Conquer 3, Red Alert 3 and their kin. Passwords arrive in clear text.
+	FESL fesl.Config `key:"fesl"`
 	// Chat: the lobbies of games, with group rooms and staging rooms. IRC programs
 	// can join them.
 	Peerchat peerchat.Config `key:"peerchat"`

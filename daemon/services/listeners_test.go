@@ -65,7 +65,7 @@ func TestListenersAreTheServicesThatAreOn(t *testing.T) {
 }
 
 func TestEveryServiceCanListen(t *testing.T) {
-	flags := map[string]string{"dns.enabled": "true"}
+	flags := map[string]string{"dns.enabled": "true", "fesl.extra_listen": ""}
 	for _, s := range All() {
 		flags[s.Key] = "127.0.0.1:0"
 	}
@@ -84,7 +84,7 @@ func TestServicesListenOnTheirPort(t *testing.T) {
 	flags := map[string]string{"dns.enabled": "true"}
 	for _, l := range load(t, configs.Options{Flags: flags}).Listeners() {
 		for _, s := range All() {
-			if _, port := configs.SplitListen(l.Address); s.Name == l.Service && port != int(s.Port) {
+			if _, port := configs.SplitListen(l.Address); s.Key == l.Key && port != int(s.Port) {
 				t.Errorf("default of %s is %s, want port %d", l.Key, l.Address, s.Port)
 			}
 		}

@@ -151,6 +151,9 @@ func (m *manual) comment(indent, text string, tag reflect.StructTag) {
 func yamlValue(k configs.Key) string {
 	switch {
 	case k.List:
+		if strings.HasPrefix(k.Default, ":") { // an address, which YAML would take for a map
+			return `["` + strings.ReplaceAll(k.Default, ",", `", "`) + `"]`
+		}
 		return "[" + strings.ReplaceAll(k.Default, ",", ", ") + "]"
 	case k.Nested:
 		return "[]"

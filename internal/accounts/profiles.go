@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -103,12 +102,18 @@ func (s *Profiles) CheckUniqueNick(ctx context.Context, namespace int, nick stri
 // New adds a profile to an account. Refusals: ErrBadNick, ErrNickTaken
 // with the profile in a NickTakenError, ErrTooMany.
 func (s *Profiles) New(ctx context.Context, user storage.UserID, nick string) (storage.Profile, error) {
-	if err := checkNick(nick); err != nil {
+	return s.NewUnique(ctx, user, 0, nick)
+}
+
+// NewUnique is New for a profile whose nick is also its unique nick in a namespace, unless that is 0. Further
+// refusals: ErrUniqueNickIllegal, ErrUniqueNickReserved, ErrUniqueNickTaken.
+func (s *Profiles) NewUnique(ctx context.Context, user storage.UserID, namespace int, nick string) (storage.Profile, error) {
+	p, err := newProfile(namespace, nick, nick)
+	if err != nil {
 		return storage.Profile{}, err
 	}
-	return s.create(ctx, storage.Profile{
-		User: user, Nick: nick, PublicMask: DefaultPublicMask, Created: time.Now(),
-	})
+	p.User = user
+	return s.create(ctx, p)
 }
 
 // Replace renames the profile of an account that has the old nick.

@@ -45,7 +45,7 @@ type Registration struct {
 // a NickTakenError, ErrBadEmail, ErrBadPassword, ErrUniqueNickIllegal,
 // ErrUniqueNickReserved, ErrUniqueNickTaken, ErrTooMany, ErrThrottled, ErrBanned.
 func (s *Users) Register(ctx context.Context, r Registration) (storage.Profile, error) {
-	p, err := newProfile(&r)
+	p, err := r.profile()
 	if err != nil {
 		return storage.Profile{}, err
 	}
@@ -58,8 +58,8 @@ func (s *Users) Register(ctx context.Context, r Registration) (storage.Profile, 
 	return storage.Profile{}, storage.ErrConflict
 }
 
-// newProfile applies the rules and returns the profile to store.
-func newProfile(r *Registration) (storage.Profile, error) {
+// profile applies the rules and returns the profile to store.
+func (r *Registration) profile() (storage.Profile, error) {
 	if err := checkEmail(r.Email); err != nil {
 		return storage.Profile{}, err
 	}
@@ -69,15 +69,21 @@ func newProfile(r *Registration) (storage.Profile, error) {
 	if r.Partner < 0 || r.Partner > storage.MaxAccountID || r.Namespace < 0 || r.Namespace > storage.MaxAccountID {
 		return storage.Profile{}, ErrMalformed
 	}
-	p := storage.Profile{Nick: r.Nick, PublicMask: DefaultPublicMask, Created: time.Now()}
-	if err := checkNick(r.Nick); err != nil {
+	return newProfile(r.Namespace, r.Nick, r.UniqueNick)
+}
+
+// newProfile returns a profile with a nick, and with a unique nick if neither that nor the
+// namespace is missing.
+func newProfile(namespace int, nick, unique string) (storage.Profile, error) {
+	if err := checkNick(nick); err != nil {
 		return storage.Profile{}, err
 	}
-	if r.UniqueNick != "" && r.Namespace != 0 {
-		if err := checkUniqueNick(r.Namespace, r.UniqueNick); err != nil {
+	p := storage.Profile{Nick: nick, PublicMask: DefaultPublicMask, Created: time.Now()}
+	if unique != "" && namespace != 0 {
+		if err := checkUniqueNick(namespace, unique); err != nil {
 			return storage.Profile{}, err
 		}
-		p.UniqueNicks = []storage.UniqueNick{uniqueNick(r.Namespace, r.UniqueNick)}
+		p.UniqueNicks = []storage.UniqueNick{uniqueNick(namespace, unique)}
 	}
 	return p, nil
 }

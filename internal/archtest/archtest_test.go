@@ -78,6 +78,7 @@ var ranks = map[string]int{
 	"internal/gamespy":          1,
 	"internal/ssq":              1,
 	"internal/quake2":           1,
+	"fesl/wire":                 1,
 	"internal/unreal2":          0,
 	"internal/verdicts":         1,
 	"master":                    1,
@@ -143,6 +144,7 @@ var ranks = map[string]int{
 
 	"admin":               5,
 	"dnsserver":           5,
+	"fesl":                5,
 	"gpcm":                5,
 	"gpsp":                5,
 	"lan":                 5,

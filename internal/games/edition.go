@@ -18,7 +18,7 @@ type Edition struct {
 	// of its settings), patch (its program must be changed); missing: not known.
 	Way string `yaml:"way,column" words:"dns, ini, patch"`
 	// Changes of the program that names alone do not replace.
-	Patch []Change `yaml:"patch,unique,column" words:"https_to_http, auth_key, domain, update_check, cdkey_check, registry_key, certificate" most:"7"`
+	Patch []Change `yaml:"patch,unique,column" words:"https_to_http, auth_key, domain, update_check, cdkey_check, registry_key, certificate, plain_text" most:"8"`
 	// All names that the copies look up, each with its service if that does not follow from
 	// the name; missing: those of the services in needs and uses.
 	Hosts []Host `yaml:"hosts,column" most:"32"`
@@ -255,7 +255,7 @@ func (f Facts) outlook(e Edition, served func(Service) Served, reports Reports) 
 }
 
 // String returns the outlook as text for players, such as "needs a patched game: https to http"
-// or "cannot be played here: needs EA's sign-in".
+// or "cannot be played here: needs EA's server lists".
 func (o Outlook) String() string {
 	if more := o.more(); more != "" {
 		return o.Word.String() + ": " + more

@@ -16,12 +16,12 @@ func TestOffered(t *testing.T) {
 		{[]Service{"zanmaster"}, []Service{"zanmaster"}, true},
 		{[]Service{"zanmaster"}, []Service{"qr2"}, false},
 		{[]Service{"qr2", "gpcm"}, []Service{"qr2"}, true}, // its page says what is off
-		{[]Service{"fesl"}, []Service{"qr2"}, true},        // not built: its page says so
-		{[]Service{"fesl"}, []Service{"zanmaster"}, false},
+		{[]Service{"theater"}, []Service{"qr2"}, true},     // not built: its page says so
+		{[]Service{"theater"}, []Service{"zanmaster"}, false},
 	} {
 		served := func(s Service) Served {
 			switch {
-			case s == "fesl":
+			case s == "theater":
 				return NotBuilt
 			case slices.Contains(test.running, s):
 				return Running

@@ -367,9 +367,9 @@ func (j *journey) Start(args ...string) {
 		env = append(env, rig.Variable(l.Key, "127.0.0.1:0"))
 	}
 	j.d = rig.StartProcess(j.T, j.dir, env, args...)
-	j.env = nil
+	j.env = []string{rig.Variable("fesl.extra_listen", "127.0.0.1:0")}
 	for _, l := range cfg.Listeners() {
-		if a, open := j.d.Address[l.Service]; open {
+		if a, open := j.d.Address[l.Service]; open && l.Key == l.Service+".listen" {
 			j.env = append(j.env, rig.Variable(l.Key, a.String()))
 		}
 	}

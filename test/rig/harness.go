@@ -219,7 +219,7 @@ func Variable(key, value string) string {
 // TestEnv puts every service on a free port of the loopback address. Probes are
 // off: they change a server at a moment that a test does not choose.
 func TestEnv(dir string, more ...string) []string {
-	env := []string{Variable("data_dir", dir), Variable("log.format", "json"), Variable("qr2.probe", "false"), Variable("dns.enabled", "true")}
+	env := []string{Variable("data_dir", dir), Variable("log.format", "json"), Variable("qr2.probe", "false"), Variable("dns.enabled", "true"), Variable("fesl.extra_listen", "")}
 	for _, s := range services.All() {
 		env = append(env, Variable(s.Key, "127.0.0.1:0"))
 	}

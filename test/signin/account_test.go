@@ -164,7 +164,7 @@ func TestCheckFocus(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("check: exit code %d\n%s%s", code, out, errOut)
 	}
-	rig.WantIn(t, out, "swat4: discs, version 1.1: should play: ", "swat4: GOG: should play: ", "civ4: Steam: played on another network: Steam, since 2014-04", "stella: discs: cannot be played here: needs EA's sign-in")
+	rig.WantIn(t, out, "swat4: discs, version 1.1: should play: ", "swat4: GOG: should play: ", "civ4: Steam: played on another network: Steam, since 2014-04", "stella: discs: needs a patched game: plain text")
 	rig.WantIn(t, errOut, "games.focus: nosuch is not a built-in game")
 }
 

@@ -33,7 +33,7 @@ const (
 // address.
 var services = []string{
 	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "mangler", "zanmaster", "web", "admin", "ssq",
-	"valvemaster", "q3master", "utmaster", "idmaster", "codmaster", "nwmaster", "dns", "webservices",
+	"valvemaster", "q3master", "utmaster", "idmaster", "codmaster", "nwmaster", "dns", "webservices", "fesl",
 }
 
 // child is a program whose cost is measured.
@@ -61,6 +61,7 @@ func startDaemon(ctx context.Context, program, dir string, more ...string) (*chi
 	cmd.Env = os.Environ()
 	set("data_dir", filepath.Join(dir, "data"))
 	set("dns.enabled", "true")
+	set("fesl.extra_listen", "")
 	set("webservices.snapshot_servers", "127.0.0.0/8")
 	for _, s := range services {
 		set(s+".listen", "127.0.0.1:0")

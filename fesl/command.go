@@ -1,0 +1,99 @@
+package fesl
+
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/fesl/wire"
+	"github.com/respawnd/respawnd/internal/ascii"
+)
+
+// request is a message of the client that is to be answered.
+type request struct {
+	wire.Header
+	wire.Text
+}
+
+// command is one row of the table: a request, the stage that it needs, and its function.
+type command struct {
+	name  string // service and TXN
+	stage stage
+	// run adds the lines of the answer. A *refusal or an accounts.Refusal is sent to
+	// the client, errGoodbye ends the connection without an answer, and any other
+	// error is a fault of the server.
+	run func(x *session, ctx context.Context, r *request, answer *wire.Text) error
+}
+
+// commands returns the table by names in lower case.
+func commands() map[string]*command {
+	rows := []command{
+		{"fsys Hello", stageNew, (*session).hello},
+		{"fsys MemCheck", stageReady, bare},
+		{"fsys Ping", stageReady, bare},
+		{"fsys GetPingSites", stageReady, (*session).pingSites},
+		{"fsys Goodbye", stageReady, goodbye},
+		{"fsys Suicide", stageReady, goodbye},
+
+		{"acct GetCountryList", stageReady, countries},
+		{"acct NuGetCountryList", stageReady, countries},
+		{"acct GetTos", stageReady, terms},
+		{"acct NuGetTos", stageReady, terms},
+		{"acct GetTelemetryToken", stageReady, telemetry},
+		{"acct SendAccountName", stageReady, bare},
+		{"acct SendPassword", stageReady, bare},
+		{"acct AddAccount", stageReady, (*session).addAccount},
+		{"acct NuAddAccount", stageReady, (*session).addAccount},
+		{"acct Login", stageReady, (*session).signIn},
+		{"acct NuLogin", stageReady, (*session).signIn},
+		{"acct PS3Login", stageReady, noConsoles},
+		{"acct NuPS3Login", stageReady, noConsoles},
+
+		{"acct GetAccount", stageAccount, (*session).account},
+		{"acct NuGetAccount", stageAccount, (*session).account},
+		{"acct GetSubAccounts", stageAccount, (*session).listPersonas},
+		{"acct NuGetPersonas", stageAccount, (*session).listPersonas},
+		{"acct AddSubAccount", stageAccount, (*session).addPersona},
+		{"acct NuAddPersona", stageAccount, (*session).addPersona},
+		{"acct DisableSubAccount", stageAccount, (*session).deletePersona},
+		{"acct NuDisablePersona", stageAccount, (*session).deletePersona},
+		{"acct LoginSubAccount", stageAccount, (*session).enterPersona},
+		{"acct NuLoginPersona", stageAccount, (*session).enterPersona},
+		{"acct RegisterGame", stageAccount, registerGame},
+		{"acct NuEntitleGame", stageAccount, (*session).entitle},
+		{"acct NuEntitleUser", stageAccount, (*session).entitle},
+		{"acct NuGetEntitlements", stageAccount, none("entitlements")},
+		{"acct LookupUserInfo", stageAccount, (*session).lookUp},
+		{"acct NuLookupUserInfo", stageAccount, (*session).lookUp},
+		{"acct NuSearchOwners", stageAccount, none("users")},
+		{"acct GameSpyPreAuth", stagePersona, (*session).preAuth},
+
+		{"subs GetEntitlementByBundle", stageAccount, none("EntitlementByBundle")},
+		{"dobj GetObjectInventory", stageAccount, (*session).inventory},
+
+		{"rank GetStats", stagePersona, stats},
+		{"rank GetRankedStats", stagePersona, stats},
+		{"rank GetTopN", stagePersona, none("stats")},
+		{"rank GetTopNAndMe", stagePersona, none("stats")},
+		{"recp GetRecord", stagePersona, noRecord},
+		{"recp GetRecordAsMap", stagePersona, noRecord},
+		{"asso GetAssociations", stagePersona, (*session).associations},
+		{"xmsg GetMessages", stagePersona, none("messages")},
+		{"xmsg ModifySettings", stagePersona, bare},
+		{"mtrx ReportMetrics", stageReady, bare},
+	}
+	table := make(map[string]*command, len(rows))
+	for i := range rows {
+		table[ascii.ToLower(rows[i].name)] = &rows[i]
+	}
+	return table
+}
+
+// bare answers with nothing but the name of the request.
+func bare(*session, context.Context, *request, *wire.Text) error { return nil }
+
+// none answers with an empty list.
+func none(name string) func(*session, context.Context, *request, *wire.Text) error {
+	return func(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+		answer.AddList(name)
+		return nil
+	}
+}

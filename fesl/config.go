@@ -1,0 +1,45 @@
+package fesl
+
+import "time"
+
+// Config is section fesl of the configuration. The comment of each field explains its
+// key.
+type Config struct {
+	// TCP address. Red Alert 3 expects port 18840.
+	Listen string `key:"listen" default:":18840" listen:"tcp 18840"`
+	// Further TCP addresses that answer the same, at most 256: each game has a port of
+	// its own built in. Battlefield 2142 expects 18300, Kane's Wrath 18760, The Battle for
+	// Middle-earth II 18160; client programs for Command & Conquer 3 lead it to 18800.
+	// Unused while fesl.listen is empty.
+	ExtraListen []string `key:"extra_listen" default:":18300,:18760,:18160,:18800" as:"extralisten"` // none of them is empty
+	// Files with a certificate and its key, PEM. With them, clients may also speak TLS
+	// 1.2 or newer, on the same ports. That is for helper programs that encrypt for the
+	// game: the games themselves speak SSL 3.0, which this service does not. Empty:
+	// plain text only.
+	TLSCert string `key:"tls_cert" as:"text"`
+	// See tls_cert.
+	TLSKey string `key:"tls_key" as:"text"`
+	// Open connections, {range}. A player who is signed in needs one.
+	MaxConns int `key:"max_conns" default:"16384" range:"1 to 1000000" live:"true"`
+	// Open connections from one address, {range}. A LAN party is one address.
+	MaxPerAddr int `key:"max_per_addr" default:"64" range:"1 to 1000000" live:"true"`
+	// New connections per second from one address, {range}. More wait, for up to 10s.
+	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
+	// New connections that one address may open at once before the rate applies,
+	// {range}.
+	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
+	// How often a client is asked for a sign of life, {range}. One that is silent for five
+	// times that is disconnected. Red Alert 3 leaves after four minutes of
+	// silence.
+	MemCheck time.Duration `key:"memcheck" default:"60s" range:"5s to 3m"`
+	// Time for a client to read data sent to it, {range}.
+	Write time.Duration `key:"write" default:"30s" range:"1s to 10m"`
+	// Accounts that one address may create per minute, {range}. 0: no bound.
+	Registrations int `key:"registrations" default:"20" range:"0 to 1000000" live:"true"`
+	// Profiles that an account may have before games can add no more to it, {range}.
+	// Battlefield 2142 shows four.
+	MaxPersonas int `key:"max_personas" default:"4" range:"1 to 32" live:"true"`
+	// Gives the players of Battlefield 2142 the Northern Strike booster pack, true or
+	// false.
+	NorthernStrike bool `key:"northern_strike" default:"true" live:"true"`
+}

@@ -1,0 +1,67 @@
+package fesl
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/respawnd/respawnd/fesl/wire"
+)
+
+// Ports of services of EA that this one does not have. A client opens none of them before a
+// game needs it.
+const (
+	messengerPort = 13505
+	theaterOffset = 5 // added to the port of FESL
+)
+
+// hello is the first request. A client that is signed in keeps its game.
+func (x *session) hello(_ context.Context, r *request, answer *wire.Text) error {
+	if x.life.stage < stageAccount {
+		x.title = titleOf(r.Get("clientString"))
+	}
+	if n, err := strconv.Atoi(r.Get("fragmentSize")); err == nil {
+		x.fragment = n
+	}
+	host := x.local.Addr().String()
+	answer.Add("domainPartition.domain", "eagames")
+	answer.Add("domainPartition.subDomain", x.title.subDomain)
+	answer.Add("messengerIp", host)
+	answer.AddNumber("messengerPort", messengerPort)
+	answer.AddNumber("activityTimeoutSecs", 0)
+	answer.Add("curTime", wire.Time(time.Now()))
+	answer.Add("theaterIp", host)
+	answer.AddNumber("theaterPort", int64(x.local.Port())+theaterOffset)
+	return nil
+}
+
+// ask appends a message of the server that the client answers.
+func (x *session) ask(what event, now time.Time) {
+	t := wire.Text{{Key: "TXN", Value: "Ping"}}
+	if what == memCheck {
+		t = wire.Text{{Key: "TXN", Value: "MemCheck"}, {Key: "memcheck.[]", Value: "0"}, {Key: "type", Value: "0"}}
+		t.AddNumber("salt", now.Unix())
+	}
+	x.send(wire.Header{Service: "fsys", Kind: wire.Reply}, t)
+}
+
+// farewell appends the message that tells the player why the connection ends.
+func (x *session) farewell(reason, text string) {
+	if x.life.stage == stageNew {
+		return
+	}
+	x.send(wire.Header{Service: "fsys", Kind: wire.Reply}, wire.Text{{Key: "TXN", Value: "Goodbye"}, {Key: "reason", Value: reason}, {Key: "message", Value: text}})
+}
+
+// pingSites names this machine, by which a game measures how far it is.
+func (x *session) pingSites(_ context.Context, _ *request, answer *wire.Text) error {
+	answer.AddNumber("minPingSitesToPing", 0)
+	answer.AddNumber("pingSite.[]", 1)
+	answer.Add("pingSite.0.addr", x.local.Addr().String())
+	answer.Add("pingSite.0.name", "gva")
+	answer.AddNumber("pingSite.0.type", 0)
+	return nil
+}
+
+// goodbye ends the connection.
+func goodbye(*session, context.Context, *request, *wire.Text) error { return errGoodbye }

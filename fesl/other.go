@@ -1,0 +1,102 @@
+package fesl
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+
+	"github.com/respawnd/respawnd/fesl/wire"
+)
+
+// country is an entry of the list from which players choose theirs.
+type country struct{ name, code string }
+
+// allCountries are those of most players of these games; the list fits in one frame.
+var allCountries = []country{
+	{"Argentina", "AR"}, {"Australia", "AU"}, {"Austria", "AT"}, {"Belgium", "BE"}, {"Brazil", "BR"}, {"Bulgaria", "BG"}, {"Canada", "CA"},
+	{"Chile", "CL"}, {"China", "CN"}, {"Croatia", "HR"}, {"Czech Republic", "CZ"}, {"Denmark", "DK"}, {"Finland", "FI"}, {"France", "FR"},
+	{"Germany", "DE"}, {"Greece", "GR"}, {"Hungary", "HU"}, {"India", "IN"}, {"Ireland", "IE"}, {"Israel", "IL"}, {"Italy", "IT"}, {"Japan", "JP"},
+	{"Korea", "KR"}, {"Mexico", "MX"}, {"Netherlands", "NL"}, {"New Zealand", "NZ"}, {"Norway", "NO"}, {"Other", "ZZ"}, {"Poland", "PL"},
+	{"Portugal", "PT"}, {"Romania", "RO"}, {"Russia", "RU"}, {"Serbia", "RS"}, {"Slovakia", "SK"}, {"South Africa", "ZA"}, {"Spain", "ES"},
+	{"Sweden", "SE"}, {"Switzerland", "CH"}, {"Taiwan", "TW"}, {"Turkey", "TR"}, {"Ukraine", "UA"}, {"United Kingdom", "GB"}, {"United States", "US"},
+}
+
+// countries lists countries.
+func countries(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+	const list = "countryList"
+	answer.AddNumber(list+".[]", int64(len(allCountries)))
+	for i, c := range allCountries {
+		entry := wire.Member(list, i)
+		answer.Add(entry+".description", c.name)
+		answer.Add(entry+".ISOCode", c.code)
+	}
+	return nil
+}
+
+// terms are the rules that a game shows before it makes an account.
+func terms(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+	answer.Add("version", "1")
+	answer.Add("tos", "This is a server of players, not of the maker of the game. Its operator keeps your e-mail address, "+
+		"your names and your password to sign you in. Use a password that you use nowhere else: the game may send it unprotected.")
+	return nil
+}
+
+// telemetry names a receiver of the game's reports: none.
+func telemetry(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+	answer.Add("telemetryToken", base64.StdEncoding.EncodeToString([]byte("127.0.0.1,9988,enUS,")))
+	answer.Add("enabled", "0")
+	answer.Add("filters", "")
+	answer.Add("disabled", "1")
+	return nil
+}
+
+// northernStrike is the booster pack of Battlefield 2142, as the game asks for it.
+const northernStrike = "bf2142_bp1"
+
+// inventory lists the objects that the account has.
+func (x *session) inventory(_ context.Context, r *request, answer *wire.Text) error {
+	const list = "entitlements"
+	if x.title.game != "stella" || !x.server.live.Load().NorthernStrike || !slices.Contains(r.List("objectIds"), northernStrike) {
+		answer.AddList(list)
+		return nil
+	}
+	answer.AddNumber(list+".[]", 1)
+	answer.Add(list+".0.objectId", northernStrike)
+	answer.Add(list+".0.editionNo", "0")
+	answer.Add(list+".0.dateEntitled", "2007-03-08")
+	answer.Add(list+".0.useCount", "0")
+	answer.Add(list+".0.entitleId", "1")
+	return nil
+}
+
+// stats are those of a player who has none: a value of 0 for each key.
+func stats(_ *session, _ context.Context, r *request, answer *wire.Text) error {
+	keys := r.List("keys")
+	answer.AddNumber("stats.[]", int64(len(keys)))
+	for i, key := range keys {
+		entry := wire.Member("stats", i)
+		answer.Add(entry+".key", key)
+		answer.Add(entry+".value", wire.Float(0))
+		if r.TXN() == "GetRankedStats" {
+			answer.Add(entry+".rank", "0")
+		}
+		answer.Add(entry+".text", "")
+	}
+	return nil
+}
+
+// noRecord refuses a record: there are none.
+func noRecord(*session, context.Context, *request, *wire.Text) error {
+	return refuse(codeNoRecord, "There is no such record.")
+}
+
+// associations is an empty list of a kind of other players.
+func (x *session) associations(_ context.Context, r *request, answer *wire.Text) error {
+	answer.Add("domainPartition.domain", "eagames")
+	answer.Add("domainPartition.subDomain", x.title.subDomain)
+	answer.AddNumber("maxListSize", 100)
+	answer.AddList("members")
+	answer.Add("owner.id", r.Get("owner.id"))
+	answer.Add("owner.type", r.Get("owner.type"))
+	return nil
+}

@@ -1,0 +1,212 @@
+package fesl
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/respawnd/respawnd/fesl/wire"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Lengths of the name of a persona that is made here.
+const (
+	minPersona = 3
+	maxPersona = 16
+)
+
+// checkPersona applies the rules of games to a name.
+func checkPersona(name string) error {
+	switch {
+	case name == "":
+		return badField(fieldPersona, fieldMissing)
+	case len(name) < minPersona:
+		return badField(fieldPersona, fieldShort)
+	case len(name) > maxPersona:
+		return badField(fieldPersona, fieldLong)
+	}
+	for i := range len(name) {
+		c := name[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		switch {
+		case i == 0 && !letter:
+			return badField(fieldPersona, fieldNoLetter)
+		case !letter && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.':
+			return badField(fieldPersona, fieldRefused)
+		}
+	}
+	return nil
+}
+
+// persona returns the name of a profile in the game: its unique nick, or that of another
+// namespace, or its nick. It is empty for one that has no name yet.
+func (x *session) persona(p *storage.Profile) string {
+	if nick := p.UniqueNickIn(x.namespace()); nick != "" {
+		return nick
+	}
+	if len(p.UniqueNicks) > 0 {
+		return p.UniqueNicks[0].Nick
+	}
+	if strings.HasPrefix(p.Nick, unnamed) {
+		return ""
+	}
+	return p.Nick
+}
+
+// personas returns the profiles of the account, the oldest first.
+func (x *session) personas(ctx context.Context) ([]storage.Profile, error) {
+	all, err := x.server.opt.Store.ProfilesOf(ctx, x.player.User())
+	slices.SortFunc(all, func(a, b storage.Profile) int { return int(a.ID) - int(b.ID) })
+	return all, err
+}
+
+// find returns the profile with a name in the game.
+func (x *session) find(ctx context.Context, name string) (storage.Profile, error) {
+	all, err := x.personas(ctx)
+	if err != nil {
+		return storage.Profile{}, err
+	}
+	for i := range all {
+		if name != "" && storage.Fold(x.persona(&all[i])) == storage.Fold(name) {
+			return all[i], nil
+		}
+	}
+	return storage.Profile{}, accounts.ErrBadProfile
+}
+
+// listPersonas lists the names of the account in the game.
+func (x *session) listPersonas(ctx context.Context, r *request, answer *wire.Text) error {
+	all, err := x.personas(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i := range all {
+		if name := x.persona(&all[i]); name != "" {
+			names = append(names, name)
+		}
+	}
+	list := "subAccounts"
+	if r.TXN() == "NuGetPersonas" {
+		list = "personas"
+	}
+	answer.AddList(list, names...)
+	return nil
+}
+
+// addPersona makes a profile, or names the one without a name.
+func (x *session) addPersona(ctx context.Context, r *request, _ *wire.Text) error {
+	name := r.Get("name")
+	if err := checkPersona(name); err != nil {
+		return err
+	}
+	if _, err := x.same(ctx, &x.player.login); err != nil {
+		return err
+	}
+	all, err := x.personas(ctx)
+	if err != nil {
+		return err
+	}
+	profiles := x.server.opt.Accounts.Profiles
+	if err := profiles.CheckUniqueNick(ctx, x.namespace(), name); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(all, func(p storage.Profile) bool { return x.persona(&p) == "" }); i >= 0 {
+		if _, err := profiles.Replace(ctx, x.player.User(), all[i].Nick, name); err != nil {
+			return err
+		}
+		_, err := profiles.RegisterNick(ctx, all[i].ID, x.namespace(), name)
+		return err
+	}
+	if len(all) >= x.server.live.Load().MaxPersonas {
+		return accounts.ErrTooMany
+	}
+	_, err = profiles.NewUnique(ctx, x.player.User(), x.namespace(), name)
+	return err
+}
+
+// deletePersona deletes a profile.
+func (x *session) deletePersona(ctx context.Context, r *request, _ *wire.Text) error {
+	if _, err := x.same(ctx, &x.player.login); err != nil {
+		return err
+	}
+	p, err := x.find(ctx, r.Get("name"))
+	if err != nil {
+		return err
+	}
+	return x.server.opt.Accounts.Profiles.Delete(ctx, p.ID)
+}
+
+// enterPersona makes the client play as a profile. An older session of the profile ends.
+func (x *session) enterPersona(ctx context.Context, r *request, answer *wire.Text) error {
+	p, err := x.find(ctx, r.Get("name"))
+	if err == nil && p.UniqueNickIn(x.namespace()) == "" {
+		p, err = x.server.opt.Accounts.Profiles.RegisterNick(ctx, p.ID, x.namespace(), x.persona(&p))
+	}
+	if err == nil {
+		err = x.admit(ctx, x.player.login, p.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if before := x.server.playing.enter(x.player); before != nil && before.session != x {
+		before.Kick(presence.ErrDisplaced)
+	}
+	x.life.stage = stagePersona
+	answer.Add("lkey", x.server.newKey())
+	answer.AddNumber("profileId", int64(p.ID))
+	answer.AddNumber("userId", int64(p.User))
+	return nil
+}
+
+// preAuth issues the ticket with which the game signs in to the presence service.
+func (x *session) preAuth(ctx context.Context, _ *request, answer *wire.Text) error {
+	if _, err := x.same(ctx, &x.player.login); err != nil {
+		return err
+	}
+	t := x.server.opt.Accounts.Grants.IssueToken(x.player.profile, accounts.DefaultTokenLife, true)
+	answer.Add("challenge", t.Challenge)
+	answer.Add("ticket", t.Value)
+	return nil
+}
+
+// lookUp finds the profiles with names, of any account.
+func (x *session) lookUp(ctx context.Context, r *request, answer *wire.Text) error {
+	const list = "userInfo"
+	names := members(r.Text, list, "userName")
+	answer.AddNumber(list+".[]", int64(len(names)))
+	for i, name := range names {
+		entry := wire.Member(list, i)
+		answer.Add(entry+".userName", name)
+		p, _, err := x.server.opt.Accounts.Profiles.ByUniqueNick(ctx, x.namespace(), name)
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+		answer.AddNumber(entry+".userId", int64(p.ID))
+		answer.AddNumber(entry+".masterUserId", int64(p.User))
+		answer.Add(entry+".namespace", "")
+	}
+	return nil
+}
+
+// maxLookUp is how many profiles one request may look up.
+const maxLookUp = 32
+
+// members returns a value of each structure in a list, in their order, up to the first
+// one without it.
+func members(t wire.Text, list, key string) (values []string) {
+	for i := range maxLookUp {
+		v, ok := t.Look(wire.Member(list, i) + "." + key)
+		if !ok {
+			break
+		}
+		values = append(values, v)
+	}
+	return values
+}
