@@ -169,9 +169,10 @@ type gamePage struct {
 	See      *nameView // the game of which this one is only another version
 	Platform string    // what holds for all titles of the console; empty: a computer
 	Missing  []missingView
-	Via      string // further steps for players
-	Chat     bool   // there is chat, and the game has a lobby
-	Waiting  int    // members of the title room in chat
+	Via      string   // further steps for players
+	Settings []string // lines of settings files; none without an address
+	Chat     bool     // there is chat, and the game has a lobby
+	Waiting  int      // members of the title room in chat
 	Rooms    []roomView
 	Boards   []boardView
 	Matches  []matchView
@@ -326,6 +327,11 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 	if q.address.IsValid() {
 		v.Address = q.address.String()
 		v.Hosts = string(s.hostsFile(q.name, q.address))
+		if g, ok := s.opt.Games.Lookup(q.name); ok {
+			for _, line := range g.SettingsFor(q.address) {
+				v.Settings = append(v.Settings, clean.Text(line))
+			}
+		}
 		v.Links = s.kitLinks(q)
 	}
 	v.Table.Caption = "Servers of this game, most players first"

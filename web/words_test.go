@@ -53,6 +53,7 @@ func TestWordsOfGames(t *testing.T) {
 			webtest.WantNoParts(t, g.Name, page, "hosts file", "Script for Windows")
 		}
 	}
+	webtest.WantParts(t, "settings", html.UnescapeString(f.Page("/games/ut2004?ip=192.0.2.7")), `MasterServerList=(Address="192.0.2.7",Port=28902)`)
 	if pages < 200 {
 		t.Errorf("%d pages", pages)
 	}

@@ -1,6 +1,7 @@
 package games
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -92,6 +93,30 @@ func TestWordsWithoutEvidence(t *testing.T) {
 	}
 	if count[ShouldPlay] != len(want) {
 		t.Errorf("%d games should play, want the %d with evidence: %s", count[ShouldPlay], len(want), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// TestCountsInDocs holds the numbers on the front page of the documentation.
+func TestCountsInDocs(t *testing.T) {
+	c := newCatalog(t, embedded(t)...)
+	words := make(map[Word]int)
+	other, console := 0, 0
+	for _, g := range c.All() {
+		switch {
+		case g.See != "":
+			other++
+		case g.Platform() != "" && len(g.Editions) == 0:
+			console++
+		default:
+			words[g.Outlook(built, nil).Word]++
+		}
+	}
+	want := fmt.Sprintf("Of %d names that are built in, %d games should play where all services run. %d need a changed program, %d are played\n"+
+		"on other networks, %d cannot be played here, %d were not reported yet, and of %d it is not known what they need. %d\n"+
+		"are titles of consoles, for which one sentence stands, and %d are demos and other versions.\n",
+		c.Len(), words[ShouldPlay], words[Patched], words[Elsewhere], words[Blocked], words[Untried], words[NotKnown], console, other)
+	if page := string(read(t, "../docs/README.md")); !strings.Contains(page, want) {
+		t.Errorf("docs/README.md lacks:\n%s", want)
 	}
 }
 

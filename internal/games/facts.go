@@ -34,6 +34,10 @@ type Facts struct {
 	Uses []Service `yaml:"uses,unique,column" as:"service" most:"16" alias:"needs, uses"`
 	// Further steps for a player beside DNS; missing: none.
 	Via string `yaml:"via" as:"text" alias:"via"`
+	// Lines of settings files that lead the game to a server, in place of those with the same
+	// beginning; {address} stands for the address of the server. [{file: game.ini, section:
+	// Master, line: "MasterServerAddress={address}"}]
+	Settings []Setting `yaml:"settings" most:"8" alias:"settings"`
 	// Link that starts the game of a player and joins a server, with {address} in place
 	// of host and port: steam://connect/{address}.
 	Join string `yaml:"join" as:"join" alias:"join"`
@@ -100,6 +104,33 @@ func (h *Host) rules(bad func(string, ...any)) {
 	if !validDomain(h.Name) {
 		bad("the name must " + domainRule)
 	}
+}
+
+// Setting is a line of a settings file of a game.
+type Setting struct {
+	// As players find it, from the folder of the game.
+	File string `yaml:"file,required" as:"text" max:"80"`
+	// The heading above it; missing: there is none.
+	Section string `yaml:"section" as:"text" max:"80"`
+	// {address} stands for the address of the server.
+	Line string `yaml:"line,required" as:"text"`
+}
+
+// SettingsFor returns the settings with the address of a server, as lines that players read.
+func (f Facts) SettingsFor(at netip.Addr) (lines []string) {
+	before := ""
+	for _, s := range f.Settings {
+		where := "In " + s.File
+		if s.Section != "" {
+			where += ", below [" + s.Section + "]"
+		}
+		if where != before {
+			lines = append(lines, where+":")
+		}
+		before = where
+		lines = append(lines, strings.ReplaceAll(s.Line, JoinAddress, at.String()))
+	}
+	return lines
 }
 
 // Key is a key of game servers, and how a list sends it.

@@ -95,6 +95,9 @@ func (k *Kit) Files() ([]File, error) {
 			}
 		}
 	}
+	if lines := k.Game.SettingsFor(k.Address); len(lines) > 0 {
+		files = append(files, File{"settings.txt", []byte(strings.Join(lines, "\r\n") + "\r\n")})
+	}
 	if text := k.patches(); text != "" {
 		files = append(files, File{"patch.txt", []byte(windows(text))})
 	}
@@ -188,6 +191,9 @@ func (k *Kit) readme(files []File) string {
 	}
 	if via := k.Game.Means(); via != "" {
 		say("- %s", via)
+	}
+	if has("settings.txt") {
+		say("- Put the lines of settings.txt into the file that it names, in place of those with the same beginning.")
 	}
 	if has("patch.txt") {
 		say("- Read patch.txt.")

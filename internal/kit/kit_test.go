@@ -97,6 +97,7 @@ func TestKits(t *testing.T) {
 		"swat4":        {computer("swat4"), []string{"SWAT 4 (swat4) through the server at 192.0.2.1", "should play", "swat4://", "hosts-swat4.txt:192.0.2.1 swat4.master.gamespy.com\r\n"}},
 		"bfield1942":   {computer("bfield1942"), []string{"should play", "bf1942://"}},
 		"ut":           {computer("ut"), []string{"MasterServerAddress="}},
+		"ut2004":       {computer("ut2004", "settings.txt"), []string{"settings.txt:In System\\UT2004.ini, below [IpDrv.MasterServerLink]:\r\nMasterServerList=(Address=\"192.0.2.1\",Port=28902)\r\n"}},
 		"ut3pc":        {computer("ut3pc"), []string{"hosts-ut3pc.txt:192.0.2.1 u3.epicgames.com"}},
 		"civ4":         {computer("civ4"), []string{"Steam: played on another network: Steam"}},
 		"ccgenzh":      {computer("ccgenzh"), []string{"hosts-ccgenzh.txt:servserv.generals.ea.com"}},
