@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,8 +108,7 @@ func statements(rows []paced) string {
 func curve(ctx context.Context, out io.Writer, opt scaleOptions) error {
 	raiseFiles()
 	var text bytes.Buffer
-	_, _ = fmt.Fprintf(&text, "%s\n\nMeasured on %s on %s, with a load average of %s before.\n\n", scaleHeading,
-		time.Now().UTC().Format(time.DateOnly), machine(), cmp.Or(firstWord(loadAverage()), "?"))
+	_, _ = fmt.Fprintf(&text, "%s\n\nMeasured on %s.\n\n", scaleHeading, machine())
 	_, _ = fmt.Fprint(&text, "| servers | players | packets/s | lists/s | lists, Mbit/s | CPU, % of a core | memory, MiB | carried with room to spare by |\n"+
 		"|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	b := &bench{opt: limitOptions{program: opt.program, length: opt.length, scale: opt.scale}, out: out, tally: newTally()}
@@ -134,11 +132,6 @@ func curve(ctx context.Context, out io.Writer, opt scaleOptions) error {
 	}
 	_, err := fmt.Fprint(out, "\n", text.String())
 	return err
-}
-
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
 }
 
 // scaleHeading is the heading of the section.
