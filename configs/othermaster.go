@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -13,21 +14,22 @@ import (
 // OtherMaster is another master whose servers are listed here too.
 type OtherMaster struct {
 	Protocol string // one of MasterProtocols
-	Address  string // host:port; the URL of a list; of respawnd and 333json that of the pages without a final slash
+	Address  string // host:port; the URL of a list; or that of pages, without a final slash
 	Name     string // in pages, metrics and the log; never empty
 	Game     string // whose servers it is asked for; empty: all, where the protocol can
 
-	Enctype  int    // of gamespy: encryption of the list, 0 to 2
-	CMP      bool   // of gamespy: the compact form of the list
-	As       string // of serverbrowse: the game as which it asks; empty: Game
-	Filter   string // of serverbrowse, gamespy and valve
-	Number   int    // of q3, codmaster and idmaster: the protocol of the game
+	// Options that entries of some protocols have, see MasterForm.
+	Enctype  int    // encryption of the list, 0 to 2
+	CMP      bool   // the compact form of the list
+	As       string // the game as which it asks; empty: Game
+	Filter   string
+	Number   int    // the protocol of the game
 	Query    string // protocol in which its servers are queried; empty: that of the master
-	Verified bool   // of respawnd: its servers are listed without a query of our own
+	Verified bool   // its servers are listed without a query of our own
 	Offset   int    // of lists at a URL: from the ports there to those that are queried
 
-	// Of jsonlist: where the array is, names with dots between, empty: it is all; and the
-	// names of the address and the port in each object.
+	// Of a list in JSON: where the array is, names with dots between, empty: it is all; and
+	// the names of the address and the port in each object.
 	At, HostField, PortField string
 
 	text string
@@ -60,43 +62,49 @@ const (
 	masterExamples = "such as q3 dpmaster.example.org:27950 game=Xonotic protocol=3"
 )
 
-// masterForm describes the fields that an entry of a protocol may have.
-type masterForm struct {
-	protocol string
-	port     string   // usual one; empty: the address is a URL
-	needs    []string // options that it must have
-	options  []string // further ones
-	page     bool     // the URL is that of the list, with a query
+// MasterForm describes the entries for masters of a protocol. An option is its name and what stands for
+// its value in the documentation, such as enctype=0.
+type MasterForm struct {
+	Protocol string
+	Port     string      // usual one; empty: the address is a URL
+	Needs    []string    // options that an entry must have
+	Options  []string    // further ones
+	Page     bool        // the URL is that of the list, with a query
+	Version  bool        // the protocol of the game is a version, such as 1.41
+	Usual    OtherMaster // values of options that an entry leaves out
 }
 
-func masterForms() []masterForm {
-	game, number := []string{"game"}, []string{"game", "protocol"}
-	return []masterForm{
-		{protocol: "gamespy", port: "28900", needs: game, options: []string{"enctype", "list", "filter", "query"}},
-		{protocol: "serverbrowse", port: "28910", needs: game, options: []string{"as", "filter", "query"}},
-		{protocol: "zandronum", port: "15300"},
-		{protocol: "valve", port: "27011", options: []string{"filter"}},
-		{protocol: "q3", port: "27950", needs: []string{"protocol"}, options: game},
-		{protocol: "codmaster", port: "20510", needs: number},
-		{protocol: "cod4x", port: "20810", needs: game},
-		{protocol: "idmaster", port: "27650", needs: []string{"protocol"}, options: game},
-		{protocol: "utmaster", port: "28902", needs: game, options: []string{"query"}},
-		{protocol: "q2", port: "27900", options: game},
-		{protocol: "qw", port: "27000", options: game},
-		{protocol: "333sync", port: "28900", options: []string{"game", "query"}},
-		{protocol: "333json", needs: game, options: []string{"query", "offset"}},
-		{protocol: "textlist", needs: []string{"query"}, options: []string{"game", "offset"}, page: true},
-		{protocol: "jsonlist", needs: []string{"query"}, options: []string{"game", "offset", "at", "host", "port"}, page: true},
-		{protocol: "respawnd", options: []string{"game", "verified"}},
-	}
+// masterForms are those of all protocols, by name.
+var masterForms = make(map[string]MasterForm)
+
+// DeclareMaster makes a protocol known in which other masters are read. It is called while packages are
+// initialized, and returns something so that a variable can be its caller.
+func DeclareMaster(f MasterForm) struct{} {
+	masterForms[f.Protocol] = f
+	return struct{}{}
 }
 
 // MasterProtocols returns the protocols in which other masters are read.
-func MasterProtocols() (words []string) {
-	for _, f := range masterForms() {
-		words = append(words, f.protocol)
+func MasterProtocols() []string { return slices.Sorted(maps.Keys(masterForms)) }
+
+// MasterLines returns the form of each protocol, as in "q2 HOST[:27900] [game=GAME]".
+func MasterLines() (lines []string) {
+	for _, p := range MasterProtocols() {
+		f := masterForms[p]
+		where := "https://HOST"
+		switch {
+		case f.Page:
+			where = "URL"
+		case f.Port != "":
+			where = "HOST[:" + f.Port + "]"
+		}
+		words := append([]string{p, where}, f.Needs...)
+		for _, o := range f.Options {
+			words = append(words, "["+o+"]")
+		}
+		lines = append(lines, strings.Join(words, " "))
 	}
-	return words
+	return lines
 }
 
 // ParseOtherMaster reads an entry of federation.masters: a protocol, an address, and
@@ -106,13 +114,12 @@ func ParseOtherMaster(text string) (m OtherMaster, err error) {
 	if len(words) < 2 {
 		return m, errors.New("is not a master: write a protocol, an address and options, " + masterExamples)
 	}
-	i := slices.IndexFunc(masterForms(), func(f masterForm) bool { return f.protocol == words[0] })
-	if i < 0 {
+	form, known := masterForms[words[0]]
+	if !known {
 		return m, fmt.Errorf("has the unknown protocol %s; known: %s", quote(words[0]), strings.Join(MasterProtocols(), ", "))
 	}
-	form := masterForms()[i]
-	m = OtherMaster{Protocol: form.protocol, CMP: true, text: strings.Join(words, " ")}
-	form.usual(&m)
+	m = form.Usual
+	m.Protocol, m.CMP, m.text = form.Protocol, true, strings.Join(words, " ")
 	if m.Address, err = form.address(words[1]); err != nil {
 		return m, err
 	}
@@ -125,27 +132,24 @@ func ParseOtherMaster(text string) (m OtherMaster, err error) {
 		case seen[key]:
 			return m, fmt.Errorf("has the option %s twice", quote(key))
 		case !slices.Contains(form.all(), key):
-			return m, fmt.Errorf("has the unknown option %s; a %s master has %s", quote(key), form.protocol, strings.Join(form.all(), ", "))
+			return m, fmt.Errorf("has the unknown option %s; a %s master has %s", quote(key), form.Protocol, strings.Join(form.all(), ", "))
 		}
 		seen[key] = true
-		if err := m.set(key, value); err != nil {
+		if err := m.set(key, value, form.Version); err != nil {
 			return m, fmt.Errorf("has a bad option %s: %w", key, err)
 		}
 	}
 	return m, m.finish(&form, seen)
 }
 
-// all returns the options of the form.
-func (f *masterForm) all() []string { return slices.Concat([]string{"name"}, f.needs, f.options) }
-
-// usual sets the usual values of options.
-func (f *masterForm) usual(m *OtherMaster) {
-	switch f.protocol {
-	case "jsonlist":
-		m.HostField, m.PortField = "ip", "port"
-	case "333json":
-		m.Offset = 1
+// all returns the names of the options of the form.
+func (f *MasterForm) all() []string {
+	names := []string{"name"}
+	for _, o := range slices.Concat(f.Needs, f.Options) {
+		name, _, _ := strings.Cut(o, "=")
+		names = append(names, name)
 	}
+	return names
 }
 
 // page checks the URL of a list.
@@ -167,11 +171,11 @@ func page(text string) (string, error) {
 }
 
 // address checks the address of a master and adds the usual port.
-func (f *masterForm) address(text string) (string, error) {
-	if f.page {
+func (f *MasterForm) address(text string) (string, error) {
+	if f.Page {
 		return page(text)
 	}
-	if f.port == "" {
+	if f.Port == "" {
 		base, err := parsePublicURL(text)
 		if err != nil {
 			return "", errors.New("has an address that " + err.Error())
@@ -179,7 +183,7 @@ func (f *masterForm) address(text string) (string, error) {
 		return base, nil
 	}
 	if _, _, err := net.SplitHostPort(text); err != nil {
-		text = net.JoinHostPort(text, f.port)
+		text = net.JoinHostPort(text, f.Port)
 	}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -191,8 +195,8 @@ func (f *masterForm) address(text string) (string, error) {
 	return joinMachine(host, port)
 }
 
-// set reads the value of an option.
-func (m *OtherMaster) set(key, value string) (err error) {
+// set reads the value of an option. version reports that the protocol of a game is one.
+func (m *OtherMaster) set(key, value string, version bool) (err error) {
 	switch key {
 	case "name":
 		m.Name = value
@@ -211,7 +215,7 @@ func (m *OtherMaster) set(key, value string) (err error) {
 	case "enctype":
 		m.Enctype, err = parseNumber(value, 0, 2)
 	case "protocol":
-		m.Number, err = m.parseProtocol(value)
+		m.Number, err = parseProtocol(value, version)
 	case "offset":
 		m.Offset, err = parseNumber(value, -1<<16, 1<<16)
 	case "at":
@@ -231,9 +235,9 @@ func (m *OtherMaster) set(key, value string) (err error) {
 	return err
 }
 
-// parseProtocol reads the protocol of a game: a number; of idmaster two, such as 1.41.
-func (m *OtherMaster) parseProtocol(text string) (int, error) {
-	if m.Protocol != "idmaster" {
+// parseProtocol reads the protocol of a game: a number, or a version such as 1.41.
+func parseProtocol(text string, version bool) (int, error) {
+	if !version {
 		return parseNumber(text, 0, 1<<31-1)
 	}
 	major, minor, _ := strings.Cut(text, ".")
@@ -253,9 +257,9 @@ var missing = map[string]string{
 }
 
 // finish checks the entry as a whole, and names it if it has no name.
-func (m *OtherMaster) finish(form *masterForm, seen map[string]bool) error {
-	for _, key := range form.needs {
-		if !seen[key] {
+func (m *OtherMaster) finish(form *MasterForm, seen map[string]bool) error {
+	for _, o := range form.Needs {
+		if key, _, _ := strings.Cut(o, "="); !seen[key] {
 			return errors.New(missing[key])
 		}
 	}

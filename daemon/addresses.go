@@ -7,8 +7,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -66,12 +68,9 @@ func (w *localWatch) run(ctx context.Context, beyond bool) {
 			continue
 		case <-moved:
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(localPause):
+		if clock.Pause(ctx, localPause) {
+			w.look()
 		}
-		w.look()
 	}
 }
 
@@ -115,10 +114,7 @@ func (w *localWatch) setRules(rules []advertise.Rule) {
 	if !w.addresses.SetRules(rules) {
 		return
 	}
-	select {
-	case w.ruled <- struct{}{}:
-	default: // run is already signalled
-	}
+	wake.Up(w.ruled)
 }
 
 func (w *localWatch) note(h *master.Server) {

@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 // When expired reset links are removed from the store.
@@ -13,21 +15,13 @@ const (
 
 // sweepResets removes expired reset links, until ctx ends.
 func (d *Daemon) sweepResets(ctx context.Context) {
-	timer := time.NewTimer(firstSweep)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			n, err := d.accounts.Passwords.SweepResets(ctx)
-			if err != nil && ctx.Err() == nil {
-				d.log.Error().Err(err).Msg("expired reset links stay in the store; they are refused")
-			}
-			if n > 0 {
-				d.log.Debug().Int("links", n).Msg("removed expired reset links")
-			}
-			timer.Reset(sweepEvery)
+	for wait := firstSweep; clock.Pause(ctx, wait); wait = sweepEvery {
+		n, err := d.accounts.Passwords.SweepResets(ctx)
+		if err != nil && ctx.Err() == nil {
+			d.log.Error().Err(err).Msg("expired reset links stay in the store; they are refused")
+		}
+		if n > 0 {
+			d.log.Debug().Int("links", n).Msg("removed expired reset links")
 		}
 	}
 }

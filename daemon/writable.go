@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -100,40 +101,26 @@ func (w *storeWatch) run(ctx context.Context) {
 	var stalls sync.WaitGroup
 	stalls.Go(func() { w.watchStalls(ctx) })
 	defer stalls.Wait()
-	wait := time.NewTimer(writeCheckEvery)
-	defer wait.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-wait.C:
-			w.look(ctx, now)
-			wait.Reset(w.next(time.Now()))
-		}
+	for wait := writeCheckEvery; clock.Pause(ctx, wait); wait = w.next(time.Now()) {
+		w.look(ctx, time.Now())
 	}
 }
 
 // watchStalls logs a write or check that does not end, until ctx ends.
 func (w *storeWatch) watchStalls(ctx context.Context) {
-	tick := time.NewTicker(minWriteCheck)
-	defer tick.Stop()
-	for was := false; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			if away(w.cause()) {
-				continue // look reports it
-			}
-			is := w.underWay(now) >= writeStalled
-			switch err := w.err(); {
-			case is && !was:
-				w.log.Error().Err(err).Msg(notWritable)
-			case was && !is && err == nil:
-				w.log.Info().Msg(writableAgain)
-			}
-			was = is
+	was := false
+	for now := range clock.Ticks(ctx, minWriteCheck) {
+		if away(w.cause()) {
+			continue // look reports it
 		}
+		is := w.underWay(now) >= writeStalled
+		switch err := w.err(); {
+		case is && !was:
+			w.log.Error().Err(err).Msg(notWritable)
+		case was && !is && err == nil:
+			w.log.Info().Msg(writableAgain)
+		}
+		was = is
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/miekg/dns"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -113,16 +114,10 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Li
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(1)) })
 	g.Go(func() error { return netserve.ServeConns(ctx, ln, s, s.opt.Conn) })
 	g.Go(func() error {
-		t := time.NewTicker(refreshEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-t.C:
-				s.refresh()
-			}
+		for range clock.Ticks(ctx, refreshEvery) {
+			s.refresh()
 		}
+		return nil
 	})
 	err := g.Wait()
 	s.forward.wait()

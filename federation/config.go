@@ -15,25 +15,7 @@ const MaxMasters = 64
 type Config struct {
 	// Other masters, at most 64: a protocol, an address, and options. Off while the
 	// list is empty. The forms are
-	//   gamespy HOST[:28900] game=GAME [enctype=0] [list=cmp] [filter=TEXT]
-	//     [query=gs1]
-	//   serverbrowse HOST[:28910] game=GAME [as=GAME] [filter=TEXT]
-	//     [query=gs3]
-	//   zandronum HOST[:15300]
-	//   valve HOST[:27011] [filter=\gamedir\GAME]
-	//   q3 HOST[:27950] [game=NAME] protocol=NUMBER
-	//   codmaster HOST[:20510] game=GAME protocol=NUMBER
-	//   cod4x HOST[:20810] game=GAME
-	//   idmaster HOST[:27650] protocol=1.41 [game=GAME]
-	//   utmaster HOST[:28902] game=GAME [query=unreal2]
-	//   q2 HOST[:27900] [game=GAME]
-	//   qw HOST[:27000] [game=GAME]
-	//   333sync HOST[:28900] [game=GAME] [query=gs1]
-	//   333json https://HOST game=GAME [query=gs1] [offset=1]
-	//   textlist URL query=NAME [game=GAME] [offset=0]
-	//   jsonlist URL query=NAME [game=GAME] [offset=0] [at=PATH]
-	//     [host=ip] [port=port]
-	//   respawnd https://HOST [game=GAME] [verified=true]
+	//   {masters}
 	// and each may have name=NAME, for pages, metrics and the log; without it that
 	// is the host, with the game. A master whose name is lan or begins with lan- may
 	// list servers with private addresses, and its host name may lead to one.

@@ -3,16 +3,13 @@ package federation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 const (
@@ -75,55 +72,4 @@ func (d *dialer) find(ctx context.Context, m *configs.OtherMaster, host string) 
 		return netip.Addr{}, errPrivate
 	}
 	return list[rand.N(len(list))], nil // it spreads load
-}
-
-// udp opens a socket that receives only from the master.
-func (d *dialer) udp(ctx context.Context, m *configs.OtherMaster) (*netclient.Packets, error) {
-	host, port, err := net.SplitHostPort(m.Address)
-	if err != nil {
-		return nil, err
-	}
-	a, err := d.resolve(ctx, m, host, port, "udp")
-	if err != nil {
-		return nil, err
-	}
-	return netclient.Dial(ctx, a.String())
-}
-
-// tcp connects to the master.
-func (d *dialer) tcp(ctx context.Context, m *configs.OtherMaster) (net.Conn, error) {
-	return d.connect(ctx, m, m.Address)
-}
-
-// connect connects to an address of the master.
-func (d *dialer) connect(ctx context.Context, m *configs.OtherMaster, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	a, err := d.resolve(ctx, m, host, port, "tcp")
-	if err != nil {
-		return nil, err
-	}
-	n := net.Dialer{Timeout: dialTimeout}
-	conn, err := n.DialContext(ctx, "tcp4", a.String())
-	if err != nil {
-		return nil, fmt.Errorf("not connected: %w", err)
-	}
-	return conn, nil
-}
-
-// limitedConn is a connection of which a number of bytes is read.
-type limitedConn struct {
-	net.Conn
-	left int
-}
-
-func (c *limitedConn) Read(p []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, netclient.ErrTooLong
-	}
-	n, err := c.Conn.Read(p[:min(len(p), c.left)])
-	c.left -= n
-	return n, err
 }

@@ -2,11 +2,13 @@ package federation
 
 import (
 	"context"
+	"net"
 	"net/netip"
-	"time"
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/service"
 )
 
 // fetcher reads a master in its protocol.
@@ -20,14 +22,6 @@ type fetcher interface {
 	close()
 }
 
-// Times of single answers.
-const (
-	udpTimeout = 5 * time.Second // without an answer
-	udpTries   = 3
-	lingerFor  = time.Second // after the last packet of a list in Quake III's form
-	pageRetry  = 2 * time.Second
-)
-
 // once is a fetcher of a protocol without changes.
 type once func(ctx context.Context, s *source, max int) error
 
@@ -37,51 +31,45 @@ func (f once) read(ctx context.Context, s *source, max int) (string, error) {
 func (once) follow(context.Context, *source) {}
 func (once) close()                          {}
 
-// newFetcher returns the fetcher of a master.
+// The masters that this package reads by itself.
+var (
+	peerForm  = configs.MasterForm{Protocol: "respawnd", Options: []string{"game=GAME", "verified=true"}}
+	textForm  = configs.MasterForm{Protocol: "textlist", Page: true, Needs: []string{"query=NAME"}, Options: []string{"game=GAME", "offset=0"}}
+	pagesForm = configs.MasterForm{
+		Protocol: "333json", Needs: []string{"game=GAME"}, Options: []string{"query=gs1", "offset=1"}, Usual: configs.OtherMaster{Offset: 1},
+	}
+	jsonForm = configs.MasterForm{
+		Protocol: "jsonlist", Page: true, Needs: []string{"query=NAME"}, Options: []string{"game=GAME", "offset=0", "at=PATH", "host=ip", "port=port"},
+		Usual: configs.OtherMaster{HostField: "ip", PortField: "port"},
+	}
+
+	_, _, _, _ = configs.DeclareMaster(peerForm), configs.DeclareMaster(textForm), configs.DeclareMaster(pagesForm), configs.DeclareMaster(jsonForm)
+)
+
+// newFetcher returns the fetcher of a master. The protocols of services have a service.Reader.
 func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, self string) fetcher {
 	var read func(context.Context, *source, *dialer, int) error
 	switch m.Protocol {
-	case "gamespy":
-		return once(func(ctx context.Context, s *source, max int) error { return readGameSpy(ctx, s, d, catalogue, max) })
-	case "serverbrowse":
-		return once(func(ctx context.Context, s *source, max int) error { return readBrowse(ctx, s, d, catalogue, max) })
-	case "utmaster":
-		return once(func(ctx context.Context, s *source, max int) error { return readUnreal(ctx, s, d, catalogue, max) })
-	case "333sync":
-		return once(func(ctx context.Context, s *source, max int) error { return readSync(ctx, s, d, self, max) })
-	case "zandronum":
-		read = readZandronum
-	case "valve":
-		read = readValve
-	case "q3":
-		read = readQuake3
-	case "codmaster":
-		read = readCod
-	case "cod4x":
-		read = readCod4X
-	case "idmaster":
-		read = readIDTech4
-	case "q2":
-		read = readQuake2
-	case "qw":
-		read = readQuakeWorld
-	case "textlist":
-		read = readText
-	case "jsonlist":
-		read = readJSON
-	case "333json":
-		read = read333
-	default:
+	case peerForm.Protocol:
 		return newPeer(m, d, self)
+	case textForm.Protocol:
+		read = readText
+	case jsonForm.Protocol:
+		read = readJSON
+	case pagesForm.Protocol:
+		read = read333
 	}
-	return once(func(ctx context.Context, s *source, max int) error { return read(ctx, s, d, max) })
-}
-
-// tellAll tells the servers of a list, also those before an error. One that the master
-// names twice is counted.
-func tellAll(s *source, list []netip.AddrPort, query, game string, err error) error {
-	for _, a := range list {
-		s.tell(found{addr: netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), query: query, game: game})
+	if read != nil {
+		return once(func(ctx context.Context, s *source, most int) error { return read(ctx, s, d, most) })
 	}
-	return err
+	return once(func(ctx context.Context, s *source, most int) error {
+		return service.ReaderOf(m.Protocol)(ctx, &service.Reading{
+			OtherMaster: m, Most: most, Games: catalogue, Self: self,
+			Packets: func(ctx context.Context) (*netclient.Packets, error) { return d.udp(ctx, m) },
+			Conn:    func(ctx context.Context) (net.Conn, error) { return d.connect(ctx, m, m.Address) },
+			Tell: func(a netip.AddrPort, query, game string) {
+				s.tell(found{addr: netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), query: query, game: game})
+			},
+		})
+	})
 }

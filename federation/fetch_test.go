@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/valvemaster"
@@ -465,15 +464,5 @@ func TestPeerRedirect(t *testing.T) {
 	b := newBench(t)
 	if _, problem, _ := turn(t, b.reader(t, "respawnd "+s.URL)); !strings.Contains(problem, errRedirect.Error()) {
 		t.Errorf("problem %q", problem)
-	}
-}
-
-func TestLimitedConn(t *testing.T) {
-	a, z := net.Pipe()
-	defer func() { _ = a.Close() }()
-	go func() { _, _ = z.Write(make([]byte, 100)); _ = z.Close() }()
-	n, err := io.Copy(io.Discard, &limitedConn{a, 60})
-	if n != 60 || !errors.Is(err, netclient.ErrTooLong) {
-		t.Errorf("read %d, %v; want 60 and ErrTooLong", n, err)
 	}
 }

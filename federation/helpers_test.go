@@ -10,11 +10,21 @@ import (
 
 	"github.com/rs/zerolog"
 
+	_ "github.com/respawnd/respawnd/codmaster" // protocols of other masters, as the next ones
 	"github.com/respawnd/respawnd/configs"
+	_ "github.com/respawnd/respawnd/idmaster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
+	_ "github.com/respawnd/respawnd/master/legacylist"
+	_ "github.com/respawnd/respawnd/master/serverbrowse"
+	_ "github.com/respawnd/respawnd/q2master"
+	_ "github.com/respawnd/respawnd/q3master"
+	_ "github.com/respawnd/respawnd/qwmaster"
+	_ "github.com/respawnd/respawnd/utmaster"
+	_ "github.com/respawnd/respawnd/valvemaster"
+	_ "github.com/respawnd/respawnd/zanmaster"
 )
 
 // prober is an asker that lists each watched server at once, unless it is silent.
@@ -122,6 +132,13 @@ func (b *bench) reader(t testing.TB, entry string) *source {
 	s.fetch = newFetcher(&s.master, d, b.Games, b.self)
 	t.Cleanup(s.fetch.close)
 	return s
+}
+
+// tellAll tells servers that a master names.
+func tellAll(s *source, list []netip.AddrPort) {
+	for _, a := range list {
+		s.tell(found{addr: a, query: "quake3"})
+	}
 }
 
 // parse parses an entry of the configuration.

@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -113,10 +114,7 @@ func (s *server) reload(c *Config) {
 	s.mu.Lock()
 	s.config = c
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default: // serve is woken already
-	}
+	wake.Up(s.wake)
 }
 
 // serve reads the masters until ctx ends.

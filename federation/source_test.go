@@ -96,7 +96,7 @@ func TestPartlyRead(t *testing.T) {
 	s := b.source(t, 0, "q3 a.org protocol=1")
 	var list []netip.AddrPort
 	var err error
-	s.fetch = once(func(_ context.Context, s *source, _ int) error { return tellAll(s, list, "quake3", "", err) })
+	s.fetch = once(func(_ context.Context, s *source, _ int) error { tellAll(s, list); return err })
 	expect := func(when, problem string) {
 		t.Helper()
 		s.turn(t.Context())

@@ -194,10 +194,8 @@ func (x *session) slowDown(ctx context.Context, cost int) error {
 	if wait == 0 {
 		return nil
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(wait):
 	case <-ctx.Done():
 	case <-x.kicked:
 	}

@@ -1,22 +1,17 @@
 package gpcm
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section gpcm of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// TCP address. Games expect port 29900.
-	Listen string `key:"listen" default:":29900" listen:"tcp 29900"`
-	// Open connections, {range}. A player who is signed in needs one.
-	MaxConns int `key:"max_conns" default:"32768" range:"1 to 1000000" live:"true"`
-	// Open connections from one address, {range}. A LAN party is one address.
-	MaxPerAddr int `key:"max_per_addr" default:"64" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}. More wait, for up to
-	// 10s.
-	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
-	// New connections that one address may open at once before the rate applies,
-	// {range}.
-	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
+	Listen              string `key:"listen" default:":29900" listen:"tcp 29900"`
+	netserve.ConnLimits `defaults:"max_conns=32768 max_per_addr=64 rate=10 burst=40"`
 	// Time from the connection to the login, {range}.
 	LoginTime time.Duration `key:"login_time" default:"30s" range:"5s to 10m"`
 	// How often a quiet connection is sent a keepalive, {range}. Clients speak up

@@ -63,11 +63,9 @@ func (e *endings) over(id storage.ProfileID) <-chan struct{} {
 // sessions that are ending may wait for each other.
 func (s *Server) inOrder(ctx context.Context, from, to storage.ProfileID) {
 	if over := s.endings.over(to); over != nil {
-		t := time.NewTimer(maxEnding)
-		defer t.Stop()
 		select {
 		case <-over:
-		case <-t.C:
+		case <-time.After(maxEnding):
 		case <-ctx.Done():
 		}
 	}

@@ -26,15 +26,8 @@ func newLive(c *Config) *live {
 // Reload applies the live keys. Open connections stay, sessions keep the rule
 // of their login, and every address starts with a full quota.
 func (s *Server) Reload(c *Config) {
-	s.gate.SetLimits(s.limits(c))
+	s.gate.SetLimits(c.Conns(s.opt.Trusted))
 	s.live.Store(newLive(c))
-}
-
-// limits returns the limits of connections.
-func (s *Server) limits(c *Config) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
-	}
 }
 
 // mayRegister takes one registration from the quota of an address and reports

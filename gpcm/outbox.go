@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
 // Bounds of the queue of one client.
@@ -85,14 +86,6 @@ type outbox struct {
 
 func newOutbox() outbox {
 	return outbox{drained: make(chan struct{}, 1)}
-}
-
-// signal puts a token into c unless there is one.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // offer queues an event from another session. It never waits.
@@ -216,7 +209,7 @@ func (o *outbox) half() bool {
 func (o *outbox) take(slack []item) (items []item, last []byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	signal(o.drained)
+	wake.Up(o.drained)
 	looking := o.looking
 	o.looking = false
 	if len(o.items) == 0 && o.last == nil && !looking {

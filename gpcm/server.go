@@ -94,7 +94,7 @@ type Server struct {
 func New(opt Options) *Server {
 	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), changes: netserve.NewBuckets[storage.ProfileID](changeBurst, changeBurst/changeRate*time.Second, changeSlots)}
 	s.newChallenge = func() string { return gamespy.RandomLetters(challengeLen) }
-	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))
 	s.registered = opt.Accounts.ShareQuota("gpcm", func(from netip.Addr) { s.live.Load().registrations.Allow(from, time.Now()) })
 	return s

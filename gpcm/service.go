@@ -5,8 +5,11 @@ import (
 
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
+
+var _ = verdicts.Speak("gpcm", verdicts.Speaker{What: "sign-in", Player: true, Texts: verdicts.SignInTexts})
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {

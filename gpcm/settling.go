@@ -59,11 +59,9 @@ func (p *page) awaitFlight(ctx context.Context) error {
 		if !p.flight.full() {
 			return nil
 		}
-		t := time.NewTimer(pause)
 		select {
-		case p.now = <-t.C:
+		case p.now = <-time.After(pause):
 		case <-p.kicked:
-			t.Stop()
 			return nil // the rest of the queue is bounded, and so is its time
 		}
 		if p.now.After(end) {

@@ -1,22 +1,17 @@
 package gpsp
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section gpsp of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// TCP address. Games expect port 29901.
-	Listen string `key:"listen" default:":29901" listen:"tcp 29901"`
-	// Open connections, {range}.
-	MaxConns int `key:"max_conns" default:"8192" range:"1 to 1000000" live:"true"`
-	// Open connections from one address, {range}.
-	MaxPerAddr int `key:"max_per_addr" default:"32" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}. More wait, for up to
-	// 10s. Games open one for each question.
-	Rate int `key:"rate" default:"20" range:"1 to 1000000" live:"true"`
-	// New connections that one address may open at once before the rate applies,
-	// {range}.
-	Burst int `key:"burst" default:"400" range:"1 to 1000000" live:"true"`
+	Listen              string `key:"listen" default:":29901" listen:"tcp 29901"`
+	netserve.ConnLimits `defaults:"max_conns=8192 max_per_addr=32 rate=20 burst=400"`
 	// A connection on which no whole question arrives for this long is closed,
 	// {range}.
 	Idle time.Duration `key:"idle" default:"60s" range:"5s to 10m"`

@@ -63,23 +63,16 @@ type Server struct {
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	s := &Server{opt: opt, commands: commandsByName(), metrics: newMetrics(opt.Registerer)}
-	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))
 	s.registered = opt.Accounts.ShareQuota("gpsp", func(from netip.Addr) { s.live.Load().registrations.Allow(from, time.Now()) })
 	return s
 }
 
-// limits returns the limits of connections.
-func (s *Server) limits(c *Config) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
-	}
-}
-
 // Reload applies the live keys from the next request on. Open connections stay,
 // and every address starts with full quotas.
 func (s *Server) Reload(c *Config) {
-	s.gate.SetLimits(s.limits(c))
+	s.gate.SetLimits(c.Conns(s.opt.Trusted))
 	s.live.Store(newLive(c))
 }
 

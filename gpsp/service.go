@@ -5,8 +5,11 @@ import (
 
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
+
+var _ = verdicts.Speak("gpsp", verdicts.Speaker{What: "request for an account", Player: true, Texts: verdicts.SignInTexts})
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {

@@ -1,22 +1,17 @@
 package gstats
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section gstats of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// TCP address. Games expect port 29920.
-	Listen string `key:"listen" default:":29920" listen:"tcp 29920"`
-	// Open connections, {range}. A game holds one while it runs.
-	MaxConns int `key:"max_conns" default:"16384" range:"1 to 1000000" live:"true"`
-	// Open connections from one address, {range}. A LAN party is one address.
-	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}. More wait, for up to
-	// 10s.
-	Rate int `key:"rate" default:"20" range:"1 to 1000000" live:"true"`
-	// New connections that one address may open at once before the rate applies,
-	// {range}.
-	Burst int `key:"burst" default:"256" range:"1 to 1000000" live:"true"`
+	Listen              string `key:"listen" default:":29920" listen:"tcp 29920"`
+	netserve.ConnLimits `defaults:"max_conns=16384 max_per_addr=256 rate=20 burst=256"`
 	// Time for a game to prove that it has its secret key, {range}.
 	LoginTime time.Duration `key:"login_time" default:"30s" range:"5s to 10m"`
 	// How often a quiet connection is sent a keepalive, {range}. Clients ignore

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -138,12 +139,7 @@ func (k *link) pause(ctx context.Context, d time.Duration) {
 	if err := k.flush(); err != nil {
 		return // the next read fails too
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	clock.Pause(ctx, d)
 }
 
 // next returns the next message in the clear, which is valid until the next call. It

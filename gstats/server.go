@@ -106,7 +106,7 @@ func newLive(c *Config) *live {
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer), memory: memory{most: sharedMemory}, newChallenge: newChallenge}
-	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))
 	return s
 }
@@ -128,15 +128,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 // Reload applies the live keys. Open connections stay, and every address starts with a
 // full quota.
 func (s *Server) Reload(c *Config) {
-	s.gate.SetLimits(s.limits(c))
+	s.gate.SetLimits(c.Conns(s.opt.Trusted))
 	s.live.Store(newLive(c))
-}
-
-// limits returns the limits of connections.
-func (s *Server) limits(c *Config) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
-	}
 }
 
 // unproven reports whether a player may be accepted although the proof cannot be checked.

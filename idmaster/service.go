@@ -23,7 +23,7 @@ func (c *Config) Describe() service.Descriptor {
 
 // Open opens the sockets of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	listen := netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer}
+	listen := c.ListenOptions()
 	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
 	if err != nil {
 		return nil, err

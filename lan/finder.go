@@ -123,18 +123,16 @@ func (f *Finder) search(ctx context.Context, w netserve.PacketWriter, local neti
 	gap := time.NewTicker(sendGap)
 	defer gap.Stop()
 	for {
-		next := time.NewTimer(f.opt.Every)
+		next := time.After(f.opt.Every)
 		for _, q := range f.round(local) {
 			select {
 			case <-ctx.Done():
-				next.Stop()
 				return
 			case <-gap.C:
 				f.send(w, q)
 			}
 		}
-		if !f.rest(ctx, next.C) {
-			next.Stop()
+		if !f.rest(ctx, next) {
 			return
 		}
 	}

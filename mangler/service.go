@@ -5,8 +5,11 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
+
+var _ = verdicts.Speak("mangler", verdicts.Speaker{What: "question about a port", Player: true})
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {

@@ -3,26 +3,22 @@ package master
 import (
 	"context"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 // Run removes silent servers from the list until ctx ends; expired is called
 // with each of this node, without locks held.
 func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case now := <-tick.C:
-			for _, s := range r.expire(now) {
-				if s.Node == "" {
-					expired(s)
-				}
+	for now := range clock.Ticks(ctx, sweepEvery) {
+		for _, s := range r.expire(now) {
+			if s.Node == "" {
+				expired(s)
 			}
-			r.names.sweep()
 		}
+		r.names.sweep()
 	}
+	return nil
 }
 
 // expire removes the servers that were silent for their lifetime. It searches

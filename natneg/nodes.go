@@ -10,6 +10,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
 // maxNodes is the maximum number of other nodes that have a number: via has room for
@@ -208,10 +209,7 @@ func (r *nodes) pairs(_ string, data []byte) {
 // isReady repeats packets that were forwarded to a node before it took any.
 func (r *nodes) isReady(from string, _ []byte) {
 	r.callers.unsend(from)
-	select {
-	case r.ready <- struct{}{}:
-	default: // run is already signalled
-	}
+	wake.Up(r.ready)
 }
 
 // packet takes a packet of a client of another node.

@@ -46,7 +46,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	listen := netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer}
+	listen := c.ListenOptions()
 	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
 	if err != nil {
 		return nil, err

@@ -1,22 +1,17 @@
 package peerchat
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section peerchat of the configuration. The comment of each field
 // explains its key.
 type Config struct {
 	// TCP address. Games expect port 6667.
-	Listen string `key:"listen" default:":6667" listen:"tcp 6667"`
-	// Open connections, {range}.
-	MaxConns int `key:"max_conns" default:"32768" range:"1 to 1000000" live:"true"`
-	// Open connections from one address, {range}. A LAN party is one address.
-	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}. More wait, for up to
-	// 10s.
-	Rate int `key:"rate" default:"20" range:"1 to 1000000" live:"true"`
-	// New connections that one address may open at once before the rate applies,
-	// {range}.
-	Burst int `key:"burst" default:"256" range:"1 to 1000000" live:"true"`
+	Listen              string `key:"listen" default:":6667" listen:"tcp 6667"`
+	netserve.ConnLimits `defaults:"max_conns=32768 max_per_addr=256 rate=20 burst=256"`
 	// Time from the connection to the end of the sign-on, {range}.
 	LoginTime time.Duration `key:"login_time" default:"60s" range:"5s to 10m"`
 	// Silence after which a client is disconnected, {range}. After two fifths

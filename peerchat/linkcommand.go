@@ -92,12 +92,10 @@ func (l *links) readsOnly(x *session, c *command, m *message) bool {
 // await waits for the end of a command, and reports whether it was carried out. It may
 // have ended before, and then is no longer among the requests.
 func (l *links) await(r *request, number uint64, until time.Time) bool {
-	t := time.NewTimer(time.Until(until))
-	defer t.Stop()
 	ended := statusLost
 	select {
 	case ended = <-r.done:
-	case <-t.C:
+	case <-time.After(time.Until(until)):
 	case <-r.session.kicked:
 		ended = statusDone // the end of the session is checked before the next command
 	}
@@ -112,11 +110,9 @@ func (l *links) pause(x *session, changed chan struct{}, until time.Time) bool {
 	if !time.Now().Before(until) {
 		return false
 	}
-	t := time.NewTimer(retryTime)
-	defer t.Stop()
 	select {
 	case <-changed:
-	case <-t.C:
+	case <-time.After(retryTime):
 	case <-x.kicked:
 	}
 	return true

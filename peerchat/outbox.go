@@ -1,6 +1,10 @@
 package peerchat
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/respawnd/respawnd/internal/wake"
+)
 
 // Bounds of the queue of one client.
 const (
@@ -87,10 +91,7 @@ func (o *outbox) open(start, began func()) {
 func (o *outbox) take(slack [][]byte) (lines [][]byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	select {
-	case o.drained <- struct{}{}:
-	default:
-	}
+	wake.Up(o.drained)
 	if len(o.lines) == 0 {
 		o.writing = false
 		if cap(o.lines) == 0 {

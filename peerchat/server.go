@@ -89,7 +89,7 @@ func New(opt Options) *Server {
 		copy(s.maskKey[:], opt.Accounts.Keys.MAC([]byte("respawnd masks of addresses in chat"))) // as on the other nodes
 		h.links = newLinks(s, opt.Cluster)
 	}
-	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))
 	return s
 }
@@ -116,15 +116,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 
 // Reload applies the live keys. Open connections stay.
 func (s *Server) Reload(c *Config) {
-	s.gate.SetLimits(s.limits(c))
+	s.gate.SetLimits(c.Conns(s.opt.Trusted))
 	s.live.Store(newLive(c))
-}
-
-// limits returns the limits of connections.
-func (s *Server) limits(c *Config) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
-	}
 }
 
 // refused notes that a connection is refused and returns the text for its

@@ -490,10 +490,8 @@ func (x *session) slowDown(weight int) error {
 	if wait == 0 {
 		return nil
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(wait):
 	case <-x.kicked:
 	}
 	return nil // the end of the session is checked before the next command

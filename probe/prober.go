@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/query"
@@ -139,16 +140,10 @@ func (p *Prober) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 		return netserve.ServePackets(ctx, conn, p, netserve.PacketOptions{Log: p.opt.Log, Metrics: p.opt.Metrics})
 	})
 	g.Go(func() error {
-		t := time.NewTicker(tickEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case now := <-t.C:
-				p.tick(now)
-			}
+		for now := range clock.Ticks(ctx, tickEvery) {
+			p.tick(now)
 		}
+		return nil
 	})
 	return g.Wait()
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -88,10 +89,7 @@ func (s *Statics) Set(list []Named) {
 	s.named = slices.Clone(list)
 	s.apply()
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default: // Run is already signalled
-	}
+	wake.Up(s.wake)
 }
 
 // Run resolves names until ctx ends.

@@ -36,7 +36,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 
 // Open opens a master of a dialect, with a configuration; to is that of a reload.
 func Open(ctx context.Context, env *service.Env, c Config, d Dialect, to func(service.Service) Config) (*service.Running, error) {
-	listen := netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer}
+	listen := c.ListenOptions()
 	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
 	if err != nil {
 		return nil, err

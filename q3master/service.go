@@ -46,7 +46,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	// IPv6 too, where the address and the system have it.
-	conn, err := netserve.ListenPackets(ctx, "udp", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	conn, err := netserve.ListenPackets(ctx, "udp", c.Listen, c.ListenOptions())
 	if err != nil {
 		return nil, err
 	}

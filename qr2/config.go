@@ -1,19 +1,17 @@
 package qr2
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section qr2 of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// UDP address. Games expect port 27900.
 	Listen string `key:"listen" default:":27900" listen:"udp 27900"`
-	// Sockets that share the address, {range}. One is enough for nearly all.
-	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
-	// Goroutines that read from each socket, {range}.
-	Readers int `key:"readers" default:"1" range:"1 to 64"`
-	// Kernel receive buffer of each socket, {range}. The system may cap it: on
-	// Linux, net.core.rmem_max does.
-	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
+	netserve.SocketConfig
 	// Hosts kept in memory at a time that have not yet answered their challenge,
 	// {range}.
 	MaxPending int `key:"max_pending" default:"8192" range:"1 to 10000000" live:"true"`

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
@@ -121,25 +122,18 @@ func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn, fa
 
 // tick repeats unanswered packets.
 func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
-	t := time.NewTicker(tickEvery)
-	defer t.Stop()
 	begin := time.Now()
 	s.clock.Store(&begin)
 	defer s.clock.Store(nil)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-t.C:
-			s.clock.Store(&now)
-			s.repeatChallenges(conn, now)
-			s.repeatMessages(conn, now)
-			if probe != nil {
-				s.probe(probe, now)
-				s.text.tick(conn, probe, now)
-			} else {
-				s.text.tick(conn, nil, now)
-			}
+	for now := range clock.Ticks(ctx, tickEvery) {
+		s.clock.Store(&now)
+		s.repeatChallenges(conn, now)
+		s.repeatMessages(conn, now)
+		if probe != nil {
+			s.probe(probe, now)
+			s.text.tick(conn, probe, now)
+		} else {
+			s.text.tick(conn, nil, now)
 		}
 	}
 }

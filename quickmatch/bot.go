@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/operator"
 )
 
@@ -104,10 +105,7 @@ func (b *bot) sayLocked(line string) {
 		return
 	}
 	b.queue = append(b.queue, line)
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+	wake.Up(b.wake)
 }
 
 // write sends queued lines until ctx ends.
@@ -171,10 +169,7 @@ func (b *bot) done(out []send, what []outcome) {
 	}
 	for _, o := range what {
 		if o.kind == outWaiting {
-			select {
-			case b.search <- struct{}{}:
-			default:
-			}
+			wake.Up(b.search)
 		}
 		b.metrics.outcomes[o.kind].Inc()
 		b.log.Debug().Str("game", b.game.Name).Str("nick", clean.Line(o.nick, maxDetail)).Str("detail", clean.Line(o.detail, maxDetail)).

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/service"
@@ -26,6 +27,8 @@ const name = "quickmatch"
 // lookEvery is the interval at which the service looks for games that need a program
 // here: the catalogue or the cluster may have changed, or a program ended.
 const lookEvery = 2 * time.Second
+
+var _ = verdicts.Speak("quickmatch", verdicts.Speaker{What: "search for a quick match", Player: true})
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
@@ -90,16 +93,11 @@ func newServer(chat service.Chat, catalog *games.Catalog, log zerolog.Logger, re
 func (s *server) serve(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
+	s.look(ctx, &all)
+	for range clock.Ticks(ctx, lookEvery) {
 		s.look(ctx, &all)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 	}
+	return nil
 }
 
 // look starts the programs that belong here, and ends those that do not.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
@@ -111,16 +112,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.forwarding.Serve(ctx) })
 	g.Go(func() error {
-		t := time.NewTicker(sweepEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-t.C:
-				s.sweep()
-			}
+		for range clock.Ticks(ctx, sweepEvery) {
+			s.sweep()
 		}
+		return nil
 	})
 	return g.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
@@ -115,8 +116,8 @@ func (x *session) sendList(ctx context.Context, filters []Filter, text []byte) e
 			return err
 		}
 		list = list[listHeadSize:]
-		if err := pause(ctx, x.live.ListPause); err != nil {
-			return err
+		if !clock.Pause(ctx, x.live.ListPause) {
+			return ctx.Err()
 		}
 	}
 	for len(list) > 0 {
@@ -127,16 +128,6 @@ func (x *session) sendList(ctx context.Context, filters []Filter, text []byte) e
 		list = list[n:]
 	}
 	return nil
-}
-
-// pause waits. The error is that of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // noteAnswer notes the result of a request.

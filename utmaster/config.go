@@ -1,22 +1,17 @@
 package utmaster
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section utmaster of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// UDP address, and TCP with the same port. Games expect port 28902.
-	Listen string `key:"listen" default:":28902" listen:"udp+tcp 28902"`
-	// Connections at a time, {range}. Each game server keeps one; a browser has one for
-	// each list.
-	MaxConns int `key:"max_conns" default:"4096" range:"1 to 1000000" live:"true"`
-	// Connections at a time from one address, {range}.
-	MaxPerAddr int `key:"max_per_addr" default:"64" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}. More wait, for up to
-	// 10s.
-	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
-	// New connections from one address at once before the rate applies, {range}.
-	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
+	Listen              string `key:"listen" default:":28902" listen:"udp+tcp 28902"`
+	netserve.ConnLimits `defaults:"max_conns=4096 max_per_addr=64 rate=10 burst=40"`
 	// Game servers from one address, {range}. 0: no bound of its own.
 	ServersPerAddr int `key:"servers_per_addr" default:"32" range:"0 to 65535" live:"true"`
 	// Time for a client to sign in and request something, and for a server to sign in,

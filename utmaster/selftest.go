@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/service"
 )
@@ -56,8 +57,8 @@ func findServer(ctx context.Context, t *service.Trial) error {
 		if found {
 			return nil
 		}
-		if err := pause(ctx, trialPause); err != nil {
-			return err
+		if !clock.Pause(ctx, trialPause) {
+			return ctx.Err()
 		}
 	}
 	return service.ErrNotInList

@@ -62,7 +62,7 @@ func New(opt Options) *Server {
 	s.views = newViews(s.metrics)
 	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.live.Store(&s.opt.Config)
-	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	return s
 }
 
@@ -73,18 +73,11 @@ func (s *Server) countServers() int {
 	return s.table.hosts.Len()
 }
 
-// limits returns the limits of connections.
-func (s *Server) limits(c *Config) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
-	}
-}
-
 // Reload applies the live keys at once. Open connections stay; those of game servers
 // keep how they were probed.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(c)
-	s.gate.SetLimits(s.limits(c))
+	s.gate.SetLimits(c.Conns(s.opt.Trusted))
 }
 
 // Serve serves the connections of ln and the datagrams of conn until ctx ends. Game

@@ -1,18 +1,17 @@
 package valvemaster
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section valvemaster of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// UDP address. The usual port is 27010.
 	Listen string `key:"listen" default:":27010" listen:"udp 27010"`
-	// Sockets that share the address, {range}.
-	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
-	// Goroutines that read from each socket, {range}.
-	Readers int `key:"readers" default:"1" range:"1 to 64"`
-	// Kernel receive buffer of each socket, {range}. The system may cap it.
-	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
+	netserve.SocketConfig
 	// Servers from one address, {range}. 0: no bound of its own.
 	MaxPerAddr int `key:"max_per_addr" default:"32" range:"0 to 65535" live:"true"`
 	// A server that sent no heartbeat for this long is no longer queried and

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
@@ -96,16 +97,10 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(s.opt.Readers)) })
 	g.Go(func() error {
-		tick := time.NewTicker(tickEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case now := <-tick.C:
-				s.tick(now)
-			}
+		for now := range clock.Ticks(ctx, tickEvery) {
+			s.tick(now)
 		}
+		return nil
 	})
 	return g.Wait()
 }

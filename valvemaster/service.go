@@ -22,7 +22,7 @@ func (*Config) Describe() service.Descriptor {
 
 // Open opens the sockets of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, c.ListenOptions())
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -82,7 +83,7 @@ func (d *Dispatcher) hear(h heard) {
 }
 
 // RulesChanged makes Run look at the bans from chat. It does not wait.
-func (d *Dispatcher) RulesChanged() { signal(d.rules) }
+func (d *Dispatcher) RulesChanged() { wake.Up(d.rules) }
 
 // roomsOf returns the rooms of which hooks get the lines.
 func roomsOf(hooks []Hook) *map[string]bool {

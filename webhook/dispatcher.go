@@ -8,9 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -95,18 +97,11 @@ func (d *Dispatcher) SetHooks(hooks []Hook) {
 	d.hooks = slices.Clone(hooks)
 	d.mu.Unlock()
 	d.rooms.Store(roomsOf(hooks))
-	signal(d.changed)
+	wake.Up(d.changed)
 }
 
 // BansChanged makes Run look at the bans. It does not wait.
-func (d *Dispatcher) BansChanged() { signal(d.bans) }
-
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (d *Dispatcher) BansChanged() { wake.Up(d.bans) }
 
 // queued returns the number of waiting events.
 func (d *Dispatcher) queued() (n int) {
@@ -144,7 +139,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		case <-d.changed:
 			seen = d.startWorkers(ctx, &running, seen)
 		case <-moved:
-			pause(ctx, collect)
+			clock.Pause(ctx, collect)
 			seen.read(time.Now())
 		case <-settled:
 			seen.settle(time.Now())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/rs/zerolog"
 )
 
@@ -68,7 +69,7 @@ func (w *worker) run(ctx context.Context) {
 			case <-ctx.Done():
 			case e := <-w.events:
 				waiting = append(waiting, e)
-				pause(ctx, gather)
+				clock.Pause(ctx, gather)
 			}
 		}
 		for more := true; more && len(waiting) < maxEvents; {
@@ -87,16 +88,6 @@ func (w *worker) run(ctx context.Context) {
 		if w.deliver(ctx, r, sent) {
 			waiting = waiting[sent:]
 		}
-	}
-}
-
-// pause waits, at most until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 
@@ -125,7 +116,7 @@ func (w *worker) deliver(ctx context.Context, r request, events int) (over bool)
 		if e, ok := errors.AsType[*StatusError](err); ok {
 			asked = e.After
 		}
-		pause(ctx, max(asked, wait))
+		clock.Pause(ctx, max(asked, wait))
 		wait = min(wait*waitFactor, maxWait)
 	}
 }

@@ -12,9 +12,12 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
 )
+
+var _ = verdicts.Speak("webservices", verdicts.Speaker{What: "request of a game", Player: true, Texts: verdicts.SignInTexts})
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {

@@ -3,6 +3,8 @@ package zanmaster
 import (
 	"net/netip"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // Config is section zanmaster of the configuration. The comment of each field explains
@@ -10,12 +12,7 @@ import (
 type Config struct {
 	// UDP address. Servers and launchers expect port 15300.
 	Listen string `key:"listen" default:":15300" listen:"udp 15300"`
-	// Sockets that share the address, {range}.
-	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
-	// Goroutines that read from each socket, {range}.
-	Readers int `key:"readers" default:"1" range:"1 to 64"`
-	// Kernel receive buffer of each socket, {range}. The system may cap it.
-	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
+	netserve.SocketConfig
 	// Folder of banlist.txt, whitelist.txt, blocklist.txt and
 	// multiserver_whitelist.txt, which need not exist. They stand beside the bans
 	// of `respawnd ban`. Empty: data_dir.

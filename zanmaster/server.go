@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -174,9 +175,4 @@ func (s *Server) step(w netserve.PacketWriter, due *ticker, now time.Time) time.
 }
 
 // wakeUp wakes the ticker.
-func (s *Server) wakeUp() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it is awake already
-	}
-}
+func (s *Server) wakeUp() { wake.Up(s.wake) }

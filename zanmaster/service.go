@@ -65,7 +65,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err := c.checkFolder(); err != nil {
 		return nil, err
 	}
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, c.ListenOptions())
 	if err != nil {
 		return nil, err
 	}

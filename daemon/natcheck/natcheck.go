@@ -160,17 +160,15 @@ func distinct(servers []netip.AddrPort) (out []netip.AddrPort) {
 func (r *run) exchange(ctx context.Context, send func(), take func(packet) bool) (done bool, err error) {
 	for range tries {
 		send()
-		next := time.NewTimer(again)
+		next := time.After(again)
 		for waiting := true; waiting; {
 			select {
 			case <-ctx.Done():
-				next.Stop()
 				return false, context.Cause(ctx)
-			case <-next.C:
+			case <-next:
 				waiting = false
 			case p := <-r.in:
 				if take(p) {
-					next.Stop()
 					return true, nil
 				}
 			}

@@ -122,7 +122,7 @@ func (m *manual) section(prefix string, section reflect.Type) {
 // comment writes the comment of a field, with the names of all services for {services}. An empty line in it ends a line, and
 // indented lines stand as they are.
 func (m *manual) comment(indent, text string, tag reflect.StructTag) {
-	text = strings.NewReplacer("{range}", tag.Get("range"), "{words}", tag.Get("words"), "{services}", strings.Join(configs.Names(new(Config)), ", ")).Replace(text)
+	text = strings.NewReplacer("{range}", tag.Get("range"), "{words}", tag.Get("words"), "{services}", strings.Join(configs.Names(new(Config)), ", "), "  {masters}", masterLines()).Replace(text)
 	var words []string
 	flush := func() {
 		for len(words) > 0 {
@@ -145,6 +145,23 @@ func (m *manual) comment(indent, text string, tag reflect.StructTag) {
 		}
 	}
 	flush()
+}
+
+// masterLines returns the forms of federation.masters as indented lines.
+func masterLines() string {
+	var b strings.Builder
+	for _, form := range configs.MasterLines() {
+		line := " "
+		for word := range strings.FieldsSeq(form) {
+			if len(line)+len(word) >= width-len("  # ") {
+				b.WriteString(line + "\n")
+				line = "   "
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // yamlValue returns the default of a key as default.yaml has it.

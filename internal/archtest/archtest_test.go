@@ -55,6 +55,7 @@ var ranks = map[string]int{
 	"internal/racetest":    0, // for tests
 	"internal/ratetest":    0, // for tests
 	"internal/unproved":    0,
+	"internal/wake":        0,
 	"internal/zandronum":   0,
 	"web/session":          0,
 	"webservices/commerce": 1,
@@ -200,7 +201,7 @@ const highestInternal = 4
 
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
-var readSettings = []string{"cmd/respawnd/cli", "cmd/respawnd/commands", "cmd/respawnd/operations", "federation", "daemon", "internal/engine", "internal/mail", "daemon/services", "operator", "probe", "test/rig", "webhook"}
+var readSettings = []string{"cmd/respawnd/cli", "cmd/respawnd/commands", "cmd/respawnd/operations", "federation", "daemon", "internal/engine", "internal/mail", "internal/service", "daemon/services", "operator", "probe", "test/rig", "webhook"}
 
 // insecure is the package of broken encryption that only usesInsecure may import.
 const (

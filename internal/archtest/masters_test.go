@@ -18,11 +18,7 @@ import (
 
 // namesOfMasters are the files outside a master's folder that may name it, with what they say of it.
 var namesOfMasters = map[string]string{
-	"internal/games/service.go":    "qr2",                // to which the names lead that all of GameSpy's games look up
-	"internal/verdicts/explain.go": "utmaster zanmaster", // texts of verdicts, which are one table with those of other services
-	// Words of the operator for the kinds of other masters that federation reads.
-	"configs/othermaster.go": "codmaster idmaster utmaster",
-	"federation/fetch.go":    "codmaster idmaster utmaster",
+	"internal/games/service.go": "qr2", // to which the names lead that all of GameSpy's games look up
 }
 
 // What others need to know of a master is in its Descriptor, its Origin or its games.Kind.

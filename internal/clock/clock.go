@@ -9,6 +9,7 @@ package clock
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -44,19 +45,40 @@ func (w *Watch) Steady(wall time.Time, running time.Duration) (jump time.Duratio
 // at now.
 func Deletable(now time.Time) time.Time { return now.Add(-Grace) }
 
+// Pause waits, and reports false if ctx ended before.
+func Pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// Ticks yields the time each interval until ctx ends.
+func Ticks(ctx context.Context, interval time.Duration) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-tick.C:
+				if !yield(now) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Every calls sweep each interval until ctx ends, with a watch that it started, the time,
 // and how long it has run, which are for [Watch.Steady].
 func Every(ctx context.Context, interval time.Duration, sweep func(ctx context.Context, w *Watch, now time.Time, running time.Duration)) {
 	began := time.Now()
 	watch := NewWatch(began)
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			sweep(ctx, watch, now, now.Sub(began))
-		}
+	for now := range Ticks(ctx, interval) {
+		sweep(ctx, watch, now, now.Sub(began))
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -190,12 +191,7 @@ func (t *Tables) compare() {
 	t.signal()
 }
 
-func (t *Tables) signal() {
-	select {
-	case t.wake <- struct{}{}:
-	default: // Run is already signalled
-	}
-}
+func (t *Tables) signal() { wake.Up(t.wake) }
 
 // hear notes the message of another node.
 func (t *Tables) hear(_ string, data []byte) {

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/storage/copying"
@@ -140,10 +141,8 @@ func stopped(ctx context.Context, db *postgres.Engine) (daemons []string, err er
 		if err != nil || len(daemons) == 0 || time.Since(began) > stopWait {
 			return daemons, err
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Pause(ctx, stopEvery) {
 			return nil, ctx.Err()
-		case <-time.After(stopEvery):
 		}
 	}
 }

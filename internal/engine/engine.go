@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/storage/copying"
@@ -231,10 +232,7 @@ func waitForPostgres(ctx context.Context, opt Options) (*postgres.Engine, error)
 			said = true
 			opt.Log.Warn().Err(err).Stringer("at_most", c.StartWait).Msg("the database does not answer; the start waits for it")
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(min(retryEvery, c.StartWait-waited)):
-		}
+		clock.Pause(ctx, min(retryEvery, c.StartWait-waited))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 // Bounds of the log: each text once per Window, and MaxTexts different ones. The
@@ -48,17 +49,10 @@ func (l *Log) Ignored(log zerolog.Logger, game, text string, err error) {
 // Run logs after each window how many filters were left out in it, until ctx ends,
 // and then the number of the last window.
 func (l *Log) Run(ctx context.Context, log zerolog.Logger) {
-	tick := time.NewTicker(runEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			leftOut(log, l.leave(0))
-			return
-		case <-tick.C:
-			leftOut(log, l.leave(Window))
-		}
+	for range clock.Ticks(ctx, runEvery) {
+		leftOut(log, l.leave(Window))
 	}
+	leftOut(log, l.leave(0))
 }
 
 func leftOut(log zerolog.Logger, filters int) {

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 // saveEvery is how much of the history a crash may lose.
@@ -43,14 +44,8 @@ func (k File) Load() *Book {
 
 // Keep saves b from time to time, and once more when ctx ends.
 func (k File) Keep(ctx context.Context, b *Book) {
-	tick := time.NewTicker(saveEvery)
-	defer tick.Stop()
-	for stopping := false; !stopping; {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			stopping = true
-		}
+	for on := true; on; {
+		on = clock.Pause(ctx, saveEvery)
 		size, err := backup.Replace(k.Path, b.Save)
 		if err != nil {
 			k.Log.Warn().Str("file", k.Path).Err(err).Msg("the history of players was not saved")

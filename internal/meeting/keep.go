@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 // saveEvery is the interval at which the counts are written.
@@ -60,15 +61,9 @@ func (k File) Load(r *Recorder) {
 // Keep saves the counts from time to time, and once more when ctx ends. Nothing is
 // written before there is something to write.
 func (k File) Keep(ctx context.Context, r *Recorder) {
-	tick := time.NewTicker(saveEvery)
-	defer tick.Stop()
 	var written uint64
-	for stopping := false; !stopping; {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			stopping = true
-		}
+	for on := true; on; {
+		on = clock.Pause(ctx, saveEvery)
 		now := r.total()
 		if now == written {
 			continue

@@ -33,11 +33,9 @@ func (s *slow[T]) value() T {
 		go s.renew()
 	}
 	s.mu.Unlock()
-	t := time.NewTimer(slowWait)
-	defer t.Stop()
 	select {
 	case <-done:
-	case <-t.C:
+	case <-time.After(slowWait):
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

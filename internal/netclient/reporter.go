@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 	"sync/atomic"
+
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
 // Reporter is a game server that reports to a master and answers questions from any
@@ -29,12 +31,7 @@ func (r *Reporter) Serve(take func(p []byte, from netip.AddrPort)) {
 }
 
 // Asked notes that the master asked.
-func (r *Reporter) Asked() {
-	select {
-	case r.asked <- struct{}{}:
-	default: // it is noted
-	}
-}
+func (r *Reporter) Asked() { wake.Up(r.asked) }
 
 // Report sends a report and waits until the master has asked.
 func (r *Reporter) Report(ctx context.Context, b []byte) error {

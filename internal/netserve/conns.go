@@ -72,6 +72,25 @@ type ConnOptions struct {
 	Gate *Gate
 }
 
+// ConnLimits are the keys in the configuration of a service that bound its connections.
+type ConnLimits struct {
+	// Open connections, {range}. Each needs a file descriptor.
+	MaxConns int `key:"max_conns" range:"1 to 1000000" live:"true"`
+	// Open connections from one address, {range}. A LAN party is one address.
+	MaxPerAddr int `key:"max_per_addr" range:"1 to 1000000" live:"true"`
+	// New connections per second from one address, {range}. More wait, for up to
+	// 10s.
+	Rate int `key:"rate" range:"1 to 1000000" live:"true"`
+	// New connections that one address may open at once before the rate applies,
+	// {range}.
+	Burst int `key:"burst" range:"1 to 1000000" live:"true"`
+}
+
+// Conns returns the limits for a Gate. Addresses in exempt have none of their own.
+func (l *ConnLimits) Conns(exempt AddrSet) ConnOptions {
+	return ConnOptions{MaxConns: l.MaxConns, MaxPerAddr: l.MaxPerAddr, Rate: float64(l.Rate), Burst: l.Burst, Exempt: exempt}
+}
+
 func (o ConnOptions) withDefaults() ConnOptions {
 	o.MaxConns = orDefault(o.MaxConns, DefaultMaxConns)
 	switch {
@@ -225,12 +244,10 @@ func (s *connServer) finish() {
 		defer close(done)
 		s.serving.Wait()
 	}()
-	grace := time.NewTimer(max(s.opt.Grace, 0))
-	defer grace.Stop()
 	select {
 	case <-done:
 		return
-	case <-grace.C:
+	case <-time.After(max(s.opt.Grace, 0)):
 	}
 	s.mu.Lock()
 	for c := range s.open {

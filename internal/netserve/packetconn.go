@@ -36,6 +36,22 @@ type ListenOptions struct {
 	ReadBuffer, WriteBuffer int
 }
 
+// SocketConfig are the keys in the configuration of a service for its sockets.
+type SocketConfig struct {
+	// Sockets that share the address, {range}. One is enough for nearly all.
+	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
+	// Goroutines that read from each socket, {range}.
+	Readers int `key:"readers" default:"1" range:"1 to 64"`
+	// Kernel receive buffer of each socket, {range}. The system may cap it: on
+	// Linux, net.core.rmem_max does.
+	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
+}
+
+// ListenOptions returns the options of the sockets.
+func (c *SocketConfig) ListenOptions() ListenOptions {
+	return ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer}
+}
+
 // PacketConn is one or several UDP sockets on one address. It implements
 // PacketWriter. All methods may be called concurrently.
 type PacketConn struct {

@@ -30,10 +30,8 @@ func (b *backoff) wait(ctx context.Context) bool {
 		return ctx.Err() == nil
 	}
 	b.pause = min(max(2*b.pause, b.first), b.most)
-	t := time.NewTimer(b.pause)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(b.pause):
 		return true
 	case <-ctx.Done():
 		return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -95,7 +96,7 @@ func (k *backlog) len() int {
 func (k *backlog) PutBack(ctx context.Context, to storage.ProfileID, messages []storage.Message) (stored bool) {
 	k.keep(to, messages)
 	if k.Flush(ctx, to) != nil {
-		signal(k.wake)
+		wake.Up(k.wake)
 		return false
 	}
 	return true

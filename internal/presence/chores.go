@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -44,7 +45,7 @@ func (h *chores) do(f func(*tasks)) {
 	h.mu.Lock()
 	f(&h.tasks)
 	h.mu.Unlock()
-	signal(h.wake)
+	wake.Up(h.wake)
 }
 
 // take returns and clears the pending work.

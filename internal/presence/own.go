@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -103,15 +104,7 @@ func (c *Clustered) leaveRow(id uint64) {
 	c.own.mu.Lock()
 	c.own.leaving = append(c.own.leaving, id)
 	c.own.mu.Unlock()
-	signal(c.own.wake)
-}
-
-// signal puts a token into c unless there is one.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	wake.Up(c.own.wake)
 }
 
 // arrived notes that Local has a session, and returns why it has to end already, nil

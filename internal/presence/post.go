@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -235,7 +237,7 @@ func (c *Clustered) Await(ctx context.Context, from, to storage.ProfileID) {
 			}
 			return
 		}
-		if !rest(ctx, awaitStep) {
+		if !clock.Pause(ctx, awaitStep) {
 			return
 		}
 	}
@@ -536,7 +538,7 @@ func (p *post) settle(node string, id uint64) {
 	delete(p.open[node], id)
 	p.settled[node] = append(p.settled[node], id)
 	p.mu.Unlock()
-	signal(p.wake)
+	wake.Up(p.wake)
 }
 
 // sendSettled reports settled events until ctx ends.
@@ -547,7 +549,7 @@ func (c *Clustered) sendSettled(ctx context.Context) {
 			return
 		case <-c.post.wake:
 		}
-		if !rest(ctx, settlePause) {
+		if !clock.Pause(ctx, settlePause) {
 			return
 		}
 		c.post.mu.Lock()
@@ -594,5 +596,5 @@ func (c *Clustered) keepLost(lost []*sentEvent) {
 		m.Again = true
 		c.keep(s.to, []storage.Message{m})
 	}
-	signal(c.wake)
+	wake.Up(c.wake)
 }

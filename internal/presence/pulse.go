@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -76,7 +78,7 @@ func (p *pulse) begin(run uint64) {
 }
 
 // beatNow makes the next beat come at once.
-func (p *pulse) beatNow() { signal(p.wake) }
+func (p *pulse) beatNow() { wake.Up(p.wake) }
 
 // know notes the fence of an end.
 func (p *pulse) know(fence uint64, now time.Time) {
@@ -102,7 +104,7 @@ func (c *Clustered) beatOften(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-c.pulse.wake:
-			if !rest(ctx, wakePause) {
+			if !clock.Pause(ctx, wakePause) {
 				return
 			}
 		case <-t.C:
@@ -118,16 +120,6 @@ func (c *Clustered) beatOften(ctx context.Context) {
 		if err != nil || c.cut.Load() {
 			t.Reset(beatAgain)
 		}
-	}
-}
-
-// rest waits for a time; false: ctx ended.
-func rest(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 
@@ -147,7 +139,7 @@ func (c *Clustered) noteStore(err error) {
 		c.log.Error().Err(err).Msg("players cannot sign in: the database of the cluster does not work; those who are signed in stay")
 	case err == nil && was:
 		c.log.Info().Msg("the database of the cluster works again")
-		signal(c.own.wake)
+		wake.Up(c.own.wake)
 	}
 }
 

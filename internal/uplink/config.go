@@ -1,15 +1,14 @@
 package uplink
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config are the keys of game servers that all masters of this kind have.
 type Config struct {
-	// Sockets that share the address, {range}.
-	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
-	// Goroutines that read from each socket, {range}.
-	Readers int `key:"readers" default:"1" range:"1 to 64"`
-	// Kernel receive buffer of each socket, {range}. The system may cap it.
-	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
+	netserve.SocketConfig
 	// Servers from one address, {range}. 0: no bound of its own.
 	MaxPerAddr int `key:"max_per_addr" default:"32" range:"0 to 65535" live:"true"`
 	// Servers kept in memory at a time that have not yet answered, {range}.

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -126,21 +127,14 @@ func (k *Keeper) Send(w netserve.PacketWriter, b []byte, via netip.Addr, to neti
 func (k *Keeper) Run(ctx context.Context, w netserve.PacketWriter, further ...Socket) {
 	k.further.Store(&further)
 	asking := k.Greet(w)
-	tick := time.NewTicker(TickEvery)
-	defer tick.Stop()
 	asking.Step(time.Now())
 	checked := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			asking.Step(now)
-			k.Expire(w, now)
-			if now.Sub(checked) >= checkEvery {
-				checked = now
-				k.Check()
-			}
+	for now := range clock.Ticks(ctx, TickEvery) {
+		asking.Step(now)
+		k.Expire(w, now)
+		if now.Sub(checked) >= checkEvery {
+			checked = now
+			k.Check()
 		}
 	}
 }

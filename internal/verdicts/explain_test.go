@@ -1,21 +1,29 @@
-package verdicts
+package verdicts_test
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
+
+	_ "github.com/respawnd/respawnd/daemon/services" // they declare their words
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// services are those that note verdicts.
-var services = []string{"qr2", "qr1", "zanmaster", "lan", "probe", "valvemaster", "q3master", "utmaster", "utmaster list", "gpcm", "gpsp", "natneg", "serverbrowse", "legacylist", "cdkey", "ssq", "dns"}
+// services returns those that note verdicts.
+func services() []string {
+	return append([]string{"qr2", "valvemaster", "q3master"}, slices.Sorted(maps.Keys(verdicts.Speakers))...)
+}
 
 func TestExplain(t *testing.T) {
-	for _, service := range services {
-		causes := map[string]Verdict{}
-		for v := range Verdict(len(texts)) {
-			x := Entry{Service: service, Verdict: v, Game: "secret game name"}.Explain()
+	for _, service := range services() {
+		causes := map[string]verdicts.Verdict{}
+		for v := range verdicts.Count {
+			x := verdicts.Entry{Service: service, Verdict: v, Game: "secret game name"}.Explain()
 			if x.What == "" || x.Cause == "" {
 				t.Errorf("%s, %v: %+v, want what came and a cause", service, v, x)
 			}
@@ -38,8 +46,8 @@ func TestExplain(t *testing.T) {
 
 // A server that an operator named sends no reports, so the words mention none.
 func TestExplainNamedServer(t *testing.T) {
-	for _, v := range []Verdict{NoAnswer, Unanswered, NeverAsked, Expired} {
-		x := Entry{Service: "probe", Verdict: v}.Explain()
+	for _, v := range []verdicts.Verdict{verdicts.NoAnswer, verdicts.Unanswered, verdicts.NeverAsked, verdicts.Expired} {
+		x := verdicts.Entry{Service: "probe", Verdict: v}.Explain()
 		for _, word := range []string{"heartbeat", "report", "challenge"} {
 			if strings.Contains(x.What+x.Cause+x.Advice, word) {
 				t.Errorf("%v of a server that was named: %+v, want nothing about a %s", v, x, word)
@@ -49,10 +57,10 @@ func TestExplainNamedServer(t *testing.T) {
 }
 
 func TestExplainDetail(t *testing.T) {
-	l := NewLog(zerolog.Nop(), 0)
+	l := verdicts.NewLog(zerolog.Nop(), 0)
 	player := netip.MustParseAddr("192.0.2.1")
 	for _, detail := range []string{"namespace 1", "namespace 2"} {
-		l.NoteDetail("gpcm", player, "game", OtherNamespace, detail)
+		l.NoteDetail("gpcm", player, "game", verdicts.OtherNamespace, detail)
 	}
 	list := l.Of(player)
 	if len(list) != 1 || list[0].Times != 2 || !strings.HasSuffix(list[0].Explain().Cause, ": namespace 2") {
@@ -61,7 +69,23 @@ func TestExplainDetail(t *testing.T) {
 }
 
 func TestExplainUnknown(t *testing.T) {
-	if x := (Entry{Verdict: 255}).Explain(); x.Cause == "" || x.What == "" {
+	if x := (verdicts.Entry{Verdict: 255}).Explain(); x.Cause == "" || x.What == "" {
 		t.Errorf("Explain of no verdict: got %+v, want words", x)
+	}
+}
+
+// A lasting condition does not come with the advice to wait.
+func TestExplainLasting(t *testing.T) {
+	begin := time.Now()
+	for _, service := range services() {
+		for v := range verdicts.Count {
+			if !v.Fails() {
+				continue
+			}
+			e := verdicts.Entry{Service: service, Verdict: v, First: begin, Last: begin.Add(38 * time.Minute), Times: 38}
+			if x := e.Explain(); !verdicts.OfPlayer(service) && (strings.Contains(x.Advice, "Wait") || strings.Contains(x.Advice, "wait ")) {
+				t.Errorf("%s: %v for 38 minutes: %q", service, v, x.Advice)
+			}
+		}
 	}
 }

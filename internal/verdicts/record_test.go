@@ -321,19 +321,3 @@ func TestRecentKeepsListed(t *testing.T) {
 		t.Errorf("latest verdict %v, want %v", got, TooLong)
 	}
 }
-
-// A lasting condition does not come with the advice to wait.
-func TestExplainLasting(t *testing.T) {
-	begin := time.Now()
-	for _, service := range services {
-		for v := range Verdict(len(texts)) {
-			if v.step() > 0 || v.text().Good {
-				continue
-			}
-			e := Entry{Service: service, Verdict: v, First: begin, Last: begin.Add(38 * time.Minute), Times: 38}
-			if x := e.Explain(); !OfPlayer(service) && (strings.Contains(x.Advice, "Wait") || strings.Contains(x.Advice, "wait ")) {
-				t.Errorf("%s: %v for 38 minutes: %q", service, v, x.Advice)
-			}
-		}
-	}
-}

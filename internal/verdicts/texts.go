@@ -45,10 +45,9 @@ func Parse(code string) (v Verdict, ok bool) {
 // Advice that several verdicts share.
 const (
 	openPort      = "Allow UDP to the server's port in its firewall. Forward the port in the router, to the same number. In a container, use the host's network."
-	openQueryPort = "Allow UDP to the server's query port in its firewall, and forward it in the router, to the same number."
+	OpenQueryPort = "Allow UDP to the server's query port in its firewall, and forward it in the router, to the same number."
 	giveSecret    = "The operator can set the key: respawnd game add NAME --secret KEY."
-	removeServers = "Stop servers that are not needed. "
-	checkNamed    = "Check that it runs, and its address, port and protocol: respawnd query PROTOCOL HOST:PORT. It is queried again, less and less often."
+	RemoveServers = "Stop servers that are not needed. "
 	wrongPort     = "the server's packets arrive at a port that does not accept them: they are "
 )
 
@@ -84,7 +83,7 @@ var texts = [...]text{
 	Limited: {code: "limited", message: "server limited: too many packets or pending servers", Explanation: Explanation{
 		Cause:   "too many packets arrived from this address before it proved itself, or too many servers wait for their proof",
 		Advice:  "Stop other programs that send from this address and wait a minute. The operator can raise unproved_rate of that service or add the network to net.trusted.",
-		lasting: "Stop other programs that send from this address. The operator can raise unproved_rate of that service or add the network to net.trusted.",
+		Lasting: "Stop other programs that send from this address. The operator can raise unproved_rate of that service or add the network to net.trusted.",
 	}},
 	ListFull: {code: "list full", message: "server not listed: list full", Explanation: Explanation{
 		Cause:  "the list is full",
@@ -92,11 +91,11 @@ var texts = [...]text{
 	}},
 	TooManyHere: {code: "too many servers here", message: "server not listed: too many servers on its address or network", Explanation: Explanation{
 		Cause:  "the list has the maximum of servers from this address or its network",
-		Advice: removeServers + "The operator can raise master.max_per_addr and master.max_per_net.",
+		Advice: RemoveServers + "The operator can raise master.max_per_addr and master.max_per_net.",
 	}},
 	Replaced: {code: "replaced by a newcomer", message: "server replaced: the list is nearly full", Explanation: Explanation{
 		Cause:  "the list is nearly full, and the newest server of the address or network with the most servers was removed for one with fewer",
-		Advice: removeServers + "The operator can raise master.max_servers or add the network to net.trusted.",
+		Advice: RemoveServers + "The operator can raise master.max_servers or add the network to net.trusted.",
 	}},
 	Malformed: {code: "malformed heartbeat", message: "server not listed: unreadable report", Explanation: Explanation{
 		Cause:  "the report cannot be read: it is cut off, too long, or of another protocol",
@@ -141,7 +140,7 @@ var texts = [...]text{
 	}},
 	Unanswered: {code: "no answer to A2S queries", message: "server did not answer A2S queries", Explanation: Explanation{
 		Cause:  "the server's heartbeats arrive, but it does not answer A2S queries: its query port is filtered or rewritten",
-		Advice: openQueryPort,
+		Advice: OpenQueryPort,
 	}},
 	NeverAsked: {code: "not asked: no room, or an address that is never asked", message: "server not asked", Explanation: Explanation{
 		Cause:  "the server is not queried: the limit of queried servers is reached, or its address is one that is never queried",
@@ -182,7 +181,7 @@ var texts = [...]text{
 	StaleChallenge: {code: "challenge out of date", message: "server not listed: challenge out of date", Explanation: Explanation{
 		Cause:   "the heartbeat carries a challenge that expired or was given to another address or port: each is valid for one heartbeat within half a minute, and until this master restarts",
 		Advice:  "Wait for the next heartbeat. If this repeats, packets are delayed on the way, or a router gives the server another port for each packet.",
-		lasting: "Packets are delayed on the way, or a router gives the server another port for each packet: forward the server's port in the router, to the same number.",
+		Lasting: "Packets are delayed on the way, or a router gives the server another port for each packet: forward the server's port in the router, to the same number.",
 	}},
 	KeepsQuiet: {code: "answers, but does not tell", message: "server refused to report its game", Explanation: Explanation{
 		What:   "refusal",
@@ -252,7 +251,7 @@ var texts = [...]text{
 		What:    "packet",
 		Cause:   "a keepalive arrived from a server that is not in the list; only a heartbeat lists it",
 		Advice:  "Wait a minute: the next heartbeat lists it. If none arrives, restart the server.",
-		lasting: "Its heartbeats do not arrive, which are longer: check that nothing on the way drops long or divided packets, and restart the server.",
+		Lasting: "Its heartbeats do not arrive, which are longer: check that nothing on the way drops long or divided packets, and restart the server.",
 	}},
 	NotUnderstood: {code: "packet not understood", message: "packet not understood", debug: true, Explanation: Explanation{
 		What:   "packet",

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/query"
@@ -183,10 +184,8 @@ func (c *Courier) deliver(s *master.Server, m message, data []byte) (result stri
 		if result != resultNotListed {
 			return result
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Pause(ctx, pause) {
 			return result
-		case <-time.After(pause):
 		}
 		next, ok := c.opt.List.GetAny(m.key)
 		if !ok {

@@ -1,21 +1,17 @@
 package legacylist
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section legacylist of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// TCP address. Games expect port 28900.
-	Listen string `key:"listen" default:":28900" listen:"tcp 28900"`
-	// Connections at a time, {range}. Each ends when the list is sent.
-	MaxConns int `key:"max_conns" default:"1024" range:"1 to 1000000" live:"true"`
-	// Connections at a time from one address, {range}.
-	MaxPerAddr int `key:"max_per_addr" default:"32" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}. More wait, for up to
-	// 10s.
-	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
-	// New connections from one address at once before the rate applies, {range}.
-	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
+	Listen              string `key:"listen" default:":28900" listen:"tcp 28900"`
+	netserve.ConnLimits `defaults:"max_conns=1024 max_per_addr=32 rate=10 burst=40"`
 	// Time for a client to request its list, {range}. One that sends nothing at
 	// all is disconnected after 10s even if this is longer.
 	RequestTime time.Duration `key:"request_time" default:"30s" range:"1s to 1m"`

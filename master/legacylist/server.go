@@ -47,19 +47,12 @@ type Server struct {
 func New(opt Options) *Server {
 	m := newMetrics(opt.Registerer)
 	s := &Server{opt: opt, metrics: m, views: newViews(m)}
-	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	return s
 }
 
-// limits returns the limits of connections.
-func (s *Server) limits(c *Config) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
-	}
-}
-
 // Reload applies the live keys at once. Open connections stay.
-func (s *Server) Reload(c *Config) { s.gate.SetLimits(s.limits(c)) }
+func (s *Server) Reload(c *Config) { s.gate.SetLimits(c.Conns(s.opt.Trusted)) }
 
 // Serve serves the connections of ln until ctx ends. It returns when all its
 // goroutines have ended, with nil unless ln failed. It closes ln.

@@ -5,8 +5,11 @@ import (
 
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
+
+var _ = verdicts.Speak("legacylist", verdicts.Speaker{What: "request for a list", Player: true, Texts: verdicts.ListTexts})
 
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {

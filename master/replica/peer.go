@@ -4,6 +4,9 @@ import (
 	"context"
 	"net/netip"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
 // askPause is the least time between two readings of the complete list of a node: messages are
@@ -28,10 +31,7 @@ type peer struct {
 // want has the complete list read. r.mu is held.
 func (p *peer) want() {
 	p.complete, p.lost = false, true
-	select {
-	case p.wanted <- struct{}{}:
-	default:
-	}
+	wake.Up(p.wanted)
 }
 
 // follow begins to follow nodes that came or restarted, and gives up those that left.
@@ -102,11 +102,7 @@ func (r *Replica) read(ctx context.Context, node string, p *peer) {
 			p.want()
 			r.mu.Unlock()
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(askPause):
-		}
+		clock.Pause(ctx, askPause)
 	}
 }
 

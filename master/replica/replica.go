@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/master"
 )
@@ -116,10 +117,8 @@ func (r *Replica) Run(ctx context.Context) {
 		case <-nodes:
 		case <-r.opt.Registry.Changed(r.serial):
 			began := time.Now()
-			select {
-			case <-ctx.Done():
+			if !clock.Pause(ctx, collect) {
 				return
-			case <-time.After(collect):
 			}
 			r.publish()
 			r.metrics.delay.Observe(time.Since(began).Seconds())

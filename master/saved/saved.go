@@ -17,6 +17,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -63,15 +64,8 @@ type List struct {
 
 // Run saves the list until ctx ends. every returns the interval; it may change.
 func (l *List) Run(ctx context.Context, every func() time.Duration) {
-	tick := time.NewTicker(saveLook)
-	defer tick.Stop()
 	last, failed := time.Now(), false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range clock.Ticks(ctx, saveLook) {
 		early := !failed && l.Registry.Revision()-l.saved >= saveAfter
 		if !early && time.Since(last) < every() {
 			continue

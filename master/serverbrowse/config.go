@@ -1,22 +1,17 @@
 package serverbrowse
 
-import "time"
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
 
 // Config is section serverbrowse of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// TCP address. Games expect port 28910.
-	Listen string `key:"listen" default:":28910" listen:"tcp 28910"`
-	// Open connections, {range}. Each needs a file descriptor.
-	MaxConns int `key:"max_conns" default:"4096" range:"1 to 1000000" live:"true"`
-	// Open connections from one address, {range}.
-	MaxPerAddr int `key:"max_per_addr" default:"32" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}. More wait, for up to
-	// 10s.
-	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
-	// New connections that one address may open at once before the rate applies,
-	// {range}.
-	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
+	Listen              string `key:"listen" default:":28910" listen:"tcp 28910"`
+	netserve.ConnLimits `defaults:"max_conns=4096 max_per_addr=32 rate=10 burst=40"`
 	// Time for the first byte of a new connection, {range}.
 	FirstByte time.Duration `key:"first_byte" default:"10s" range:"1s to 5m"`
 	// A connection on which nothing arrives for this long is closed, {range}.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -131,10 +132,7 @@ func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 		to.joined = append(to.joined, joiner{sub, v, since})
 	}
 	f.attend(1)
-	select {
-	case f.poke <- struct{}{}:
-	default:
-	}
+	wake.Up(f.poke)
 	return v, true, nil
 }
 

@@ -55,7 +55,7 @@ type Server struct {
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer), doubts: newDoubts()}
-	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.views = newViews(s.metrics)
 	s.repeats.seed = maphash.MakeSeed()
 	s.indexes, s.searches = newIndexes(), newSearchBudget()
@@ -63,15 +63,8 @@ func New(opt Options) *Server {
 	return s
 }
 
-// limits returns the limits of connections.
-func (s *Server) limits(c *Config) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
-	}
-}
-
 // Reload applies the live keys at once. Open connections stay.
-func (s *Server) Reload(c *Config) { s.gate.SetLimits(s.limits(c)) }
+func (s *Server) Reload(c *Config) { s.gate.SetLimits(c.Conns(s.opt.Trusted)) }
 
 // Serve serves the connections of ln, and sends updates to those that requested
 // them, until ctx ends. It returns when all its goroutines have ended, with nil

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 // MaxAge is how long a Latest serves a value although the list did not change:
@@ -69,15 +71,8 @@ func (l *Latest[T]) Now() *T {
 
 // Run removes unused values, until ctx ends.
 func (l *Latest[T]) Run(ctx context.Context) {
-	tick := time.NewTicker(KeptFor)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			l.forget(now)
-		}
+	for now := range clock.Ticks(ctx, KeptFor) {
+		l.forget(now)
 	}
 }
 

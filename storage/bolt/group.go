@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/storage/engine"
 )
 
@@ -91,10 +92,7 @@ func (g *group) add(st *step) bool {
 		return false
 	}
 	g.queue = append(g.queue, st)
-	select {
-	case g.wake <- struct{}{}:
-	default:
-	}
+	wake.Up(g.wake)
 	return true
 }
 

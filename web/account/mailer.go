@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -225,7 +226,7 @@ func (m *mailer) deliver(ctx, sending context.Context, o *outgoing) string {
 			m.mailed(sending, o.user, o.from)
 			return mailSent
 		}
-		if attempt == mailAttempts || !mail.IsTemporary(err) || !pause(ctx, time.Duration(attempt)*mailPause) {
+		if attempt == mailAttempts || !mail.IsTemporary(err) || !clock.Pause(ctx, time.Duration(attempt)*mailPause) {
 			break
 		}
 	}
@@ -248,18 +249,6 @@ func (m *mailer) mailed(ctx context.Context, id storage.UserID, from netip.Addr)
 func (m *mailer) failed(user storage.UserID, err error) string {
 	m.failing.Line(m.Log().Warn()).Err(err).Uint32("user", uint32(user)).Msg("a reset link was not mailed")
 	return mailFailed
-}
-
-// pause waits. It returns false if ctx ended before.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // message returns the mail with a link. Nothing in it comes from a request.

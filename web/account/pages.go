@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -186,10 +187,7 @@ func (v *visit) private() bool { return v.opt.Private != nil && v.opt.Private() 
 // answerInPrivate answers a registration in the same way whether there was an
 // account with that e-mail or not.
 func (v *visit) answerInPrivate(a accountView, err error, began time.Time) {
-	select {
-	case <-time.After(time.Until(began.Add(evenTime))):
-	case <-v.r.Context().Done():
-	}
+	clock.Pause(v.r.Context(), time.Until(began.Add(evenTime)))
 	same := err == nil || errors.Is(err, accounts.ErrBadPassword) || errors.Is(err, accounts.ErrThrottled) || errors.Is(err, accounts.ErrUniqueNickTaken)
 	if !same {
 		v.refuse("register", a, err)

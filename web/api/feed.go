@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/wake"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -78,10 +79,7 @@ func (f *feed) join() (at uint64) {
 	defer f.mu.Unlock()
 	if f.streams == 0 {
 		f.to, f.batches = f.lister.registry.LastSerial(), nil
-		select {
-		case f.wake <- struct{}{}:
-		default:
-		}
+		wake.Up(f.wake)
 	}
 	f.streams++
 	return f.to

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/master"
 
@@ -15,15 +16,8 @@ import (
 
 // sample writes the numbers of players into the history until ctx ends.
 func (s *API) sample(ctx context.Context) {
-	for {
+	for ok := true; ok; ok = clock.Pause(ctx, time.Until(time.Now().Truncate(history.Interval).Add(history.Interval))) {
 		s.sampleNow(time.Now())
-		wait := time.NewTimer(time.Until(time.Now().Truncate(history.Interval).Add(history.Interval)))
-		select {
-		case <-ctx.Done():
-			wait.Stop()
-			return
-		case <-wait.C:
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/games"
 )
 
@@ -166,16 +167,9 @@ func (l *lobby) run(ctx context.Context, streams func() int) {
 	if l.chat == nil {
 		return
 	}
-	tick := time.NewTicker(lobbyPause)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			if streams() > 0 {
-				l.refresh(now)
-			}
+	for now := range clock.Ticks(ctx, lobbyPause) {
+		if streams() > 0 {
+			l.refresh(now)
 		}
 	}
 }

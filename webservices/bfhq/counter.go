@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -152,10 +153,7 @@ func (k *roundCounter) insist(ctx context.Context, f func() error) error {
 		if !errors.Is(err, storage.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryAfter):
-		}
+		clock.Pause(ctx, retryAfter)
 	}
 }
 

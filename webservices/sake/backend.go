@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -102,20 +103,13 @@ const sweepEvery = time.Hour
 
 // Serve removes ratings of deleted records and profiles until ctx ends.
 func (r *Backend) Serve(ctx context.Context) {
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
-	for {
+	for ok := true; ok; ok = clock.Pause(ctx, sweepEvery) {
 		n, err := r.opt.Store.SweepSake(ctx)
 		if err != nil && ctx.Err() == nil {
 			fault.Log(r.opt.Log, err).Err(err).Msg("ratings of deleted records were not removed")
 		}
 		if n > 0 {
 			r.opt.Log.Info().Int("ratings", n).Msg("removed ratings of deleted records and profiles")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-sweep.C:
 		}
 	}
 }

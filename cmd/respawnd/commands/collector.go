@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 // collectAt is how much garbage the daemon lets pile up, in percent of the memory in
@@ -96,15 +98,9 @@ func (m memory) idles(before memory) bool {
 // trim collects garbage and returns free memory to the system whenever the daemon is
 // quiet, until ctx ends. give does both.
 func trim(ctx context.Context, read func() memory, give func()) {
-	tick := time.NewTicker(trimLook)
-	defer tick.Stop()
 	var given time.Time
-	for before := read(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	before := read()
+	for range clock.Ticks(ctx, trimLook) {
 		now := read()
 		if now.idles(before) && time.Since(given) >= trimRest {
 			give()

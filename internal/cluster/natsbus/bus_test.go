@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/cluster"
 )
 
@@ -198,7 +199,7 @@ func TestRequests(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	// A node may be seen before requests are routed to it.
-	for end := time.Now().Add(hang); time.Now().Before(end) && wait(t.Context(), time.Millisecond); {
+	for end := time.Now().Add(hang); time.Now().Before(end) && clock.Pause(t.Context(), time.Millisecond); {
 		if _, err := a.Request(t.Context(), "b", "echo", []byte("hi")); !errors.Is(err, cluster.ErrGone) {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/respawnd/respawnd/internal/cluster"
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
 // message is one that waits for a subscriber.
@@ -33,12 +34,7 @@ func newSubscriber(f func(from string, data []byte)) *subscriber {
 	return &subscriber{f: f, wake: make(chan struct{}, 1)}
 }
 
-func (s *subscriber) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *subscriber) signal() { wake.Up(s.wake) }
 
 // put queues a message; false: it does not fit.
 func (s *subscriber) put(m message) bool {

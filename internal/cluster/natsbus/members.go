@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
 // Subjects of the Bus itself.
@@ -239,13 +242,13 @@ func (b *Bus) join(ctx context.Context) error {
 	}
 	until := time.Now().Add(joinWait)
 	for b.server != nil && b.server.NumRoutes() < wanted && time.Now().Before(until) {
-		if !wait(ctx, 20*time.Millisecond) {
+		if !clock.Pause(ctx, 20*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
 	for range asks {
 		_ = b.Publish(subjectWho, nil)
-		if !wait(ctx, answerWait) {
+		if !clock.Pause(ctx, answerWait) {
 			return ctx.Err()
 		}
 		if b.server == nil || b.server.NumRoutes() == 0 || b.heardAny() {
@@ -285,22 +288,8 @@ func (b *Bus) heardAny() bool {
 	return !b.twin.IsZero() || len(b.nodes) > 1
 }
 
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
 // beatSoon sends a heartbeat now.
-func (b *Bus) beatSoon() {
-	select {
-	case b.soon <- struct{}{}:
-	default:
-	}
-}
+func (b *Bus) beatSoon() { wake.Up(b.soon) }
 
 // beat sends heartbeats, and notices nodes that are silent, until the Bus closes.
 func (b *Bus) beat() {
@@ -314,7 +303,7 @@ func (b *Bus) beat() {
 			return
 		case <-b.soon:
 			b.sendBeat()
-			if !wait(b.ctx, beatEvery/10) { // others may want many
+			if !clock.Pause(b.ctx, beatEvery/10) { // others may want many
 				return
 			}
 			continue

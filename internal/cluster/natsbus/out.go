@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/cluster"
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
 // outgoing is a message that waits to be sent.
@@ -32,12 +33,7 @@ func newOutQueue() *outQueue {
 	return &outQueue{to: make(map[string]uint64), waiting: make(chan struct{}, 1)}
 }
 
-func (q *outQueue) wake() {
-	select {
-	case q.waiting <- struct{}{}:
-	default:
-	}
-}
+func (q *outQueue) wake() { wake.Up(q.waiting) }
 
 // put queues a message to a node, "" for all. make builds the message for its number.
 func (q *outQueue) put(node, subject string, size int, build func(number uint64, to map[string]uint64) []byte) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/cluster"
 )
 
@@ -186,13 +187,13 @@ func (b *Bus) answerPing(_ context.Context, from string, _ []byte) ([]byte, erro
 
 // ping reads the clocks of the other nodes until the Bus closes.
 func (b *Bus) ping() {
-	for wait(b.ctx, time.Second) {
+	for clock.Pause(b.ctx, time.Second) {
 		for _, node := range b.Nodes() {
 			if node != b.opt.Node {
 				b.pingOne(node)
 			}
 		}
-		if !wait(b.ctx, pingEvery-time.Second) {
+		if !clock.Pause(b.ctx, pingEvery-time.Second) {
 			return
 		}
 	}

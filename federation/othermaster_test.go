@@ -1,4 +1,4 @@
-package configs
+package federation
 
 import (
 	"strings"
@@ -6,10 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/respawnd/respawnd/configs"
 )
 
 func TestParseOtherMaster(t *testing.T) {
-	for text, want := range map[string]OtherMaster{
+	for text, want := range map[string]configs.OtherMaster{
 		"gamespy list.example.org:28900 game=ut":                            {Protocol: "gamespy", Address: "list.example.org:28900", Name: "list.example.org/ut", Game: "ut", CMP: true},
 		"gamespy List.Example.org game=ut enctype=2 list=plain query=gs3":   {Protocol: "gamespy", Address: "list.example.org:28900", Name: "list.example.org/ut", Game: "ut", Enctype: 2, Query: "gs3"},
 		"serverbrowse master.example.org game=swat4 as=swat4xp1":            {Protocol: "serverbrowse", Address: "master.example.org:28910", Name: "master.example.org/swat4", Game: "swat4", As: "swat4xp1", CMP: true},
@@ -29,19 +31,19 @@ func TestParseOtherMaster(t *testing.T) {
 			Protocol: "jsonlist", Address: "https://example.org/a", Name: "example.org", Query: "nwn", At: "data.servers", HostField: "host", PortField: "gameport", Offset: -3, CMP: true,
 		},
 	} {
-		got, err := ParseOtherMaster(text)
+		got, err := configs.ParseOtherMaster(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(OtherMaster{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(configs.OtherMaster{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
-		if again, err := ParseOtherMaster(got.String()); err != nil || again != got {
+		if again, err := configs.ParseOtherMaster(got.String()); err != nil || again != got {
 			t.Errorf("%s: read again: %+v, %v", text, again, err)
 		}
 	}
-	lan, _ := ParseOtherMaster("zandronum 192.0.2.1 name=lan")
-	other, _ := ParseOtherMaster("zandronum 192.0.2.1 name=lanparty")
+	lan, _ := configs.ParseOtherMaster("zandronum 192.0.2.1 name=lan")
+	other, _ := configs.ParseOtherMaster("zandronum 192.0.2.1 name=lanparty")
 	if !lan.IsLAN() || other.IsLAN() {
 		t.Errorf("IsLAN: %v, %v", lan.IsLAN(), other.IsLAN())
 	}
@@ -51,7 +53,7 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                              "is not a master",
 		"q3":                                            "is not a master",
-		"quake example.org":                             `unknown protocol "quake"; known: gamespy, serverbrowse, zandronum, valve, q3, codmaster, cod4x, idmaster, utmaster, q2, qw, 333sync, 333json, textlist, jsonlist, respawnd`,
+		"quake example.org":                             `unknown protocol "quake"; known: 333json, 333sync, cod4x, codmaster, gamespy, idmaster, jsonlist, q2, q3, qw, respawnd, serverbrowse, textlist, utmaster, valve, zandronum`,
 		"q3 example.org":                                "names no protocol of the game",
 		"q3 example.org protocol=x":                     "bad option protocol: is not a whole number",
 		"q3 example.org protocol=1 empty":               `"empty", which is not an option`,
@@ -77,7 +79,7 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 		"zandronum a.b name=x,y":                        "bad option name",
 		"zandronum a.b name=" + strings.Repeat("x", 65): "bad option name",
 	} {
-		if _, err := ParseOtherMaster(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := configs.ParseOtherMaster(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
@@ -91,14 +93,14 @@ func FuzzParseOtherMaster(f *testing.F) {
 	f.Add("jsonlist https://example.org/a?b=c query=nwn at=data.servers host=h port=p offset=-3")
 	f.Add("idmaster id.example.org protocol=1.41")
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := ParseOtherMaster(text)
+		m, err := configs.ParseOtherMaster(text)
 		if err != nil {
 			return
 		}
-		if m.Name == "" || m.Host() == "" || len(m.Name) > maxMasterName {
+		if m.Name == "" || m.Host() == "" || len(m.Name) > 64 {
 			t.Fatalf("%q: %+v", text, m)
 		}
-		if again, err := ParseOtherMaster(m.String()); err != nil || again != m {
+		if again, err := configs.ParseOtherMaster(m.String()); err != nil || again != m {
 			t.Fatalf("%q: read again: %+v, %v; want %+v", m.String(), again, err, m)
 		}
 	})
