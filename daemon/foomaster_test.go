@@ -1,23 +1,28 @@
 package daemon_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/playtest"
 	"github.com/respawnd/respawnd/daemon/testdata/foomaster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/web/api"
 )
 
@@ -67,21 +72,64 @@ func (r *running) fooServers(t *testing.T) (list []api.Remote) {
 	return list
 }
 
-// awaitServer waits until a server of Foo is listed with an origin.
+// awaitServer waits until a server of Foo is listed with an origin: with each line in the stream of
+// changes it reads the list again.
 func (r *running) awaitServer(t *testing.T, origin string) api.Remote {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; <-time.After(100 * time.Millisecond) {
+	req, err := http.NewRequestWithContext(netclient.Bound(t.Context(), 30*time.Second), http.MethodGet, "http://"+r.at["web"]+"/api/v1/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for changes := bufio.NewScanner(resp.Body); ; {
 		switch list := r.fooServers(t); {
 		case len(list) == 1 && list[0].Origin == origin:
 			return list[0]
-		case time.Now().After(end):
-			t.Fatalf("servers %+v, want one of origin %s", list, origin)
+		case !changes.Scan():
+			t.Fatalf("servers %+v, want one of origin %s: %v", list, origin, changes.Err())
 		}
 	}
 }
 
+// wantVerdict fails unless doctor explains the last decision about a server.
+func (r *running) wantVerdict(t *testing.T, dir string, at netip.AddrPort) {
+	t.Helper()
+	token, err := admin.ReadToken(filepath.Join(dir, admin.TokenFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := admin.NewClient(r.at["admin"], token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := operator.ListVerdicts.Call(t.Context(), c, operator.Address{Addr: at.Addr()})
+	i := slices.IndexFunc(list, func(v operator.Verdict) bool { return v.Address == at })
+	if err != nil || i < 0 || list[i].Service != "foomaster" || list[i].Verdict != "listed" || list[i].Cause != "the server proved itself and is in the list" {
+		t.Errorf("verdicts %+v, error %v, want listed by foomaster at %s", list, err, at)
+	}
+}
+
+// wantPlayed fails unless the trial game finds a server in the list.
+func (r *running) wantPlayed(t *testing.T) {
+	t.Helper()
+	at := netip.MustParseAddrPort(r.at["foomaster"])
+	trial := &playtest.Target{
+		Game: games.Game{Facts: games.Facts{Needs: []games.Service{"foomaster"}}}, Address: at.Addr(), Port: func(games.Service) uint16 { return at.Port() },
+		Steps: new(foomaster.Config).Describe().Plays,
+	}
+	var got []playtest.Result
+	err := playtest.Run(t.Context(), trial, func(p playtest.Result) error { got = append(got, p); return nil })
+	if err != nil || len(got) != 1 || got[0] != (playtest.Result{Step: "foomaster: the master of Foo", Needed: true, Remark: "1 server"}) {
+		t.Errorf("the trial game: %+v, error %v, want one server", got, err)
+	}
+}
+
 // A master that only its own folder names is one like the others: its servers are listed, shown, found,
-// queried, read by other daemons, explained, and there after a restart.
+// queried, played, read by other daemons, explained, and there after a restart.
 func TestMasterOfAnotherProgram(t *testing.T) {
 	dir := t.TempDir()
 	catalogue := filepath.Join(dir, "foo.yaml")
@@ -96,7 +144,9 @@ func TestMasterOfAnotherProgram(t *testing.T) {
 	}
 	at, site := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), conn.Local().Port()), "http://"+r.at["web"]
 	host := foomaster.NewHost(conn, "Castle of Foo")
-	go host.Serve()
+	var serving sync.WaitGroup
+	serving.Go(host.Serve)
+	defer func() { _ = conn.Close(); serving.Wait() }()
 	if err := host.Heartbeat(netclient.Bound(t.Context(), 30*time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +158,9 @@ func TestMasterOfAnotherProgram(t *testing.T) {
 	wantOnPage(t, site+"/servers?q=castle", s.ID)
 	wantOnPage(t, site+"/api/v1/servers?q=castle", s.ID)
 	wantOnPage(t, site+"/api/v1/games/foogame", `"state":"untried"`)
+	wantOnPage(t, site+"/connect", "set <code>foo_master "+r.at["foomaster"])
+	r.wantPlayed(t)
+	r.wantVerdict(t, dir, at)
 	wantOnPage(t, site+"/why", "foomaster", at.String(), "the server proved itself and is in the list")
 	friend := start(t, daemon.Options{}, t.TempDir(), catalogue, "RESPAWND_FEDERATION_MASTERS=respawnd "+site+" name=lan-friend")
 	if s := friend.awaitServer(t, "federated"); s.Via != "lan-friend" || s.Rules["mapname"] != "queried" {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/service"
@@ -94,4 +95,12 @@ func try(ctx context.Context, t *service.Trial) error {
 			_, servers, err := List(ctx, p)
 			return servers, err
 		})
+}
+
+// play is the step of the trial game: it requests the list.
+func play(ctx context.Context, _ games.Game, address string) (string, error) {
+	return service.PlayUDP(ctx, address, func(p *netclient.Packets) (string, error) {
+		_, servers, err := List(ctx, p)
+		return service.PlayedList(len(servers)), err
+	})
 }

@@ -37,13 +37,15 @@ func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Foo server lists", Nouns: []noun.Noun{noun.Names}, Shows: true, Origins: []*master.Origin{Origin},
 		AskEvery: c.AskEvery(),
+		Connect:  "Foo: set `foo_master {address}:{port}`, on servers and in players’ games.",
 		Steps:    []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
+		Plays:    []service.Play{{Service: name, Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
 	}
 }
 
 // Open opens the socket of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, c.ListenOptions())
 	if err != nil {
 		return nil, err
 	}
