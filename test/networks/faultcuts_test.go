@@ -168,7 +168,7 @@ func lossyLinks(t *testing.T) {
 			rig.Must(t, p.MustLeave())
 		}
 		w.wires.Heal()
-		if refused == tries {
+		if refused == tries && how.delay == 0 { // a step of several trips may take longer than its deadline
 			t.Errorf("all of %d sign-ins were refused", tries)
 		}
 		w.Together()
