@@ -24,7 +24,7 @@ type migration func(tx *bbolt.Tx) (done bool, err error)
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults), once(addFields), once(moveNumbers)}
+	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults), once(addFields), once(moveNumbers), once(addPlayReports)}
 }
 
 // once is a migration in one transaction.
@@ -117,6 +117,13 @@ func addResults(tx *bbolt.Tx) error {
 // which is still read. A program that does not know the binary form must not run on the
 // file: it would take accounts for damaged.
 func addFields(*bbolt.Tx) error { return nil }
+
+// addPlayReports goes from schema 8 to 9. Schema 8 had no reports of players on games. A program
+// that does not know them must not run on the file: its copies would lack them.
+func addPlayReports(tx *bbolt.Tx) error {
+	_, err := tx.CreateBucketIfNotExists([]byte("play_reports"))
+	return err
+}
 
 // header is the content of a file's meta bucket.
 type header struct {

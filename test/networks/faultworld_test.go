@@ -289,7 +289,7 @@ const (
 )
 
 // newerLayout is the layout of records of the newer program.
-const newerLayout = 9
+const newerLayout = 10
 
 // buildNewer builds a version of the program whose records have a newer layout.
 func buildNewer(t *testing.T) string {
