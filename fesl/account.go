@@ -198,9 +198,16 @@ func (x *session) account(ctx context.Context, r *request, answer *wire.Text) er
 	answer.Add("profileID", id)
 	answer.Add("userId", id)
 	for _, f := range []wire.Field{
-		{Key: "countryCode", Value: "US"}, {Key: "countryDesc", Value: "United States"}, {Key: "dobDay", Value: "1"}, {Key: "dobMonth", Value: "1"},
-		{Key: "dobYear", Value: "1980"}, {Key: "zipCode"}, {Key: "gender", Value: "U"}, {Key: "eaMailFlag", Value: "0"},
-		{Key: "thirdPartyMailFlag", Value: "0"}, {Key: "parentalEmail"},
+		{Key: "countryCode", Value: "US"},
+		{Key: "countryDesc", Value: "United States"},
+		{Key: "dobDay", Value: "1"},
+		{Key: "dobMonth", Value: "1"},
+		{Key: "dobYear", Value: "1980"},
+		{Key: "zipCode"},
+		{Key: "gender", Value: "U"},
+		{Key: "eaMailFlag", Value: "0"},
+		{Key: "thirdPartyMailFlag", Value: "0"},
+		{Key: "parentalEmail"},
 	} {
 		answer.Add(f.Key, f.Value)
 	}
@@ -208,12 +215,12 @@ func (x *session) account(ctx context.Context, r *request, answer *wire.Text) er
 }
 
 // noConsoles refuses consoles, whose tickets cannot be checked.
-func noConsoles(*session, context.Context, *request, *wire.Text) error {
+func noConsoles(context.Context, *request, *wire.Text) error {
 	return refuse(codeUnknownName, "Consoles cannot sign in here.")
 }
 
 // registerGame accepts the CD key of a game.
-func registerGame(_ *session, _ context.Context, r *request, _ *wire.Text) error {
+func registerGame(_ context.Context, r *request, _ *wire.Text) error {
 	return checkKey(r.Get("code"))
 }
 

@@ -27,25 +27,25 @@ type command struct {
 func commands() map[string]*command {
 	rows := []command{
 		{"fsys Hello", stageNew, (*session).hello},
-		{"fsys MemCheck", stageReady, bare},
-		{"fsys Ping", stageReady, bare},
+		{"fsys MemCheck", stageReady, always(bare)},
+		{"fsys Ping", stageReady, always(bare)},
 		{"fsys GetPingSites", stageReady, (*session).pingSites},
-		{"fsys Goodbye", stageReady, goodbye},
-		{"fsys Suicide", stageReady, goodbye},
+		{"fsys Goodbye", stageReady, always(goodbye)},
+		{"fsys Suicide", stageReady, always(goodbye)},
 
-		{"acct GetCountryList", stageReady, countries},
-		{"acct NuGetCountryList", stageReady, countries},
-		{"acct GetTos", stageReady, terms},
-		{"acct NuGetTos", stageReady, terms},
-		{"acct GetTelemetryToken", stageReady, telemetry},
-		{"acct SendAccountName", stageReady, bare},
-		{"acct SendPassword", stageReady, bare},
+		{"acct GetCountryList", stageReady, always(countries)},
+		{"acct NuGetCountryList", stageReady, always(countries)},
+		{"acct GetTos", stageReady, always(terms)},
+		{"acct NuGetTos", stageReady, always(terms)},
+		{"acct GetTelemetryToken", stageReady, always(telemetry)},
+		{"acct SendAccountName", stageReady, always(bare)},
+		{"acct SendPassword", stageReady, always(bare)},
 		{"acct AddAccount", stageReady, (*session).addAccount},
 		{"acct NuAddAccount", stageReady, (*session).addAccount},
 		{"acct Login", stageReady, (*session).signIn},
 		{"acct NuLogin", stageReady, (*session).signIn},
-		{"acct PS3Login", stageReady, noConsoles},
-		{"acct NuPS3Login", stageReady, noConsoles},
+		{"acct PS3Login", stageReady, always(noConsoles)},
+		{"acct NuPS3Login", stageReady, always(noConsoles)},
 
 		{"acct GetAccount", stageAccount, (*session).account},
 		{"acct NuGetAccount", stageAccount, (*session).account},
@@ -57,7 +57,7 @@ func commands() map[string]*command {
 		{"acct NuDisablePersona", stageAccount, (*session).deletePersona},
 		{"acct LoginSubAccount", stageAccount, (*session).enterPersona},
 		{"acct NuLoginPersona", stageAccount, (*session).enterPersona},
-		{"acct RegisterGame", stageAccount, registerGame},
+		{"acct RegisterGame", stageAccount, always(registerGame)},
 		{"acct NuEntitleGame", stageAccount, (*session).entitle},
 		{"acct NuEntitleUser", stageAccount, (*session).entitle},
 		{"acct NuGetEntitlements", stageAccount, none("entitlements")},
@@ -69,16 +69,16 @@ func commands() map[string]*command {
 		{"subs GetEntitlementByBundle", stageAccount, none("EntitlementByBundle")},
 		{"dobj GetObjectInventory", stageAccount, (*session).inventory},
 
-		{"rank GetStats", stagePersona, stats},
-		{"rank GetRankedStats", stagePersona, stats},
+		{"rank GetStats", stagePersona, always(stats)},
+		{"rank GetRankedStats", stagePersona, always(stats)},
 		{"rank GetTopN", stagePersona, none("stats")},
 		{"rank GetTopNAndMe", stagePersona, none("stats")},
-		{"recp GetRecord", stagePersona, noRecord},
-		{"recp GetRecordAsMap", stagePersona, noRecord},
+		{"recp GetRecord", stagePersona, always(noRecord)},
+		{"recp GetRecordAsMap", stagePersona, always(noRecord)},
 		{"asso GetAssociations", stagePersona, (*session).associations},
 		{"xmsg GetMessages", stagePersona, none("messages")},
-		{"xmsg ModifySettings", stagePersona, bare},
-		{"mtrx ReportMetrics", stageReady, bare},
+		{"xmsg ModifySettings", stagePersona, always(bare)},
+		{"mtrx ReportMetrics", stageReady, always(bare)},
 	}
 	table := make(map[string]*command, len(rows))
 	for i := range rows {
@@ -88,12 +88,17 @@ func commands() map[string]*command {
 }
 
 // bare answers with nothing but the name of the request.
-func bare(*session, context.Context, *request, *wire.Text) error { return nil }
+func bare(context.Context, *request, *wire.Text) error { return nil }
 
 // none answers with an empty list.
 func none(name string) func(*session, context.Context, *request, *wire.Text) error {
-	return func(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+	return always(func(_ context.Context, _ *request, answer *wire.Text) error {
 		answer.AddList(name)
 		return nil
-	}
+	})
+}
+
+// always is a command whose answer does not depend on the session.
+func always(run func(context.Context, *request, *wire.Text) error) func(*session, context.Context, *request, *wire.Text) error {
+	return func(_ *session, ctx context.Context, r *request, answer *wire.Text) error { return run(ctx, r, answer) }
 }

@@ -64,4 +64,4 @@ func (x *session) pingSites(_ context.Context, _ *request, answer *wire.Text) er
 }
 
 // goodbye ends the connection.
-func goodbye(*session, context.Context, *request, *wire.Text) error { return errGoodbye }
+func goodbye(context.Context, *request, *wire.Text) error { return errGoodbye }

@@ -66,6 +66,12 @@ func startPipe(t testing.TB, change func(*Options)) *fixture {
 	return f
 }
 
+// defaults returns a configuration of defaults.
+func defaults() (c Config) {
+	configs.Defaults(&c)
+	return c
+}
+
 // build makes a service that does not run.
 func build(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
@@ -79,8 +85,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, store: store, accounts: service, hub: presence.New(store, presence.Options{})}
-	opt := Options{Store: store, Accounts: service, Self: part.Self{Log: zerolog.Nop()}, Games: catalog, Attach: f.hub.Attach}
-	configs.Defaults(&opt.Config)
+	opt := Options{Store: store, Accounts: service, Self: part.Self{Log: zerolog.Nop()}, Games: catalog, Attach: f.hub.Attach, Config: defaults()}
 	opt.Rate, opt.MaxPerAddr = -1, -1 // no limits
 	if change != nil {
 		change(&opt)

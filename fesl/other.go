@@ -13,16 +13,53 @@ type country struct{ name, code string }
 
 // allCountries are those of most players of these games; the list fits in one frame.
 var allCountries = []country{
-	{"Argentina", "AR"}, {"Australia", "AU"}, {"Austria", "AT"}, {"Belgium", "BE"}, {"Brazil", "BR"}, {"Bulgaria", "BG"}, {"Canada", "CA"},
-	{"Chile", "CL"}, {"China", "CN"}, {"Croatia", "HR"}, {"Czech Republic", "CZ"}, {"Denmark", "DK"}, {"Finland", "FI"}, {"France", "FR"},
-	{"Germany", "DE"}, {"Greece", "GR"}, {"Hungary", "HU"}, {"India", "IN"}, {"Ireland", "IE"}, {"Israel", "IL"}, {"Italy", "IT"}, {"Japan", "JP"},
-	{"Korea", "KR"}, {"Mexico", "MX"}, {"Netherlands", "NL"}, {"New Zealand", "NZ"}, {"Norway", "NO"}, {"Other", "ZZ"}, {"Poland", "PL"},
-	{"Portugal", "PT"}, {"Romania", "RO"}, {"Russia", "RU"}, {"Serbia", "RS"}, {"Slovakia", "SK"}, {"South Africa", "ZA"}, {"Spain", "ES"},
-	{"Sweden", "SE"}, {"Switzerland", "CH"}, {"Taiwan", "TW"}, {"Turkey", "TR"}, {"Ukraine", "UA"}, {"United Kingdom", "GB"}, {"United States", "US"},
+	{"Argentina", "AR"},
+	{"Australia", "AU"},
+	{"Austria", "AT"},
+	{"Belgium", "BE"},
+	{"Brazil", "BR"},
+	{"Bulgaria", "BG"},
+	{"Canada", "CA"},
+	{"Chile", "CL"},
+	{"China", "CN"},
+	{"Croatia", "HR"},
+	{"Czech Republic", "CZ"},
+	{"Denmark", "DK"},
+	{"Finland", "FI"},
+	{"France", "FR"},
+	{"Germany", "DE"},
+	{"Greece", "GR"},
+	{"Hungary", "HU"},
+	{"India", "IN"},
+	{"Ireland", "IE"},
+	{"Israel", "IL"},
+	{"Italy", "IT"},
+	{"Japan", "JP"},
+	{"Korea", "KR"},
+	{"Mexico", "MX"},
+	{"Netherlands", "NL"},
+	{"New Zealand", "NZ"},
+	{"Norway", "NO"},
+	{"Other", "ZZ"},
+	{"Poland", "PL"},
+	{"Portugal", "PT"},
+	{"Romania", "RO"},
+	{"Russia", "RU"},
+	{"Serbia", "RS"},
+	{"Slovakia", "SK"},
+	{"South Africa", "ZA"},
+	{"Spain", "ES"},
+	{"Sweden", "SE"},
+	{"Switzerland", "CH"},
+	{"Taiwan", "TW"},
+	{"Turkey", "TR"},
+	{"Ukraine", "UA"},
+	{"United Kingdom", "GB"},
+	{"United States", "US"},
 }
 
 // countries lists countries.
-func countries(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+func countries(_ context.Context, _ *request, answer *wire.Text) error {
 	const list = "countryList"
 	answer.AddNumber(list+".[]", int64(len(allCountries)))
 	for i, c := range allCountries {
@@ -34,7 +71,7 @@ func countries(_ *session, _ context.Context, _ *request, answer *wire.Text) err
 }
 
 // terms are the rules that a game shows before it makes an account.
-func terms(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+func terms(_ context.Context, _ *request, answer *wire.Text) error {
 	answer.Add("version", "1")
 	answer.Add("tos", "This is a server of players, not of the maker of the game. Its operator keeps your e-mail address, "+
 		"your names and your password to sign you in. Use a password that you use nowhere else: the game may send it unprotected.")
@@ -42,7 +79,7 @@ func terms(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
 }
 
 // telemetry names a receiver of the game's reports: none.
-func telemetry(_ *session, _ context.Context, _ *request, answer *wire.Text) error {
+func telemetry(_ context.Context, _ *request, answer *wire.Text) error {
 	answer.Add("telemetryToken", base64.StdEncoding.EncodeToString([]byte("127.0.0.1,9988,enUS,")))
 	answer.Add("enabled", "0")
 	answer.Add("filters", "")
@@ -70,7 +107,7 @@ func (x *session) inventory(_ context.Context, r *request, answer *wire.Text) er
 }
 
 // stats are those of a player who has none: a value of 0 for each key.
-func stats(_ *session, _ context.Context, r *request, answer *wire.Text) error {
+func stats(_ context.Context, r *request, answer *wire.Text) error {
 	keys := r.List("keys")
 	answer.AddNumber("stats.[]", int64(len(keys)))
 	for i, key := range keys {
@@ -86,7 +123,7 @@ func stats(_ *session, _ context.Context, r *request, answer *wire.Text) error {
 }
 
 // noRecord refuses a record: there are none.
-func noRecord(*session, context.Context, *request, *wire.Text) error {
+func noRecord(context.Context, *request, *wire.Text) error {
 	return refuse(codeNoRecord, "There is no such record.")
 }
 

@@ -16,9 +16,8 @@ import (
 // Tokens with which a client signs in again without the password. They end with the
 // password.
 const (
-	tokenLife  = 90 * 24 * time.Hour
-	tokenHead  = 12 // bytes: user, expiry
-	tokenLabel = "fesl token\x00"
+	tokenLife = 90 * 24 * time.Hour
+	tokenHead = 12 // bytes: user, expiry
 )
 
 // tokenText is the encoding of tokens.
@@ -35,7 +34,7 @@ func (s *Server) remember(u *storage.User, now time.Time) string {
 // nanosecond in which the account was made, so that the key file alone is not enough to
 // make one.
 func (s *Server) tokenMAC(u *storage.User, head []byte) []byte {
-	text := append([]byte(tokenLabel), head...)
+	text := append([]byte("fesl sign-in\x00"), head...)
 	text = binary.BigEndian.AppendUint32(text, u.Passwords)
 	text = binary.BigEndian.AppendUint64(text, uint64(u.Created.UnixNano()))
 	return s.opt.Accounts.Keys.MAC(text)

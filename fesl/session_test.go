@@ -30,8 +30,13 @@ func TestExamples(t *testing.T) {
 	all := examples(t)
 	p := f.connect()
 	for _, step := range []struct{ send, want string }{
-		{"C1 Hello", "S1 Hello"}, {"", "S2 MemCheck"}, {"C2 MemCheck", ""}, {"C3 NuLogin", "S3 NuLogin"}, {"C4 NuGetPersonas", "S4 NuGetPersonas"},
-		{"C5 NuLoginPersona", "S5 NuLoginPersona"}, {"C6 GameSpyPreAuth", "S6 GameSpyPreAuth"},
+		{"C1 Hello", "S1 Hello"},
+		{"", "S2 MemCheck"},
+		{"C2 MemCheck", ""},
+		{"C3 NuLogin", "S3 NuLogin"},
+		{"C4 NuGetPersonas", "S4 NuGetPersonas"},
+		{"C5 NuLoginPersona", "S5 NuLoginPersona"},
+		{"C6 GameSpyPreAuth", "S6 GameSpyPreAuth"},
 	} {
 		if step.send != "" {
 			p.send(all[step.send])
