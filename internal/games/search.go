@@ -57,14 +57,15 @@ type Guess struct {
 // maxOthers is the maximum number of Others.
 const maxOthers = 5
 
-// Find returns the game of a list with a name, or the one that players call so. Without such a game
-// ok is false, and Others are those that the words may mean.
+// Find returns the game of a list with a name, or the one that players call so, or the only one for
+// computers with all the words in its title. Without such a game ok is false, and Others are those
+// that the words may mean.
 func Find(list []Game, words string) (g Guess, ok bool) {
 	hits := search(list, words)
 	if i := slices.IndexFunc(hits, func(h hit) bool { return ascii.EqualFold(h.game.Name, words) }); i >= 0 {
 		g.Game, g.Exact, ok = *hits[i].game, true, true
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.match != byCalled || h.game.Name == g.Game.Name })
-	} else if len(hits) > 0 && hits[0].match <= byTitle {
+	} else if len(hits) > 0 && (hits[0].match <= byTitle || alone(hits, words)) {
 		g.Game, ok = *hits[0].game, true
 		hits = slices.DeleteFunc(hits[1:], func(h hit) bool { return h.match > byTitle })
 	}
@@ -72,6 +73,14 @@ func Find(list []Game, words string) (g Guess, ok bool) {
 		g.Others = append(g.Others, *h.game)
 	}
 	return g, ok
+}
+
+// alone reports whether the first hit alone is a game for computers, and has all the words in its
+// title.
+func alone(hits []hit, words string) bool {
+	have := wordsOf(hits[0].game.Title)
+	return hits[0].rank == 0 && (len(hits) == 1 || hits[1].rank > 0) &&
+		!slices.ContainsFunc(wordsOf(words), func(w string) bool { return !slices.Contains(have, w) })
 }
 
 // String returns the guess as text for players: "Halo: Combat Evolved (halor); for Halo Beta: halo".

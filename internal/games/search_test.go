@@ -39,6 +39,8 @@ func TestFind(t *testing.T) {
 		"halo":  "Halo Beta (halo); for Halo: Combat Evolved: halor",
 		"ut99":  "Unreal Tournament (ut)",
 		"civ 4": "Civilization IV (civ4)",
+
+		"call of pripyat": "STALKER: Call of Pripyat (PC) (stalkercoppc)",
 	} {
 		g, ok := Find(list, words)
 		if got := g.String(); !ok || got != want || g.Exact != strings.EqualFold(words, g.Game.Name) {
