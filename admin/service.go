@@ -26,7 +26,8 @@ func (c *Config) TokenPath(dataDir string) string {
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StagePages, Audit: c.AuditEntries, Check: c.check, Steps: steps(),
+		Stage: service.StagePages, Audit: c.AuditEntries, Check: c.check,
+		Steps: []service.Step{{Name: "admin", Needs: []string{"admin"}, Order: service.OrderPages, Run: ready}},
 		Files: func(dataDir string) map[string]string { return map[string]string{TokenFile: c.TokenPath(dataDir)} },
 	}
 }

@@ -8,11 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps are the steps of the self-test.
-func steps() []service.Step {
-	return []service.Step{{Name: "cdkey check", Needs: []string{"cdkey"}, Order: service.OrderAlone, Run: check}}
-}
-
 // selfTestProduct is a product that no game has.
 const selfTestProduct = 1 << 29
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -117,31 +118,26 @@ func (s *Server) decide(ctx context.Context, w netserve.PacketWriter) {
 }
 
 // drop is why a packet was dropped.
-type drop uint8
+type drop = drops.Reason
 
-const (
-	notDropped drop = iota
-	dropForeign
-	dropBanned
-	dropLimited
-	dropMalformed
-	dropShape
-	dropUnasked
+const notDropped drop = ""
+
+var reasons drops.List
+
+// The reasons.
+var (
+	dropForeign   = reasons.Add("foreign")
+	dropBanned    = reasons.Add("banned")
+	dropLimited   = reasons.Add("limited")
+	dropMalformed = reasons.Add("malformed")
+	dropShape     = reasons.Add("short_response")
+	dropUnasked   = reasons.Add("not_asked")
 )
-
-// dropNames are the reasons as the metrics show them.
-var dropNames = [...]string{
-	dropForeign: "foreign", dropBanned: "banned", dropLimited: "limited", dropMalformed: "malformed",
-	dropShape: "short_response", dropUnasked: "not_asked",
-}
-
-// String returns the reason as the metrics show it, "" for notDropped.
-func (d drop) String() string { return dropNames[d] }
 
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if why := s.handle(w, p, time.Now()); why != notDropped {
-		s.opt.Metrics.Drop(why.String())
+		s.opt.Metrics.Drop(why.Error())
 		if why == dropMalformed || why == dropShape {
 			s.unread.Player(p.From.Addr(), verdicts.MalformedRequest)
 		}

@@ -15,7 +15,8 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "CD key checks", Nouns: []noun.Noun{noun.Keys}, Docs: []string{"protocols/cdkey"}, Steps: steps(),
+		Title: "CD key checks", Nouns: []noun.Noun{noun.Keys}, Docs: []string{"protocols/cdkey"},
+		Steps: []service.Step{{Name: "cdkey check", Needs: []string{"cdkey"}, Order: service.OrderAlone, Run: check}},
 		Check: func(string, service.Moment) error {
 			_, err := productModes(c.Products)
 			return err
@@ -30,7 +31,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	s := New(Options{
-		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
 		Keys: env.Keys,
 	})
 	return service.OnSocket(conn, s), nil

@@ -9,11 +9,6 @@ import (
 	"github.com/respawnd/respawnd/q3master"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "codmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty, and servers let no players in", Run: play},
-}
-
 // play requests the list of the game's first protocol.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	return service.PlayUDP(ctx, address, func(p *netclient.Packets) (string, error) {

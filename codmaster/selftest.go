@@ -18,12 +18,6 @@ const (
 	trialProtocol = 118
 )
 
-// steps returns the step of the self-test in which a server sends a heartbeat, is seen by
-// a browser, and asks whether a player may join.
-func steps() []service.Step {
-	return []service.Step{{Name: "codmaster", Needs: []string{name}, Order: service.OrderAlone, Run: try}}
-}
-
 func try(ctx context.Context, t *service.Trial) error {
 	h := []string{"protocol", "118", "hostname", "respawnd selftest", "mapname", "selftest", "clients", "0", "sv_maxclients", "8", "gametype", "dm"}
 	return q3master.Try(ctx, t.Address(name), trialTag, h, NewBrowser, quake3.Request{Protocol: trialProtocol, Empty: true, Full: true},

@@ -16,7 +16,9 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays, AskEvery: c.AskEvery(),
+		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []*master.Origin{Origin}, AskEvery: c.AskEvery(),
+		Plays: []service.Play{{Service: "codmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty, and servers let no players in", Run: play}},
+		Steps: []service.Step{{Name: "codmaster", Needs: []string{name}, Order: service.OrderAlone, Run: try}},
 	}
 }
 

@@ -188,7 +188,7 @@ func (d *Daemon) load(ctx context.Context, s *settings) error {
 // makeOperator makes the operator's commands.
 func (d *Daemon) makeOperator(s *settings) {
 	d.operator = &operator.Local{
-		Store: d.tableStore(), Table: d.bans, Rules: d.chatRules, Keys: d.keys, PlayerFiles: d.files, News: d.news, Played: d.played, Catalogue: d.catalogue, OpenChat: d.chat.open,
+		Store: d.store, Table: d.bans, Rules: d.chatRules, Keys: d.keys, PlayerFiles: d.files, News: d.news, Played: d.played, Catalogue: d.catalogue, OpenChat: d.chat.open,
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
 		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
 		Unlisted:       d.callbacks.unlisted,

@@ -71,15 +71,14 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	if s.nouns().Has(noun.Accounts) || s.nouns().Has(noun.Meetings) {
 		h.players.Register(h.metrics, "players")
 	}
-	tables := h.tableStore()
-	h.bans = bans.New(tables)
-	h.chatRules = chatrules.New(tables)
-	h.keys = cdkeys.New(tables)
+	h.bans = bans.New(h.store)
+	h.chatRules = chatrules.New(h.store)
+	h.keys = cdkeys.New(h.store)
 	h.files = files.New(h.store, s.DataDir)
-	h.news = news.New(tables)
-	h.played = played.New(tables, h.metrics)
+	h.news = news.New(h.store)
+	h.played = played.New(h.store, h.metrics)
 	h.registry = master.NewRegistry(s.limits())
-	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: tables, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
+	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {
 			log.Info().Uint32("room", r.Room.ID).Str("name", r.Room.Name).Str("game", r.Game).Str("other", r.Other).
 				Msg("a built-in room is left out: a room of yours has its number")

@@ -74,7 +74,7 @@ func newServer(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
 	opt := options()
 	f := &fixture{metrics: prometheus.NewRegistry()}
-	opt.Metrics = netserve.NewMetrics(f.metrics, "dns", dropNames[1:]...)
+	opt.Metrics = netserve.NewMetrics(f.metrics, "dns", reasons...)
 	if change != nil {
 		change(&opt)
 	}
@@ -149,7 +149,7 @@ func (f *fixture) value(t testing.TB, reg prometheus.Gatherer, family, label str
 
 func (f *fixture) dropped(t testing.TB, reason drop) int {
 	t.Helper()
-	return f.value(t, f.metrics, "respawnd_dropped_total", reason.String())
+	return f.value(t, f.metrics, "respawnd_dropped_total", reason.Error())
 }
 
 // counted returns one of the package's own counters.

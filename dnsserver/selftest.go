@@ -11,12 +11,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test that resolves the name of a service
-// as a game does, over UDP and TCP.
-func steps() []service.Step {
-	return []service.Step{{Name: "dns", Needs: []string{"dns"}, Order: service.OrderAlone, Run: resolve}}
-}
-
 func resolve(ctx context.Context, t *service.Trial) error {
 	names, err := games.Game{Name: t.Game}.HostNames(t.Domain)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -166,26 +167,21 @@ func (s *Server) addressFor(client, asked netip.Addr) netip.Addr {
 }
 
 // drop is the reason for which a question was dropped without an answer.
-type drop uint8
+type drop = drops.Reason
 
-const (
-	notDropped   drop = iota
-	dropStranger      // not of a private or allowed network
-	dropBanned
-	dropLimited
-	dropUseless // not a question
-	dropTooLong
-	dropLoop // an upstream asks a question that it is being asked
+const notDropped drop = ""
+
+var reasons drops.List
+
+// The reasons.
+var (
+	dropStranger = reasons.Add("stranger") // not of a private or allowed network
+	dropBanned   = reasons.Add("banned")
+	dropLimited  = reasons.Add("limited")
+	dropUseless  = reasons.Add("useless") // not a question
+	dropTooLong  = reasons.Add("too_long")
+	dropLoop     = reasons.Add("loop") // an upstream asks a question that it is being asked
 )
-
-// dropNames are the reasons as the metrics show them.
-var dropNames = [...]string{
-	dropStranger: "stranger", dropBanned: "banned", dropLimited: "limited", dropUseless: "useless",
-	dropTooLong: "too_long", dropLoop: "loop",
-}
-
-// String returns the reason as the metrics show it, "" for notDropped.
-func (d drop) String() string { return dropNames[d] }
 
 // admit returns the reason to drop questions of an address, notDropped to
 // answer them.
@@ -208,7 +204,7 @@ const serviceName = "dns"
 
 // drop counts a dropped question and notes why its client gets no answer.
 func (s *Server) drop(client netip.Addr, reason drop) {
-	s.opt.Metrics.Drop(reason.String())
+	s.opt.Metrics.Drop(reason.Error())
 	switch reason {
 	case dropStranger:
 		s.unanswered.Player(client, verdicts.NotAllowed)
@@ -314,7 +310,7 @@ func (s *Server) askUpstream(x *work, client netip.Addr, limit int, deliver func
 	case err == nil:
 		return nil, true
 	case errors.Is(err, errLoop):
-		s.opt.Metrics.Drop(dropLoop.String())
+		s.opt.Metrics.Drop(dropLoop.Error())
 		return nil, false
 	default:
 		return s.refuse(x, dns.RcodeServerFailure), false

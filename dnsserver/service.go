@@ -17,7 +17,8 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Names of the services", Stage: service.StagePages, Steps: steps(),
+		Title: "Names of the services", Stage: service.StagePages,
+		Steps:  []service.Step{{Name: "dns", Needs: []string{"dns"}, Order: service.OrderAlone, Run: resolve}},
 		Check:  func(string, service.Moment) error { return c.check(hostnet.Own()) },
 		Guests: service.Guests{Invited: c.Enabled, Resolver: true},
 	}
@@ -31,7 +32,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, explain(err, c.Listen)
 	}
 	s := New(Options{
-		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
 		Names: env.Names.Has, None: env.Names.None, Conn: netserve.ConnOptions{Grace: service.Grace},
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })

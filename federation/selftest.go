@@ -8,11 +8,6 @@ import (
 	"github.com/respawnd/respawnd/web/api"
 )
 
-// steps returns the step of the self-test that reads the list as another daemon does.
-func steps() []service.Step {
-	return []service.Step{{Name: "federation peer", Server: true, Needs: []string{"web"}, Order: service.OrderPages, Run: readOwn}}
-}
-
 // readOwn looks for the test server in the list that this daemon offers to others.
 func readOwn(ctx context.Context, t *service.Trial) error {
 	if t.Server == nil {

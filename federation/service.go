@@ -26,7 +26,8 @@ const sweepEvery = 30 * time.Second
 // name the first master; without one it does nothing.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StageSearch, Origins: []*master.Origin{master.Federated}, Switch: "federation.masters", Steps: steps(),
+		Stage: service.StageSearch, Origins: []*master.Origin{master.Federated}, Switch: "federation.masters",
+		Steps: []service.Step{{Name: "federation peer", Server: true, Needs: []string{"web"}, Order: service.OrderPages, Run: readOwn}},
 	}
 }
 

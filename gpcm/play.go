@@ -8,11 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "gpcm", Network: "TCP", Order: service.PlayMeets, Means: "you cannot sign in", Run: greet},
-}
-
 // greet waits for the greeting of the presence service.
 func greet(ctx context.Context, _ games.Game, address string) (string, error) {
 	return service.PlayTCP(ctx, address, func(conn net.Conn) (string, error) {

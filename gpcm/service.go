@@ -14,7 +14,8 @@ var _ = verdicts.Speak("gpcm", verdicts.Speaker{What: "sign-in", Player: true, T
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Sign-in, buddies, messages", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpcm", "protocols/battlefield2"}, Sessions: c.MaxConns, Plays: plays,
+		Title: "Sign-in, buddies, messages", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpcm", "protocols/battlefield2"}, Sessions: c.MaxConns,
+		Plays: []service.Play{{Service: "gpcm", Network: "TCP", Order: service.PlayMeets, Means: "you cannot sign in", Run: greet}},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -54,53 +55,33 @@ const (
 
 // ended is the reason for which the service closes a connection, or drops a
 // message; its name is its label in metrics.
-type ended uint8
+type ended = drops.Reason
+
+var reasons drops.List
 
 // The reasons.
-const (
-	endedBanned ended = iota + 1
-	endedTooLong
-	endedMalformed
-	endedEarly
-	endedFlood
-	endedTimeout
-	endedSessionKey
-	endedSlow
+var (
+	endedBanned     = reasons.Add("banned")
+	endedTooLong    = reasons.Add("too_long")
+	endedMalformed  = reasons.Add("malformed")
+	endedEarly      = reasons.Add("not_logged_in")
+	endedFlood      = reasons.Add("login_flood")
+	endedTimeout    = reasons.Add("login_timeout")
+	endedSessionKey = reasons.Add("bad_session_key")
+	endedSlow       = reasons.Add("queue_full")
 
 	// After these the connection continues.
-	droppedEmpty
-	droppedUnknown
-	droppedValue
-	droppedRate
-	droppedBlocked
-	droppedKind
-	droppedBusy
+	droppedEmpty   = reasons.Add("no_command")
+	droppedUnknown = reasons.Add("unknown_command")
+	droppedValue   = reasons.Add("bad_value")
+	droppedRate    = reasons.Add("too_many_changes")
+	droppedBlocked = reasons.Add("blocked")
+	droppedKind    = reasons.Add("bad_kind")
+	droppedBusy    = reasons.Add("receiver_busy")
 )
 
-var endedNames = [...]string{
-	"",              // none
-	endedBanned:     "banned",
-	endedTooLong:    "too_long",
-	endedMalformed:  "malformed",
-	endedEarly:      "not_logged_in",
-	endedFlood:      "login_flood",
-	endedTimeout:    "login_timeout",
-	endedSessionKey: "bad_session_key",
-	endedSlow:       "queue_full",
-	droppedEmpty:    "no_command",
-	droppedUnknown:  "unknown_command",
-	droppedValue:    "bad_value",
-	droppedRate:     "too_many_changes",
-	droppedBlocked:  "blocked",
-	droppedKind:     "bad_kind",
-	droppedBusy:     "receiver_busy",
-}
-
-// Error implements error.
-func (e ended) Error() string { return endedNames[e] }
-
 // DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return endedNames[1:] }
+func DropReasons() []string { return reasons }
 
 // Why a connection ends without anything to count.
 var (

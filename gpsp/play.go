@@ -10,11 +10,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "gpsp", Network: "TCP", Order: service.PlayMeets, Means: "the game finds and makes no accounts", Run: play},
-}
-
 // play asks for an account that does not exist.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	return service.PlayTCP(ctx, address, func(conn net.Conn) (string, error) {

@@ -14,7 +14,8 @@ var _ = verdicts.Speak("gpsp", verdicts.Speaker{What: "request for an account", 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Accounts and search for players", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpsp"}, Private: c.Private, Plays: plays,
+		Title: "Accounts and search for players", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpsp"}, Private: c.Private,
+		Plays: []service.Play{{Service: "gpsp", Network: "TCP", Order: service.PlayMeets, Means: "the game finds and makes no accounts", Run: play}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -26,45 +27,32 @@ const (
 
 // ended is the reason for which the service closes a connection, or drops a
 // request; its name is its label in metrics.
-type ended uint8
+type ended = drops.Reason
+
+var reasons drops.List
 
 // The reasons.
-const (
-	endedBanned ended = iota + 1
-	endedTooLong
-	endedMalformed
-	endedUnknown
-	endedIdle
+var (
+	endedBanned    = reasons.Add("banned")
+	endedTooLong   = reasons.Add("too_long")
+	endedMalformed = reasons.Add("malformed")
+	endedUnknown   = reasons.Add("unknown_command")
+	endedIdle      = reasons.Add("request_timeout")
 
 	// After these the connection continues.
-	droppedQuota
-	droppedNetQuota
+	droppedQuota    = reasons.Add("quota")
+	droppedNetQuota = reasons.Add("quota_net")
 )
 
-// endings are the names of the reasons, and the texts sent to clients for those
-// that concern their requests.
-var endings = [...]struct{ name, text string }{
-	{},              // none
-	endedBanned:     {name: "banned"},
-	endedTooLong:    {"too_long", "the request is too long"},
-	endedMalformed:  {"malformed", "the request is malformed"},
-	endedUnknown:    {"unknown_command", "unknown command"},
-	endedIdle:       {name: "request_timeout"},
-	droppedQuota:    {name: "quota"},
-	droppedNetQuota: {name: "quota_net"},
+// texts are the texts sent to clients for reasons that concern their requests.
+var texts = map[ended]string{
+	endedTooLong:   "the request is too long",
+	endedMalformed: "the request is malformed",
+	endedUnknown:   "unknown command",
 }
-
-// Error implements error.
-func (e ended) Error() string { return endings[e].name }
 
 // DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string {
-	var names []string
-	for _, e := range endings[1:] {
-		names = append(names, e.name)
-	}
-	return names
-}
+func DropReasons() []string { return reasons }
 
 // session is one connection. It belongs to one goroutine.
 type session struct {
@@ -166,7 +154,7 @@ func (x *session) part(err error) error {
 	if reason == endedTooLong || reason == endedMalformed || reason == endedUnknown {
 		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), "", verdicts.MalformedRequest)
 	}
-	text := endings[reason].text
+	text := texts[reason]
 	if text == "" {
 		return err
 	}

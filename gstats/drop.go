@@ -1,50 +1,37 @@
 package gstats
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/respawnd/respawnd/internal/drops"
+)
 
 // ended is the reason for which the service closes a connection, or drops a request;
 // its name is its label in metrics.
-type ended uint8
+type ended = drops.Reason
+
+var reasons drops.List
 
 // The reasons.
-const (
-	endedBanned ended = iota + 1
-	endedTooLong
-	endedMemory
-	endedEarly
-	endedUnknownGame
-	endedNoSecret
-	endedResponse
-	endedTimeout
-	endedSilent
-	endedUnfinished
+var (
+	endedBanned      = reasons.Add("banned")
+	endedTooLong     = reasons.Add("too_long")
+	endedMemory      = reasons.Add("memory")
+	endedEarly       = reasons.Add("not_authenticated")
+	endedUnknownGame = reasons.Add("unknown_game")
+	endedNoSecret    = reasons.Add("no_secret")
+	endedResponse    = reasons.Add("wrong_response")
+	endedTimeout     = reasons.Add("login_timeout")
+	endedSilent      = reasons.Add("silent")
+	endedUnfinished  = reasons.Add("unfinished")
 
 	// After these the connection continues.
-	droppedUnknown
-	droppedValue
-	droppedConnID
-	droppedRate
-	droppedCut
+	droppedUnknown = reasons.Add("unknown_command")
+	droppedValue   = reasons.Add("bad_value")
+	droppedConnID  = reasons.Add("wrong_connid")
+	droppedRate    = reasons.Add("too_many_reports")
+	droppedCut     = reasons.Add("short_data")
 )
-
-var endedNames = [...]string{
-	"",               // none
-	endedBanned:      "banned",
-	endedTooLong:     "too_long",
-	endedMemory:      "memory",
-	endedEarly:       "not_authenticated",
-	endedUnknownGame: "unknown_game",
-	endedNoSecret:    "no_secret",
-	endedResponse:    "wrong_response",
-	endedTimeout:     "login_timeout",
-	endedSilent:      "silent",
-	endedUnfinished:  "unfinished",
-	droppedUnknown:   "unknown_command",
-	droppedValue:     "bad_value",
-	droppedConnID:    "wrong_connid",
-	droppedRate:      "too_many_reports",
-	droppedCut:       "short_data",
-}
 
 // endedTexts are the texts for clients whose connection is closed.
 var endedTexts = map[ended]string{
@@ -60,11 +47,8 @@ var endedTexts = map[ended]string{
 	endedUnfinished:  "The message did not arrive in time.",
 }
 
-// Error implements error.
-func (e ended) Error() string { return endedNames[e] }
-
 // DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return endedNames[1:] }
+func DropReasons() []string { return reasons }
 
 // Why a connection ends without anything to count.
 var (

@@ -8,11 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "gstats", Network: "TCP", Order: service.PlayKeeps, Means: "statistics and ranks are not kept", Run: play},
-}
-
 // play proves the key of the game.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	if g.Secret() == "" {

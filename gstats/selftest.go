@@ -8,11 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps are the steps of the self-test.
-func steps() []service.Step {
-	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: check}}
-}
-
 // Errors of the self-test.
 var (
 	errPrivate = errors.New("private data are given to a stranger")

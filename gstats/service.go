@@ -11,7 +11,11 @@ import (
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "Statistics and saved data", Nouns: []noun.Noun{noun.Accounts, noun.Stats}, Docs: []string{"protocols/gstats"}, Steps: steps(), Plays: plays}
+	return service.Descriptor{
+		Title: "Statistics and saved data", Nouns: []noun.Noun{noun.Accounts, noun.Stats}, Docs: []string{"protocols/gstats"},
+		Steps: []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: check}},
+		Plays: []service.Play{{Service: "gstats", Network: "TCP", Order: service.PlayKeeps, Means: "statistics and ranks are not kept", Run: play}},
+	}
 }
 
 // Open opens the listener of the service. It implements service.Service.

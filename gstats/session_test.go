@@ -19,12 +19,12 @@ func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		game, secret string
-		why          ended // 0: accepted
+		why          ended // empty: accepted
 	}{
-		"right":            {"gmtest", "HA6zkS", 0},
-		"another key":      {"gmtest", "abcdef", 0},
-		"in capitals":      {"GMTest", "HA6zkS", 0},
-		"an alias":         {"gmalias", "HA6zkS", 0},
+		"right":            {"gmtest", "HA6zkS", ""},
+		"another key":      {"gmtest", "abcdef", ""},
+		"in capitals":      {"GMTest", "HA6zkS", ""},
+		"an alias":         {"gmalias", "HA6zkS", ""},
 		"wrong key":        {"gmtest", "HA6zkT", endedResponse},
 		"empty key":        {"gmtest", "", endedResponse},
 		"unknown game":     {"nosuch", "HA6zkS", endedUnknownGame},
@@ -37,7 +37,7 @@ func TestAuthenticate(t *testing.T) {
 			f := start(t, nil)
 			c := f.connect()
 			err := c.Authenticate(t.Context(), tt.game, tt.secret)
-			if tt.why == 0 {
+			if tt.why == "" {
 				if err != nil || c.Key <= 0 || c.Challenge != PlayerChallenge(c.Key) {
 					t.Errorf("Authenticate: %v, session key %d", err, c.Key)
 				}

@@ -10,11 +10,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "idmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty, and your key is not accepted", Run: play},
-}
-
 // play sends a key, which needs no real one, and requests the list.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	return service.PlayUDP(ctx, address, func(p *netclient.Packets) (string, error) {

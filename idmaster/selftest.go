@@ -16,12 +16,6 @@ const doom3 = 1<<16 + 41
 
 var errNotAsked = errors.New("no getInfo came for a heartbeat (respawnd doctor may say why)")
 
-// steps returns the step of the self-test in which a server is listed and seen by a
-// browser, and a player is let in.
-func steps() []service.Step {
-	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}}
-}
-
 func try(ctx context.Context, t *service.Trial) error {
 	open := func(p *netclient.Packets) service.TrialHost {
 		return NewHost(p, InfoOf(doom3, "si_name", "respawnd selftest", "si_map", "selftest", "si_maxPlayers", "8"))

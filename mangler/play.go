@@ -9,11 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "mangler", Network: "UDP", Order: service.PlayMeets, Family: true, Means: "matches between players behind some routers do not start", Run: play},
-}
-
 // play asks the NAT helper for the port of this computer.
 func play(ctx context.Context, _ games.Game, address string) (string, error) {
 	c, err := Dial(ctx, address)

@@ -8,11 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps are the steps of the self-test.
-func steps() []service.Step {
-	return []service.Step{{Name: "mangler port", Needs: []string{"mangler"}, Order: service.OrderAlone, Run: check}}
-}
-
 // check asks how the port of a socket looks from the service. On one machine nothing
 // changes it.
 func check(ctx context.Context, t *service.Trial) error {

@@ -13,7 +13,11 @@ var _ = verdicts.Speak("mangler", verdicts.Speaker{What: "question about a port"
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "NAT helper of Generals and Zero Hour", Docs: []string{"protocols/mangler"}, Steps: steps(), Plays: plays}
+	return service.Descriptor{
+		Title: "NAT helper of Generals and Zero Hour", Docs: []string{"protocols/mangler"},
+		Steps: []service.Step{{Name: "mangler port", Needs: []string{"mangler"}, Order: service.OrderAlone, Run: check}},
+		Plays: []service.Play{{Service: "mangler", Network: "UDP", Order: service.PlayMeets, Family: true, Means: "matches between players behind some routers do not start", Run: play}},
+	}
 }
 
 // Open opens the socket of the service. It implements service.Service.

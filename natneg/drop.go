@@ -1,38 +1,32 @@
 package natneg
 
+import "github.com/respawnd/respawnd/internal/drops"
+
 // drop is why a packet was dropped.
-type drop uint8
+type drop = drops.Reason
 
-const (
-	notDropped drop = iota
-	dropShort
-	dropForeign
-	dropVersion
-	dropSource
-	dropBanned
-	dropLimited
-	dropUnused
-	dropOurs
-	dropUnknownType
-	dropMalformed
-	dropIndex
-	dropUnexpected
-	dropOtherAddress
-	dropItself
-	dropCookieFull
-	dropTooMany
-	dropUntestable
-	dropNotForwarded
+const notDropped drop = ""
+
+var reasons drops.List
+
+// The reasons.
+var (
+	dropShort        = reasons.Add("short")
+	dropForeign      = reasons.Add("foreign")
+	dropVersion      = reasons.Add("version")
+	dropSource       = reasons.Add("source")
+	dropBanned       = reasons.Add("banned")
+	dropLimited      = reasons.Add("limited")
+	dropUnused       = reasons.Add("unused_type")
+	dropOurs         = reasons.Add("server_packet")
+	dropUnknownType  = reasons.Add("unknown_type")
+	dropMalformed    = reasons.Add("malformed")
+	dropIndex        = reasons.Add("index")
+	dropUnexpected   = reasons.Add("unexpected")
+	dropOtherAddress = reasons.Add("other_address")
+	dropItself       = reasons.Add("own_partner")
+	dropCookieFull   = reasons.Add("cookie_full")
+	dropTooMany      = reasons.Add("too_many_here")
+	dropUntestable   = reasons.Add("untestable")
+	dropNotForwarded = reasons.Add("not_forwarded")
 )
-
-// dropNames are the reasons as the metrics show them.
-var dropNames = [...]string{
-	dropShort: "short", dropForeign: "foreign", dropVersion: "version", dropSource: "source", dropBanned: "banned",
-	dropLimited: "limited", dropUnused: "unused_type", dropOurs: "server_packet", dropUnknownType: "unknown_type",
-	dropMalformed: "malformed", dropIndex: "index", dropUnexpected: "unexpected", dropOtherAddress: "other_address",
-	dropItself: "own_partner", dropCookieFull: "cookie_full", dropTooMany: "too_many_here", dropUntestable: "untestable",
-	dropNotForwarded: "not_forwarded",
-}
-
-// String returns the reason as the metrics show it, "" for notDropped.
-func (d drop) String() string { return dropNames[d] }

@@ -64,7 +64,7 @@ func (s *Server) forgetFarTests(now time.Time) {
 	unanswered := s.farTests.forget(now)
 	s.mu.Unlock()
 	for range unanswered {
-		s.opt.Metrics.Drop(dropUntestable.String())
+		s.opt.Metrics.Drop(dropUntestable.Error())
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Server) natneg2(r *request) {
 		return
 	}
 	if dropped := s.answerFar(waiting, r.From); dropped != notDropped {
-		s.opt.Metrics.Drop(dropped.String())
+		s.opt.Metrics.Drop(dropped.Error())
 	}
 }
 

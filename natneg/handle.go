@@ -19,7 +19,7 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.ser
 
 func (s *Server) serve(socket uint16, w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(socket, w, p); reason != notDropped {
-		s.opt.Metrics.Drop(reason.String())
+		s.opt.Metrics.Drop(reason.Error())
 		s.explain(p.From.Addr(), reason)
 	}
 }

@@ -28,7 +28,7 @@ func TestLoopbackServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		reg := prometheus.NewRegistry()
-		counters := netserve.NewMetrics(reg, "natneg", dropNames[1:]...)
+		counters := netserve.NewMetrics(reg, "natneg", reasons...)
 		opt := DefaultOptions()
 		opt.Registerer, opt.Metrics = reg, counters
 		opt.MaxPerAddr, opt.Rate, opt.Burst = 1<<16, 1e9, 1e6

@@ -227,7 +227,7 @@ func (r *nodes) packet(from string, data []byte) {
 	}
 	s.metrics.nodes.taken.Inc()
 	if reason := r.take(&f, node, outlet{r, from, f.socket}); reason != notDropped {
-		s.opt.Metrics.Drop(reason.String())
+		s.opt.Metrics.Drop(reason.Error())
 	}
 }
 
@@ -319,7 +319,7 @@ func (r *nodes) moved(ctx context.Context) {
 		if a.owner != r.bus.Self() {
 			r.forward(a.owner, &a.forwarded)
 		} else if reason := r.take(&a.forwarded, 0, nil); reason != notDropped {
-			r.server.opt.Metrics.Drop(reason.String())
+			r.server.opt.Metrics.Drop(reason.Error())
 		}
 	}
 }

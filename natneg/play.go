@@ -6,13 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
-	"github.com/respawnd/respawnd/internal/service"
 )
-
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "natneg", Network: "UDP", Order: service.PlayMeets, Means: "games behind routers cannot be joined", Run: play},
-}
 
 // play asks for the address of this computer.
 func play(ctx context.Context, _ games.Game, address string) (string, error) {

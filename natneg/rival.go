@@ -65,8 +65,8 @@ func (n *negotiation) unite(index byte) (united bool) {
 }
 
 // joinHalves makes one client of two halves: the game socket at one address, the socket for the
-// negotiation at another. Their local address is all that shows that they belong together, so the
-// client that has the place has gameWait to send the other half itself.
+// negotiation at another. Only their local address shows that they belong together. So the client
+// that came first gets gameWait to send its other half itself.
 func (n *negotiation) joinHalves(now time.Duration, i int) {
 	if now < n.halvesAt(i) {
 		return

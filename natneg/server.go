@@ -319,7 +319,7 @@ const secondSocket = socketsPerNode - 1
 // ServePacket implements netserve.PacketHandler.
 func (h secondHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if head, _, err := ParseHeader(p.Data); err != nil || head.Type != TypeAddressCheck && head.Type != TypeTestAck {
-		h.s.opt.Metrics.Drop(dropUnexpected.String())
+		h.s.opt.Metrics.Drop(dropUnexpected.Error())
 		return
 	}
 	h.s.serve(secondSocket, w, p)

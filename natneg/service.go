@@ -24,7 +24,8 @@ const OutcomesFile = "natneg.outcomes"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Connections through routers", Nouns: []noun.Noun{noun.Meetings, noun.Names}, Docs: []string{"protocols/natneg"}, Further: c.ExtraListen, Steps: steps(), Plays: plays,
+		Title: "Connections through routers", Nouns: []noun.Noun{noun.Meetings, noun.Names}, Docs: []string{"protocols/natneg"}, Further: c.ExtraListen, Steps: steps(),
+		Plays: []service.Play{{Service: "natneg", Network: "UDP", Order: service.PlayMeets, Means: "games behind routers cannot be joined", Run: play}},
 	}
 }
 
@@ -60,7 +61,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		sockets.Extra = append(sockets.Extra, further)
 	}
 	s := New(Options{
-		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopeAll, env.Verdicts.Players),
 		Met: env.Met, Meetings: env.Meetings, Relay: env.Relay, Games: env.Games,
 		Addresses: hostnet.Physical, Given: given(env), Cluster: env.Cluster,
 	})

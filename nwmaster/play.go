@@ -9,11 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "nwmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "your account and CD keys are not accepted", Run: play},
-}
-
 var errNotAccepted = errors.New("a player without an account is not accepted: nwmaster.accounts is strict there, so players need an account")
 
 // play signs in with a name that has no account.

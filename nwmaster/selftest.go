@@ -11,12 +11,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test in which a server reports and is asked, and the
-// keys of a player are good.
-func steps() []service.Step {
-	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}}
-}
-
 var errNotAsked = errors.New("no question came for a report (respawnd doctor may say why)")
 
 func try(ctx context.Context, t *service.Trial) error {

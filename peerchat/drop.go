@@ -1,54 +1,39 @@
 package peerchat
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/respawnd/respawnd/internal/drops"
+)
 
 // ended is the reason for which the service closes a connection, or drops data;
 // its name is its label in metrics.
-type ended uint8
+type ended = drops.Reason
+
+var reasons drops.List
 
 // The reasons.
-const (
-	endedBanned ended = iota + 1
-	endedTooLong
-	endedCrypt       // CRYPT twice, late, or with parameters that make no sense
-	endedUnknownGame // CRYPT for a game that is not in the catalogue
-	endedTimeout
-	endedSilent
-	endedFlood
-	endedLogins
-	endedSlow
+var (
+	endedBanned      = reasons.Add("banned")
+	endedTooLong     = reasons.Add("too_long")
+	endedCrypt       = reasons.Add("bad_crypt")    // CRYPT twice, late, or with parameters that make no sense
+	endedUnknownGame = reasons.Add("unknown_game") // CRYPT for a game that is not in the catalogue
+	endedTimeout     = reasons.Add("login_timeout")
+	endedSilent      = reasons.Add("silent")
+	endedFlood       = reasons.Add("flood")
+	endedLogins      = reasons.Add("login_flood")
+	endedSlow        = reasons.Add("queue_full")
 
 	// After these the connection continues.
-	droppedEmpty
-	droppedUnknown
-	droppedEarly
-	droppedParams
-	droppedMuted
-	droppedCTCP
-	droppedNotAllowed // the sender may not do that in that channel
-	droppedKeys       // too many, or too long
+	droppedEmpty      = reasons.Add("no_command")
+	droppedUnknown    = reasons.Add("unknown_command")
+	droppedEarly      = reasons.Add("not_registered")
+	droppedParams     = reasons.Add("too_few_parameters")
+	droppedMuted      = reasons.Add("muted")
+	droppedCTCP       = reasons.Add("ctcp")
+	droppedNotAllowed = reasons.Add("not_allowed")   // the sender may not do that in that channel
+	droppedKeys       = reasons.Add("too_many_keys") // too many, or too long
 )
-
-var endedNames = [...]string{
-	"",                // none
-	endedBanned:       "banned",
-	endedTooLong:      "too_long",
-	endedCrypt:        "bad_crypt",
-	endedUnknownGame:  "unknown_game",
-	endedTimeout:      "login_timeout",
-	endedSilent:       "silent",
-	endedFlood:        "flood",
-	endedLogins:       "login_flood",
-	endedSlow:         "queue_full",
-	droppedEmpty:      "no_command",
-	droppedUnknown:    "unknown_command",
-	droppedEarly:      "not_registered",
-	droppedParams:     "too_few_parameters",
-	droppedMuted:      "muted",
-	droppedCTCP:       "ctcp",
-	droppedNotAllowed: "not_allowed",
-	droppedKeys:       "too_many_keys",
-}
 
 // endedTexts are the texts for clients whose connection is closed.
 var endedTexts = map[ended]string{
@@ -63,11 +48,8 @@ var endedTexts = map[ended]string{
 	endedSlow:        "Too much is waiting for you",
 }
 
-// Error implements error.
-func (e ended) Error() string { return endedNames[e] }
-
 // DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return endedNames[1:] }
+func DropReasons() []string { return reasons }
 
 // Why a connection ends without anything to count.
 var (

@@ -2,6 +2,8 @@ package peerchat
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
 )
 
 // unknownCommand is the label of commands that are not in the table.
@@ -34,46 +36,24 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer, h *hall) *metrics {
-	opts := func(name, help string) prometheus.Opts {
-		return prometheus.Opts{Namespace: "respawnd", Subsystem: "peerchat", Name: name, Help: help}
-	}
-	vec := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts(opts(name, help)), []string{label})
-	}
+	in := metric.With(reg)
 	m := &metrics{
-		commands:  vec("commands_total", "Commands of clients.", "command"),
-		logins:    vec("logins_total", "Logins with an account.", "result"),
-		messages:  vec("messages_total", "Messages of clients.", "to"),
-		delivered: prometheus.NewCounter(prometheus.CounterOpts(opts("messages_delivered_total", "Messages queued for receivers."))),
-	}
-	m.linkDrops = vec("cluster_dropped_total", "Messages between nodes that were dropped.", "reason")
-	m.linkCommands = prometheus.NewCounter(prometheus.CounterOpts(opts("cluster_commands_total", "Commands of clients of other nodes.")))
-	for _, reason := range []string{linkMalformed, linkUnknownNode, linkTooLong, linkUnsent, linkPanic} {
-		m.linkDrops.WithLabelValues(reason)
+		commands:     in.Counters("respawnd_peerchat_commands_total", "Commands of clients.", "command", unknownCommand),
+		logins:       in.Counters("respawnd_peerchat_logins_total", "Logins with an account.", "result", loginAccepted, loginRefused),
+		messages:     in.Counters("respawnd_peerchat_messages_total", "Messages of clients.", "to", "channel", "user"),
+		delivered:    in.Counter("respawnd_peerchat_messages_delivered_total", "Messages queued for receivers."),
+		linkCommands: in.Counter("respawnd_peerchat_cluster_commands_total", "Commands of clients of other nodes."),
+		linkDrops: in.Counters("respawnd_peerchat_cluster_dropped_total", "Messages between nodes that were dropped.", "reason",
+			linkMalformed, linkUnknownNode, linkTooLong, linkUnsent, linkPanic),
 	}
 	for c := range commandTable() {
 		m.commands.WithLabelValues(c)
 	}
-	m.commands.WithLabelValues(unknownCommand)
-	for _, result := range []string{loginAccepted, loginRefused} {
-		m.logins.WithLabelValues(result)
-	}
-	for _, to := range []string{"channel", "user"} {
-		m.messages.WithLabelValues(to)
-	}
-	if reg == nil {
-		return m
-	}
-	reg.MustRegister(m.commands, m.logins, m.messages, m.delivered, m.linkDrops, m.linkCommands)
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts("users", "Clients that are signed on.")), func() float64 {
-		return float64(h.users.Load())
-	}))
+	in.GaugeFunc("respawnd_peerchat_users", "Clients that are signed on.", func() int { return int(h.users.Load()) })
 	for kind := range kindNames {
-		o := opts("channels", "Channels with members.")
-		o.ConstLabels = prometheus.Labels{"kind": kindNames[kind]}
-		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(o), func() float64 {
-			return float64(h.kinds[kind].Load())
-		}))
+		in.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "respawnd_peerchat_channels", Help: "Channels with members.", ConstLabels: prometheus.Labels{"kind": kindNames[kind]},
+		}, func() float64 { return float64(h.kinds[kind].Load()) })
 	}
 	return m
 }

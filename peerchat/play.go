@@ -10,11 +10,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "peerchat", Network: "TCP", Order: service.PlayMeets, Means: "the lobby does not open", Run: play},
-}
-
 // play signs on as games do, and leaves.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	return service.PlayTCP(ctx, address, func(conn net.Conn) (string, error) {

@@ -11,12 +11,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test in which two players meet in a staging
-// room.
-func steps() []service.Step {
-	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderPlayers, Run: meet}}
-}
-
 // trialText is the message between the players of the self-test.
 const trialText = "hello"
 

@@ -20,7 +20,9 @@ const (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Chat and game lobbies", Nouns: []noun.Noun{noun.Accounts, noun.Chat, noun.Rooms}, Docs: []string{"protocols/peerchat", "operators/chat", "protocols/generals"}, Steps: steps(), Plays: plays,
+		Title: "Chat and game lobbies", Nouns: []noun.Noun{noun.Accounts, noun.Chat, noun.Rooms}, Docs: []string{"protocols/peerchat", "operators/chat", "protocols/generals"},
+		Plays: []service.Play{{Service: "peerchat", Network: "TCP", Order: service.PlayMeets, Means: "the lobby does not open", Run: play}},
+		Steps: []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderPlayers, Run: meet}},
 		Check: func(string, service.Moment) error {
 			_, err := readMotd(c.MotdFile)
 			return err

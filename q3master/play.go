@@ -9,11 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "q3master", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play},
-}
-
 // play requests the list.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	return service.PlayUDP(ctx, address, func(p *netclient.Packets) (string, error) {

@@ -12,12 +12,6 @@ import (
 
 var errNotAsked = errors.New("no getinfo came for a heartbeat (respawnd doctor may say why)")
 
-// steps returns the step of the self-test in which a server sends a heartbeat,
-// answers the question that follows, and is seen by a browser.
-func steps() []service.Step {
-	return []service.Step{{Name: "q3master", Needs: []string{"q3master"}, Order: service.OrderAlone, Run: findServer}}
-}
-
 func findServer(ctx context.Context, t *service.Trial) error {
 	pairs := []string{
 		"gamename", t.Game, "protocol", "1", "hostname", "respawnd selftest", "mapname", "selftest",

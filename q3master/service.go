@@ -20,7 +20,9 @@ const maxGames = 256
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays,
+		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []*master.Origin{Origin},
+		Plays:    []service.Play{{Service: "q3master", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
+		Steps:    []service.Step{{Name: "q3master", Needs: []string{"q3master"}, Order: service.OrderAlone, Run: findServer}},
 		Takes:    []verdicts.Verdict{verdicts.SpeaksQuake3},
 		Connect:  "Quake III, OpenArena and games of their family: set `sv_master1 {address}:{port}`, on servers with `dedicated 2` and in players’ games.",
 		AskEvery: c.AskEvery(), Check: func(string, service.Moment) error { return c.check() },

@@ -9,13 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
-	"github.com/respawnd/respawnd/internal/service"
 )
-
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "qr2", Network: "UDP", Order: service.PlayReports, Means: "the game says that its online service is not available, and your own server is not listed", Run: play},
-}
 
 // play checks the availability of the game, and sends a heartbeat without
 // answering its challenge: nothing is listed.

@@ -9,12 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test that lists the game server which steps of
-// other services look for.
-func steps() []service.Step {
-	return []service.Step{{Name: "qr2", Needs: []string{"qr2"}, Order: service.OrderRegister, Run: register}}
-}
-
 func register(ctx context.Context, t *service.Trial) error {
 	conn, err := netclient.Dial(ctx, t.Address("qr2"))
 	if err != nil {

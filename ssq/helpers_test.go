@@ -59,7 +59,7 @@ func newFixture(t testing.TB) *fixture {
 	configs.Defaults(&f.config)
 	f.config.Password = password
 	f.server = New(Options{
-		Listing: part.Listing{Registry: f.registry, Games: catalog}, Peers: part.Peers{Verdicts: f.book, Trusted: func(a netip.Addr) bool { return a == trustedClient.Addr() }, Banned: func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.66") }}, Self: part.Self{Version: "1.2.3", Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.gauges, "ssq", dropNames[1:]...), Registerer: f.gauges}, Config: f.config,
+		Listing: part.Listing{Registry: f.registry, Games: catalog}, Peers: part.Peers{Verdicts: f.book, Trusted: func(a netip.Addr) bool { return a == trustedClient.Addr() }, Banned: func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.66") }}, Self: part.Self{Version: "1.2.3", Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.gauges, "ssq", reasons...), Registerer: f.gauges}, Config: f.config,
 	})
 	return f
 }

@@ -97,7 +97,7 @@ func TestForgottenQuestionIsCounted(t *testing.T) {
 		if len(f.sent) != 1 || f.dropped != notDropped {
 			t.Errorf("the newer question: %d answers, dropped %q", len(f.sent), f.dropped)
 		}
-		if got := metrictest.Dropped(t, f.gauges, dropParts.String()); got != 1 {
+		if got := metrictest.Dropped(t, f.gauges, dropParts.Error()); got != 1 {
 			t.Errorf("%v forgotten questions were counted, want 1", got)
 		}
 	})

@@ -289,10 +289,10 @@ func TestAnswersAreNotAnswered(t *testing.T) {
 
 func TestDropNames(t *testing.T) {
 	seen := map[string]bool{}
-	for d := notDropped + 1; d <= dropNoBudget; d++ {
-		if name := d.String(); name == "" || seen[name] {
-			t.Errorf("name %q of reason %d is empty or comes twice", name, d)
+	for _, name := range reasons {
+		if name == "" || seen[name] {
+			t.Errorf("name %q is empty or comes twice", name)
 		}
-		seen[d.String()] = true
+		seen[name] = true
 	}
 }

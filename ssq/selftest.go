@@ -9,12 +9,6 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
-// steps returns the step of the self-test that looks for the test server with a
-// Standard Server Query.
-func steps() []service.Step {
-	return []service.Step{{Name: "ssq", Server: true, Needs: []string{"ssq"}, Order: service.OrderLists, Run: findServer}}
-}
-
 func findServer(ctx context.Context, t *service.Trial) error {
 	if t.Server == nil {
 		return service.ErrNotRegistered

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
@@ -128,28 +129,23 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 }
 
 // drop is why a packet was dropped.
-type drop uint8
+type drop = drops.Reason
 
-const (
-	notDropped drop = iota
-	dropForeign
-	dropOversized
-	dropBanned
-	dropMalformed
-	dropParts
-	dropShort
-	dropLimited
-	dropNoBudget
+const notDropped drop = ""
+
+var reasons drops.List
+
+// The reasons.
+var (
+	dropForeign   = reasons.Add("foreign")
+	dropOversized = reasons.Add("oversized")
+	dropBanned    = reasons.Add("banned")
+	dropMalformed = reasons.Add("malformed")
+	dropParts     = reasons.Add("parts_forgotten")
+	dropShort     = reasons.Add("too_short_for_token")
+	dropLimited   = reasons.Add("limited")
+	dropNoBudget  = reasons.Add("no_budget")
 )
-
-// dropNames are the reasons as the metrics show them.
-var dropNames = [...]string{
-	dropForeign: "foreign", dropOversized: "oversized", dropBanned: "banned", dropMalformed: "malformed",
-	dropParts: "parts_forgotten", dropShort: "too_short_for_token", dropLimited: "limited", dropNoBudget: "no_budget",
-}
-
-// String returns the reason as the metrics show it, "" for notDropped.
-func (d drop) String() string { return dropNames[d] }
 
 // request is a query on its way.
 type request struct {
@@ -170,7 +166,7 @@ func (r *request) from() netip.Addr { return r.packet.From.Addr() }
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != notDropped {
-		s.opt.Metrics.Drop(reason.String())
+		s.opt.Metrics.Drop(reason.Error())
 		s.explain(p.From.Addr(), reason)
 	}
 }
@@ -211,7 +207,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 			return dropped
 		}
 		if dropped != notDropped { // older questions; this one is whole
-			s.opt.Metrics.Drop(dropped.String())
+			s.opt.Metrics.Drop(dropped.Error())
 		}
 	}
 	r.trusted = s.opt.Trusted.Has(r.from())

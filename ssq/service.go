@@ -11,7 +11,8 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Standard Server Queries", Docs: []string{"protocols/ssq"}, Stage: service.StageViews, Shows: true, Steps: steps(),
+		Title: "Standard Server Queries", Docs: []string{"protocols/ssq"}, Stage: service.StageViews, Shows: true,
+		Steps: []service.Step{{Name: "ssq", Server: true, Needs: []string{"ssq"}, Order: service.OrderLists, Run: findServer}},
 	}
 }
 
@@ -22,7 +23,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	s := New(Options{
-		Config: *c, Self: env.Counted(dropNames[1:]...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 		Players: env.Verdicts.Players,
 	})
 	return service.OnSocket(conn, s), nil

@@ -1,45 +1,37 @@
 package utmaster
 
+import "github.com/respawnd/respawnd/internal/drops"
+
 // ended is why the master ends a connection, or drops something; its text is the label
 // in metrics.
-type ended uint8
+type ended = drops.Reason
+
+var reasons drops.List
 
 // The reasons.
-const (
-	endedBanned ended = iota + 1
-	endedTooLong
-	endedMalformed
-	endedTimeout
-	endedGone
-	endedRole
-	endedGame
-	endedKey
-	endedRequest
-	endedBusy
-	endedSilent
-	endedTooMany
-	endedFull
-	endedElsewhere
-	endedReplaced
-	droppedMessage  // a message of a game server that is not used
-	droppedFilter   // a filter that is not known
-	droppedPacket   // a datagram of another protocol
-	droppedUnasked  // a datagram that no server was asked for
-	droppedUnproved // a server none of whose ports answered
-	droppedBurst    // a datagram beyond those that a server's connection waits for
+var (
+	endedBanned     = reasons.Add("banned")
+	endedTooLong    = reasons.Add("too_long")
+	endedMalformed  = reasons.Add("malformed")
+	endedTimeout    = reasons.Add("request_timeout")
+	endedGone       = reasons.Add("no_request")
+	endedRole       = reasons.Add("unknown_role")
+	endedGame       = reasons.Add("unknown_game")
+	endedKey        = reasons.Add("key_banned")
+	endedRequest    = reasons.Add("unknown_request")
+	endedBusy       = reasons.Add("busy")
+	endedSilent     = reasons.Add("silent")
+	endedTooMany    = reasons.Add("too_many_here")
+	endedFull       = reasons.Add("list_full")
+	endedElsewhere  = reasons.Add("listed_elsewhere")
+	endedReplaced   = reasons.Add("replaced")
+	droppedMessage  = reasons.Add("unused_message") // a message of a game server that is not used
+	droppedFilter   = reasons.Add("unknown_filter") // a filter that is not known
+	droppedPacket   = reasons.Add("foreign")        // a datagram of another protocol
+	droppedUnasked  = reasons.Add("unexpected")     // a datagram that no server was asked for
+	droppedUnproved = reasons.Add("no_answer")      // a server none of whose ports answered
+	droppedBurst    = reasons.Add("burst")          // a datagram beyond those that a server's connection waits for
 )
 
-var endings = [...]string{
-	endedBanned: "banned", endedTooLong: "too_long", endedMalformed: "malformed", endedTimeout: "request_timeout",
-	endedGone: "no_request", endedRole: "unknown_role", endedGame: "unknown_game", endedKey: "key_banned",
-	endedRequest: "unknown_request", endedBusy: "busy", endedSilent: "silent", endedTooMany: "too_many_here",
-	endedFull: "list_full", endedElsewhere: "listed_elsewhere", endedReplaced: "replaced",
-	droppedMessage: "unused_message", droppedFilter: "unknown_filter", droppedPacket: "foreign",
-	droppedUnasked: "unexpected", droppedUnproved: "no_answer", droppedBurst: "burst",
-}
-
-// Error implements error.
-func (e ended) Error() string { return endings[e] }
-
 // DropReasons lists the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return endings[1:] }
+func DropReasons() []string { return reasons }

@@ -9,11 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "utmaster", Network: "TCP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play},
-}
-
 // play requests the list as the newest version of the game does.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	if len(g.Epic) == 0 {

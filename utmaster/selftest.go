@@ -25,12 +25,6 @@ const (
 	trialPause = 20 * time.Millisecond
 )
 
-// steps returns the step of the self-test in which a server signs in, answers its
-// probes, reports its state, and is seen by a browser.
-func steps() []service.Step {
-	return []service.Step{{Name: serviceName, Needs: []string{serviceName}, Order: service.OrderAlone, Run: findServer}}
-}
-
 func findServer(ctx context.Context, t *service.Trial) error {
 	h, err := openTrial(ctx, t.Address(serviceName))
 	if err != nil {

@@ -28,12 +28,6 @@ var (
 	errNotListed   = errors.New("the A2S query was answered, but the test server is not in the list")
 )
 
-// steps returns the step of the self-test in which a server sends a heartbeat,
-// answers the A2S queries that follow, and is seen by a browser.
-func steps() []service.Step {
-	return []service.Step{{Name: "valvemaster", Needs: []string{"valvemaster"}, Order: service.OrderAlone, Run: findServer}}
-}
-
 func findServer(ctx context.Context, t *service.Trial) error {
 	conn, err := netclient.Listen(ctx, t.Address("valvemaster"))
 	if err != nil {

@@ -14,7 +14,9 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []*master.Origin{Origin}, Steps: steps(), Plays: plays,
+		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []*master.Origin{Origin},
+		Plays:   []service.Play{{Service: "valvemaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
+		Steps:   []service.Step{{Name: "valvemaster", Needs: []string{"valvemaster"}, Order: service.OrderAlone, Run: findServer}},
 		Takes:   []verdicts.Verdict{verdicts.SpeaksValve},
 		Connect: "Half-Life and other games with Valve’s protocol: enter `setmaster add {address}:{port}` in the console, of servers and of players’ games.",
 	}

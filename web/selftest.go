@@ -10,12 +10,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test that looks for the test server in the
-// list which tools read, and for any answer if no server can report.
-func steps() []service.Step {
-	return []service.Step{{Name: "web", Needs: []string{"web"}, Order: service.OrderPages, Run: findServer}}
-}
-
 func findServer(ctx context.Context, t *service.Trial) error {
 	ctx, cancel := context.WithTimeout(ctx, service.StepTimeout)
 	defer cancel()

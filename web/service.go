@@ -28,7 +28,8 @@ const HistoryFile = "players.history"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL}, Steps: steps(), ResetPage: c.resetPage(),
+		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL}, ResetPage: c.resetPage(),
+		Steps: []service.Step{{Name: "web", Needs: []string{"web"}, Order: service.OrderPages, Run: findServer}},
 	}
 }
 

@@ -30,14 +30,6 @@ var errTrialBanned = errors.New("refused: this address is banned, blocked or not
 
 // steps returns the step of the self-test in which a server registers, takes the
 // ban list, and is seen by a launcher.
-//
-// A launcher's address gets one list per zanmaster.list_window. If ours has had its
-// list already, such as in an earlier self-test, the master says so, which shows
-// that it answers launchers; the step passes and reports the parts that it could not check.
-func (c *Config) steps() []service.Step {
-	return []service.Step{{Name: "zanmaster", Needs: []string{"zanmaster"}, Order: service.OrderAlone, Run: c.findServer}}
-}
-
 func (c *Config) findServer(ctx context.Context, t *service.Trial) error {
 	conn, err := netclient.Dial(ctx, t.Address("zanmaster"))
 	if err != nil {

@@ -450,7 +450,7 @@ func manyBans(n int) []storage.Ban {
 
 func TestCheckDoesNotAllocate(t *testing.T) {
 	table := New(newMemory())
-	table.current.Store(newSet(manyBans(100)))
+	_ = table.Change(func([]storage.Ban) ([]storage.Ban, bool, error) { return manyBans(100), true, nil })
 	now := time.Now()
 	for _, text := range []string{"192.0.2.1", "10.0.0.5", "::ffff:10.0.0.5", "fe80::1%eth0"} {
 		addr := netip.MustParseAddr(text)
@@ -464,7 +464,7 @@ func BenchmarkCheck(b *testing.B) {
 	now := time.Now()
 	for _, n := range []int{0, 10000} {
 		table := New(newMemory())
-		table.current.Store(newSet(manyBans(n)))
+		_ = table.Change(func([]storage.Ban) ([]storage.Ban, bool, error) { return manyBans(n), true, nil })
 		for name, text := range map[string]string{"free": "192.0.2.1", "banned": "10.0.0.5", "ipv6": "2001:db8::1"} {
 			addr := netip.MustParseAddr(text)
 			b.Run(fmt.Sprint(n, "/", name), func(b *testing.B) {
@@ -479,7 +479,7 @@ func BenchmarkCheck(b *testing.B) {
 
 func BenchmarkAddTo10000(b *testing.B) {
 	table := New(newMemory())
-	table.current.Store(newSet(manyBans(10000)))
+	_ = table.Change(func([]storage.Ban) ([]storage.Ban, bool, error) { return manyBans(10000), true, nil })
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := table.Add(b.Context(), ban("192.0.2.0/24", storage.ScopeAll)); err != nil {

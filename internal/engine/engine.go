@@ -72,6 +72,9 @@ type Store interface {
 	// OnWrite sets the function that is called after each change with its duration and
 	// the error of the disk or the database. It is called before the store is used.
 	OnWrite(observe func(took time.Duration, err error))
+	// OnChange sets the function that is called after each change of a table that daemons hold in
+	// memory, see storage.Revisions, with its error. It is called before the store is used.
+	OnChange(observe func(table string, err error))
 	// LastWrite returns the time and the error of the last change.
 	LastWrite() (time.Time, error)
 	// WriteUnderWay returns the duration of the change that has run longest.

@@ -193,8 +193,8 @@ func isLoopback(a net.Addr) bool {
 	return ok && t.IP.IsLoopback()
 }
 
-// login is PLAIN (RFC 4616), or LOGIN for servers without it. The standard library's
-// sends no password to servers whose URL allows that it is read.
+// login is PLAIN (RFC 4616), or LOGIN for servers without it. That of the standard library sends
+// no password over a connection without encryption, which a URL with insecure=true allows.
 type login struct {
 	user, password string
 	plain          bool

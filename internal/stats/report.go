@@ -106,14 +106,15 @@ func creditsOf(game string, boards []games.Board, players []player) (credits []s
 				continue
 			}
 			credits = append(credits, storage.Credit{
-				ScoreID: storage.ScoreID{Game: game, Board: board.Name, Profile: p.profile}, How: ruleOf(board.How), Value: value,
+				ScoreID: storage.ScoreID{Game: game, Board: board.Name, Profile: p.profile}, How: RuleOf(board.How), Value: value,
 			})
 		}
 	}
 	return credits
 }
 
-func ruleOf(r games.BoardRule) storage.ScoreRule {
+// RuleOf returns how scores of a board count.
+func RuleOf(r games.BoardRule) storage.ScoreRule {
 	switch r {
 	case games.BoardMax:
 		return storage.ScoreMax

@@ -8,11 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// plays is the step of the trial game.
-var plays = []service.Play{
-	{Service: "legacylist", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play},
-}
-
 // play requests the list.
 func play(ctx context.Context, g games.Game, address string) (string, error) {
 	if g.Secret() == "" {

@@ -14,7 +14,8 @@ var _ = verdicts.Speak("legacylist", verdicts.Speaker{What: "request for a list"
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Server lists in games from before 2004", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/legacylist"}, Shows: true, Steps: steps(), Plays: plays,
+		Title: "Server lists in games from before 2004", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/legacylist"}, Shows: true, Steps: steps(),
+		Plays: []service.Play{{Service: "legacylist", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play}},
 	}
 }
 

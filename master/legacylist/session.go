@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -24,51 +25,38 @@ const (
 
 // ended is the reason for which the master closes a connection without a list;
 // its name is its label in metrics.
-type ended uint8
+type ended = drops.Reason
+
+var reasons drops.List
 
 // The reasons.
-const (
-	endedBanned ended = iota + 1
-	endedTooLong
-	endedTimeout
-	endedGone
-	endedEnctype
-	endedValidation
-	endedSecret
-	endedFilter
-	endedExpensive
-	endedBusy
-	droppedPipeline // the connection got the list that it requested first
+var (
+	endedBanned     = reasons.Add("banned")
+	endedTooLong    = reasons.Add("too_long")
+	endedTimeout    = reasons.Add("request_timeout")
+	endedGone       = reasons.Add("no_request")
+	endedEnctype    = reasons.Add("bad_enctype")
+	endedValidation = reasons.Add("validation")
+	endedSecret     = reasons.Add("no_secret")
+	endedFilter     = reasons.Add("bad_filter")
+	endedExpensive  = reasons.Add("too_expensive")
+	endedBusy       = reasons.Add("busy")
+	droppedPipeline = reasons.Add("pipelined_list") // the connection got the list that it requested first
 )
 
-// endings are the names of the reasons, and the texts sent to clients for those
-// that concern their requests.
-var endings = [...]struct{ name, text string }{
-	{},              // none
-	endedBanned:     {name: "banned"},
-	endedTooLong:    {"too_long", "Request too long"},
-	endedTimeout:    {name: "request_timeout"},
-	endedGone:       {name: "no_request"},
-	endedEnctype:    {"bad_enctype", "Unknown enctype"},
-	endedValidation: {"validation", "Validation error"},
-	endedSecret:     {"no_secret", "Validation error"},
-	endedFilter:     {"bad_filter", "Query error"},
-	endedExpensive:  {"too_expensive", "Query too expensive"},
-	endedBusy:       {"busy", "Server is busy"},
-	droppedPipeline: {name: "pipelined_list"},
+// texts are the texts sent to clients for reasons that concern their requests.
+var texts = map[ended]string{
+	endedTooLong:    "Request too long",
+	endedEnctype:    "Unknown enctype",
+	endedValidation: "Validation error",
+	endedSecret:     "Validation error",
+	endedFilter:     "Query error",
+	endedExpensive:  "Query too expensive",
+	endedBusy:       "Server is busy",
 }
-
-// Error implements error.
-func (e ended) Error() string { return endings[e].name }
 
 // DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string {
-	var names []string
-	for _, e := range endings[1:] {
-		names = append(names, e.name)
-	}
-	return names
-}
+func DropReasons() []string { return reasons }
 
 // session is one connection. It has one goroutine.
 type session struct {
@@ -131,7 +119,7 @@ func (x *session) refuse(err error, enctype string) bool {
 		return false
 	}
 	x.server.opt.Metrics.Drop(reason.Error())
-	text := endings[reason].text
+	text := texts[reason]
 	if text == "" {
 		return false
 	}

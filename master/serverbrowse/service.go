@@ -14,7 +14,8 @@ var _ = verdicts.Speak("serverbrowse", verdicts.Speaker{What: "request for a lis
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Server lists in games", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/serverbrowse"}, Shows: true, Steps: steps(), Plays: plays,
+		Title: "Server lists in games", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/serverbrowse"}, Shows: true, Steps: steps(),
+		Plays: []service.Play{{Service: "serverbrowse", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play}},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -36,43 +37,27 @@ const (
 
 // ended is the reason for which the master closes a connection; its name is its
 // label in metrics.
-type ended uint8
+type ended = drops.Reason
+
+var reasons drops.List
 
 // The reasons.
-const (
-	endedBanned ended = iota + 1
-	endedFraming
-	endedBad
-	endedOrder
-	endedGame
-	endedSecret
-	endedFirst
-	endedGone
-	endedIdle
-	endedRate
-	endedSlow
+var (
+	endedBanned  = reasons.Add("banned")
+	endedFraming = reasons.Add("bad_length")
+	endedBad     = reasons.Add("bad_message")
+	endedOrder   = reasons.Add("no_list_first")
+	endedGame    = reasons.Add("unknown_game")
+	endedSecret  = reasons.Add("no_secret")
+	endedFirst   = reasons.Add("first_message_timeout")
+	endedGone    = reasons.Add("keepalive_timeout")
+	endedIdle    = reasons.Add("idle_timeout")
+	endedRate    = reasons.Add("list_rate")
+	endedSlow    = reasons.Add("slow_push")
 )
 
-var endedNames = [...]string{
-	"",           // none
-	endedBanned:  "banned",
-	endedFraming: "bad_length",
-	endedBad:     "bad_message",
-	endedOrder:   "no_list_first",
-	endedGame:    "unknown_game",
-	endedSecret:  "no_secret",
-	endedFirst:   "first_message_timeout",
-	endedGone:    "keepalive_timeout",
-	endedIdle:    "idle_timeout",
-	endedRate:    "list_rate",
-	endedSlow:    "slow_push",
-}
-
-// Error implements error.
-func (e ended) Error() string { return endedNames[e] }
-
 // DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return endedNames[1:] }
+func DropReasons() []string { return reasons }
 
 // session is one connection. Its goroutine reads and answers; a second one
 // writes updates if the client requested them.

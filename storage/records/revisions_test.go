@@ -2,18 +2,23 @@ package records
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 	"github.com/respawnd/respawnd/storage/engine/memory"
 )
 
 // Each change of a table that daemons hold in memory is seen in its revision, also from
-// another node, and in no other.
+// another node, and in no other. It is reported once.
 func TestRevisions(t *testing.T) {
 	s, eng := sharedStore(t)
+	var reported []string
+	s.OnChange(func(table string, err error) { reported = append(reported, fmt.Sprint(table, err)) })
 	other := Shared{New(eng, Options{Shared: true, Node: "other"})}
 	now := time.Now()
 	prefix := netip.MustParsePrefix("192.0.2.0/24")
@@ -68,8 +73,12 @@ func TestRevisions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		reported = nil
 		if err := step.do(t.Context()); err != nil {
 			t.Fatalf("change of %s: %v", step.table, err)
+		}
+		if want := fmt.Sprint(step.table, nil); len(reported) != 1 || reported[0] != want {
+			t.Errorf("a change of %s: %q was reported, want %q", step.table, reported, want)
 		}
 		after, err := other.Revisions(t.Context())
 		if err != nil {
@@ -94,5 +103,35 @@ func TestLoneStoreHasNoRevisions(t *testing.T) {
 	}
 	if got, err := s.Revisions(t.Context()); len(got) != 0 || err != nil {
 		t.Errorf("Revisions() = %v, %v, want none", got, err)
+	}
+}
+
+// failing is an engine whose steps fail when they are committed.
+type failing struct {
+	memory.Engine
+}
+
+func (e *failing) Update(ctx context.Context, change func(engine.Tx) error) error {
+	return errors.Join(e.Engine.Update(ctx, change), storage.ErrUnavailable)
+}
+
+// A step that fails when it is committed is reported with its error: it may have been made. One that
+// changes nothing is not reported.
+func TestChangesThatFail(t *testing.T) {
+	s := New(new(failing), Options{})
+	var reported []string
+	s.OnChange(func(table string, err error) {
+		if errors.Is(err, storage.ErrUnavailable) {
+			reported = append(reported, table)
+		}
+	})
+	prefix := netip.MustParsePrefix("192.0.2.0/24")
+	_, _ = s.RemoveBan(t.Context(), prefix, storage.ScopeAll)
+	if len(reported) != 0 {
+		t.Errorf("a step that changes nothing: %q was reported", reported)
+	}
+	_ = s.AddBan(t.Context(), storage.Ban{Prefix: prefix, Scope: storage.ScopeAll, Added: time.Now()})
+	if len(reported) != 1 || reported[0] != storage.TableBans {
+		t.Errorf("a step that may have been made: %q was reported, want %q", reported, storage.TableBans)
 	}
 }

@@ -109,6 +109,7 @@ type Store struct {
 	list      savedList
 	saving    chan struct{} // held while the saved server list changes
 	parts     atomic.Uint32 // of counts, that steps changed, see change.part
+	changed   func(table string, err error)
 }
 
 // New returns a store in an engine, which it owns: Close closes it.
@@ -118,6 +119,10 @@ func New(eng engine.Engine, opt Options) *Store {
 	s.parts.Store(rand.Uint32()) // daemons that start together change different ones
 	return s
 }
+
+// OnChange sets the function that is called after each step that changes a table which daemons hold in
+// memory, such as storage.TableBans, with the step's error. It is called before the store is used.
+func (s *Store) OnChange(observe func(table string, err error)) { s.changed = observe }
 
 // Close is described in [storage.Store].
 func (s *Store) Close() error {
@@ -163,6 +168,7 @@ func (c *change) Load(keys ...engine.Key) error {
 // more than once; it must reset its results.
 func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 	var touched []pair
+	var held []string
 	var part byte
 	if s.opt.Shared {
 		part = byte(s.parts.Add(1) % countParts)
@@ -171,7 +177,7 @@ func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 	err := s.eng.Update(ctx, func(tx engine.Tx) error {
 		c := &change{Tx: tx, shared: s.opt.Shared, number: s.opt.Shared && audited, part: part}
 		err := fn(c)
-		touched = c.touched
+		touched, held = c.touched, c.held
 		if err == nil && s.opt.Shared {
 			err = c.raiseRevisions()
 		}
@@ -184,6 +190,11 @@ func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 		return err
 	})
 	s.relations.forget(touched)
+	if s.changed != nil {
+		for _, table := range held {
+			s.changed(table, err)
+		}
+	}
 	return err
 }
 

@@ -196,9 +196,9 @@ var unkept = map[string]bool{
 // zeroSays are keys for which 0 is not the same as missing.
 var zeroSays = map[string]bool{"a": true, "t": true, "rank": true, "ss": true, "kills": true, "deaths": true}
 
-// kept returns the stored form of a round, from which newRound makes the same round: the pairs
-// without those of players that say nothing, and the victims of a player in one, victims_N. If
-// that is too long, the pairs of the round itself are left.
+// kept returns the stored form of a round, from which newRound makes the same round. Pairs of
+// players whose value means the same as no pair are left out, and all victims of a player are in
+// one pair, victims_N. If that is too long, only the pairs of the round itself are stored.
 func (r *Round) kept() []byte {
 	left := make([]stats.Pair, 0, len(r.pairs))
 	var head []stats.Pair

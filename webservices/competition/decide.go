@@ -10,6 +10,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -168,7 +169,7 @@ func credits(m *storage.Match, r *Report, boards []games.Board) (out []storage.C
 				continue
 			}
 			out = append(out, storage.Credit{
-				ScoreID: storage.ScoreID{Game: m.Game, Board: b.Name, Profile: side.Profile}, How: ruleOf(b.How), Value: value,
+				ScoreID: storage.ScoreID{Game: m.Game, Board: b.Name, Profile: side.Profile}, How: stats.RuleOf(b.How), Value: value,
 			})
 		}
 	}
@@ -189,15 +190,4 @@ func credit(p *Player, key string) (value float64, ok bool) {
 		return 0, false
 	}
 	return p.Values[i].number()
-}
-
-func ruleOf(r games.BoardRule) storage.ScoreRule {
-	switch r {
-	case games.BoardMax:
-		return storage.ScoreMax
-	case games.BoardLast:
-		return storage.ScoreLast
-	case games.BoardSum:
-	}
-	return storage.ScoreSum
 }
