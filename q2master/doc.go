@@ -14,12 +14,12 @@
 //	heartbeat STATUS     ->
 //	                     <-     ack
 //	                     <-     status, from a random port
-//	print STATUS         ->     and so on, five times; then listed, for 15 minutes
+//	print STATUS         ->     and so on, eight times; then listed, for 15 minutes
 //
 // What this proves: that a program at the address and port receives datagrams and answers
 // them as a server does, and that strangers reach it, as its router knows none of the ports.
 // A forger who sees the questions passes, as with a challenge. One who does not has to hit
-// the order: one chance in half a million for a heartbeat, and a wrong answer ends it. It is
+// the order: one chance in 500 million for a heartbeat, and a wrong answer ends it. It is
 // not proved that the status is true.
 //
 // Until the first answer an address gets the ack and one question, which are shorter than a

@@ -5,7 +5,7 @@
 //	server                master
 //	a\n1\n0\n      ->
 //	               <-     status, from a random port
-//	n STATUS       ->     and so on, five times; then listed, for 15 minutes
+//	n STATUS       ->     and so on, eight times; then listed, for 15 minutes
 //
 // A heartbeat has no content, and is shorter than the question: this takes from the allowance
 // of its address. QuakeWorld's port is 27000. HexenWorld has 26900, where packets are coded as

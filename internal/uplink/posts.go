@@ -18,9 +18,9 @@ import (
 const (
 	// PostCount is the number of Posts of a master, PostSteps that of those at which a server
 	// must answer. A sender that does not see the questions passes all with one chance in
-	// 16 x 15 x 14 x 13 x 12.
+	// 16 x 15 x 14 x 13 x 12 x 11 x 10 x 9.
 	PostCount = 16
-	PostSteps = 5
+	PostSteps = 8
 
 	postBuffer = 256 << 10 // bytes of the receive buffer
 	// stepAgain is how long a server that answered at one post has for the next, before it is
