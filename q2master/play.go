@@ -52,10 +52,11 @@ const (
 	lastPause  = time.Second
 )
 
-// awaitListed requests lists until a server with a port is in one, and gives up after two
-// seconds. The error is that of a list.
+// awaitListed requests lists until a server with a port is in one, or until the deadline of ctx. The
+// error is that of a list.
 func awaitListed(ctx context.Context, port uint16, list func() ([]netip.AddrPort, error)) error {
-	for pause := firstPause; pause <= lastPause; pause *= 2 {
+	end, _ := ctx.Deadline()
+	for pause := firstPause; time.Now().Before(end); pause = min(2*pause, lastPause) {
 		servers, err := list()
 		if err != nil || slices.ContainsFunc(servers, func(a netip.AddrPort) bool { return a.Port() == port }) {
 			return err
@@ -66,5 +67,5 @@ func awaitListed(ctx context.Context, port uint16, list func() ([]netip.AddrPort
 		case <-time.After(pause):
 		}
 	}
-	return nil
+	return nil // the next list says whether it is there
 }
