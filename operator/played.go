@@ -90,7 +90,7 @@ var AddPlayed = New(Operation{
 		PlayReportID: storage.PlayReportID{Day: in.Day, Game: game, Reporter: "operator"},
 		Copy:         in.Copy, Version: in.Version, Step: in.Step, Source: in.Source,
 	}
-	return Done{1}, l.Played.Write(about(ctx, p.PlayReportID.String(), in.Source), p)
+	return Done{1}, l.Played.Write(about(ctx, p.String(), in.Source), p)
 })
 
 // ExportPlayed writes the sums of the reports that count as lines of a table: the game, the

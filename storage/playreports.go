@@ -105,8 +105,11 @@ func (p *PlayReport) Check() error {
 		what, text string
 		most       int
 	}{
-		{"version", p.Version, MaxPlayVersion}, {"text of the report", p.Text, 4 * MaxPlayReportText},
-		{"verdict", p.Verdict, MaxPlaySource}, {"source", p.Source, MaxPlaySource}, {"services", strings.Join(p.Services, " "), MaxPlaySource * maxPlayServices},
+		{"version", p.Version, MaxPlayVersion},
+		{"text of the report", p.Text, 4 * MaxPlayReportText},
+		{"verdict", p.Verdict, MaxPlaySource},
+		{"source", p.Source, MaxPlaySource},
+		{"services", strings.Join(p.Services, " "), MaxPlaySource * maxPlayServices},
 	} {
 		if err := checkText(field.what, field.text, field.most); err != nil {
 			return err

@@ -85,11 +85,11 @@ func alone(hits []hit, words string) bool {
 
 // String returns the guess as text for players: "Halo: Combat Evolved (halor); for Halo Beta: halo".
 func (g Guess) String() string {
-	text := fmt.Sprintf("%s (%s)", cmp.Or(g.Game.Title, g.Game.Name), g.Game.Name)
+	parts := []string{fmt.Sprintf("%s (%s)", cmp.Or(g.Game.Title, g.Game.Name), g.Game.Name)}
 	for _, o := range g.Others {
-		text += fmt.Sprintf("; for %s: %s", cmp.Or(o.Title, o.Name), o.Name)
+		parts = append(parts, fmt.Sprintf("for %s: %s", cmp.Or(o.Title, o.Name), o.Name))
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // search returns the games that match, the best first.

@@ -57,8 +57,13 @@ func TestFind(t *testing.T) {
 
 func TestSearch_order(t *testing.T) {
 	list := []Game{
-		{Name: "raceps2", Title: "Race (PS2)"}, {Name: "raced", Title: "Race Demo"}, {Name: "racejp", Title: "Race (Japanese)"}, {Name: "race", Title: "Race"},
-		{Name: "trace", Title: "The Trace"}, {Name: "race4", Title: "Race IV"}, {Name: "kings", Title: "King’s Race", Facts: Facts{Called: []string{"kr"}}},
+		{Name: "raceps2", Title: "Race (PS2)"},
+		{Name: "raced", Title: "Race Demo"},
+		{Name: "racejp", Title: "Race (Japanese)"},
+		{Name: "race", Title: "Race"},
+		{Name: "trace", Title: "The Trace"},
+		{Name: "race4", Title: "Race IV"},
+		{Name: "kings", Title: "King’s Race", Facts: Facts{Called: []string{"kr"}}},
 	}
 	for words, want := range map[string]string{
 		"race":      "race raceps2 racejp race4 kings trace raced",

@@ -133,22 +133,28 @@ func (k *Kit) patches() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Some copies of %s need a changed program. Do this only to a copy that you own.\n", k.title())
 	fmt.Fprintf(&b, "A copy of the file is kept; respawnd point patch --undo FILE puts it back.\n\n")
-	command := "respawnd point patch FILE --game " + k.Game.Name
+	command := []string{"respawnd point patch FILE --game", k.Game.Name}
 	for _, c := range changes {
 		switch c {
 		case games.HTTPSToHTTP:
 			fmt.Fprintf(&b, "%s: the program asks the web services over http.\n", c)
 		case games.NewDomain:
 			fmt.Fprintf(&b, "%s: a name of the operator’s, not longer than %s, takes its place in the program.\n", c, games.DefaultDomain)
-			command += " --domain DOMAIN"
+			command = append(command, "--domain DOMAIN")
 		case games.AuthKey:
 			fmt.Fprintf(&b, "%s: the key of the server takes the place of the original one. The operator has it: respawnd webservices key\n", c)
-			command += " --auth-key KEYFILE"
+			command = append(command, "--auth-key KEYFILE")
 		default:
 			fmt.Fprintf(&b, "%s: respawnd does not make this change.\n", c)
 		}
 	}
-	return b.String() + "\n" + command + "\n"
+	return b.String() + "\n" + strings.Join(command, " ") + "\n"
+}
+
+// emulators says how the common emulator of a console is led to a DNS server.
+var emulators = map[games.Platform]string{
+	games.Wii: "Dolphin asks the DNS server of the computer: enter it there.",
+	games.DS:  "melonDS: enter it in the Wi-Fi settings of the game, as on the console.",
 }
 
 // readme returns the text that explains the files.
@@ -170,11 +176,8 @@ func (k *Kit) readme(files []File) string {
 		say("- %s", sentence)
 		say("- Enter %s as the DNS server of the console, if the operator runs one there.", k.Address)
 	}
-	switch k.Game.Platform() {
-	case games.Wii:
-		say("- Dolphin asks the DNS server of the computer: enter it there.")
-	case games.DS:
-		say("- melonDS: enter it in the Wi-Fi settings of the game, as on the console.")
+	if emulator := emulators[k.Game.Platform()]; emulator != "" {
+		say("- %s", emulator)
 	}
 	if has("rpcs3.txt") {
 		say("- RPCS3: put the line of rpcs3.txt into IP/Hosts switches of the settings of the network.")

@@ -159,8 +159,10 @@ func TestOldReportsLeave(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for range store.PlayReports(t.Context()) {
-			n++
+		for _, err := range store.PlayReports(t.Context()) {
+			if n++; err != nil {
+				t.Fatal(err)
+			}
 		}
 		if n != step.want || len(table.List("")) != step.want {
 			t.Errorf("at %v: %d stored, %d listed, want %d", step.now, n, len(table.List("")), step.want)

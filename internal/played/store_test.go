@@ -15,8 +15,10 @@ type fullStore struct {
 
 func (s *fullStore) PutPlayReport(ctx context.Context, p storage.PlayReport) error {
 	n := 0
-	for range s.Store.PlayReports(ctx) {
-		n++
+	for _, err := range s.Store.PlayReports(ctx) {
+		if n++; err != nil {
+			return err
+		}
 	}
 	if s.most > 0 && n >= s.most {
 		return storage.ErrFull

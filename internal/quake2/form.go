@@ -153,10 +153,10 @@ func (f Form) AppendLists(packets [][]byte, servers []netip.AddrPort) [][]byte {
 
 // ParseList is ParseList and ParseWorldList for a form.
 func (f Form) ParseList(servers []netip.AddrPort, p []byte) (list []netip.AddrPort, ok bool, err error) {
-	switch f {
-	case Two:
+	if f == Two {
 		return ParseList(servers, p)
-	case Hexen:
+	}
+	if f == Hexen {
 		p = decode(p)
 	}
 	return ParseWorldList(servers, p)

@@ -17,8 +17,17 @@ func TestForms(t *testing.T) {
 	for form, list := range map[Form][]message{
 		Two: {{prefix + "ping", KindPing}, {prefix + "heartbeat\n\\a\\b\n", KindHeartbeat}, {prefix + "shutdown", KindShutdown}, {"query", KindQuery}},
 		World: {
-			{"k\x00", KindPing}, {"k\n", KindPing}, {"a\n1\n0\n", KindHeartbeat}, {"a\n12\n3\n", KindHeartbeat}, {"a\n1\n0\nnonce\n", KindHeartbeat}, {"a\n1\n0", KindHeartbeat},
-			{"C\n", KindShutdown}, {"C\n\x00", KindShutdown}, {"c", KindQuery}, {"c\n", KindQuery}, {"c\n\x00", KindQuery},
+			{"k\x00", KindPing},
+			{"k\n", KindPing},
+			{"a\n1\n0\n", KindHeartbeat},
+			{"a\n12\n3\n", KindHeartbeat},
+			{"a\n1\n0\nnonce\n", KindHeartbeat},
+			{"a\n1\n0", KindHeartbeat},
+			{"C\n", KindShutdown},
+			{"C\n\x00", KindShutdown},
+			{"c", KindQuery},
+			{"c\n", KindQuery},
+			{"c\n\x00", KindQuery},
 		},
 		Hexen: {{"\xffk\x00", KindPing}, {"\xffa\n1\n0\n", KindHeartbeat}, {"\xffC\n\x00", KindShutdown}, {"\xffc\x00", KindQuery}, {"\x00y", KindQuery}},
 	} {

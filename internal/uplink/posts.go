@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// PostCount is the number of Posts of a master, PostSteps that of those at which a server
-	// must answer. A sender that does not see the questions passes all with one chance in
-	// 16 x 15 x 14 x 13 x 12 x 11 x 10 x 9.
+	// PostCount is the number of Posts of a master.
 	PostCount = 16
+	// PostSteps is the number of those at which a server must answer. A sender that does not see the
+	// questions passes all with one chance in 16 x 15 x 14 x 13 x 12 x 11 x 10 x 9.
 	PostSteps = 8
 
 	postBuffer = 256 << 10 // bytes of the receive buffer

@@ -186,7 +186,7 @@ func TestMigrationsRunInOrder(t *testing.T) {
 	}
 	steps := []migration{once(wrapValues)}
 	const marks = "abcdefghijklmnopqrstuvwxyz"
-	for _, name := range strings.Split(marks[:len(migrations())], "") { // one more than there are
+	for name := range strings.SplitSeq(marks[:len(migrations())], "") { // one more than there are
 		steps = append(steps, mark(name))
 	}
 	if trace, err := open2(steps...); trace != marks[:len(migrations())] || err != nil {

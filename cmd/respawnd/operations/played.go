@@ -33,7 +33,7 @@ func playedList(con *cli.Console) *cobra.Command {
 			if p.Source != "" {
 				seen = p.Source
 			}
-			return []string{p.PlayReportID.String(), cli.Dash(p.Copy), cli.Dash(p.Version), p.Step, counts, cli.Dash(seen), cli.Dash(p.Text)}
+			return []string{p.String(), cli.Dash(p.Copy), cli.Dash(p.Version), p.Step, counts, cli.Dash(seen), cli.Dash(p.Text)}
 		})
 	}))
 }

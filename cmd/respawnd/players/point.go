@@ -149,7 +149,7 @@ func (o *pointing) writeKit(ctx context.Context, game string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(o.kit, archive, 0o644); err != nil {
+	if err := os.WriteFile(o.kit, archive, 0o600); err != nil {
 		return fmt.Errorf("--kit: %w", err)
 	}
 	return o.p.Say("%s leads %s to %s. SHA-256: %x", o.kit, k.Game.Name, k.Address, sha256.Sum256(archive))
