@@ -5,8 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/clock"
 )
 
 const (

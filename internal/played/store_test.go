@@ -15,7 +15,7 @@ type fullStore struct {
 
 func (s *fullStore) PutPlayReport(ctx context.Context, p storage.PlayReport) error {
 	n := 0
-	for _, err := range s.Store.PlayReports(ctx) {
+	for _, err := range s.PlayReports(ctx) {
 		if n++; err != nil {
 			return err
 		}
