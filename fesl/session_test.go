@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -421,10 +422,10 @@ func TestPace(t *testing.T) {
 }
 
 func TestBanned(t *testing.T) {
-	var banned bool
-	f := start(t, func(o *Options) { o.Banned = func(netip.Addr) bool { return banned } })
+	var banned atomic.Bool
+	f := start(t, func(o *Options) { o.Banned = func(netip.Addr) bool { return banned.Load() } })
 	p := f.greeted(testGame)
-	banned = true
+	banned.Store(true)
 	if _, err := p.Ask(t.Context(), "fsys", "Ping"); !errors.Is(err, ErrGoodbye) {
 		t.Errorf("banned: %v", err)
 	}
