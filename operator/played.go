@@ -1,9 +1,13 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,13 +70,13 @@ type NewPlayed struct {
 	Game    string `json:"game" arg:"GAME"`
 	Source  string `json:"source" flag:"source" needed:"true" doc:"where it is known from"`
 	Step    string `json:"step,omitzero" flag:"step" default:"played" doc:"the last step that worked: nothing, server found, signed in, list shown, lobby, joined or played"`
-	Copy    string `json:"copy,omitzero" flag:"copy" doc:"the copy: retail, gog, steam or console"`
+	Copy    string `json:"copy,omitzero" flag:"copy" doc:"the copy: retail, gog, steam, console or other"`
 	Version string `json:"version,omitzero" flag:"version" doc:"the version of the game"`
 	Day     string `json:"day,omitzero" flag:"day" doc:"the day, as in 2026-11-28; by default today"`
 }
 
 // AddPlayed adds a report with a source in place of what a service saw. There is one of each
-// source, game and day.
+// source, copy, version, game and day.
 var AddPlayed = New(Operation{
 	Name: "played add", Route: "PUT /played", What: "Add a report on a game with a source",
 }, func(ctx context.Context, l *Local, in NewPlayed) (Done, error) {
@@ -83,12 +87,12 @@ var AddPlayed = New(Operation{
 	if strings.TrimSpace(in.Source) == "" {
 		return Done{}, fmt.Errorf("%w: a report needs a source", ErrBadRequest)
 	}
-	if in.Day == "" {
-		in.Day = time.Now().UTC().Format(time.DateOnly)
-	}
+	sum := sha256.Sum256([]byte(in.Source + "\x00" + in.Copy + "\x00" + in.Version))
 	p := storage.PlayReport{
-		PlayReportID: storage.PlayReportID{Day: in.Day, Game: game, Reporter: "operator"},
-		Copy:         in.Copy, Version: in.Version, Step: in.Step, Source: in.Source,
+		PlayReportID: storage.PlayReportID{
+			Day: cmp.Or(in.Day, time.Now().UTC().Format(time.DateOnly)), Game: game, Reporter: "operator-" + hex.EncodeToString(sum[:6]),
+		},
+		Copy: in.Copy, Version: in.Version, Step: cmp.Or(in.Step, storage.Played), Source: in.Source,
 	}
 	return Done{1}, l.Played.Write(about(ctx, p.String(), in.Source), p)
 })
@@ -104,12 +108,13 @@ var ExportPlayed = NewStream(Operation{
 		return 0, err
 	}
 	for _, g := range l.Catalogue.Catalog().All() {
-		for _, o := range g.Outlooks(nil, l.Played.Of(g.Name)) {
-			r := o.Reported
+		reports := l.Played.Of(g.Name)
+		for _, e := range slices.Concat(g.Copies(), g.OtherCopies(reports)) {
+			r := reports(e.Copies)
 			if r.Times == 0 && r.StoppedAt == "" {
 				continue
 			}
-			if _, err := fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", g.Name, strings.Join(o.Edition.Copies, ","), r.Times, r.Last, r.Version, r.StoppedAt); err != nil {
+			if _, err := fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", g.Name, strings.Join(e.Copies, ","), r.Times, r.Last, r.Version, r.StoppedAt); err != nil {
 				return 0, err
 			}
 		}

@@ -26,9 +26,6 @@ func PlaySteps() []string {
 	return []string{"nothing", "server found", "signed in", "list shown", "lobby", "joined", Played}
 }
 
-// PlayCopies are the copies of a game that a report can be about; "" is one that is not known.
-func PlayCopies() []string { return []string{"retail", "gog", "steam", "console", ""} }
-
 // PlayReportID identifies a PlayReport: there is one of each reporter, game and day.
 type PlayReportID struct {
 	Day      string `json:"day"`      // in UTC: 2026-11-28
@@ -41,7 +38,7 @@ type PlayReportID struct {
 type PlayReport struct {
 	PlayReportID
 
-	Copy    string `json:"copy,omitzero"`    // one of PlayCopies
+	Copy    string `json:"copy"`             // such as gog, see games.ReportedCopies
 	Version string `json:"version,omitzero"` // as packets of the game had it
 	Step    string `json:"step"`             // the last of PlaySteps that was reached
 	Text    string `json:"text,omitzero"`    // of the player
@@ -94,8 +91,6 @@ func (p *PlayReport) Check() error {
 	switch {
 	case !slices.Contains(PlaySteps(), p.Step):
 		return invalid("%.40q is not a step: %s", p.Step, strings.Join(PlaySteps(), ", "))
-	case !slices.Contains(PlayCopies(), p.Copy):
-		return invalid("%.40q is not a copy: retail, gog, steam or console", p.Copy)
 	case len([]rune(p.Text)) > MaxPlayReportText:
 		return invalid("the text is longer than %d characters", MaxPlayReportText)
 	case len(p.Services) > maxPlayServices:
@@ -105,6 +100,7 @@ func (p *PlayReport) Check() error {
 		what, text string
 		most       int
 	}{
+		{"copy", p.Copy, MaxPlayVersion},
 		{"version", p.Version, MaxPlayVersion},
 		{"text of the report", p.Text, 4 * MaxPlayReportText},
 		{"verdict", p.Verdict, MaxPlaySource},

@@ -85,8 +85,8 @@ type reportView struct {
 // choice is an entry of a list in a form.
 type choice struct{ Value, Text string }
 
-// copyWords are the copies as players call them, by storage.PlayCopies.
-var copyWords = map[string]string{"retail": "Discs", "gog": "GOG", "steam": "Steam", "console": "Console", "": "Another one"}
+// copyWords are the copies as players call them, by games.ReportedCopies.
+var copyWords = map[string]string{"retail": "Discs", "gog": "GOG", "steam": "Steam", "console": "Console", "other": "Another one"}
 
 // stepWords are the steps as players call them, by storage.PlaySteps.
 var stepWords = map[string]string{
@@ -113,7 +113,7 @@ func (s *Server) reportOn(g games.Game, said string) *reportView {
 			v.Steps = append(v.Steps, choice{step, stepWords[step]})
 		}
 	}
-	for _, c := range storage.PlayCopies() {
+	for _, c := range games.ReportedCopies() {
 		v.Copies = append(v.Copies, choice{c, copyWords[c]})
 	}
 	return v

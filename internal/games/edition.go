@@ -170,16 +170,42 @@ type Outlook struct {
 // Outlooks returns what is known of each edition of the game, or of the game if it has none,
 // in the order of the record; nothing of one that is only another version. served returns the
 // state of services, reports what players reported; nil: nothing is known of that.
-func (g Game) Outlooks(served func(Service) Served, reports Reports) []Outlook {
+func (g Game) Outlooks(served func(Service) Served, reports Reports) (all []Outlook) {
+	for _, e := range g.Copies() {
+		all = append(all, g.outlook(e, served, reports))
+	}
+	for _, e := range g.OtherCopies(reports) {
+		if o := g.outlook(e, served, reports); o.Word == Played {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// Copies returns the editions of the game; if it has none, one of any copies. One that is only
+// another version has none.
+func (g Game) Copies() []Edition {
 	switch {
 	case g.See != "":
 		return nil
 	case len(g.Editions) == 0:
-		return []Outlook{g.outlook(Edition{}, served, reports)}
+		return []Edition{{}}
 	}
-	all := make([]Outlook, len(g.Editions))
-	for i, e := range g.Editions {
-		all[i] = g.outlook(e, served, reports)
+	return g.Editions
+}
+
+// OtherCopies returns the copies that players reported on and that are in no edition of the game.
+func (g Game) OtherCopies(reports Reports) (all []Edition) {
+	if g.See != "" || len(g.Editions) == 0 || reports == nil {
+		return nil
+	}
+	for _, c := range ReportedCopies() {
+		known := slices.ContainsFunc(g.Editions, func(e Edition) bool {
+			return len(e.Copies) == 0 || slices.Contains(e.Copies, c) || slices.Contains(e.Copies, "any")
+		})
+		if !known && reports([]string{c}) != (Reported{}) {
+			all = append(all, Edition{Copies: []string{c}})
+		}
 	}
 	return all
 }
@@ -320,6 +346,10 @@ func (e *Edition) Name() string {
 			parts = append(parts, "GOG")
 		case "steam":
 			parts = append(parts, "Steam")
+		case "console":
+			parts = append(parts, "console")
+		case "other":
+			parts = append(parts, "other copies")
 		}
 	}
 	if e.Version != "" {

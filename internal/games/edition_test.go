@@ -304,6 +304,31 @@ func TestReportsRaiseAWord(t *testing.T) {
 	}
 }
 
+// TestReportsOnOtherCopies: what is reported of copies in no edition has a line of its own, and only
+// if it is enough.
+func TestReportsOnOtherCopies(t *testing.T) {
+	g := Game{Facts: Facts{Editions: []Edition{{Copies: []string{"retail"}, Way: "dns", Needs: []Service{"qr2"}}}}}
+	running := func(Service) Served { return Running }
+	for times, want := range map[int]string{0: "discs", 1: "discs", 2: "discs; GOG", 3: "discs; GOG"} {
+		var names []string
+		for _, o := range g.Outlooks(running, func(copies []string) (r Reported) {
+			if slices.Equal(copies, []string{"gog"}) {
+				r.Times, r.Last = times, "2026-11-28"[:10*min(times, 1)]
+			}
+			return r
+		}) {
+			names = append(names, o.Edition.Name())
+		}
+		if got := strings.Join(names, "; "); got != want {
+			t.Errorf("%d reports: %q, want %q", times, got, want)
+		}
+	}
+	whole := Game{Facts: Facts{Editions: []Edition{{Copies: []string{"any"}}}}}
+	if all := whole.Outlooks(running, func([]string) Reported { return Reported{Times: 2, Last: "2026-11-28"} }); len(all) != 1 || all[0].Word != Played {
+		t.Errorf("an edition of any copies: %+v", all)
+	}
+}
+
 func TestReportedInWords(t *testing.T) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	day := time.Now().UTC().Format("2 January 2006")

@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// ReportedCopies are the copies that players report on: those of editions, the title of a console,
+// and one that the player did not name.
+func ReportedCopies() []string { return []string{"retail", "gog", "steam", "console", "other"} }
+
 // Reports returns what players reported of copies of a game at this server.
 type Reports func(copies []string) Reported
 

@@ -114,7 +114,7 @@ func Reporter(mac func([]byte) []byte, day string, from netip.Addr) string {
 // says that the game was played must count; others are kept for operators.
 func (t *Table) Add(ctx context.Context, p storage.PlayReport) (err error) {
 	defer func() { t.counts.WithLabelValues(resultOf(&p, err)).Inc() }()
-	if err := p.Check(); err != nil {
+	if err := check(&p); err != nil {
 		return err
 	}
 	if p.Worked() && !p.Counts() {
@@ -125,7 +125,18 @@ func (t *Table) Add(ctx context.Context, p storage.PlayReport) (err error) {
 	if err := t.room(&p); err != nil {
 		return err
 	}
+	was, _ := t.Get(p.PlayReportID)
+	p.Struck = was.Struck // an operator's word stays
 	return t.put(ctx, p)
+}
+
+// check gives a report that names no copy the one for that, and returns an error that matches
+// storage.ErrInvalid for one that cannot be.
+func check(p *storage.PlayReport) error {
+	if p.Copy = cmp.Or(p.Copy, "other"); !slices.Contains(games.ReportedCopies(), p.Copy) {
+		return fmt.Errorf("%w: %.40q is not a copy: %s", storage.ErrInvalid, p.Copy, strings.Join(games.ReportedCopies(), ", "))
+	}
+	return p.Check()
 }
 
 // resultOf is the label of a report.
@@ -176,7 +187,7 @@ func (t *Table) Write(ctx context.Context, p storage.PlayReport) error {
 
 // put stores a report. If there are too many, those of the oldest day leave. t.changing is held.
 func (t *Table) put(ctx context.Context, p storage.PlayReport) error {
-	if err := p.Check(); err != nil {
+	if err := check(&p); err != nil {
 		return err
 	}
 	err := t.store.PutPlayReport(ctx, p)

@@ -74,6 +74,9 @@ func TestReportsAreSummed(t *testing.T) {
 	if got := len(table.List("swat4")); got != 2 {
 		t.Errorf("the list has %d reports, want 2", got)
 	}
+	disc.Struck = false
+	add(t, table, disc)
+	wantSum(t, "one that was struck out and is sent again", table, []string{"retail"}, games.Reported{})
 }
 
 func TestLastReportsThatStopped(t *testing.T) {
@@ -198,6 +201,7 @@ func TestTrace(t *testing.T) {
 		"a list":               {[]verdicts.Entry{entry("serverbrowse", "swat4", verdicts.ListSent, SeenFor)}, []string{"serverbrowse"}, false, verdicts.ListSent.String()},
 		"by its other name":    {[]verdicts.Entry{entry("serverbrowse", "swat4xp1", verdicts.ListSent, 0)}, []string{"serverbrowse"}, false, verdicts.ListSent.String()},
 		"without a game":       {[]verdicts.Entry{entry("qr2", "", verdicts.Heard, 0)}, []string{"qr2"}, false, verdicts.Heard.String()},
+		"a server alone":       {[]verdicts.Entry{entry("qr2", "swat4", verdicts.Listed, 0)}, []string{"qr2"}, false, verdicts.Listed.String()},
 		"a service of others":  {entries: []verdicts.Entry{entry("dns", "", verdicts.Heard, 0)}},
 		"a server and players": {[]verdicts.Entry{entry("natneg", "swat4", verdicts.Met, time.Minute), entry("serverbrowse", "swat4", verdicts.ListSent, time.Second)}, []string{"natneg", "serverbrowse"}, true, verdicts.ListSent.String()},
 	} {

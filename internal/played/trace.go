@@ -33,11 +33,11 @@ func Trace(p *storage.PlayReport, entries []verdicts.Entry, g games.Game, names 
 	slices.Sort(p.Services)
 }
 
-// brings reports whether a verdict says that players came together, or could: that alone
-// supports that a game was played.
+// brings reports whether a verdict says that players came together: with one of them, a single
+// report is enough.
 func brings(v verdicts.Verdict) bool {
 	switch v {
-	case verdicts.Met, verdicts.Relayed, verdicts.Introduced, verdicts.InChat, verdicts.QuickMatched, verdicts.RoundCounted, verdicts.Listed, verdicts.Negotiated:
+	case verdicts.Met, verdicts.Relayed, verdicts.InChat, verdicts.QuickMatched, verdicts.RoundCounted, verdicts.Negotiated:
 		return true
 	default:
 		return false

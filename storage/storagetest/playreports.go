@@ -75,7 +75,7 @@ func testPlayReportLimits(t *testing.T, s storage.Store) {
 		"reporter too long": func(p *storage.PlayReport) { p.Reporter += "r" },
 		"no step":           func(p *storage.PlayReport) { p.Step = "" },
 		"other step":        func(p *storage.PlayReport) { p.Step = "won" },
-		"other copy":        func(p *storage.PlayReport) { p.Copy = "tape" },
+		"copy too long":     func(p *storage.PlayReport) { p.Copy = strings.Repeat("c", storage.MaxPlayVersion+1) },
 		"text too long":     func(p *storage.PlayReport) { p.Text += "t" },
 		"control":           func(p *storage.PlayReport) { p.Text = "a\x01" },
 		"version too long":  func(p *storage.PlayReport) { p.Version += "v" },

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web"
 )
@@ -43,7 +44,7 @@ func reportCommand(con *cli.Console) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&to, "to", "", "the address of the server's pages")
 	flags.StringVar(&step, "step", storage.Played, "the last step that worked: "+strings.Join(storage.PlaySteps(), ", "))
-	flags.StringVar(&copied, "copy", "", "your copy: retail, gog, steam or console")
+	flags.StringVar(&copied, "copy", "other", "your copy: "+strings.Join(games.ReportedCopies(), ", "))
 	flags.StringVar(&remark, "remark", "", fmt.Sprintf("a remark of up to %d characters", storage.MaxPlayReportText))
 	return cmd
 }
