@@ -115,13 +115,16 @@ func (c *callbacks) fileBans(a netip.Addr) (list []operator.FileBan, err error) 
 	return list, nil
 }
 
-// unlisted returns the servers that services know but do not list.
+// unlisted returns the servers that services know but do not list, without those of self-tests.
 func (c *callbacks) unlisted() (list []operator.Listed) {
 	for _, one := range c.all {
 		if one.Unlisted == nil {
 			continue
 		}
 		for _, u := range one.Unlisted() {
+			if master.IsTrial(u.Address.Addr()) {
+				continue
+			}
 			list = append(list, operator.Listed{
 				Game: u.Game, Origin: one.Origin.String(), Address: u.Address, Source: u.Address,
 				Hidden: u.Why.String(), First: u.First.UTC(), Last: u.Seen.UTC(),

@@ -2,8 +2,8 @@ package federation
 
 import (
 	"context"
-	"net/http"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/web/api"
 )
@@ -15,7 +15,7 @@ func readOwn(ctx context.Context, t *service.Trial) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, service.StepTimeout)
 	defer cancel()
-	c := &api.Client{HTTP: http.DefaultClient, Base: "http://" + t.Address("web"), Game: t.Game, Full: true}
+	c := &api.Client{HTTP: netclient.HTTP(), Base: "http://" + t.Address("web"), Game: t.Game, Full: true}
 	found := false
 	_, err := c.List(ctx, func(r *api.Remote) {
 		found = found || r.Rules["hostname"] == t.Name && r.Address.Port() == t.Server.Port()

@@ -11,7 +11,7 @@ import (
 // with each of this node, without locks held.
 func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
 	for now := range clock.Ticks(ctx, sweepEvery) {
-		for _, s := range r.expire(now) {
+		for _, s := range append(r.expire(now), r.trials.expire(now)...) {
 			if s.Node == "" {
 				expired(s)
 			}

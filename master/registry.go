@@ -83,6 +83,7 @@ type Registry struct {
 	replacedTotal uint64
 
 	cluster remoteState
+	trials  *Registry // see Trials; nil in that list itself
 }
 
 // entry is the registry's own handle of a server: the record may be replaced,
@@ -116,6 +117,13 @@ type gameIndex struct {
 
 // NewRegistry returns an empty list.
 func NewRegistry(lim Limits) *Registry {
+	r := newRegistry(lim)
+	r.trials = newRegistry(lim)
+	return r
+}
+
+// newRegistry is NewRegistry without the list of trials.
+func newRegistry(lim Limits) *Registry {
 	lim = lim.withDefaults()
 	r := &Registry{
 		start:     time.Now(),
@@ -144,6 +152,9 @@ func (r *Registry) Limits() Limits {
 
 // SetLimits changes the limits. Listed servers stay.
 func (r *Registry) SetLimits(lim Limits) {
+	if r.trials != nil {
+		r.trials.SetLimits(lim)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.limits = lim.withDefaults()
@@ -167,6 +178,7 @@ func (r *Registry) Names(reported []string) *Names {
 // After ErrFull, ErrTooManyHere and ErrTaken the list is unchanged. A federated server
 // leaves for any other at its address, and for others where there would be no room.
 func (r *Registry) Put(s Server) error {
+	r = r.of(s.Key.Source.Addr())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.bySource[s.Key.Source]
@@ -213,6 +225,7 @@ func (r *Registry) Put(s Server) error {
 // caller that made the new record from the old one must not bring back a server
 // that was removed meanwhile. The list takes ownership of the record.
 func (r *Registry) Update(s *Server) bool {
+	r = r.of(s.Key.Source.Addr())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.own(s.Key.Source)
@@ -373,6 +386,7 @@ func (r *Registry) remove(e *entry) {
 // list. The origin is compared because some intakes use well-known constants as
 // instance.
 func (r *Registry) Touch(k Key, from *Origin, now time.Time) bool {
+	r = r.of(k.Source.Addr())
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e, ok := r.own(k.Source)
@@ -385,6 +399,7 @@ func (r *Registry) Touch(k Key, from *Origin, now time.Time) bool {
 
 // Remove removes a server of this node from the list.
 func (r *Registry) Remove(k Key) bool {
+	r = r.of(k.Source.Addr())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.own(k.Source)
@@ -417,6 +432,7 @@ func (r *Registry) RemoveFunc(del func(*Server) bool) []*Server {
 // Report records the findings of a probe of a server of this node. It returns false
 // if the server is no longer listed.
 func (r *Registry) Report(k Key, f Findings) bool {
+	r = r.of(k.Source.Addr())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.own(k.Source)
@@ -452,6 +468,7 @@ func (r *Registry) Get(k Key) (*Server, bool) {
 // At returns the record of a source address with any instance, of a server of this
 // node, hidden ones included.
 func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
+	r = r.of(source.Addr())
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e, ok := r.own(source)
@@ -463,6 +480,7 @@ func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
 
 // HasAt reports whether a server whose source has the address is listed.
 func (r *Registry) HasAt(a netip.Addr) bool {
+	r = r.of(a)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.perAddr[a] != nil

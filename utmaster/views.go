@@ -41,12 +41,12 @@ func (s *Server) view(x *session, filters []Filter, text string) (*view, error) 
 		key.asker = asker.Outside()
 	}
 	fresh := func(v *view) bool {
-		return v.Held() || v.Serial == s.opt.Registry.Serial(key.game)
+		return v.Held() || v.Serial == asker.In(s.opt.Registry).Serial(key.game)
 	}
 	return s.views.Get(key, fresh, func() (*view, error) {
 		return s.views.InTurn(func() (*view, error) {
 			start := time.Now()
-			v := build(s.opt.Registry, key, filters)
+			v := build(asker.In(s.opt.Registry), key, filters)
 			v.Finish(start)
 			s.metrics.views.Built(v.Took)
 			return v, nil

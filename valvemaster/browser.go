@@ -106,7 +106,7 @@ func (s *Server) keyed(w netserve.PacketWriter, p netserve.Packet, q *request, r
 	case live.allowKeyed(a, now):
 		left, size = min(mostKeyed, keyedFactor*len(p.Data)/entrySize-keySlots), s.metrics.pages.full
 	}
-	list := s.lister.current(s.since(now)).givenTo(s.opt.Addresses.Asker(a))
+	list := s.viewFor(a, s.since(now))
 	for seed, more := r.Seed, true; more; {
 		var servers []netip.AddrPort
 		var looked int
@@ -125,11 +125,20 @@ func (s *Server) keyed(w netserve.PacketWriter, p netserve.Packet, q *request, r
 	}
 }
 
+// viewFor returns the list for an asker.
+func (s *Server) viewFor(a netip.Addr, at time.Duration) *view {
+	who := s.opt.Addresses.Asker(a)
+	if who.IsTrial() {
+		return s.trials.current(at)
+	}
+	return s.lister.current(at).givenTo(who)
+}
+
 // page makes the page for a request and returns the number of servers compared.
 func (s *Server) page(q *request, from netip.Addr, r ListRequest, step step, at time.Duration) (l List, looked int) {
 	// As many as the page holds if it is the last; if more follow, where it ends
 	// is chosen.
-	v := s.lister.current(at).givenTo(s.opt.Addresses.Asker(from))
+	v := s.viewFor(from, at)
 	servers, more, looked := v.page(q.servers[:0], step.most(), r.Seed, r.Region, &q.filter)
 	if more {
 		servers = servers[:min(len(servers), step.size)]

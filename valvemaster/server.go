@@ -59,6 +59,7 @@ type Server struct {
 	tokens   tokens
 	walks    *walks
 	lister   *lister
+	trials   *lister // for self-tests
 	work     *allowance
 	requests sync.Pool // of *request
 
@@ -80,6 +81,7 @@ func New(opt Options) *Server {
 	}
 	s.requests.New = func() any { return new(request) }
 	s.lister = newLister(opt.Registry, s.regionOf)
+	s.trials = newLister(opt.Registry.Trials(), s.regionOf)
 	s.metrics = newMetrics(opt.Registerer, s.countHosts, s.walks.len)
 	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.Reload(&opt.Config)

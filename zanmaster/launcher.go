@@ -205,7 +205,12 @@ func (s *Server) lists() *lists {
 
 // listsFor returns the present list for an asker.
 func (s *Server) listsFor(asker netip.Addr) *lists {
-	l, left := s.lists().givenTo(s.opt.Addresses.Asker(asker))
+	who := s.opt.Addresses.Asker(asker)
+	if who.IsTrial() {
+		l, _ := s.trials.current()
+		return l
+	}
+	l, left := s.lists().givenTo(who)
 	s.capped(&s.tell, l, left, zandronum.MaxListPackets)
 	return l
 }

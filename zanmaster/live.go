@@ -34,6 +34,7 @@ func (s *Server) takeOver(c *Config) {
 	s.live.Store(&live{c, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst})})
 	s.gate.takeOver(c)
 	s.lister.takeOver(c)
+	s.trials.takeOver(c)
 }
 
 // shows reports whether a server is listed.

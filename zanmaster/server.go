@@ -50,6 +50,7 @@ type Server struct {
 	answers [zandronum.AnswerList][]byte // coded
 	gate    *gate
 	lister  *lister
+	trials  *lister       // for self-tests
 	buffers sync.Pool     // of *[maxMessage]byte, for decoded messages
 	wake    chan struct{} // holds one: the ticker has something to do at once
 
@@ -75,6 +76,7 @@ func New(opt Options) *Server {
 		foreign:    foreign.NewNotes(opt.Verdicts, serviceName),
 		gate:       newGate(),
 		lister:     newLister(opt.Registry),
+		trials:     newLister(opt.Registry.Trials()),
 		wake:       make(chan struct{}, 1),
 		banFile:    newRuleFile(opt.Files, BanFile),
 		exemptFile: newRuleFile(opt.Files, ExemptFile),

@@ -14,6 +14,7 @@ import (
 type Asker struct {
 	facts    *facts
 	loopback bool       // on this machine
+	trial    bool       // a self-test
 	here     netip.Addr // our address on the asker's network; zero: not on one of ours
 	private  bool       // the asker's address there is private
 	nets     [2]network // private networks of the asker
@@ -63,7 +64,7 @@ func (t *Table) Browser(source, named netip.Addr) Asker {
 	named = usable(named)
 	if source.IsLoopback() {
 		if !named.IsValid() || named.IsLoopback() {
-			return Asker{facts: f, loopback: true}
+			return Asker{facts: f, loopback: true, trial: master.IsTrial(source)}
 		}
 		source = netip.Addr{}
 	}
@@ -163,6 +164,7 @@ func (a Asker) Local(local []netip.AddrPort) (at netip.AddrPort, ok bool) {
 // listed under it, else a private one for which Given returns it to this asker
 // or to an asker outside.
 func (a Asker) Find(r *master.Registry, asked netip.AddrPort) (*master.Server, bool) {
+	r = a.In(r)
 	if s, ok := r.Find(asked); ok || a.facts == nil {
 		return s, ok
 	}
@@ -177,5 +179,18 @@ func (a Asker) Find(r *master.Registry, asked netip.AddrPort) (*master.Server, b
 }
 
 // Outside returns the Asker, under the same rules, of clients that are on no
-// network of ours.
-func (a Asker) Outside() Asker { return Asker{facts: a.facts} }
+// network of ours; a self-test remains one.
+func (a Asker) Outside() Asker { return Asker{facts: a.facts, trial: a.trial} }
+
+// IsTrial reports whether the asker is a self-test. Everything that it is shown comes from
+// the list of In.
+func (a Asker) IsTrial() bool { return a.trial }
+
+// In returns the list in which the asker finds servers: r, or for a self-test the one of
+// such servers.
+func (a Asker) In(r *master.Registry) *master.Registry {
+	if a.trial {
+		return r.Trials()
+	}
+	return r
+}

@@ -19,9 +19,7 @@ func Get(ctx context.Context, server, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A proxy from the environment must not be used for this machine.
-	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := direct.Do(req)
+	resp, err := HTTP().Do(req)
 	if err != nil {
 		return nil, err
 	}

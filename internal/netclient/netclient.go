@@ -46,7 +46,10 @@ func New(conn *net.UDPConn, server netip.AddrPort, in int) *Packets {
 // Dial connects a socket to a server, host:port. It reads packets of up to
 // MaxPacket bytes.
 func Dial(ctx context.Context, server string) (*Packets, error) {
-	var d net.Dialer
+	d := net.Dialer{}
+	if a := origin(ctx); a.IsValid() {
+		d.LocalAddr = &net.UDPAddr{IP: a.AsSlice()}
+	}
 	conn, err := d.DialContext(ctx, "udp4", server)
 	if err != nil {
 		return nil, err
@@ -62,8 +65,12 @@ func Listen(ctx context.Context, server string) (*Packets, error) {
 	if err != nil {
 		return nil, err
 	}
+	at := ":0"
+	if a := origin(ctx); a.IsValid() {
+		at = netip.AddrPortFrom(a, 0).String()
+	}
 	var lc net.ListenConfig
-	conn, err := lc.ListenPacket(ctx, "udp4", ":0")
+	conn, err := lc.ListenPacket(ctx, "udp4", at)
 	if err != nil {
 		return nil, err
 	}

@@ -104,10 +104,18 @@ type Lister struct {
 
 	mu   sync.Mutex // guards rows
 	rows Rows[Entry, answers]
+
+	trials *Lister // of the servers of self-tests; nil in that one itself
 }
 
 // NewLister returns a Lister of a list of servers.
 func NewLister(r *master.Registry, form ListForm) *Lister {
+	l := newLister(r, form)
+	l.trials = newLister(r.Trials(), form)
+	return l
+}
+
+func newLister(r *master.Registry, form ListForm) *Lister {
 	return &Lister{
 		form: form, none: map[bool][][]byte{false: form.Append(nil, nil, false), true: form.Append(nil, nil, true)},
 		rows: NewRows[Entry, answers](r, RowForm[Entry]{
@@ -132,6 +140,9 @@ func (l *Lister) Cached() (n int) {
 
 // Answer returns the packets of a list, which all askers share.
 func (l *Lister) Answer(q Wanted, asker advertise.Asker) [][]byte {
+	if asker.IsTrial() {
+		l = l.trials
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rows.Follow()

@@ -55,7 +55,7 @@ func (s *Server) view(game games.Game, r *inquiry, asker advertise.Asker) (*view
 		if key.mode == Groups {
 			return time.Since(v.Built) < views.MaxHold // no serial says when a room changes
 		}
-		return v.Held() || v.Serial == s.opt.Registry.Serial(key.game)
+		return v.Held() || v.Serial == asker.In(s.opt.Registry).Serial(key.game)
 	}
 	return s.views.Get(key, fresh, func() (*view, error) { return s.build(key, game, f) })
 }
@@ -67,7 +67,7 @@ func (s *Server) build(key viewKey, game games.Game, f *filter.Filter) (v *view,
 	} else {
 		v, err = s.views.InTurn(func() (*view, error) {
 			start = time.Now() // waiting is not building
-			return buildServers(s.opt.Registry, key, f)
+			return buildServers(key.asker.In(s.opt.Registry), key, f)
 		})
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Server) usable(a *asked, v *view) bool {
 	if a.key.rooms {
 		return age < maxHold // no serial says when a room changes
 	}
-	return age < v.hold() || v.serial == s.opt.Registry.Serial(a.key.game)
+	return age < v.hold() || v.serial == a.key.asker.In(s.opt.Registry).Serial(a.key.game)
 }
 
 // build makes a list: from the rooms, from a whole list or from the records.
@@ -90,7 +90,7 @@ func (s *Server) buildView(a *asked, more func(*builder, *view)) (*view, error) 
 		b := s.builders.get()
 		defer s.builders.put(b)
 		game, _ := s.opt.Games.Lookup(a.key.game)
-		v, err := b.build(s.opt.Registry, a.key, a.names, a.filter, game.Keys)
+		v, err := b.build(a.key.asker.In(s.opt.Registry), a.key, a.names, a.filter, game.Keys)
 		if err == nil {
 			more(b, v)
 		}

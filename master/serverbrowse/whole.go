@@ -163,7 +163,7 @@ func (s *Server) whole(a *asked) (*view, error) {
 	}
 	key := a.key
 	key.filter = ""
-	if !s.repeats.again(key, a.key.filter, s.opt.Registry.Serial(key.game)) {
+	if !s.repeats.again(key, a.key.filter, key.asker.In(s.opt.Registry).Serial(key.game)) {
 		return nil, nil
 	}
 	all := &asked{key, a.names, new(filter.Filter)}

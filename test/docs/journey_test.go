@@ -99,7 +99,7 @@ var journeys = map[string][]step{
 		{line: `respawnd ban add 198.51.100.7 --scope zandronum --reason "aimbot" --for 720h`, before: (*journey).zandronumServer, want: []string{"198.51.100.7/32", "zandronum"}},
 		{line: `respawnd server list --game zandronum`, want: []string{"zandronum", "127.0.0.1:"}},
 		{line: `respawnd query zandronum 203.0.113.7:10666`, with: []string{"203.0.113.7:10666", theServer + " --timeout 30s"}, want: []string{"Arena of", "Bob the second"}},
-		{line: `respawnd doctor 203.0.113.7`, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"zanmaster", "listed"}},
+		{line: `respawnd doctor 203.0.113.7`, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"zandronum", "listed"}},
 	},
 	"docs/operators/troubleshooting.md": {
 		{line: `respawnd doctor 203.0.113.7`, before: (*journey).serveWithGuest, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"listed"}},

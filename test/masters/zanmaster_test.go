@@ -461,14 +461,16 @@ func TestZandronumSelftestTwice(t *testing.T) {
 			env = append(env, rig.Variable(name+".listen", ""))
 		}
 	}
-	for i, want := range []string{"ok", "ok, but the list was not looked at"} {
+	for range 2 { // each has an address of its own, so that no window of requests is in its way
 		out := rig.Cli(t, env, "selftest")
-		if line := rig.LineWith(out, "zanmaster"); !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(line, "zanmaster")), want) {
-			t.Errorf("self-test %d, want %q:\n%s", i+1, want, out)
+		if line := rig.LineWith(out, "zanmaster"); !strings.HasSuffix(strings.TrimSpace(line), " ok") {
+			t.Errorf("selftest printed\n%s", out)
 		}
-		rig.Eventually(t, "the farewell of the test server", func() bool { return len(zanRecords(t, d)) == 0 })
+		if n := len(zanRecords(t, d)); n != 0 {
+			t.Errorf("%d test servers are listed", n)
+		}
 	}
-	d.Cli("ban", "add", rig.Home.String(), "--scope", "zandronum")
+	d.Cli("ban", "add", "127.0.0.0/8", "--scope", "zandronum")
 	if code, out, _ := rig.Command(t, env, "selftest"); code != commands.ExitFailure || !strings.Contains(rig.LineWith(out, "zanmaster"), "FAILED: refused") {
 		t.Errorf("selftest while we are banned: exit code %d, want %d\n%s", code, commands.ExitFailure, out)
 	}

@@ -30,9 +30,10 @@ func (s *API) serveServers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.asker = s.Asker(r)
-	list := s.lister.now()
-	serial := s.lister.gameSerial(list, p.game)
-	if front.NotModified(w, r, s.lister.etag(serial, list.titles, p)) {
+	l := s.lister.of(p.asker)
+	list := l.now()
+	serial := l.gameSerial(list, p.game)
+	if front.NotModified(w, r, l.etag(serial, list.titles, p)) {
 		return
 	}
 	s.Reply(w, r, front.JSON, &list.Answers, p, func() []byte { return encodeList(list, p, maxAnswer) })

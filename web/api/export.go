@@ -45,9 +45,10 @@ func (s *API) export(w http.ResponseWriter, r *http.Request, p Params, kind stri
 		return err
 	}
 	q := export{kind, game, s.Asker(r)}
-	list := s.lister.now()
-	serial := s.lister.gameSerial(list, game)
-	if front.NotModified(w, r, s.lister.etag(serial, list.titles, q)) {
+	l := s.lister.of(q.asker)
+	list := l.now()
+	serial := l.gameSerial(list, game)
+	if front.NotModified(w, r, l.etag(serial, list.titles, q)) {
 		return nil
 	}
 	w.Header().Set("Content-Type", kind)

@@ -56,7 +56,7 @@ type API struct {
 // New returns an API.
 func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.Registry, opt.Games)
-	list.master = opt.Master
+	list.trials, list.master = newLister(opt.Registry.Trials(), opt.Games), opt.Master
 	s := &API{
 		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served, opt.Played}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
 		lobby: newLobby(opt.Chat, opt.Games), description: newFixed(describe(opt.Nouns)), streams: netserve.NewGate(netserve.ConnOptions{}),
@@ -138,8 +138,9 @@ func (s *API) Find(id string, asker advertise.Asker) (*Row, *Snapshot, bool) {
 // Asker returns the network position of a visitor, if addresses of servers
 // depend on it: equal visitors share answers.
 func (s *API) Asker(r *http.Request) advertise.Asker {
-	if !s.opt.Registry.AnyPrivate() {
+	a := s.Visitor(r)
+	if !s.opt.Registry.AnyPrivate() && !master.IsTrial(a) {
 		return advertise.Asker{}
 	}
-	return s.opt.Addresses.Asker(s.Visitor(r))
+	return s.opt.Addresses.Asker(a)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/games"
@@ -119,6 +120,15 @@ type lister struct {
 	seed     maphash.Seed
 	master   string // see Options.Master
 	latest   *views.Latest[Snapshot]
+	trials   *lister // of the servers of self-tests; nil in that one itself
+}
+
+// of returns what makes the lists for an asker.
+func (l *lister) of(asker advertise.Asker) *lister {
+	if asker.IsTrial() {
+		return l.trials
+	}
+	return l
 }
 
 func newLister(r *master.Registry, c *games.Catalog) *lister {
