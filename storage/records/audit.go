@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -46,68 +45,51 @@ func withMade(ctx context.Context) (context.Context, *uint32) {
 }
 
 // note stores the audit entry of a step that made a change, if it has one.
-func (s *Store) note(ctx context.Context, c *change) error {
+func (s *Store) note(ctx context.Context, c *change) {
 	e, ok := storage.AuditOf(ctx)
 	if !ok {
-		return nil
+		return
 	}
 	if id, ok := ctx.Value(madeKey{}).(*uint32); ok {
 		e.ID = *id
 	}
-	_, err := s.addAudit(c, e.Canonical())
-	return err
+	s.addAudit(c, e.Canonical())
 }
 
 // addAudit stores an entry. Some steps also remove the oldest entries; if each did, two at
 // the same time would be in each other's way in a store that daemons share.
-func (s *Store) addAudit(c *change, e storage.AuditEntry) (_ storage.AuditEntry, err error) {
-	if e.Seq, err = c.Next(tableAudit); err != nil {
-		return e, err
-	}
+func (s *Store) addAudit(c *change, e storage.AuditEntry) storage.AuditEntry {
+	e.Seq = c.next(tableAudit)
 	c.put(auditRingOf(e), auditKey(e.Seq), e)
 	limit := int(s.maxAudit.Load())
-	period := max(1, limit/10)
-	if e.Seq%uint64(period) != 0 {
-		return e, nil
-	}
-	for _, ring := range auditRings() {
-		if err := c.trimAudit(ring, e.Seq, limit, max(minAuditDrop, 2*period)); err != nil {
-			return e, fmt.Errorf("audit log: %w", err)
+	if period := max(1, limit/10); e.Seq%uint64(period) == 0 {
+		for _, ring := range auditRings() {
+			c.trimAudit(ring, e.Seq, limit, max(minAuditDrop, 2*period))
 		}
 	}
-	return e, nil
+	return e
 }
 
 // trimAudit removes the oldest entries of a ring beyond a limit, at most most. seq is the
 // newest number.
-func (c *change) trimAudit(ring engine.Table, seq uint64, limit, most int) error {
-	oldest, err := first(c, engine.Range{Table: ring, Loose: true})
-	if err != nil || len(oldest.Key) != 8 || seq-binary.BigEndian.Uint64(oldest.Key) < uint64(limit) {
-		return err // there are not so many numbers
+func (c *change) trimAudit(ring engine.Table, seq uint64, limit, most int) {
+	oldest := c.first(engine.Range{Table: ring, Loose: true})
+	if len(oldest.Key) != 8 || seq-binary.BigEndian.Uint64(oldest.Key) < uint64(limit) {
+		return // there are not so many numbers
 	}
-	n, kept, err := newest(c, ring, nil, limit)
-	if err != nil || n < limit {
-		return err
+	n, kept := newest(c.view, ring, nil, limit)
+	if n < limit {
+		return
 	}
-	over, err := keysOf(c, engine.Range{Table: ring, To: kept, Limit: most, Loose: true})
-	if err != nil {
-		return err
-	}
-	for _, key := range over {
-		c.delete(ring, key)
-	}
-	return nil
+	c.deleteAll(ring, c.keys(engine.Range{Table: ring, To: kept, Limit: most, Loose: true}))
 }
 
 // newest counts the newest entries of a ring with keys from one on, up to limit, and
 // returns the key of the last that it counted.
-func newest(tx engine.Reader, ring engine.Table, from []byte, limit int) (n int, last []byte, err error) {
+func newest(v *view, ring engine.Table, from []byte, limit int) (n int, last []byte) {
 	for n < limit {
 		part := min(limit-n, auditPart)
-		keys, err := keysOf(tx, engine.Range{Table: ring, From: from, To: last, Backward: true, Limit: part, Loose: true})
-		if err != nil {
-			return 0, nil, err
-		}
+		keys := v.keys(engine.Range{Table: ring, From: from, To: last, Backward: true, Limit: part, Loose: true})
 		if len(keys) > 0 {
 			last = keys[len(keys)-1]
 		}
@@ -115,15 +97,15 @@ func newest(tx engine.Reader, ring engine.Table, from []byte, limit int) (n int,
 			break
 		}
 	}
-	return n, last, nil
+	return n, last
 }
 
 // AddAudit is described in [storage.Audit].
 func (s *Store) AddAudit(ctx context.Context, e storage.AuditEntry) (stored storage.AuditEntry, err error) {
 	e = e.Canonical()
-	err = s.change(storage.WithoutAudit(ctx), func(c *change) (err error) {
-		stored, err = s.addAudit(c, e)
-		return err
+	err = s.change(storage.WithoutAudit(ctx), func(c *change) error {
+		stored = s.addAudit(c, e)
+		return nil
 	})
 	if err != nil {
 		return storage.AuditEntry{}, err
@@ -141,40 +123,36 @@ type auditPlace struct {
 }
 
 // begin sets the place below a number, or at the newest entry for 0.
-func (p *auditPlace) begin(tx engine.Reader, before uint64, limit int) error {
+func (p *auditPlace) begin(v *view, before uint64, limit int) {
 	p.left = [2]int{limit, limit}
 	if before == 0 {
-		return nil
+		return
 	}
 	p.before = auditKey(before)
 	for i, ring := range auditRings() {
-		newer, _, err := newest(tx, ring, p.before, limit)
-		if err != nil {
-			return err
-		}
+		newer, _ := newest(v, ring, p.before, limit)
 		p.left[i] -= newer
 	}
-	return nil
 }
 
 // AuditLog is described in [storage.Audit].
 func (s *Store) AuditLog(ctx context.Context, before uint64) iter.Seq2[storage.AuditEntry, error] {
 	var begin *auditPlace
-	return paged(ctx, s, begin, func(tx engine.Reader, at *auditPlace) ([]item[storage.AuditEntry], *auditPlace, bool, error) {
+	return paged(ctx, s, begin, func(v *view, at *auditPlace) ([]item[storage.AuditEntry], *auditPlace, bool) {
 		var next auditPlace
 		if at != nil {
 			next = *at
-		} else if err := next.begin(tx, before, int(s.maxAudit.Load())); err != nil {
-			return nil, at, false, err
+		} else {
+			next.begin(v, before, int(s.maxAudit.Load()))
 		}
-		items, more, err := next.page(tx)
-		return items, &next, more, err
+		items, more := next.page(v)
+		return items, &next, more
 	})
 }
 
 // page reads one page downwards and moves the place to its end. more says that there may
 // be another.
-func (p *auditPlace) page(tx engine.Reader) (items []item[storage.AuditEntry], more bool, err error) {
+func (p *auditPlace) page(v *view) (items []item[storage.AuditEntry], more bool) {
 	type ringEntry struct {
 		engine.Entry
 		ring int
@@ -185,24 +163,17 @@ func (p *auditPlace) page(tx engine.Reader) (items []item[storage.AuditEntry], m
 		if p.left[i] == 0 {
 			continue
 		}
-		r := engine.Range{Table: t, To: p.before, Backward: true, Limit: min(p.left[i], engine.Page)}
-		for e, err := range tx.Scan(r) {
-			if err != nil {
-				return nil, false, err
-			}
+		for e := range v.scan(engine.Range{Table: t, To: p.before, Backward: true, Limit: min(p.left[i], engine.Page)}) {
 			entries = append(entries, ringEntry{e, i})
 		}
 	}
 	slices.SortFunc(entries, func(a, b ringEntry) int { return bytes.Compare(b.Key, a.Key) })
 	entries = entries[:min(len(entries), engine.Page)]
 	for _, e := range entries {
-		record, err := readRecord[storage.AuditEntry](tx, e.Entry)
-		if err != nil {
-			err = fmt.Errorf("%s %q: %w", rings[e.ring], e.Key, err)
-		}
-		items = append(items, item[storage.AuditEntry]{record, err})
+		record, err := readRecord[storage.AuditEntry](v, e.Entry)
+		items = append(items, item[storage.AuditEntry]{record, about(rings[e.ring], e.Key, err)})
 		p.left[e.ring]--
 		p.before = slices.Clone(e.Key)
 	}
-	return items, len(entries) == engine.Page, nil
+	return items, len(entries) == engine.Page
 }

@@ -52,9 +52,9 @@ func (s *Store) RemoveBan(ctx context.Context, prefix netip.Prefix, scope storag
 		keys[i] = banKey(prefix, scope)
 	}
 	removed := 0
-	err = s.change(ctx, func(c *change) (err error) {
-		removed, err = c.removeAll(tableBans, keys)
-		return err
+	err = s.change(ctx, func(c *change) error {
+		removed = c.removeAll(tableBans, keys)
+		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("remove ban %v: %w", prefix, err)

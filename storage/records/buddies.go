@@ -38,8 +38,8 @@ var requests = kind[storage.Request]{
 }
 
 // hasPair reports whether a table has a pair.
-func hasPair(tx engine.Reader, t engine.Table, one, other storage.ProfileID) (bool, error) {
-	return has(tx, t, pairKey(one, other))
+func (v *view) hasPair(t engine.Table, one, other storage.ProfileID) bool {
+	return v.has(t, pairKey(one, other))
 }
 
 // putPair stores a pair without a value of its own.
@@ -57,19 +57,14 @@ func (c *change) deletePair(d directions, one, other storage.ProfileID) {
 }
 
 // dropRelations removes all pairs with a profile.
-func (c *change) dropRelations(id storage.ProfileID) error {
+func (c *change) dropRelations(id storage.ProfileID) {
 	for _, d := range []directions{buddyPairs, blockPairs, requestPairs} {
 		for _, d := range []directions{d, {d.back, d.there}} {
-			keys, err := keysOf(c, engine.Prefix(d.there, idKey(id)))
-			if err != nil {
-				return err
-			}
-			for _, key := range keys {
+			for _, key := range c.keys(engine.Prefix(d.there, idKey(id))) {
 				c.deletePair(d, id, secondID(key))
 			}
 		}
 	}
-	return nil
 }
 
 // secondID returns the second half of a pairKey.
@@ -78,50 +73,32 @@ func secondID(k []byte) storage.ProfileID {
 }
 
 // loadPair loads two profiles, and their pair in tables.
-func (c *change) loadPair(one, other storage.ProfileID, tables ...engine.Table) error {
+func (c *change) loadPair(one, other storage.ProfileID, tables ...engine.Table) {
 	keys := []engine.Key{profiles.key(one), profiles.key(other)}
 	for _, t := range tables {
 		keys = append(keys, engine.Key{Table: t, Key: pairKey(one, other)})
 	}
-	return c.Load(keys...)
+	c.load(keys...)
 }
 
-// checkPair returns an error for equal profiles and for those that do not
-// exist.
-func checkPair(tx engine.Reader, one, other storage.ProfileID) error {
+// checkPair returns an error for equal profiles and for those that do not exist.
+func (v *view) checkPair(one, other storage.ProfileID) error {
 	if one == other {
 		return fmt.Errorf("%w: a profile has no relation to itself", storage.ErrInvalid)
 	}
-	for _, id := range []storage.ProfileID{one, other} {
-		found, err := has(tx, tableProfiles, idKey(id))
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("profile %d: %w", id, storage.ErrNotFound)
-		}
-	}
-	return nil
+	return orElse(v.wantProfile(one), v.wantProfile(other))
 }
 
 // addPair stores a pair of existing profiles, unless the pair exists or owner
 // has reached its limit.
 func (c *change) addPair(d directions, owner, other storage.ProfileID, index string, limit int) error {
-	if err := checkPair(c, owner, other); err != nil {
+	if err := c.checkPair(owner, other); err != nil {
 		return err
 	}
-	found, err := hasPair(c, d.there, owner, other)
-	if err != nil {
-		return err
-	}
-	if found {
+	if c.hasPair(d.there, owner, other) {
 		return &storage.TakenError{Index: index}
 	}
-	n, err := count(c, d.there, idKey(owner), limit)
-	if err != nil {
-		return err
-	}
-	if n >= limit {
+	if c.count(d.there, idKey(owner), limit) >= limit {
 		return fmt.Errorf("%s of profile %d: %w", d.there, owner, storage.ErrFull)
 	}
 	c.putPair(d, owner, other)
@@ -131,11 +108,7 @@ func (c *change) addPair(d directions, owner, other storage.ProfileID, index str
 // removePair removes a pair or returns ErrNotFound.
 func (s *Store) removePair(ctx context.Context, d directions, one, other storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
-		found, err := hasPair(c, d.there, one, other)
-		if err != nil {
-			return err
-		}
-		if !found {
+		if !c.hasPair(d.there, one, other) {
 			return storage.ErrNotFound
 		}
 		c.deletePair(d, one, other)
@@ -146,14 +119,12 @@ func (s *Store) removePair(ctx context.Context, d directions, one, other storage
 // AddBuddy is described in [storage.Buddies].
 func (s *Store) AddBuddy(ctx context.Context, owner, buddy storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
-		if err := c.loadPair(owner, buddy, tableBuddies); err != nil {
-			return err
+		c.loadPair(owner, buddy, tableBuddies)
+		err := c.addPair(buddyPairs, owner, buddy, storage.IndexBuddy, storage.MaxBuddies)
+		if err == nil {
+			c.deletePair(requestPairs, buddy, owner)
 		}
-		if err := c.addPair(buddyPairs, owner, buddy, storage.IndexBuddy, storage.MaxBuddies); err != nil {
-			return err
-		}
-		c.deletePair(requestPairs, buddy, owner)
-		return nil
+		return err
 	})
 }
 
@@ -185,9 +156,7 @@ func (s *Store) Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[st
 // AddBlock is described in [storage.Buddies].
 func (s *Store) AddBlock(ctx context.Context, owner, other storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
-		if err := c.loadPair(owner, other, tableBlocks); err != nil {
-			return err
-		}
+		c.loadPair(owner, other, tableBlocks)
 		return c.addPair(blockPairs, owner, other, storage.IndexBlock, storage.MaxBlocks)
 	})
 }
@@ -199,10 +168,8 @@ func (s *Store) ImportRelations(ctx context.Context, owner storage.ProfileID, bu
 		for _, id := range slices.Concat(buddies, blocks) {
 			keys = append(keys, profiles.key(id))
 		}
-		if err := c.Load(keys...); err != nil {
-			return err
-		}
-		if _, err := profiles.get(c, owner); err != nil {
+		c.load(keys...)
+		if _, err := profiles.get(c.view, owner); err != nil {
 			return err
 		}
 		if err := c.importPairs(buddyPairs, owner, buddies, storage.IndexBuddy, storage.MaxBuddies); err != nil {
@@ -215,20 +182,12 @@ func (s *Store) ImportRelations(ctx context.Context, owner storage.ProfileID, bu
 // importPairs stores the first possible pairs of a profile that has none yet. New buddies
 // have no open request.
 func (c *change) importPairs(d directions, owner storage.ProfileID, others []storage.ProfileID, index string, limit int) error {
-	n, err := count(c, d.there, idKey(owner), 1)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
+	if c.count(d.there, idKey(owner), 1) > 0 {
 		return &storage.TakenError{Index: index}
 	}
 	stored := make(map[storage.ProfileID]bool)
 	for _, other := range others {
-		there, err := has(c, tableProfiles, idKey(other))
-		if err != nil {
-			return err
-		}
-		if !there || other == owner || stored[other] || len(stored) == limit {
+		if other == owner || stored[other] || len(stored) == limit || !c.has(tableProfiles, idKey(other)) {
 			continue
 		}
 		stored[other] = true
@@ -257,25 +216,15 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 	}
 	r.Sent = r.Sent.Round(0).UTC()
 	return s.change(ctx, func(c *change) error {
-		if err := c.loadAsk(r.From, r.To); err != nil {
+		c.loadAsk(r.From, r.To)
+		if err := c.checkPair(r.From, r.To); err != nil {
 			return err
 		}
-		if err := checkPair(c, r.From, r.To); err != nil {
-			return err
-		}
-		there, err := hasPair(c, tableBuddies, r.From, r.To)
-		if err != nil {
-			return err
-		}
-		if there {
+		if c.hasPair(tableBuddies, r.From, r.To) {
 			return &storage.TakenError{Index: storage.IndexBuddy}
 		}
-		open, err := hasPair(c, tableRequests, r.To, r.From)
-		if err == nil && !open {
-			err = checkRequests(c, r.From, r.To)
-		}
-		if err != nil {
-			return err
+		if !c.hasPair(tableRequests, r.To, r.From) && !mayAsk(c.view, r.From, r.To) {
+			return fmt.Errorf("requests from profile %d to %d: %w", r.From, r.To, storage.ErrFull)
 		}
 		c.put(tableRequests, pairKey(r.To, r.From), r)
 		c.putEntry(tableRequestsFrom, pairKey(r.From, r.To), nil)
@@ -284,57 +233,32 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 }
 
 // loadAsk loads what Ask reads of two profiles.
-func (c *change) loadAsk(from, to storage.ProfileID) error {
-	return c.Load(profiles.key(from), profiles.key(to),
+func (c *change) loadAsk(from, to storage.ProfileID) {
+	c.load(profiles.key(from), profiles.key(to),
 		engine.Key{Table: tableBuddies, Key: pairKey(from, to)}, engine.Key{Table: tableBuddies, Key: pairKey(to, from)},
 		engine.Key{Table: tableRequests, Key: pairKey(to, from)})
 }
 
-// checkRequests returns ErrFull if the limits do not allow one more request between the
-// two.
-func checkRequests(tx engine.Reader, from, to storage.ProfileID) error {
-	full := fmt.Errorf("requests from profile %d to %d: %w", from, to, storage.ErrFull)
-	n, err := count(tx, tableRequests, idKey(to), storage.MaxRequestsTo)
-	if err != nil {
-		return err
+// mayAsk reports whether the limits allow one more request between the two.
+func mayAsk(v *view, from, to storage.ProfileID) bool {
+	open := v.keys(engine.Prefix(tableRequestsFrom, idKey(from)))
+	if len(open) >= storage.MaxRequestsFrom || v.count(tableRequests, idKey(to), storage.MaxRequestsTo) >= storage.MaxRequestsTo {
+		return false
 	}
-	open, err := keysOf(tx, engine.Prefix(tableRequestsFrom, idKey(from)))
-	if err != nil {
-		return err
-	}
-	if n >= storage.MaxRequestsTo || len(open) >= storage.MaxRequestsFrom {
-		return full
-	}
-	if len(open) < storage.MaxRequestsToStrangers {
-		return nil
-	}
-	friend, err := hasPair(tx, tableBuddies, to, from)
-	if err != nil || friend {
-		return err
-	}
-	strangers, err := strangersAmong(tx, open)
-	if err == nil && strangers >= storage.MaxRequestsToStrangers {
-		err = full
-	}
-	return err
+	return len(open) < storage.MaxRequestsToStrangers || v.hasPair(tableBuddies, to, from) ||
+		strangersAmong(v, open) < storage.MaxRequestsToStrangers
 }
 
 // strangersAmong returns how many of the pairs of a profile are with others that do not
 // have it as buddy.
-func strangersAmong(tx engine.Reader, pairs [][]byte) (n int, err error) {
-	if err := tx.Load(keysIn(tableBuddyOf, pairs)...); err != nil {
-		return 0, err
-	}
+func strangersAmong(v *view, pairs [][]byte) (n int) {
+	v.load(keysIn(tableBuddyOf, pairs)...)
 	for _, key := range pairs {
-		buddy, err := has(tx, tableBuddyOf, key)
-		if err != nil {
-			return 0, err
-		}
-		if !buddy {
+		if !v.has(tableBuddyOf, key) {
 			n++
 		}
 	}
-	return n, nil
+	return n
 }
 
 // Request is described in [storage.Buddies].
@@ -350,10 +274,8 @@ func (s *Store) Requests(ctx context.Context, to storage.ProfileID) iter.Seq2[st
 // Accept is described in [storage.Buddies].
 func (s *Store) Accept(ctx context.Context, from, to storage.ProfileID, signature string, now time.Time) error {
 	return s.change(ctx, func(c *change) error {
-		if err := c.loadAsk(from, to); err != nil {
-			return err
-		}
-		r, err := get[storage.Request](c, tableRequests, pairKey(to, from))
+		c.loadAsk(from, to)
+		r, err := get[storage.Request](c.view, tableRequests, pairKey(to, from))
 		switch {
 		case err != nil:
 			return err

@@ -44,21 +44,16 @@ func openHead(content []byte) contentHead {
 	return contentHead{int64(binary.BigEndian.Uint64(content)), binary.BigEndian.Uint64(content[8:]), content[16] != 0}
 }
 
-func getHead(tx engine.Reader, hash []byte) (h contentHead, err error) {
-	content, err := getEntry(tx, tableContentHeads, hash, contentHeadSize)
-	if err != nil || content == nil {
-		return h, err
+func (v *view) head(hash []byte) (h contentHead) {
+	if content := v.entry(tableContentHeads, hash, contentHeadSize); content != nil {
+		h = openHead(content)
 	}
-	return openHead(content), nil
+	return h
 }
 
 func (c *change) putHead(hash []byte, h contentHead) {
 	content := append(numberKey(uint64(h.size)), numberKey(h.number)...)
-	isWhole := byte(0)
-	if h.whole {
-		isWhole = 1
-	}
-	c.putEntry(tableContentHeads, hash, append(content, isWhole))
+	c.putEntry(tableContentHeads, hash, append(content, flag(h.whole)))
 }
 
 func partKey(hash []byte, part int64) []byte {
@@ -117,19 +112,14 @@ type contentPut struct {
 // step stores the next data. A content that is whole gets another number, which has no
 // meaning but that a DropContent which looked at it before does nothing.
 func (p *contentPut) step(c *change) error {
-	h, err := getHead(c, p.hash)
-	if err != nil {
-		return err
-	}
+	h := c.head(p.hash)
 	if p.at > 0 && !h.whole && h.number != p.number {
 		return errContentGone
 	}
 	begins := h.number == 0
 	p.done = h.whole || p.at+int64(len(p.data)) == p.size
 	if begins || p.done {
-		if h.number, err = c.Next(tableContentHeads); err != nil {
-			return err
-		}
+		h.number = c.next(tableContentHeads)
 	}
 	if !h.whole {
 		h.size = p.size
@@ -139,7 +129,6 @@ func (p *contentPut) step(c *change) error {
 	p.at += int64(len(p.data))
 	if begins || p.done {
 		c.putHead(p.hash, h)
-		return nil
 	}
 	return nil
 }
@@ -163,26 +152,21 @@ func (s Shared) ContentPart(ctx context.Context, hash string, part int) (data []
 		part = maxParts // has nothing
 	}
 	key := partKey(raw, int64(part))
-	err = s.view(ctx, func(tx engine.Reader) error {
-		data = nil
-		if err := tx.Load(engine.Key{Table: tableContentHeads, Key: raw}, engine.Key{Table: tableContents, Key: key}); err != nil {
-			return err
+	return read(ctx, s.Store, func(v *view) ([]byte, error) {
+		v.load(engine.Key{Table: tableContentHeads, Key: raw}, engine.Key{Table: tableContents, Key: key})
+		h := v.head(raw)
+		if !h.whole {
+			return nil, storage.ErrNotFound
 		}
-		h, err := getHead(tx, raw)
-		if err == nil && !h.whole {
-			err = storage.ErrNotFound
+		if int64(part)*storage.ContentPart >= h.size {
+			return nil, nil
 		}
-		if err != nil || int64(part)*storage.ContentPart >= h.size {
-			return err
+		content := v.entry(tableContents, key, 0)
+		if content == nil {
+			return nil, about(tableContents, key, errMissing)
 		}
-		content, err := getEntry(tx, tableContents, key, 0)
-		if err == nil && content == nil {
-			err = fmt.Errorf("%s %q: %w: it is missing", tableContents, key, storage.ErrDamaged)
-		}
-		data = bytes.Clone(content)
-		return err
+		return bytes.Clone(content), nil
 	})
-	return data, err
 }
 
 // DropContent is described in [storage.Contents].
@@ -194,19 +178,12 @@ func (s Shared) DropContent(ctx context.Context, hash string) (dropped bool, err
 	var seen *contentHead // at the beginning
 	err = s.step(ctx, func(c *change) error {
 		dropped = false
-		h, err := getHead(c, raw)
-		if err != nil {
-			return err
-		}
+		h := c.head(raw)
 		if seen == nil {
 			seen = &h
 		}
-		if h.number == 0 || h != *seen {
+		if h.number == 0 || h != *seen || c.first(engine.Prefix(tableFilesByHash, raw)).Key != nil {
 			return nil
-		}
-		used, err := first(c, engine.Prefix(tableFilesByHash, raw))
-		if err != nil || used.Key != nil {
-			return err
 		}
 		dropped = true
 		for part := range int64(maxParts) {
@@ -227,21 +204,18 @@ func (s Shared) Contents(ctx context.Context) iter.Seq2[storage.Content, error] 
 }
 
 // contentPage reads one page from the beginning of a range of heads.
-func contentPage(tx engine.Reader, r engine.Range) (items []item[storage.Content], rest engine.Range, more bool, err error) {
-	heads, rest, more, err := pageEntries(tx, r)
-	if err != nil || len(heads) == 0 {
-		return nil, r, false, err
+func contentPage(v *view, r engine.Range) (items []item[storage.Content], rest engine.Range, more bool) {
+	heads, rest, more := pageEntries(v, r)
+	if len(heads) == 0 {
+		return nil, r, false
 	}
-	used, err := usedHashes(tx, engine.Range{
+	used := usedHashes(v, engine.Range{
 		Table: tableFilesByHash, From: heads[0].Key, To: engine.After(heads[len(heads)-1].Key), Loose: true,
 	})
-	if err != nil {
-		return nil, r, false, err
-	}
 	for _, e := range heads {
-		content, err := openSized(r.Table, e, contentHeadSize)
-		if err != nil {
-			return nil, r, false, err
+		content := v.open(r.Table, e, contentHeadSize)
+		if content == nil {
+			break
 		}
 		h := openHead(content)
 		c := storage.Content{Hash: hex.EncodeToString(e.Key), Size: h.size, Used: used[string(e.Key)]}
@@ -249,17 +223,14 @@ func contentPage(tx engine.Reader, r engine.Range) (items []item[storage.Content
 			items = append(items, item[storage.Content]{record: c})
 		}
 	}
-	return items, rest, more, nil
+	return items, rest, more
 }
 
 // usedHashes returns the hashes in a range that files have.
-func usedHashes(tx engine.Reader, r engine.Range) (map[string]bool, error) {
+func usedHashes(v *view, r engine.Range) map[string]bool {
 	used := make(map[string]bool)
-	for e, err := range tx.Scan(r) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range v.scan(r) {
 		used[string(e.Key[:len(e.Key)-4])] = true
 	}
-	return used, nil
+	return used
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/copying"
-	"github.com/respawnd/respawnd/storage/engine"
 	"github.com/respawnd/respawnd/storage/engine/memory"
 	"github.com/respawnd/respawnd/storage/storagetest"
 )
@@ -65,8 +64,8 @@ func TestCopyOfAStore(t *testing.T) {
 // lastUser returns the id of a user that a store gave out last.
 func lastUser(t *testing.T, s *Store) (last storage.UserID, err error) {
 	t.Helper()
-	err = s.view(t.Context(), func(tx engine.Reader) error {
-		n, err := tx.Last(tableUserIDs)
+	err = s.view(t.Context(), func(v *view) error {
+		n, err := v.Last(tableUserIDs)
 		last = storage.UserID(n)
 		return err
 	})

@@ -43,29 +43,18 @@ func (n countName) part(i byte) engine.Key {
 // addCount adds to a count.
 func (c *change) addCount(name countName, n int64) {
 	key := name.part(c.part).Key
-	old, err := getEntry(c, tableCounts, key, 8)
-	if c.failed(err) {
-		return
-	}
-	if old != nil {
+	if old := c.entry(tableCounts, key, 8); old != nil {
 		n += int64(binary.BigEndian.Uint64(old))
 	}
 	c.putEntry(tableCounts, key, binary.BigEndian.AppendUint64(nil, uint64(n)))
 }
 
 // countOf returns a count. A step that changes something does not rely on it.
-func countOf(tx engine.Reader, name countName) (n int64, err error) {
+func (v *view) countOf(name countName) (n int64) {
 	r := engine.Prefix(tableCounts, name.prefix())
 	r.Loose = true
-	for e, err := range tx.Scan(r) {
-		if err != nil {
-			return 0, err
-		}
-		content, err := openEntry(e.Key, e.Value)
-		if err != nil {
-			return 0, err
-		}
-		n += int64(binary.BigEndian.Uint64(content))
+	for e := range v.entries(r, 8) {
+		n += int64(binary.BigEndian.Uint64(e.Value))
 	}
-	return n, nil
+	return n
 }

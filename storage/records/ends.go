@@ -14,9 +14,7 @@ func (s Shared) EndSessions(ctx context.Context, e storage.AccountEnd) (fence ui
 		return 0, err
 	}
 	err = s.step(ctx, func(c *change) error {
-		if fence, err = c.Next(tableFences); err != nil {
-			return err
-		}
+		fence = c.next(tableFences)
 		content := append(append(idKey(e.User), idKey(e.Profile)...), e.Reason)
 		c.putEntry(tableEnds, numberKey(fence), content)
 		return nil
@@ -30,17 +28,14 @@ func endRange(fence uint64) engine.Range {
 }
 
 // endsAfter returns the ends of sessions above a fence.
-func endsAfter(tx engine.Reader, fence uint64) (ends []storage.AccountEnd, err error) {
-	for e, err := range scanEntries(tx, endRange(fence), 9) {
-		if err != nil {
-			return nil, err
-		}
+func endsAfter(v *view, fence uint64) (ends []storage.AccountEnd) {
+	for e := range v.entries(endRange(fence), 9) {
 		ends = append(ends, storage.AccountEnd{
 			Fence: binary.BigEndian.Uint64(e.Key), User: storage.UserID(binary.BigEndian.Uint32(e.Value)),
 			Profile: storage.ProfileID(binary.BigEndian.Uint32(e.Value[4:])), Reason: e.Value[8],
 		})
 	}
-	return ends, nil
+	return ends
 }
 
 // SweepEnds is described in [storage.Sessions].
@@ -48,12 +43,10 @@ func (s Shared) SweepEnds(ctx context.Context, upto uint64) (n int, err error) {
 	r := engine.Range{Table: tableEnds, To: append(numberKey(upto), 0), Limit: mostAtOnce}
 	for {
 		var keys [][]byte
-		err := s.step(ctx, func(c *change) (err error) {
-			keys, err = keysOf(c, r)
-			for _, k := range keys {
-				c.delete(tableEnds, k)
-			}
-			return err
+		err := s.step(ctx, func(c *change) error {
+			keys = c.keys(r)
+			c.deleteAll(tableEnds, keys)
+			return nil
 		})
 		if err != nil {
 			return n, err

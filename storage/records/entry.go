@@ -13,6 +13,14 @@ import (
 // big-endian. The key holds the data of such an entry, so a changed key must be
 // noticed.
 
+// flag is one byte of a content: 1 if on.
+func flag(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
 // sealEntry returns the value of an entry.
 func sealEntry(key, content []byte) []byte {
 	sum := crc32.Update(checksum(key), castagnoli, content)

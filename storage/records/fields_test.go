@@ -132,12 +132,8 @@ func TestRecordsInJSON(t *testing.T) {
 		}
 		damage(t, s, table, key, sealRecord(key, payload, nil))
 	}
-	version := func(table engine.Table) (v byte) {
-		err := s.view(t.Context(), func(tx engine.Reader) error {
-			value, err := tx.Get(table, key)
-			v = value[0]
-			return err
-		})
+	version := func(table engine.Table) byte {
+		v, err := look(t.Context(), s, func(v *view) byte { return v.get(table, key)[0] })
 		if err != nil {
 			t.Fatal(err)
 		}

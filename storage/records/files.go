@@ -34,13 +34,14 @@ func usageKey(owner storage.ProfileID) engine.Key {
 }
 
 // fileUsage returns the usage of a profile, or of all for 0.
-func fileUsage(tx engine.Reader, owner storage.ProfileID) (storage.FileUsage, error) {
+func (v *view) fileUsage(owner storage.ProfileID) storage.FileUsage {
+	var s sum
 	if owner == 0 {
-		s, err := readTotal(tx, totalFiles)
-		return storage.FileUsage{Files: int(s.records), Bytes: s.bytes}, err
+		s = v.total(totalFiles)
+	} else {
+		s = v.sum(tableFileUsage, idKey(owner))
 	}
-	s, err := readSum(tx, tableFileUsage, idKey(owner))
-	return storage.FileUsage{Files: int(s.records), Bytes: s.bytes}, err
+	return storage.FileUsage{Files: int(s.records), Bytes: s.bytes}
 }
 
 // addFileUsage changes the usage of a profile and of all.
@@ -50,8 +51,8 @@ func (c *change) addFileUsage(owner storage.ProfileID, by sum) {
 }
 
 // loadUsage loads what addFileUsage reads, and other keys.
-func (c *change) loadUsage(owner storage.ProfileID, more ...engine.Key) error {
-	return c.Load(append(append(more, usageKey(owner)), c.totalKeys(totalFiles)...)...)
+func (c *change) loadUsage(owner storage.ProfileID, more ...engine.Key) {
+	c.load(append(append(more, usageKey(owner)), c.totalKeys(totalFiles)...)...)
 }
 
 // CreateFile is described in [storage.Files].
@@ -63,17 +64,12 @@ func (s *Store) CreateFile(ctx context.Context, f storage.File, owner, all stora
 	all.Files = min(all.Files, storage.MaxFiles)
 	var next storage.File
 	err = s.change(ctx, func(c *change) (err error) {
-		if err := c.loadUsage(f.Owner, append(files.number(0), profiles.key(f.Owner))...); err != nil {
+		c.loadUsage(f.Owner, append(files.number(0), profiles.key(f.Owner))...)
+		if _, err := profiles.get(c.view, f.Owner); err != nil {
 			return err
 		}
-		if _, err := profiles.get(c, f.Owner); err != nil {
-			return err
-		}
-		if err := checkUsage(c, 0, f.Size, all); err != nil {
-			return err
-		}
-		if err := checkUsage(c, f.Owner, f.Size, owner); err != nil {
-			return err
+		if !fits(c.view, 0, f.Size, all) || !fits(c.view, f.Owner, f.Size, owner) {
+			return storage.ErrFull
 		}
 		next, err = c.createFile(f)
 		return err
@@ -84,14 +80,10 @@ func (s *Store) CreateFile(ctx context.Context, f storage.File, owner, all stora
 	return next, nil
 }
 
-// checkUsage returns ErrFull if one more file exceeds a limit of a profile, or of all for
-// 0. That of all may be exceeded by steps at the same time.
-func checkUsage(tx engine.Reader, owner storage.ProfileID, size int64, limit storage.FileUsage) error {
-	u, err := fileUsage(tx, owner)
-	if err == nil && !u.With(size).Within(limit) {
-		err = storage.ErrFull
-	}
-	return err
+// fits reports whether one more file is within a limit of a profile, or of all for 0. That of all
+// may be exceeded by steps at the same time.
+func fits(v *view, owner storage.ProfileID, size int64, limit storage.FileUsage) bool {
+	return v.fileUsage(owner).With(size).Within(limit)
 }
 
 // createFile stores a file after the checks and returns it with its id.
@@ -122,13 +114,11 @@ func (s *Store) GetFile(ctx context.Context, id storage.FileID) (storage.File, e
 // DeleteFile is described in [storage.Files].
 func (s *Store) DeleteFile(ctx context.Context, id storage.FileID) error {
 	return s.change(ctx, func(c *change) error {
-		f, err := files.get(c, id)
+		f, err := files.get(c.view, id)
 		if err != nil {
 			return err
 		}
-		if err := c.loadUsage(f.Owner); err != nil {
-			return err
-		}
+		c.loadUsage(f.Owner)
 		return c.dropFile(f)
 	})
 }
@@ -147,18 +137,16 @@ func (c *change) dropFile(f storage.File) error {
 
 // dropFiles removes the files of a profile.
 func (c *change) dropFiles(owner storage.ProfileID) error {
-	keys, err := keysOf(c, engine.Prefix(tableFilesByOwner, idKey(owner)))
-	if err != nil || len(keys) == 0 {
-		return err
+	keys := c.keys(engine.Prefix(tableFilesByOwner, idKey(owner)))
+	if len(keys) == 0 {
+		return nil
 	}
 	for i, key := range keys {
-		keys[i] = key[len(key)-4:]
+		keys[i] = lastID(key)
 	}
-	if err := c.loadUsage(owner, keysIn(tableFiles, keys)...); err != nil {
-		return err
-	}
+	c.loadUsage(owner, keysIn(tableFiles, keys)...)
 	for _, key := range keys {
-		f, err := get[storage.File](c, tableFiles, key)
+		f, err := get[storage.File](c.view, tableFiles, key)
 		if err == nil {
 			err = c.dropFile(f)
 		}
@@ -176,7 +164,7 @@ func (s *Store) Files(ctx context.Context, after storage.FileID) iter.Seq2[stora
 
 // FileUsage is described in [storage.Files].
 func (s *Store) FileUsage(ctx context.Context, owner storage.ProfileID) (storage.FileUsage, error) {
-	return read(ctx, s, func(tx engine.Reader) (storage.FileUsage, error) { return fileUsage(tx, owner) })
+	return look(ctx, s, func(v *view) storage.FileUsage { return v.fileUsage(owner) })
 }
 
 // HasContent is described in [storage.Files].
@@ -185,12 +173,7 @@ func (s *Store) HasContent(ctx context.Context, hash string) (found bool, err er
 	if err != nil {
 		return false, err
 	}
-	err = s.view(ctx, func(tx engine.Reader) error {
-		n, err := count(tx, tableFilesByHash, prefix, 1)
-		found = n > 0
-		return err
-	})
-	return found, err
+	return look(ctx, s, func(v *view) bool { return v.count(tableFilesByHash, prefix, 1) > 0 })
 }
 
 // AddDownloads is described in [storage.Files].
@@ -200,9 +183,7 @@ func (s *Store) AddDownloads(ctx context.Context, counts map[storage.FileID]int6
 		keys = append(keys, files.key(id))
 	}
 	return s.change(ctx, func(c *change) error {
-		if err := c.Load(keys...); err != nil {
-			return err
-		}
+		c.load(keys...)
 		for id, n := range counts {
 			if err := c.addDownloads(id, n); err != nil {
 				return err
@@ -214,7 +195,7 @@ func (s *Store) AddDownloads(ctx context.Context, counts map[storage.FileID]int6
 
 // addDownloads adds to the number of downloads of a file, if there is one.
 func (c *change) addDownloads(id storage.FileID, n int64) error {
-	f, err := get[storage.File](c, tableFiles, idKey(id))
+	f, err := get[storage.File](c.view, tableFiles, idKey(id))
 	if isMissing(err) {
 		return nil
 	}

@@ -42,9 +42,7 @@ func (s *Store) SetGames(ctx context.Context, list []storage.Game) error {
 		names[i] = []byte(g.Name)
 	}
 	return s.change(ctx, func(c *change) error {
-		if err := c.Load(keysIn(tableGames, names)...); err != nil {
-			return err
-		}
+		c.load(keysIn(tableGames, names)...)
 		for _, g := range list {
 			if err := c.setGame(g); err != nil {
 				return fmt.Errorf("game %q: %w", g.Name, err)
@@ -56,7 +54,7 @@ func (s *Store) SetGames(ctx context.Context, list []storage.Game) error {
 
 // setGame stores a game whatever its revision.
 func (c *change) setGame(g storage.Game) error {
-	old, err := get[storage.Game](c, tableGames, []byte(g.Name))
+	old, err := get[storage.Game](c.view, tableGames, []byte(g.Name))
 	if err != nil && !isMissing(err) {
 		return err
 	}

@@ -45,12 +45,9 @@ func openGrant(key, content []byte) (g grant) {
 	return g
 }
 
-// getGrant returns a grant, or ErrNotFound.
-func getGrant(tx engine.Reader, key []byte) (g grant, err error) {
-	content, err := getEntry(tx, tableGrants, key, grantHead)
-	if err == nil && content == nil {
-		err = storage.ErrNotFound
-	}
+// grant returns a grant, or ErrNotFound.
+func (v *view) grant(key []byte) (g grant, err error) {
+	content, err := v.wanted(tableGrants, key, grantHead)
 	if err != nil {
 		return g, err
 	}
@@ -59,12 +56,8 @@ func getGrant(tx engine.Reader, key []byte) (g grant, err error) {
 
 func (c *change) putGrant(g *grant) {
 	content := append(idKey(g.Profile), numberKey(g.number)...)
-	content = binary.BigEndian.AppendUint64(content, uint64(g.Expires.UnixNano()))
-	once := byte(0)
-	if g.Once {
-		once = 1
-	}
-	c.putEntry(tableGrants, grantKey(g.Kind, g.Digest), append(append(content, once), g.Challenge...))
+	content = append(binary.BigEndian.AppendUint64(content, uint64(g.Expires.UnixNano())), flag(g.Once))
+	c.putEntry(tableGrants, grantKey(g.Kind, g.Digest), append(content, g.Challenge...))
 	c.putEntry(tableGrantsOf, g.key(), g.Digest[:])
 }
 
@@ -75,16 +68,13 @@ func (c *change) dropGrant(g *grant) {
 
 // grantsOf returns what tableGrantsOf has of the grants whose keys begin with prefix, the
 // oldest of a kind first.
-func grantsOf(tx engine.Reader, prefix []byte) (all []grant, err error) {
-	for e, err := range scanEntries(tx, engine.Prefix(tableGrantsOf, prefix), 32) {
-		if err != nil {
-			return nil, err
-		}
+func (v *view) grantsOf(prefix []byte) (all []grant) {
+	for e := range v.entries(engine.Prefix(tableGrantsOf, prefix), 32) {
 		all = append(all, grant{storage.Grant{
 			Profile: storage.ProfileID(binary.BigEndian.Uint32(e.Key)), Kind: storage.GrantKind(e.Key[4]), Digest: [32]byte(e.Value),
 		}, binary.BigEndian.Uint64(e.Key[5:])})
 	}
-	return all, nil
+	return all
 }
 
 // AddGrant is described in [storage.Grants]. A grant that is there is replaced.
@@ -93,11 +83,7 @@ func (s Shared) AddGrant(ctx context.Context, g storage.Grant, most int) error {
 		return err
 	}
 	return s.step(ctx, func(c *change) error {
-		all, err := grantsOf(c, grantsKey(g.Profile, g.Kind))
-		if err != nil {
-			return err
-		}
-		next := grant{g, 1}
+		all, next := c.grantsOf(grantsKey(g.Profile, g.Kind)), grant{g, 1}
 		for i := range all {
 			next.number = all[i].number + 1
 			if len(all)-i >= most || all[i].Digest == g.Digest {
@@ -111,47 +97,44 @@ func (s Shared) AddGrant(ctx context.Context, g storage.Grant, most int) error {
 
 // FindGrant is described in [storage.Grants].
 func (s Shared) FindGrant(ctx context.Context, kind storage.GrantKind, digest [32]byte) (storage.Grant, error) {
-	g, err := read(ctx, s.Store, func(tx engine.Reader) (grant, error) { return getGrant(tx, grantKey(kind, digest)) })
+	g, err := read(ctx, s.Store, func(v *view) (grant, error) { return v.grant(grantKey(kind, digest)) })
 	return g.Grant, err
 }
 
 // UseGrant is described in [storage.Grants].
 func (s Shared) UseGrant(ctx context.Context, kind storage.GrantKind, digest [32]byte) error {
 	return s.step(ctx, func(c *change) error {
-		g, err := getGrant(c, grantKey(kind, digest))
-		if err != nil || !g.Once {
-			return err
+		g, err := c.grant(grantKey(kind, digest))
+		if err == nil && g.Once {
+			c.dropGrant(&g)
 		}
-		c.dropGrant(&g)
-		return nil
+		return err
 	})
 }
 
 // RevokeGrants is described in [storage.Grants].
 func (s Shared) RevokeGrants(ctx context.Context, id storage.ProfileID) error {
 	return s.step(ctx, func(c *change) error {
-		all, err := grantsOf(c, idKey(id))
-		for i := range all {
-			c.dropGrant(&all[i])
+		for _, g := range c.grantsOf(idKey(id)) {
+			c.dropGrant(&g)
 		}
-		return err
+		return nil
 	})
 }
 
 // SweepGrants is described in [storage.Grants].
 func (s Shared) SweepGrants(ctx context.Context, now time.Time) (n int, err error) {
-	all := iterate(ctx, s.Store, whole(tableGrants), func(_ engine.Reader, e engine.Entry) (g grant, err error) {
-		content, err := openSized(tableGrants, e, grantHead)
-		if err != nil {
-			return g, err
+	all := iterate(ctx, s.Store, whole(tableGrants), func(v *view, e engine.Entry) (g grant, err error) {
+		if content := v.open(tableGrants, e, grantHead); content != nil {
+			g = openGrant(e.Key, content)
 		}
-		return openGrant(e.Key, content), nil
+		return g, nil
 	})
 	over := func(g *grant) (engine.Key, bool) {
 		return engine.Key{Table: tableGrants, Key: grantKey(g.Kind, g.Digest)}, !g.Expires.After(now)
 	}
 	drop := func(c *change, k engine.Key) (int, error) {
-		g, err := getGrant(c, k.Key)
+		g, err := c.grant(k.Key)
 		if err != nil || g.Expires.After(now) {
 			return 0, err
 		}

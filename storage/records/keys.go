@@ -15,12 +15,11 @@ var ErrOtherKey = errors.New("the other nodes that use the database have another
 func (s Shared) CheckKey(ctx context.Context, name, fingerprint string) error {
 	var first string
 	err := s.step(ctx, func(c *change) error {
-		content, err := getEntry(c, tableKeys, []byte(name), 0)
-		if first = string(content); err != nil || content != nil {
-			return err
+		content := c.entry(tableKeys, []byte(name), 0)
+		if first = string(content); content == nil {
+			first = fingerprint
+			c.putEntry(tableKeys, []byte(name), []byte(fingerprint))
 		}
-		first = fingerprint
-		c.putEntry(tableKeys, []byte(name), []byte(fingerprint))
 		return nil
 	})
 	if err != nil {

@@ -31,16 +31,10 @@ func (k *kind[R]) put(ctx context.Context, s *Store, records ...R) error {
 		keys[i] = k.key(&records[i])
 	}
 	return s.change(ctx, func(c *change) error {
-		if err := k.load(c, keys); err != nil {
-			return err
-		}
+		k.load(c, keys)
 		added := 0
 		for i, key := range keys {
-			found, err := has(c, k.table, key)
-			if err != nil {
-				return err
-			}
-			if !found {
+			if !c.has(k.table, key) {
 				added++
 			}
 			c.put(k.table, key, records[i])
@@ -50,12 +44,12 @@ func (k *kind[R]) put(ctx context.Context, s *Store, records ...R) error {
 }
 
 // load loads what a step that changes the records under keys reads.
-func (k *kind[R]) load(c *change, keys [][]byte) error {
+func (k *kind[R]) load(c *change, keys [][]byte) {
 	all := append(keysIn(k.table, keys), k.number())
 	if name := heldAs(k.table); name != "" {
 		all = append(all, engine.Key{Table: tableRevisions, Key: []byte(name)})
 	}
-	return c.Load(all...)
+	c.load(all...)
 }
 
 // number names the number of records of a kind with a limit. It is one entry of tableCounts,
@@ -68,14 +62,10 @@ func (k *kind[R]) count(c *change, n int) error {
 	if k.most == 0 || n == 0 {
 		return nil
 	}
-	content, err := getEntry(c, tableCounts, k.number().Key, 8)
-	if err != nil {
-		return err
-	}
-	if content != nil {
+	if content := c.entry(tableCounts, k.number().Key, 8); content != nil {
 		n += int(binary.BigEndian.Uint64(content))
-	} else if n, err = count(c, k.table, nil, 0); err != nil {
-		return err
+	} else {
+		n = c.count(k.table, nil, 0)
 	}
 	if n > k.most {
 		return fmt.Errorf("%w: there may be %d", storage.ErrFull, k.most)
@@ -88,12 +78,12 @@ func (k *kind[R]) count(c *change, n int) error {
 // the record that was there, or the zero one, and the new one.
 func (k *kind[R]) revise(c *change, r R) (old, stored R, err error) {
 	key := k.key(&r)
-	old, err = get[R](c, k.table, key)
+	old, err = get[R](c.view, k.table, key)
 	if *k.rev(&r), err = c.revise(k.table, k.index, *k.rev(&r), *k.rev(&old), err); err != nil {
 		return old, r, err
 	}
 	c.put(k.table, key, r)
-	stored, err = get[R](c, k.table, key) // it shares no memory with r
+	stored, err = get[R](c.view, k.table, key) // it shares no memory with r
 	return old, stored, err
 }
 
@@ -105,14 +95,8 @@ func (k *kind[R]) get(ctx context.Context, s *Store, key []byte) (R, error) {
 // remove removes the record under a key, or returns ErrNotFound.
 func (k *kind[R]) remove(ctx context.Context, s *Store, key []byte) error {
 	return s.change(ctx, func(c *change) error {
-		if err := k.load(c, [][]byte{key}); err != nil {
-			return err
-		}
-		found, err := c.remove(k.table, key)
-		if err != nil {
-			return err
-		}
-		if !found {
+		k.load(c, [][]byte{key})
+		if !c.remove(k.table, key) {
 			return storage.ErrNotFound
 		}
 		return k.count(c, -1)
@@ -129,7 +113,7 @@ func (k *kind[R]) all(ctx context.Context, s *Store) iter.Seq2[R, error] {
 func (k *kind[R]) sweep(ctx context.Context, s *Store, now time.Time) (n int, err error) {
 	over := func(r *R) ([]byte, bool) { return k.key(r), k.over(r, now) }
 	drop := func(c *change, key []byte) (int, error) {
-		r, err := get[R](c, k.table, key)
+		r, err := get[R](c.view, k.table, key)
 		if err != nil || !k.over(&r, now) {
 			return 0, unlessDamage(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // The number of keys is written, because so many keys take too long to make.
@@ -65,10 +64,7 @@ func TestKindIsCounted(t *testing.T) {
 		var n int64
 		err := step.do()
 		if err == nil {
-			err = s.view(t.Context(), func(tx engine.Reader) (err error) {
-				n, err = countOf(tx, countName(tableMotds))
-				return err
-			})
+			n, err = look(t.Context(), s, func(v *view) int64 { return v.countOf(countName(tableMotds)) })
 		}
 		if err != nil || n != step.want {
 			t.Errorf("step %d: %d are counted, %v, want %d", i, n, err, step.want)

@@ -29,8 +29,8 @@ func mailboxKey(to storage.ProfileID) engine.Key {
 // mailboxOf returns the mailbox of a profile, or storage.ErrNotFound. Messages
 // without an ID get their position as ID, which holds until the mailbox is
 // written, with the ID in it.
-func mailboxOf(tx engine.Reader, to storage.ProfileID) (mailbox, error) {
-	box, err := get[mailbox](tx, tableMailboxes, idKey(to))
+func mailboxOf(v *view, to storage.ProfileID) (mailbox, error) {
+	box, err := get[mailbox](v, tableMailboxes, idKey(to))
 	for i := range box.Messages {
 		if m := &box.Messages[i]; m.ID == 0 {
 			m.ID = uint64(i) + 1
@@ -104,18 +104,13 @@ func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Messa
 	}
 	return s.change(ctx, func(c *change) error {
 		box, err := c.openMailbox(to, m.Sent)
-		if err != nil {
+		if err != nil || box.has(m) {
 			return err
-		}
-		if box.has(m) {
-			return nil
 		}
 		if !box.fits(m) {
 			return fmt.Errorf("messages for profile %d: %w", to, storage.ErrFull)
 		}
-		if err := c.addMessage(&box, len(box.Messages), m); err != nil {
-			return err
-		}
+		c.addMessage(&box, len(box.Messages), m)
 		c.putMailbox(to, box)
 		return nil
 	})
@@ -143,9 +138,7 @@ func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []sto
 			if size += len(m.Text); len(box.Messages) >= storage.MaxReturned || size > storage.MaxReturnedBytes {
 				break
 			}
-			if err := c.addMessage(&box, box.place(m), m); err != nil {
-				return err
-			}
+			c.addMessage(&box, box.place(m), m)
 		}
 		c.putMailbox(to, box)
 		return nil
@@ -159,17 +152,11 @@ func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []sto
 // openMailbox returns the mailbox of a profile, which must exist, without
 // messages that have expired at now.
 func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, error) {
-	if err := c.Load(profiles.key(to), mailboxKey(to)); err != nil {
+	c.load(profiles.key(to), mailboxKey(to))
+	if err := c.wantProfile(to); err != nil {
 		return mailbox{}, err
 	}
-	found, err := has(c, tableProfiles, idKey(to))
-	if err != nil {
-		return mailbox{}, err
-	}
-	if !found {
-		return mailbox{}, fmt.Errorf("profile %d: %w", to, storage.ErrNotFound)
-	}
-	box, err := mailboxOf(c, to)
+	box, err := mailboxOf(c.view, to)
 	if err != nil && !isMissing(err) {
 		return mailbox{}, err
 	}
@@ -178,20 +165,15 @@ func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, erro
 }
 
 // addMessage inserts a message into a mailbox, which is not stored yet.
-func (c *change) addMessage(box *mailbox, at int, m storage.Message) error {
-	n, err := c.nextRev(tableMailboxes)
-	if err != nil {
-		return err
-	}
-	m.ID = firstMessageID + uint64(n)
+func (c *change) addMessage(box *mailbox, at int, m storage.Message) {
+	m.ID = firstMessageID + c.next(tableMailboxes)
 	m.Sent = m.Sent.Round(0).UTC()
 	box.Messages = slices.Insert(box.Messages, at, m)
-	return nil
 }
 
 // Messages is described in [storage.Buddies].
 func (s *Store) Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error) {
-	box, err := read(ctx, s, func(tx engine.Reader) (mailbox, error) { return mailboxOf(tx, to) })
+	box, err := read(ctx, s, func(v *view) (mailbox, error) { return mailboxOf(v, to) })
 	if isMissing(err) {
 		return nil, nil
 	}
@@ -232,7 +214,7 @@ func (s *Store) changeMailbox(ctx context.Context, to storage.ProfileID, ids []u
 		return ctx.Err()
 	}
 	return s.change(ctx, func(c *change) error {
-		box, err := mailboxOf(c, to)
+		box, err := mailboxOf(c.view, to)
 		if err == nil && do(&box) {
 			c.putMailbox(to, box)
 		}
@@ -261,8 +243,8 @@ func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
 		mailbox
 		owner storage.ProfileID
 	}
-	boxes := iterate(ctx, s, whole(tableMailboxes), func(tx engine.Reader, e engine.Entry) (owned, error) {
-		box, err := readRecord[mailbox](tx, e)
+	boxes := iterate(ctx, s, whole(tableMailboxes), func(v *view, e engine.Entry) (owned, error) {
+		box, err := readRecord[mailbox](v, e)
 		return owned{box, secondID(e.Key)}, err
 	})
 	over := func(o *owned) (storage.ProfileID, bool) { return o.owner, o.dropExpired(now) > 0 }
@@ -273,7 +255,7 @@ func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
 // sweepMailbox removes the messages of one mailbox that have expired at now. A damaged one
 // stays.
 func (c *change) sweepMailbox(to storage.ProfileID, now time.Time) (int, error) {
-	box, err := mailboxOf(c, to)
+	box, err := mailboxOf(c.view, to)
 	n := box.dropExpired(now)
 	if err != nil || n == 0 {
 		return 0, unlessDamage(err)

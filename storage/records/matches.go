@@ -57,9 +57,7 @@ func (s *Store) PutMatch(ctx context.Context, m storage.Match, credits []storage
 		if err != nil {
 			return err
 		}
-		if err := c.putMatch(old, &next); err != nil {
-			return err
-		}
+		c.putMatch(old, &next)
 		if open && next.Outcome.Counts() {
 			if _, err := c.credit(credits, next.Settled); err != nil {
 				return err
@@ -76,27 +74,22 @@ func (s *Store) PutMatch(ctx context.Context, m storage.Match, credits []storage
 // matchBefore returns the index entries of the stored state of a match and whether it is
 // open, as one that is not stored is. It forgets profiles in m that do not exist.
 func (c *change) matchBefore(m *storage.Match) (old []entry, open bool, err error) {
-	profiles := m.Profiles()
+	players := m.Profiles()
 	keys := []engine.Key{{Table: tableMatches, Key: matchKey(m.ID)}, {Table: tableStatSums, Key: matchSumKey(m.Game)}}
-	for _, p := range profiles {
-		keys = append(keys, engine.Key{Table: tableProfiles, Key: idKey(p)})
+	for _, p := range players {
+		keys = append(keys, profiles.key(p))
 	}
-	if err := c.Load(keys...); err != nil {
-		return nil, false, err
-	}
+	c.load(keys...)
 	open = true
 	if m.ID != 0 {
-		stored, err := get[storage.Match](c, tableMatches, matchKey(m.ID))
+		stored, err := get[storage.Match](c.view, tableMatches, matchKey(m.ID))
 		if err != nil {
 			return nil, false, err
 		}
 		old, open = matchEntries(&stored), stored.Outcome == storage.MatchOpen
 	}
-	for _, p := range profiles {
-		switch found, err := has(c, tableProfiles, idKey(p)); {
-		case err != nil:
-			return nil, false, err
-		case !found:
+	for _, p := range players {
+		if !c.has(tableProfiles, idKey(p)) {
 			m.Forget(p)
 		}
 	}
@@ -105,18 +98,13 @@ func (c *change) matchBefore(m *storage.Match) (old []entry, open bool, err erro
 
 // putMatch stores a match whose stored state has the entries old; without an id it
 // gets one.
-func (c *change) putMatch(old []entry, m *storage.Match) error {
+func (c *change) putMatch(old []entry, m *storage.Match) {
 	if m.ID == 0 {
-		n, err := c.nextRev(tableMatches)
-		if err != nil {
-			return err
-		}
-		m.ID = uint64(n)
+		m.ID = c.next(tableMatches)
 		c.addSum(tableStatSums, matchSumKey(m.Game), sum{records: 1})
 	}
 	c.moveEntries(old, matchEntries(m), nil)
 	c.put(tableMatches, matchKey(m.ID), m)
-	return nil
 }
 
 // limitMatches removes the oldest matches of a game beyond a number, but not the match
@@ -125,15 +113,14 @@ func (c *change) limitMatches(game string, stay uint64, keep int) error {
 	oldest := engine.Prefix(tableMatchesOf, gamePrefix(game))
 	oldest.Backward, oldest.Loose = true, true // an older one that is stored meanwhile may stay
 	for range maxReportDrop {
-		n, err := readSum(c, tableStatSums, matchSumKey(game))
-		if err != nil || n.records <= int64(keep) {
-			return err
+		if c.sum(tableStatSums, matchSumKey(game)).records <= int64(keep) {
+			return nil
 		}
-		e, err := first(c, oldest)
-		if err != nil || len(e.Key) != len(oldest.From)+8 {
-			return err
+		e := c.first(oldest)
+		if len(e.Key) != len(oldest.From)+8 {
+			return nil
 		}
-		id := ^binary.BigEndian.Uint64(e.Key[len(oldest.From):])
+		id := ^binary.BigEndian.Uint64(lastID64(e.Key))
 		if id == stay {
 			return nil
 		}
@@ -148,17 +135,16 @@ func (c *change) limitMatches(game string, stay uint64, keep int) error {
 // searched for.
 func (c *change) dropMatch(id uint64) error {
 	key := matchKey(id)
-	m, err := get[storage.Match](c, tableMatches, key)
+	m, err := get[storage.Match](c.view, tableMatches, key)
 	entries := matchEntries(&m)
 	if isDamage(err) {
-		m.Game, entries, err = findMatch(c, id)
+		m.Game, entries = findMatch(c.view, id)
+		err = nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		c.delete(e.t, []byte(e.key))
-	}
+	c.moveEntries(entries, nil, nil)
 	c.addSum(tableStatSums, matchSumKey(m.Game), sum{records: -1})
 	c.delete(tableMatches, key)
 	return nil
@@ -166,12 +152,9 @@ func (c *change) dropMatch(id uint64) error {
 
 // findMatch returns the game and the index entries of a damaged match. It reads the
 // whole of the indexes.
-func findMatch(tx engine.Reader, id uint64) (game string, entries []entry, err error) {
+func findMatch(v *view, id uint64) (game string, entries []entry) {
 	for t, suffix := range map[engine.Table][]byte{tableMatchesOf: matchKey(^id), tableMatchesOpen: matchKey(id), tableMatchPlayers: matchKey(id)} {
-		for e, err := range tx.Scan(whole(t)) {
-			if err != nil {
-				return "", nil, err
-			}
+		for e := range v.scan(whole(t)) {
 			if !bytes.HasSuffix(e.Key, suffix) {
 				continue
 			}
@@ -181,35 +164,28 @@ func findMatch(tx engine.Reader, id uint64) (game string, entries []entry, err e
 			}
 		}
 	}
-	return game, entries, nil
+	return game, entries
 }
 
 // forgetMatches removes a profile from its matches.
 func (c *change) forgetMatches(p storage.ProfileID) error {
-	index, err := keysOf(c, engine.Prefix(tableMatchPlayers, idKey(p)))
-	if err != nil {
-		return err
-	}
-	keys := make([]engine.Key, len(index))
+	index := c.keys(engine.Prefix(tableMatchPlayers, idKey(p)))
+	ids := make([][]byte, len(index))
 	for i, key := range index {
-		keys[i] = engine.Key{Table: tableMatches, Key: lastID64(key)}
+		ids[i] = lastID64(key)
 	}
-	if err := c.Load(keys...); err != nil {
-		return err
-	}
+	c.load(keysIn(tableMatches, ids)...)
 	for i, key := range index {
-		m, err := get[storage.Match](c, tableMatches, keys[i].Key)
+		m, err := get[storage.Match](c.view, tableMatches, ids[i])
 		switch {
 		case isMissing(err) || isDamage(err): // a damaged one cannot be read
 			c.delete(tableMatchPlayers, key)
-			err = nil
-		case err == nil:
+		case err != nil:
+			return err
+		default:
 			old := matchEntries(&m)
 			m.Forget(p)
-			err = c.putMatch(old, &m)
-		}
-		if err != nil {
-			return err
+			c.putMatch(old, &m)
 		}
 	}
 	return nil

@@ -25,16 +25,12 @@ func (n numbered[R, ID]) key(id ID) engine.Key { return engine.Key{Table: n.tabl
 // newID returns an id that no record has.
 func (n numbered[R, ID]) newID(c *change) (ID, error) {
 	for {
-		id, err := c.Next(n.ids)
-		if err != nil {
-			return 0, err
-		}
+		id := c.next(n.ids)
 		if id > storage.MaxAccountID { // clients read ids as numbers of 32 bits with a sign
 			return 0, fmt.Errorf("ids of %s: %w", n.table, storage.ErrFull)
 		}
-		taken, err := has(c, n.table, idKey(ID(id))) // by an import at the same time
-		if err != nil || !taken {
-			return ID(id), err
+		if !c.has(n.table, idKey(ID(id))) { // an import at the same time may have taken it
+			return ID(id), nil
 		}
 	}
 }
@@ -53,39 +49,33 @@ func (n numbered[R, ID]) takeID(c *change, wanted ID) (ID, error) {
 	if wanted == 0 {
 		return n.newID(c)
 	}
-	return wanted, c.Raise(n.ids, uint64(wanted))
+	c.raise(n.ids, uint64(wanted))
+	return wanted, nil
 }
 
 // checkID returns an error that names index if a record has the id, unless that is 0.
-func (n numbered[R, ID]) checkID(tx engine.Reader, id ID, index string) error {
-	if id == 0 {
-		return nil
+func (n numbered[R, ID]) checkID(v *view, id ID, index string) error {
+	if id != 0 && v.has(n.table, idKey(id)) {
+		return &storage.TakenError{Index: index}
 	}
-	taken, err := has(tx, n.table, idKey(id))
-	if err == nil && taken {
-		err = &storage.TakenError{Index: index}
-	}
-	return err
+	return nil
 }
 
 // get returns the record with an id. The error is ErrDeleted if there was one, and
 // ErrNotFound if there never was.
-func (n numbered[R, ID]) get(tx engine.Reader, id ID) (record R, err error) {
-	err = n.getInto(tx, id, &record)
+func (n numbered[R, ID]) get(v *view, id ID) (record R, err error) {
+	err = n.getInto(v, id, &record)
 	return record, err
 }
 
 // getInto is get with decodeInto.
-func (n numbered[R, ID]) getInto(tx engine.Reader, id ID, record *R) error {
-	err := getInto(tx, n.table, idKey(id), record)
+func (n numbered[R, ID]) getInto(v *view, id ID, record *R) error {
+	err := getInto(v, n.table, idKey(id), record)
 	if id == 0 || !isMissing(err) {
 		return err
 	}
-	last, failure := tx.Last(n.ids)
-	if failure != nil {
-		return failure
-	}
-	if uint64(id) <= last {
+	last, failure := v.Last(n.ids)
+	if !v.failed(failure) && uint64(id) <= last {
 		return storage.ErrDeleted
 	}
 	return err
@@ -93,39 +83,34 @@ func (n numbered[R, ID]) getInto(tx engine.Reader, id ID, record *R) error {
 
 // fetch is get in a step of its own.
 func (n numbered[R, ID]) fetch(ctx context.Context, s *Store, id ID) (record R, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error { return n.getInto(tx, id, &record) })
+	err = s.view(ctx, func(v *view) error { return n.getInto(v, id, &record) })
 	return record, err
 }
 
 // fetchBy returns the record whose id an index has under a key, or ErrNotFound.
 func (n numbered[R, ID]) fetchBy(ctx context.Context, s *Store, index engine.Table, key []byte) (record R, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		return n.follow(tx, engine.Key{Table: index, Key: key, Then: [2]engine.Table{n.table}}, &record)
+	err = s.view(ctx, func(v *view) error {
+		return n.follow(v, engine.Key{Table: index, Key: key, Then: [2]engine.Table{n.table}}, &record)
 	})
 	return record, err
 }
 
 // follow reads the record whose id an index has under a key, or returns ErrNotFound.
-func (n numbered[R, ID]) follow(tx engine.Reader, k engine.Key, record *R) error {
+func (n numbered[R, ID]) follow(v *view, k engine.Key, record *R) error {
 	*record = *new(R)
 	if possible(k.Key) {
-		if err := tx.Load(k); err != nil {
-			return err
-		}
+		v.load(k)
 	}
-	id, err := lookup[ID](tx, k.Table, k.Key)
+	id, err := lookup[ID](v, k.Table, k.Key)
 	if err != nil {
 		return err
 	}
-	return n.getInto(tx, id, record)
+	return n.getInto(v, id, record)
 }
 
 // lookup returns the id in an index under a key, or ErrNotFound.
-func lookup[ID ~uint32](tx engine.Reader, index engine.Table, key []byte) (ID, error) {
-	content, err := getEntry(tx, index, key, 4)
-	if err == nil && content == nil {
-		err = storage.ErrNotFound
-	}
+func lookup[ID ~uint32](v *view, index engine.Table, key []byte) (ID, error) {
+	content, err := v.wanted(index, key, 4)
 	if err != nil {
 		return 0, err
 	}

@@ -60,11 +60,11 @@ func profileEntries(p *storage.Profile) []entry {
 }
 
 // checkNew returns an error for a new profile if its id or a unique key of it is taken.
-func checkNew(tx engine.Reader, p storage.Profile) error {
-	if err := profiles.checkID(tx, p.ID, storage.IndexProfileID); err != nil {
+func checkNew(v *view, p storage.Profile) error {
+	if err := profiles.checkID(v, p.ID, storage.IndexProfileID); err != nil {
 		return err
 	}
-	return checkEntries(tx, profileEntries(&p), p.ID)
+	return checkEntries(v, profileEntries(&p), p.ID)
 }
 
 // CreateProfile is described in [storage.Accounts].
@@ -79,20 +79,14 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 	err = s.change(ctx, func(c *change) error {
 		next = p
 		keys := append(unique(profileEntries(&p)), append(profiles.number(p.ID), users.key(p.User), profiles.key(p.ID))...)
-		if err := c.Load(keys...); err != nil {
+		c.load(keys...)
+		if _, err := users.get(c.view, p.User); err != nil {
 			return err
 		}
-		if _, err := users.get(c, p.User); err != nil {
-			return err
+		if c.count(tableNicks, idKey(p.User), storage.MaxProfiles) >= storage.MaxProfiles {
+			return storage.ErrFull
 		}
-		n, err := count(c, tableNicks, idKey(p.User), storage.MaxProfiles)
-		if err == nil && n >= storage.MaxProfiles {
-			err = storage.ErrFull
-		}
-		if err == nil {
-			err = checkNew(c, p)
-		}
-		if err != nil {
+		if err := checkNew(c.view, p); err != nil {
 			return err
 		}
 		return profiles.create(c, &next)
@@ -103,11 +97,6 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 	return next, nil
 }
 
-// getProfile returns a profile; see numbered.get.
-func getProfile(tx engine.Reader, id storage.ProfileID) (storage.Profile, error) {
-	return profiles.get(tx, id)
-}
-
 // GetProfile is described in [storage.Accounts].
 func (s *Store) GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error) {
 	return profiles.fetch(ctx, s, id)
@@ -115,27 +104,18 @@ func (s *Store) GetProfile(ctx context.Context, id storage.ProfileID) (storage.P
 
 // ProfilesOf is described in [storage.Accounts].
 func (s *Store) ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error) {
-	return read(ctx, s, func(tx engine.Reader) ([]storage.Profile, error) { return profilesOf(tx, user) })
+	return read(ctx, s, func(v *view) ([]storage.Profile, error) { return profilesOf(v, user) })
 }
 
 // profilesOf returns the profiles of a user in the order of their nicks.
-func profilesOf(tx engine.Reader, user storage.UserID) (all []storage.Profile, err error) {
+func profilesOf(v *view, user storage.UserID) (all []storage.Profile, err error) {
 	var ids [][]byte
-	for e, err := range tx.Scan(engine.Prefix(tableNicks, idKey(user))) {
-		if err != nil {
-			return nil, err
-		}
-		id, err := openEntry(e.Key, e.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%s %q: %w", tableNicks, e.Key, err)
-		}
-		ids = append(ids, id)
+	for e := range v.entries(engine.Prefix(tableNicks, idKey(user)), 4) {
+		ids = append(ids, e.Value)
 	}
-	if err := tx.Load(keysIn(tableProfiles, ids)...); err != nil {
-		return nil, err
-	}
+	v.load(keysIn(tableProfiles, ids)...)
 	for _, id := range ids {
-		p, err := get[storage.Profile](tx, tableProfiles, id)
+		p, err := get[storage.Profile](v, tableProfiles, id)
 		if err != nil {
 			return nil, err
 		}
@@ -151,13 +131,13 @@ func (s *Store) ProfileByNick(ctx context.Context, user storage.UserID, nick str
 
 // ProfileByUniqueNick is described in [storage.Accounts].
 func (s *Store) ProfileByUniqueNick(ctx context.Context, namespace int, key string) (p storage.Profile, u storage.User, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
+	err = s.view(ctx, func(v *view) error {
 		u = storage.User{}
 		k := engine.Key{Table: tableUniqueNicks, Key: uniqueNickKey(namespace, key), Then: [2]engine.Table{tableProfiles, tableUsers}}
-		if err := profiles.follow(tx, k, &p); err != nil {
+		if err := profiles.follow(v, k, &p); err != nil {
 			return err
 		}
-		return users.getInto(tx, p.User, &u) // an entry that schema 7 wrote does not lead to it
+		return users.getInto(v, p.User, &u) // an entry that schema 7 wrote does not lead to it
 	})
 	if err != nil {
 		return storage.Profile{}, storage.User{}, err
@@ -166,47 +146,36 @@ func (s *Store) ProfileByUniqueNick(ctx context.Context, namespace int, key stri
 }
 
 // NamespacesOfUniqueNick is described in [storage.Accounts].
-func (s *Store) NamespacesOfUniqueNick(ctx context.Context, key string) (found []int, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		found = nil
-		all, err := namespaces(tx)
-		if err != nil {
-			return err
-		}
+func (s *Store) NamespacesOfUniqueNick(ctx context.Context, key string) ([]int, error) {
+	return look(ctx, s, func(v *view) (found []int) {
+		all := namespaces(v)
 		keys := make([][]byte, len(all))
 		for i, namespace := range all {
 			keys[i] = uniqueNickKey(namespace, key)
 		}
-		if err := tx.Load(keysIn(tableUniqueNicks, keys)...); err != nil {
-			return err
-		}
+		v.load(keysIn(tableUniqueNicks, keys)...)
 		for i, namespace := range all {
-			there, err := has(tx, tableUniqueNicks, keys[i])
-			if err != nil {
-				return err
-			}
-			if there {
+			if v.has(tableUniqueNicks, keys[i]) {
 				found = append(found, namespace)
 			}
 		}
-		return nil
+		return found
 	})
-	return found, err
 }
 
 // namespaces returns the lowest namespaces of unique nicks.
-func namespaces(tx engine.Reader) (all []int, err error) {
+func namespaces(v *view) (all []int) {
 	rest := whole(tableUniqueNicks)
 	for range storage.MaxNickNamespaces {
-		e, err := first(tx, rest)
-		if err != nil || len(e.Key) < 4 {
-			return all, err
+		e := v.first(rest)
+		if len(e.Key) < 4 {
+			break
 		}
 		namespace := int(binary.BigEndian.Uint32(e.Key))
 		all = append(all, namespace)
 		rest.From = uniqueNickKey(namespace+1, "")
 	}
-	return all, nil
+	return all
 }
 
 // ProfileByCDKey is described in [storage.Accounts].
@@ -245,15 +214,11 @@ func (s *Store) UpdateProfile(ctx context.Context, p storage.Profile) (storage.P
 // DeleteProfile is described in [storage.Accounts].
 func (s *Store) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
-		p, err := profiles.get(c, id)
+		p, err := profiles.get(c.view, id)
 		if err != nil {
 			return err
 		}
-		n, err := count(c, tableNicks, idKey(p.User), 2)
-		if err != nil {
-			return err
-		}
-		if n < 2 {
+		if c.count(tableNicks, idKey(p.User), 2) < 2 {
 			return storage.ErrLast
 		}
 		return c.dropProfile(p)
@@ -263,9 +228,7 @@ func (s *Store) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
 // dropProfile removes a profile and all data that belongs to it.
 func (c *change) dropProfile(p storage.Profile) error {
 	c.moveEntries(profileEntries(&p), nil, nil)
-	if err := c.dropRelations(p.ID); err != nil {
-		return err
-	}
+	c.dropRelations(p.ID)
 	c.delete(tableMailboxes, idKey(p.ID))
 	if err := c.dropFiles(p.ID); err != nil {
 		return err

@@ -20,14 +20,14 @@ const maxChunk = 512
 // the number of places in it (4 bytes). The first chunk of a board begins with a place
 // of zero bytes, and stays when it is empty.
 type ranking struct {
-	tx     engine.Reader
+	v      *view
 	prefix []byte
 }
 
 const placeLen = 12
 
-func rankingOf(tx engine.Reader, game, board string) ranking {
-	return ranking{tx, append(append(gamePrefix(game), board...), 0)}
+func rankingOf(v *view, game, board string) ranking {
+	return ranking{v, append(append(gamePrefix(game), board...), 0)}
 }
 
 // key returns the key of a place, or of the beginning of one.
@@ -37,16 +37,17 @@ func (r ranking) key(place []byte) []byte {
 
 // places yields the keys of places from one on and below another, nil: to the last, limit of
 // them unless that is 0.
-func (r ranking) places(from, to []byte, limit int) iter.Seq2[[]byte, error] {
+func (r ranking) places(from, to []byte, limit int) iter.Seq[[]byte] {
 	if to == nil {
 		to = engine.After(r.prefix)
 	}
-	return func(yield func([]byte, error) bool) {
-		for e, err := range r.tx.Scan(engine.Range{Table: tableRanks, From: from, To: to, Limit: limit}) {
-			if err == nil && len(e.Key) != len(r.prefix)+placeLen {
-				err = fmt.Errorf("%s %q: %w: key of a place", tableRanks, e.Key, storage.ErrDamaged)
+	return func(yield func([]byte) bool) {
+		for e := range r.v.scan(engine.Range{Table: tableRanks, From: from, To: to, Limit: limit}) {
+			if len(e.Key) != len(r.prefix)+placeLen {
+				r.v.failed(fmt.Errorf("%s %q: %w: key of a place", tableRanks, e.Key, storage.ErrDamaged))
+				return
 			}
-			if !yield(e.Key, err) || err != nil {
+			if !yield(e.Key) {
 				return
 			}
 		}
@@ -65,30 +66,14 @@ type chunk struct {
 }
 
 // chunks yields the chunks of a range of tableRankChunks.
-func (r ranking) chunks(of engine.Range) iter.Seq2[chunk, error] {
-	return func(yield func(chunk, error) bool) {
-		for e, err := range r.tx.Scan(of) {
-			var part chunk
-			if err == nil {
-				part, err = openChunk(e)
-			}
-			if !yield(part, err) || err != nil {
+func (r ranking) chunks(of engine.Range) iter.Seq[chunk] {
+	return func(yield func(chunk) bool) {
+		for e := range r.v.entries(of, 4) {
+			if !yield(chunk{bytes.Clone(e.Key), int(binary.BigEndian.Uint32(e.Value))}) {
 				return
 			}
 		}
 	}
-}
-
-// openChunk returns the chunk of an entry.
-func openChunk(e engine.Entry) (chunk, error) {
-	content, err := openEntry(e.Key, e.Value)
-	if err == nil && len(content) != 4 {
-		err = fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(content))
-	}
-	if err != nil {
-		return chunk{}, fmt.Errorf("%s %q: %w", tableRankChunks, e.Key, err)
-	}
-	return chunk{bytes.Clone(e.Key), int(binary.BigEndian.Uint32(content))}, nil
 }
 
 // upTo is the range of the chunks that begin at a key or before it.
@@ -104,21 +89,18 @@ func (r ranking) nearest(key []byte) engine.Range {
 }
 
 // chunkOf returns the chunk to which a place belongs, and the one before it.
-func (r ranking) chunkOf(key []byte) (at, before chunk, err error) {
-	for part, err := range r.chunks(r.nearest(key)) {
-		switch {
-		case err != nil:
-			return at, before, err
-		case at.first == nil:
+func (r ranking) chunkOf(key []byte) (at, before chunk) {
+	for part := range r.chunks(r.nearest(key)) {
+		if at.first == nil {
 			at = part
-		default:
+		} else {
 			before = part
 		}
 	}
 	if at.first == nil {
 		at.first = r.key(make([]byte, placeLen)) // the first place of the board
 	}
-	return at, before, nil
+	return at, before
 }
 
 // putChunk stores a chunk.
@@ -129,10 +111,7 @@ func (c *change) putChunk(part chunk) {
 // add inserts a place.
 func (r ranking) add(c *change, place []byte) error {
 	key := r.key(place)
-	at, _, err := r.chunkOf(key)
-	if err != nil {
-		return err
-	}
+	at, _ := r.chunkOf(key)
 	c.putEntry(tableRanks, key, nil)
 	if at.n++; at.n <= maxChunk {
 		c.putChunk(at)
@@ -145,10 +124,7 @@ func (r ranking) add(c *change, place []byte) error {
 func (r ranking) divide(c *change, at chunk) error {
 	var middle []byte
 	n := 0
-	for key, err := range r.places(at.first, nil, at.n/2+1) {
-		if err != nil {
-			return err
-		}
+	for key := range r.places(at.first, nil, at.n/2+1) {
 		middle = bytes.Clone(key)
 		n++
 	}
@@ -164,10 +140,7 @@ func (r ranking) divide(c *change, at chunk) error {
 // before it.
 func (r ranking) remove(c *change, place []byte) error {
 	key := r.key(place)
-	at, before, err := r.chunkOf(key)
-	if err != nil {
-		return err
-	}
+	at, before := r.chunkOf(key)
 	if err := r.leave(c, key); err != nil {
 		return err
 	}
@@ -183,110 +156,82 @@ func (r ranking) remove(c *change, place []byte) error {
 
 // leave deletes the key of a place, which must be there.
 func (r ranking) leave(c *change, key []byte) error {
-	found, err := c.remove(tableRanks, key)
-	if err == nil && !found {
-		err = fmt.Errorf("%s %q: %w: a score has no place", tableRanks, key, storage.ErrDamaged)
+	if !c.remove(tableRanks, key) {
+		return fmt.Errorf("%s %q: %w: a score has no place", tableRanks, key, storage.ErrDamaged)
 	}
-	return err
+	return nil
 }
 
 // move replaces a place by another. Most moves stay in their chunk and leave its number as
 // it is, so that steps that move other scores of the chunk need not wait.
 func (r ranking) move(c *change, from, to []byte) error {
-	old, _, err := r.chunkOf(r.key(from))
-	if err != nil {
-		return err
-	}
-	next, _, err := r.chunkOf(r.key(to))
-	if err != nil {
-		return err
-	}
+	old, _ := r.chunkOf(r.key(from))
+	next, _ := r.chunkOf(r.key(to))
 	if !bytes.Equal(old.first, next.first) {
 		if err := r.remove(c, from); err != nil {
 			return err
 		}
 		return r.add(c, to)
 	}
-	if err := r.leave(c, r.key(from)); err != nil {
-		return err
-	}
 	c.putEntry(tableRanks, r.key(to), nil)
-	return nil
+	return r.leave(c, r.key(from))
 }
 
 // before returns how many places are before one, or before the beginning of
 // one.
-func (r ranking) before(place []byte) (n int, err error) {
+func (r ranking) before(place []byte) (n int) {
 	key := r.key(place)
 	start, last := r.prefix, 0
-	for part, err := range r.chunks(r.upTo(key)) {
-		if err != nil {
-			return 0, err
-		}
+	for part := range r.chunks(r.upTo(key)) {
 		n += last
 		start, last = part.first, part.n
 	}
-	for _, err := range r.places(start, key, 0) {
-		if err != nil {
-			return 0, err
-		}
+	for range r.places(start, key, 0) {
 		n++
 	}
-	return n, nil
+	return n
 }
 
 // start returns the chunk in which the place behind the first from is, and how many places of
 // the chunk are before it.
-func (r ranking) start(from int) (first []byte, skip int, err error) {
-	for part, err := range r.chunks(engine.Prefix(tableRankChunks, r.prefix)) {
-		if err != nil {
-			return nil, 0, err
-		}
+func (r ranking) start(from int) (first []byte, skip int) {
+	for part := range r.chunks(engine.Prefix(tableRankChunks, r.prefix)) {
 		if from < part.n {
-			return part.first, from, nil
+			return part.first, from
 		}
 		from -= part.n
 	}
-	return nil, 0, nil
+	return nil, 0
 }
 
 // find returns the place of a profile, nil if it has none. It reads all places: it is for a
 // score that is damaged.
-func (r ranking) find(id storage.ProfileID) ([]byte, error) {
-	for key, err := range r.places(r.prefix, nil, 0) {
-		if err != nil {
-			return nil, err
-		}
+func (r ranking) find(id storage.ProfileID) []byte {
+	for key := range r.places(r.prefix, nil, 0) {
 		if profileAt(key) == id {
-			return bytes.Clone(key[len(r.prefix):]), nil
+			return bytes.Clone(key[len(r.prefix):])
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // profiles returns the profiles of up to n places behind the first from.
-func (r ranking) profiles(from, n int) (all []storage.ProfileID, err error) {
-	first, skip, err := r.start(from)
-	if err != nil || first == nil || n == 0 {
-		return nil, err
+func (r ranking) profiles(from, n int) (all []storage.ProfileID) {
+	first, skip := r.start(from)
+	if first == nil || n == 0 {
+		return nil
 	}
-	for key, err := range r.places(first, nil, skip+n) {
-		if err != nil {
-			return nil, err
-		}
+	for key := range r.places(first, nil, skip+n) {
 		if skip--; skip < 0 {
 			all = append(all, profileAt(key))
 		}
 	}
-	return all, nil
+	return all
 }
 
 // page returns up to n scores behind the first from.
 func (r ranking) page(game, board string, from, n int) (page []storage.Score, err error) {
-	profiles, err := r.profiles(from, n)
-	if err != nil {
-		return nil, err
-	}
+	profiles := r.profiles(from, n)
 	id := func(p storage.ProfileID) storage.ScoreID {
 		return storage.ScoreID{Game: game, Board: board, Profile: p}
 	}
@@ -294,21 +239,15 @@ func (r ranking) page(game, board string, from, n int) (page []storage.Score, er
 	for i, p := range profiles {
 		keys[i] = scoreKey(id(p))
 	}
-	if err := r.tx.Load(keysIn(tableScores, keys)...); err != nil {
-		return nil, err
-	}
+	r.v.load(keysIn(tableScores, keys)...)
 	for _, p := range profiles {
-		score, err := getScore(r.tx, id(p))
+		score, err := getScore(r.v, id(p))
 		if err != nil {
 			return nil, err
 		}
 		switch last := len(page) - 1; {
 		case last < 0:
-			above, err := r.before(valueKey(score.Value))
-			if err != nil {
-				return nil, err
-			}
-			score.Rank = above + 1
+			score.Rank = r.before(valueKey(score.Value)) + 1
 		case page[last].Value == score.Value:
 			score.Rank = page[last].Rank
 		default:

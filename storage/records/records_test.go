@@ -79,12 +79,9 @@ func damage(t *testing.T, s *Store, table engine.Table, key, value []byte) {
 }
 
 // size counts the keys of a table.
-func size(t *testing.T, s *Store, table engine.Table) (n int) {
+func size(t *testing.T, s *Store, table engine.Table) int {
 	t.Helper()
-	err := s.view(t.Context(), func(tx engine.Reader) (err error) {
-		n, err = count(tx, table, nil, 0)
-		return err
-	})
+	n, err := look(t.Context(), s, func(v *view) int { return v.count(table, nil, 0) })
 	if err != nil {
 		t.Fatal(err)
 	}

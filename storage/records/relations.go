@@ -95,7 +95,7 @@ func (s *Store) Relation(ctx context.Context, one, other storage.ProfileID) (sto
 	if ok {
 		return seenFrom(r, inOrder), nil
 	}
-	r, err := read(ctx, s, p.read)
+	r, err := look(ctx, s, p.read)
 	if err != nil {
 		return storage.Relation{}, err
 	}
@@ -106,26 +106,14 @@ func (s *Store) Relation(ctx context.Context, one, other storage.ProfileID) (sto
 }
 
 // read returns the relation of a pair.
-func (p pair) read(tx engine.Reader) (r storage.Relation, err error) {
+func (p pair) read(v *view) storage.Relation {
 	there, back := pairKey(p.low, p.high), pairKey(p.high, p.low)
-	parts := []struct {
-		found *bool
-		engine.Key
-	}{
-		{&r.Buddy, engine.Key{Table: tableBuddies, Key: there}},
-		{&r.BuddyOf, engine.Key{Table: tableBuddies, Key: back}},
-		{&r.Blocks, engine.Key{Table: tableBlocks, Key: there}},
-		{&r.BlockedBy, engine.Key{Table: tableBlocks, Key: back}},
+	v.load(engine.Key{Table: tableBuddies, Key: there}, engine.Key{Table: tableBuddies, Key: back},
+		engine.Key{Table: tableBlocks, Key: there}, engine.Key{Table: tableBlocks, Key: back})
+	return storage.Relation{
+		Buddy: v.has(tableBuddies, there), BuddyOf: v.has(tableBuddies, back),
+		Blocks: v.has(tableBlocks, there), BlockedBy: v.has(tableBlocks, back),
 	}
-	if err := tx.Load(parts[0].Key, parts[1].Key, parts[2].Key, parts[3].Key); err != nil {
-		return r, err
-	}
-	for _, part := range parts {
-		if *part.found, err = has(tx, part.Table, part.Key.Key); err != nil {
-			return r, err
-		}
-	}
-	return r, nil
 }
 
 // walkerKeys is how many pairs a walker reads at once.
@@ -134,7 +122,7 @@ const walkerKeys = 64
 // A walker reports whether a table has pairs of one profile, which must be asked for in
 // the order of their keys. Most profiles have none, so that it reads once.
 type walker struct {
-	tx   engine.Reader
+	v    *view
 	rest engine.Range // that was not read
 	keys [][]byte     // that were read and not passed
 	done bool         // rest is empty
@@ -147,41 +135,37 @@ func (w *walker) pass(key []byte) {
 	}
 }
 
-func (w *walker) has(key []byte) (found bool, err error) {
+func (w *walker) has(key []byte) bool {
 	w.pass(key)
 	for len(w.keys) == 0 && !w.done {
-		if w.keys, err = keysOf(w.tx, w.rest); err != nil {
-			return false, err
-		}
+		w.keys = w.v.keys(w.rest)
 		w.done, w.rest.From = len(w.keys) < walkerKeys, key
 		w.pass(key)
 	}
-	return len(w.keys) > 0 && bytes.Equal(w.keys[0], key), nil
+	return len(w.keys) > 0 && bytes.Equal(w.keys[0], key)
 }
 
 // pairs yields the second halves of the pairs in a table that begin with id, but those that
 // one of the tables without has too.
 func (s *Store) pairs(ctx context.Context, t engine.Table, id storage.ProfileID, without ...engine.Table) iter.Seq2[storage.ProfileID, error] {
 	type pairItem = item[storage.ProfileID]
-	return paged(ctx, s, engine.Prefix(t, idKey(id)), func(tx engine.Reader, at engine.Range) (items []pairItem, rest engine.Range, more bool, err error) {
+	return paged(ctx, s, engine.Prefix(t, idKey(id)), func(v *view, at engine.Range) (items []pairItem, rest engine.Range, more bool) {
 		walkers, ranges := make([]walker, len(without)), []engine.Range{firstPage(at)}
 		for i, t := range without {
-			walkers[i] = walker{tx: tx, rest: prefixUpTo(t, idKey(id), walkerKeys)}
+			walkers[i] = walker{v: v, rest: prefixUpTo(t, idKey(id), walkerKeys)}
 			ranges = append(ranges, walkers[i].rest)
 		}
-		if err := tx.LoadRanges(ranges...); err != nil {
-			return nil, at, false, err
-		}
+		v.loadRanges(ranges...)
 		items = make([]pairItem, 0, 32)
-		rest, more, err = pageOf(tx, at, func(e engine.Entry) error {
+		rest, more = pageOf(v, at, func(e engine.Entry) bool {
 			for i := range walkers {
-				if found, err := walkers[i].has(e.Key); err != nil || found {
-					return err
+				if walkers[i].has(e.Key) {
+					return true
 				}
 			}
 			items = append(items, pairItem{record: secondID(e.Key)})
-			return nil
+			return true
 		})
-		return items, rest, more, err
+		return items, rest, more
 	})
 }

@@ -47,7 +47,7 @@ func reportHead(r storage.Report) ([]byte, error) {
 }
 
 // readReport is the decoder of tableReports.
-func readReport(_ engine.Reader, e engine.Entry) (r storage.Report, err error) {
+func readReport(_ *view, e engine.Entry) (r storage.Report, err error) {
 	if err := checkKey(e.Key, e.Value); err != nil {
 		return r, err
 	}
@@ -69,17 +69,14 @@ func readReport(_ engine.Reader, e engine.Entry) (r storage.Report, err error) {
 	return r, nil
 }
 
-// getReport returns a report or ErrNotFound.
-func getReport(tx engine.Reader, id uint64) (r storage.Report, err error) {
+// report returns a report or ErrNotFound.
+func (v *view) report(id uint64) (r storage.Report, err error) {
 	key := reportKey(id)
-	v, err := tx.Get(tableReports, key)
-	switch {
-	case err != nil:
+	value, err := v.stored(tableReports, key)
+	if err != nil {
 		return r, err
-	case v == nil:
-		return r, storage.ErrNotFound
 	}
-	if r, err = readReport(tx, engine.Entry{Key: key, Value: v}); err != nil {
+	if r, err = readReport(v, engine.Entry{Key: key, Value: value}); err != nil {
 		return r, fmt.Errorf("%s %d: %w", tableReports, id, err)
 	}
 	return r, nil
@@ -129,17 +126,12 @@ func (s *Store) PutReport(ctx context.Context, r storage.Report, credits []stora
 func (c *change) mergeReport(r storage.Report, more []engine.Key) (next *storage.Report, old storage.Report, err error) {
 	r.ID = 0
 	run := reportRunKey(&r)
-	if err := c.loadReport(&r, run, more...); err != nil {
-		return nil, old, err
-	}
-	id, err := getEntry(c, tableReportRuns, run, 8)
-	switch {
-	case err != nil:
-		return nil, old, err
-	case id == nil:
+	c.loadReport(&r, run, more...)
+	id := c.entry(tableReportRuns, run, 8)
+	if id == nil {
 		return &r, old, nil
 	}
-	if old, err = getReport(c, binary.BigEndian.Uint64(id)); err != nil {
+	if old, err = c.report(binary.BigEndian.Uint64(id)); err != nil {
 		return nil, old, err
 	}
 	switch {
@@ -153,28 +145,20 @@ func (c *change) mergeReport(r storage.Report, more []engine.Key) (next *storage
 }
 
 // loadReport loads what changes with a report of a run, and other keys.
-func (c *change) loadReport(r *storage.Report, run []byte, more ...engine.Key) error {
+func (c *change) loadReport(r *storage.Report, run []byte, more ...engine.Key) {
 	keys := append(c.totalKeys(totalReports), engine.Key{Table: tableReportRuns, Key: run}, engine.Key{Table: tableStatSums, Key: reportSumKey(r.Game)})
-	return c.Load(append(keys, more...)...)
+	c.load(append(keys, more...)...)
 }
 
 // putReport stores a report, under a new id if it has none, and returns the id.
 func (c *change) putReport(r *storage.Report) (uint64, error) {
 	var grown sum
 	if r.ID == 0 {
-		n, err := c.nextRev(tableReports)
-		if err != nil {
-			return 0, err
-		}
-		r.ID, grown.records = uint64(n), 1
+		r.ID, grown.records = c.next(tableReports), 1
 		c.putEntry(tableReportsOf, reportOfKey(r.Game, r.ID), nil)
 		c.putEntry(tableReportRuns, reportRunKey(r), reportKey(r.ID))
 	} else {
-		v, err := c.Get(tableReports, reportKey(r.ID))
-		if err != nil {
-			return 0, err
-		}
-		grown.bytes = -reportSize(v)
+		grown.bytes = -reportSize(c.get(tableReports, reportKey(r.ID)))
 	}
 	head, err := reportHead(*r)
 	if err != nil {
@@ -202,11 +186,8 @@ func (c *change) countReports(r *storage.Report, by sum) {
 // keep, and returns how many.
 func (c *change) limitReports(game string, keep uint64, limits storage.ReportLimits) (dropped int, err error) {
 	if limits.PerGame > 0 {
-		n, err := readSum(c, tableStatSums, reportSumKey(game))
-		if err != nil {
-			return 0, err
-		}
-		for ; n.records > int64(limits.PerGame) && dropped < maxReportDrop; n.records-- {
+		n := c.sum(tableStatSums, reportSumKey(game)).records
+		for ; n > int64(limits.PerGame) && dropped < maxReportDrop; n-- {
 			size, err := c.dropOldest(engine.Prefix(tableReportsOf, gamePrefix(game)), keep)
 			if err != nil || size < 0 {
 				return dropped, err
@@ -217,16 +198,14 @@ func (c *change) limitReports(game string, keep uint64, limits storage.ReportLim
 	if limits.Bytes <= 0 {
 		return dropped, nil
 	}
-	used, err := countOf(c, countReportBytes)
-	for err == nil && used > limits.Bytes && dropped < maxReportDrop {
-		var size int64
-		if size, err = c.dropOldest(whole(tableReports), keep); err != nil || size < 0 {
-			break
+	for used := c.countOf(countReportBytes); used > limits.Bytes && dropped < maxReportDrop; dropped++ {
+		size, err := c.dropOldest(whole(tableReports), keep)
+		if err != nil || size < 0 {
+			return dropped, err
 		}
 		used -= size
-		dropped++
 	}
-	return dropped, err
+	return dropped, nil
 }
 
 // dropOldest removes the first report of a range, whose keys end with ids, and returns its
@@ -234,9 +213,9 @@ func (c *change) limitReports(game string, keep uint64, limits storage.ReportLim
 // stored meanwhile, so steps that add reports need not wait for each other.
 func (c *change) dropOldest(r engine.Range, keep uint64) (size int64, err error) {
 	r.Loose = true
-	e, err := first(c, r)
-	if err != nil || len(e.Key) < 8 {
-		return -1, err
+	e := c.first(r)
+	if len(e.Key) < 8 {
+		return -1, nil
 	}
 	id := binary.BigEndian.Uint64(lastID64(e.Key))
 	if id == keep {
@@ -249,27 +228,19 @@ func (c *change) dropOldest(r engine.Range, keep uint64) (size int64, err error)
 // damaged report are searched for.
 func (c *change) dropReport(id uint64) (size int64, err error) {
 	key := reportKey(id)
-	v, err := c.Get(tableReports, key)
-	switch {
-	case err != nil:
+	value, err := c.stored(tableReports, key)
+	if err != nil {
 		return 0, err
-	case v == nil:
-		return 0, storage.ErrNotFound
 	}
-	size = reportSize(v)
-	r, err := readReport(c, engine.Entry{Key: key, Value: v})
+	size = reportSize(value)
+	r, err := readReport(c.view, engine.Entry{Key: key, Value: value})
 	run := reportRunKey(&r)
 	if err != nil {
-		r, run, err = findReport(c, key)
+		r, run = findReport(c.view, key)
 	}
-	if err != nil {
-		return 0, err
-	}
-	if err := c.loadReport(&r, run); err != nil {
-		return 0, err
-	}
-	if err := c.endRun(run, key); err != nil {
-		return 0, err
+	c.loadReport(&r, run)
+	if bytes.HasPrefix(c.get(tableReportRuns, run), key) { // else it leads to a later report
+		c.delete(tableReportRuns, run)
 	}
 	c.delete(tableReportsOf, reportOfKey(r.Game, id))
 	c.countReports(&r, sum{-1, -size})
@@ -277,42 +248,26 @@ func (c *change) dropReport(id uint64) (size int64, err error) {
 	return size, nil
 }
 
-// endRun removes an entry of tableReportRuns unless it leads to a later report than that of a key.
-func (c *change) endRun(run, key []byte) error {
-	v, err := c.Get(tableReportRuns, run)
-	if err != nil || !bytes.HasPrefix(v, key) {
-		return err
-	}
-	c.delete(tableReportRuns, run)
-	return nil
-}
-
 // findReport returns the game of a damaged report, and its key in
 // tableReportRuns. It reads the whole of two indexes.
-func findReport(tx engine.Reader, key []byte) (r storage.Report, run []byte, err error) {
-	for e, err := range tx.Scan(whole(tableReportsOf)) {
-		if err != nil {
-			return r, nil, err
-		}
+func findReport(v *view, key []byte) (r storage.Report, run []byte) {
+	for e := range v.scan(whole(tableReportsOf)) {
 		if k := e.Key; bytes.HasSuffix(k, key) && len(k) > 8 && k[len(k)-9] == 0 {
 			r.Game = string(k[:len(k)-9])
 		}
 	}
 	run = reportRunKey(&r)
-	for e, err := range tx.Scan(whole(tableReportRuns)) {
-		if err != nil {
-			return r, nil, err
-		}
+	for e := range v.scan(whole(tableReportRuns)) {
 		if bytes.HasPrefix(e.Value, key) {
 			run = slices.Clone(e.Key)
 		}
 	}
-	return r, run, nil
+	return r, run
 }
 
 // GetReport is described in [storage.Stats].
 func (s *Store) GetReport(ctx context.Context, id uint64) (storage.Report, error) {
-	return read(ctx, s, func(tx engine.Reader) (storage.Report, error) { return getReport(tx, id) })
+	return read(ctx, s, func(v *view) (storage.Report, error) { return v.report(id) })
 }
 
 // Reports is described in [storage.Stats].

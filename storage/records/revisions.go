@@ -42,32 +42,23 @@ func (c *change) changes(t engine.Table) {
 
 // raiseRevisions raises the numbers of the tables that daemons hold in memory and that the
 // step changes.
-func (c *change) raiseRevisions() error {
+func (c *change) raiseRevisions() {
 	for _, name := range c.held {
 		n := uint64(0)
-		old, err := getEntry(c, tableRevisions, []byte(name), 8)
-		if err != nil {
-			return err
-		}
-		if old != nil {
+		if old := c.entry(tableRevisions, []byte(name), 8); old != nil {
 			n = binary.BigEndian.Uint64(old)
 		}
 		c.putEntry(tableRevisions, []byte(name), numberKey(n+1))
 	}
-	return nil
 }
 
 // Revisions is described in [storage.Revisions].
-func (s Shared) Revisions(ctx context.Context) (revisions map[string]int64, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		revisions = make(map[string]int64)
-		for e, err := range scanEntries(tx, whole(tableRevisions), 8) {
-			if err != nil {
-				return err
-			}
+func (s Shared) Revisions(ctx context.Context) (map[string]int64, error) {
+	return look(ctx, s.Store, func(v *view) map[string]int64 {
+		revisions := make(map[string]int64)
+		for e := range v.entries(whole(tableRevisions), 8) {
 			revisions[string(e.Key)] = int64(binary.BigEndian.Uint64(e.Value))
 		}
-		return nil
+		return revisions
 	})
-	return revisions, err
 }

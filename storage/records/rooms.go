@@ -46,11 +46,9 @@ func (s *Store) PutRoom(ctx context.Context, r storage.Room) (stored storage.Roo
 }
 
 // putRoom stores a room and moves its index entry.
-func (c *change) putRoom(r storage.Room) (_ storage.Room, err error) {
+func (c *change) putRoom(r storage.Room) (storage.Room, error) {
 	if r.ID == 0 {
-		if r.ID, err = c.freeRoomID(); err != nil {
-			return r, err
-		}
+		r.ID = c.freeRoomID()
 	}
 	old, next, err := rooms.revise(c, r)
 	if err != nil {
@@ -65,26 +63,18 @@ func (c *change) putRoom(r storage.Room) (_ storage.Room, err error) {
 
 // freeRoomID assigns the id after the last one that it assigned, skipping those
 // that operators chose. So the id of a deleted room is not soon reused.
-func (c *change) freeRoomID() (uint32, error) {
+func (c *change) freeRoomID() uint32 {
 	id := uint32(storage.FirstFreeRoomID - 1)
-	last, err := getEntry(c, tableMarks, []byte(markRoom), 4)
-	if err != nil {
-		return 0, err
-	}
-	if last != nil {
+	if last := c.entry(tableMarks, []byte(markRoom), 4); last != nil {
 		id = max(id, binary.BigEndian.Uint32(last))
 	}
 	for {
 		if id++; id > storage.MaxRoomID {
 			id = storage.FirstFreeRoomID
 		}
-		taken, err := has(c, tableRooms, idKey(id))
-		if err != nil {
-			return 0, err
-		}
-		if !taken {
+		if !c.has(tableRooms, idKey(id)) {
 			c.putEntry(tableMarks, []byte(markRoom), idKey(id))
-			return id, nil
+			return id
 		}
 	}
 }
@@ -97,7 +87,7 @@ func (s *Store) GetRoom(ctx context.Context, id uint32) (storage.Room, error) {
 // DeleteRoom is described in [storage.Rooms].
 func (s *Store) DeleteRoom(ctx context.Context, id uint32) error {
 	return s.change(ctx, func(c *change) error {
-		r, err := get[storage.Room](c, tableRooms, idKey(id))
+		r, err := get[storage.Room](c.view, tableRooms, idKey(id))
 		if err != nil {
 			return err
 		}

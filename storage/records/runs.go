@@ -26,12 +26,9 @@ func openRun(run uint64, content []byte) nodeRun {
 	return nodeRun{storage.NodeRun{Node: string(content[1:]), Run: run}, content[0] != 0}
 }
 
-// getRun returns a run, or ErrNotFound.
-func getRun(tx engine.Reader, run uint64) (nodeRun, error) {
-	content, err := getEntry(tx, tableRuns, numberKey(run), 1)
-	if err == nil && content == nil {
-		err = storage.ErrNotFound
-	}
+// run returns a run, or ErrNotFound.
+func (v *view) run(run uint64) (nodeRun, error) {
+	content, err := v.wanted(tableRuns, numberKey(run), 1)
 	if err != nil {
 		return nodeRun{}, err
 	}
@@ -39,33 +36,24 @@ func getRun(tx engine.Reader, run uint64) (nodeRun, error) {
 }
 
 // allRuns returns the runs in the order of their numbers.
-func allRuns(tx engine.Reader) (all []nodeRun, err error) {
-	for e, err := range scanEntries(tx, whole(tableRuns), 1) {
-		if err != nil {
-			return nil, err
-		}
+func (v *view) allRuns() (all []nodeRun) {
+	for e := range v.entries(whole(tableRuns), 1) {
 		all = append(all, openRun(binary.BigEndian.Uint64(e.Key), e.Value))
 	}
-	return all, nil
+	return all
 }
 
 func (c *change) putRun(r nodeRun) {
-	ended := byte(0)
-	if r.ended {
-		ended = 1
-	}
-	c.putEntry(tableRuns, numberKey(r.Run), append([]byte{ended}, r.Node...))
+	c.putEntry(tableRuns, numberKey(r.Run), append([]byte{flag(r.ended)}, r.Node...))
 }
 
 // emptyRun removes sessions of a run, and reports whether some may be left. No step removes
 // more than mostAtOnce: when a node has died, its players sign in elsewhere at that moment,
 // which changes what such a step reads.
-func (c *change) emptyRun(run uint64) (more bool, err error) {
-	all, err := placesOf(c, run, mostAtOnce)
-	if err != nil {
-		return false, err
-	}
-	return len(all) == mostAtOnce, c.dropSessions(run, all)
+func (c *change) emptyRun(run uint64) (more bool) {
+	all := c.placesOf(run, mostAtOnce)
+	c.dropSessions(run, all)
+	return len(all) == mostAtOnce
 }
 
 // checkNode returns an error for a name that no node can have.
@@ -82,23 +70,17 @@ func (s Shared) BeginRun(ctx context.Context, node string) (run uint64, err erro
 		return 0, err
 	}
 	err = s.steps(ctx, func(c *change) (more bool, err error) {
-		all, err := allRuns(c)
-		if err != nil {
-			return false, err
-		}
-		for _, r := range all {
+		for _, r := range c.allRuns() {
 			if r.Node != node {
 				continue
 			}
-			if more, err := c.emptyRun(r.Run); more || err != nil {
-				return more, err
+			if c.emptyRun(r.Run) {
+				return true, nil
 			}
 			c.delete(tableRuns, numberKey(r.Run))
 			c.delete(tableBeats, numberKey(r.Run))
 		}
-		if run, err = c.Next(tableFences); err != nil {
-			return false, err
-		}
+		run = c.next(tableFences)
 		c.putRun(nodeRun{NodeRun: storage.NodeRun{Node: node, Run: run}})
 		return false, nil
 	})
@@ -109,18 +91,18 @@ func (s Shared) BeginRun(ctx context.Context, node string) (run uint64, err erro
 // the run, so that another node can complete what one begins.
 func (s Shared) EndRun(ctx context.Context, run uint64) error {
 	return s.steps(ctx, func(c *change) (more bool, err error) {
-		r, err := getRun(c, run)
-		if isMissing(err) {
+		r, err := c.run(run)
+		switch {
+		case isMissing(err):
 			return false, nil
-		}
-		if err != nil {
+		case err != nil:
 			return false, err
+		case c.emptyRun(run):
+			return true, nil
+		case !r.ended:
+			r.ended = true
+			c.putRun(r)
 		}
-		if more, err := c.emptyRun(run); more || err != nil || r.ended {
-			return more, err
-		}
-		r.ended = true
-		c.putRun(r)
 		return false, nil
 	})
 }
@@ -131,31 +113,16 @@ func (s Shared) Beat(ctx context.Context, node string, run, after uint64, mail s
 	if len(mail.To) > storage.MaxMail {
 		return storage.Pulse{}, storage.ErrInvalid
 	}
-	err = s.step(ctx, func(c *change) (err error) {
-		p = storage.Pulse{}
-		if err := c.LoadRanges(whole(tableRuns), beatRange(), displacedRange(run), endRange(after)); err != nil {
+	err = s.step(ctx, func(c *change) error {
+		c.loadRanges(whole(tableRuns), beatRange(), displacedRange(run), endRange(after))
+		all := c.allRuns()
+		if err := stateOf(all, node, run); err != nil {
 			return err
 		}
-		all, err := allRuns(c)
-		if err == nil {
-			err = stateOf(all, node, run)
-		}
-		if err != nil {
-			return err
-		}
-		beats, err := allBeats(c)
-		if err != nil {
-			return err
-		}
+		beats := allBeats(c.view)
 		own := beat{beats[run].number + 1, mail}
 		beats[run] = own
-		p.Runs = alive(all, beats)
-		if p.Displaced, err = displacedOf(c, run); err != nil {
-			return err
-		}
-		if p.Ends, err = endsAfter(c, after); err != nil {
-			return err
-		}
+		p = storage.Pulse{Runs: alive(all, beats), Displaced: displacedOf(c.view, run), Ends: endsAfter(c.view, after)}
 		c.putEntry(tableBeats, numberKey(run), own.content())
 		return nil
 	})
@@ -209,15 +176,12 @@ func openBeat(content []byte) (b beat) {
 }
 
 // allBeats returns the last beats by runs.
-func allBeats(tx engine.Reader) (map[uint64]beat, error) {
+func allBeats(v *view) map[uint64]beat {
 	beats := make(map[uint64]beat)
-	for e, err := range scanEntries(tx, beatRange(), 8) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range v.entries(beatRange(), 8) {
 		beats[binary.BigEndian.Uint64(e.Key)] = openBeat(e.Value)
 	}
-	return beats, nil
+	return beats
 }
 
 // alive returns the runs that have not ended, with their beats, in the order of nodes.

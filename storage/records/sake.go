@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -57,10 +56,10 @@ func (p *sakePlan) seal() {
 }
 
 // growth is how the counts change.
-func (p *sakePlan) growth() storage.SakeCount {
-	n := storage.SakeCount{Bytes: int64(len(p.value) - p.existing)}
+func (p *sakePlan) growth() sum {
+	n := sum{bytes: int64(len(p.value) - p.existing)}
 	if p.existing == 0 {
-		n.Records = 1
+		n.records = 1
 	}
 	return n
 }
@@ -82,12 +81,10 @@ func (c *change) checkSakeLimits(p *sakePlan, lim *storage.SakeLimits) error {
 		return fmt.Errorf("%w: a record of %d bytes", storage.ErrFull, len(p.value))
 	}
 	growth, owner := p.growth(), p.rec.Owner
-	if growth.Records <= 0 && growth.Bytes <= 0 {
+	if growth.records <= 0 && growth.bytes <= 0 {
 		return nil
 	}
-	if err := c.Load(c.sakeCountKeys(&p.table, owner)...); err != nil {
-		return err
-	}
+	c.load(c.sakeCountKeys(&p.table, owner)...)
 	for _, check := range []struct {
 		key     []byte // nil: all records
 		records int
@@ -102,40 +99,36 @@ func (c *change) checkSakeLimits(p *sakePlan, lim *storage.SakeLimits) error {
 		if check.records == math.MaxInt && check.bytes == math.MaxInt64 {
 			continue
 		}
-		n, err := c.sakeCountOrAll(check.key)
-		if err != nil {
-			return err
+		n := c.sakeSum(check.key)
+		if growth.records > 0 && n.records >= int64(check.records) {
+			return fmt.Errorf("%w: there are %d %s", storage.ErrFull, n.records, check.what)
 		}
-		if growth.Records > 0 && n.Records >= check.records {
-			return fmt.Errorf("%w: there are %d %s", storage.ErrFull, n.Records, check.what)
-		}
-		if growth.Bytes > 0 && n.Bytes+growth.Bytes > check.bytes {
-			return fmt.Errorf("%w: there are %d bytes of %s", storage.ErrFull, n.Bytes, check.what)
+		if growth.bytes > 0 && n.bytes+growth.bytes > check.bytes {
+			return fmt.Errorf("%w: there are %d bytes of %s", storage.ErrFull, n.bytes, check.what)
 		}
 	}
 	if !p.fresh {
 		return nil
 	}
-	n, err := sakeCount(c, sakeGameKey(sakeTables, p.table.Game))
-	if err == nil && n.Records >= or(lim.Tables, math.MaxInt) {
-		err = fmt.Errorf("%w: the game has %d tables", storage.ErrFull, n.Records)
+	if n := c.sakeSum(sakeGameKey(sakeTables, p.table.Game)).records; n >= int64(or(lim.Tables, math.MaxInt)) {
+		return fmt.Errorf("%w: the game has %d tables", storage.ErrFull, n)
 	}
-	return err
+	return nil
 }
 
-// sakeCountOrAll returns the count under a key, or that of all records if key is nil.
-func (c *change) sakeCountOrAll(key []byte) (storage.SakeCount, error) {
+// sakeSum returns the sum under a key, or that of all records if key is nil.
+func (v *view) sakeSum(key []byte) sum {
 	if key == nil {
-		return countAllSake(c)
+		return v.total(totalSake)
 	}
-	return sakeCount(c, key)
+	return v.sum(tableSakeMeta, key)
 }
 
 // makeSakeTable stores the data of a new table besides its record.
 func (c *change) makeSakeTable(t *sakeTable) {
-	c.putEntry(tableSakeMeta, []byte{sakeLastTable}, binary.BigEndian.AppendUint32(nil, t.Number))
+	c.putEntry(tableSakeMeta, []byte{sakeLastTable}, idKey(t.Number))
 	c.putEntry(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number), sakeTableName(t.id()))
-	c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: 1})
+	c.countSake(sakeGameKey(sakeTables, t.Game), sum{records: 1})
 }
 
 // storeSake stores a planned record with its index entries and counts.
@@ -156,27 +149,18 @@ func (c *change) storeSake(p *sakePlan) {
 
 // planSakeTable finds the table of a new record of an owner, or begins a new one.
 func (c *change) planSakeTable(id storage.SakeTableID, owner storage.ProfileID) (p sakePlan, last uint32, err error) {
-	err = c.Load(engine.Key{Table: tableSakeTables, Key: sakeTableName(id)}, engine.Key{Table: tableSakeMeta, Key: sakeLastIDKey(id)},
-		engine.Key{Table: tableProfiles, Key: idKey(owner)})
-	if err != nil {
-		return p, 0, err
+	c.load(engine.Key{Table: tableSakeTables, Key: sakeTableName(id)}, engine.Key{Table: tableSakeMeta, Key: sakeLastIDKey(id)}, profiles.key(owner))
+	p.table, err = getSakeTable(c.view, id)
+	if errors.Is(err, storage.ErrNoTable) {
+		p.fresh, err = true, nil
+		p.table = sakeTable{Game: id.Game, Name: id.Name, Number: c.sakeNumber([]byte{sakeLastTable}) + 1}
 	}
-	if p.table, err = getSakeTable(c, id); errors.Is(err, storage.ErrNoTable) {
-		number, err := sakeNumber(c, []byte{sakeLastTable})
-		if err != nil {
-			return p, 0, err
-		}
-		p.fresh, p.table = true, sakeTable{Game: id.Game, Name: id.Name, Number: number + 1}
-	} else if err != nil {
-		return p, 0, err
-	}
-	last, err = sakeNumber(c, sakeLastIDKey(id))
-	return p, last, err
+	return p, c.sakeNumber(sakeLastIDKey(id)), err
 }
 
 // addSake stores a new record under its id.
 func (c *change) addSake(p *sakePlan, last uint32, lim *storage.SakeLimits) error {
-	if _, err := getProfile(c, p.rec.Owner); err != nil {
+	if _, err := profiles.get(c.view, p.rec.Owner); err != nil {
 		return err
 	}
 	if err := p.alignColumns(p.rec.Fields); err != nil {
@@ -187,8 +171,7 @@ func (c *change) addSake(p *sakePlan, last uint32, lim *storage.SakeLimits) erro
 		return err
 	}
 	if p.rec.ID > last {
-		id := binary.BigEndian.AppendUint32(nil, p.rec.ID)
-		c.putEntry(tableSakeMeta, sakeLastIDKey(p.table.id()), id)
+		c.putEntry(tableSakeMeta, sakeLastIDKey(p.table.id()), idKey(p.rec.ID))
 	}
 	c.storeSake(p)
 	return nil
@@ -233,11 +216,8 @@ func (s *Store) ImportSakeRecord(ctx context.Context, r storage.OwnedSakeRecord)
 		if err != nil {
 			return err
 		}
-		switch _, _, err := sakeRow(c, p.table.Number, r.ID); {
-		case err == nil:
+		if c.has(tableSakeRecords, sakeRecordKey(p.table.Number, r.ID)) {
 			return storage.ErrTaken
-		case !isMissing(err):
-			return err
 		}
 		p.rec = r.SakeRecord
 		return c.addSake(&p, last, &storage.SakeLimits{})
@@ -250,16 +230,37 @@ func (s *Store) ImportSakeRecord(ctx context.Context, r storage.OwnedSakeRecord)
 
 // ownSake returns a table and one of its records, which owner must own unless it is 0.
 func (c *change) ownSake(table storage.SakeTableID, id uint32, owner storage.ProfileID) (t sakeTable, r storage.SakeRow, size int, err error) {
-	if t, err = getSakeTable(c, table); err != nil {
+	if t, err = getSakeTable(c.view, table); err != nil {
 		return t, r, 0, err
 	}
-	if r, size, err = sakeRow(c, t.Number, id); err != nil {
-		return t, r, 0, err
-	}
-	if owner != 0 && r.Owner != owner {
+	r, size, err = sakeRow(c.view, t.Number, id)
+	if err == nil && owner != 0 && r.Owner != owner {
 		err = storage.ErrNotOwner
 	}
 	return t, r, size, err
+}
+
+// replaceSake stores what edit makes of a record, and returns it. The fields in changed are
+// new, or have another type.
+func (c *change) replaceSake(t sakeTable, row *storage.SakeRow, size int, lim *storage.SakeLimits, edit func(*storage.SakeRecord) (changed []storage.SakeField),
+) (storage.SakeRecord, error) {
+	p := sakePlan{table: t, existing: size}
+	rec, err := row.Record(t.Columns)
+	if err != nil {
+		return rec, err
+	}
+	p.rec = rec
+	if err := p.alignColumns(edit(&p.rec)); err != nil {
+		return rec, err
+	}
+	p.seal()
+	if lim != nil {
+		if err := c.checkSakeLimits(&p, lim); err != nil {
+			return rec, err
+		}
+	}
+	c.storeSake(&p)
+	return p.rec, nil
 }
 
 // UpdateSakeRecord is described in [storage.Sake].
@@ -275,21 +276,12 @@ func (s *Store) UpdateSakeRecord(ctx context.Context, table storage.SakeTableID,
 		if err != nil {
 			return err
 		}
-		p := sakePlan{table: t, existing: size}
-		if p.rec, err = row.Record(t.Columns); err != nil {
-			return err
-		}
-		p.rec.Merge(fields)
-		p.rec.Changed = now
-		if err := p.alignColumns(fields); err != nil {
-			return err
-		}
-		p.seal()
-		if err := c.checkSakeLimits(&p, &lim); err != nil {
-			return err
-		}
-		c.storeSake(&p)
-		return nil
+		_, err = c.replaceSake(t, &row, size, &lim, func(rec *storage.SakeRecord) []storage.SakeField {
+			rec.Merge(fields)
+			rec.Changed = now
+			return fields
+		})
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("update SAKE record %d: %w", id, err)
@@ -318,7 +310,7 @@ func (s *Store) DeleteSakeRecord(ctx context.Context, table storage.SakeTableID,
 func (c *change) dropSakeRecord(t *sakeTable, id uint32, owner storage.ProfileID, size int) {
 	c.delete(tableSakeRecords, sakeRecordKey(t.Number, id))
 	c.delete(tableSakeByOwner, sakeByOwnerKey(owner, t.Number, id))
-	c.countSakeRecord(t, owner, storage.SakeCount{Records: -1, Bytes: -int64(size)})
+	c.countSakeRecord(t, owner, sum{-1, -int64(size)})
 }
 
 // RateSakeRecord is described in [storage.Sake].
@@ -333,28 +325,19 @@ func (s *Store) RateSakeRecord(ctx context.Context, table storage.SakeTableID, i
 			return err
 		}
 		key := sakeRatingKey(t.Number, id, rater)
-		found, err := has(c, tableSakeRatings, key)
-		if err == nil && found {
-			err = storage.ErrTaken
+		if c.has(tableSakeRatings, key) {
+			return storage.ErrTaken
 		}
-		if err != nil {
-			return err
+		rec, err := c.replaceSake(t, &row, size, nil, func(rec *storage.SakeRecord) []storage.SakeField {
+			rec.Ratings++
+			rec.RatingSum += int64(rating)
+			return nil
+		})
+		if err == nil {
+			c.putEntry(tableSakeRatings, key, []byte{byte(rating)})
 		}
-		rec, err := row.Record(t.Columns)
-		if err != nil {
-			return err
-		}
-		rec.Ratings++
-		rec.RatingSum += int64(rating)
-		p := sakePlan{table: t, rec: rec, existing: size}
-		if err := p.alignColumns(nil); err != nil {
-			return err
-		}
-		p.seal()
 		sum = storage.SakeRating{Ratings: rec.Ratings, Sum: rec.RatingSum}
-		c.putEntry(tableSakeRatings, key, []byte{byte(rating)})
-		c.storeSake(&p)
-		return nil
+		return err
 	})
 	if err != nil {
 		return storage.SakeRating{}, fmt.Errorf("rate SAKE record %d: %w", id, err)

@@ -19,44 +19,33 @@ func (c *change) dropSake(owner storage.ProfileID) error {
 	}
 	c.addTotal(totalSake, all)
 	c.delete(tableSakeMeta, sakeOwnerKey(owner))
-	keys, err := keysOf(c, engine.Prefix(tableSakeByOwner, idKey(owner)))
-	for _, key := range keys {
+	for _, key := range c.keys(engine.Prefix(tableSakeByOwner, idKey(owner))) {
 		c.delete(tableSakeRecords, key[4:])
 		c.delete(tableSakeByOwner, key)
 	}
-	return err
+	return nil
 }
 
 // dropSakeOwned removes the counts of a profile in tables, takes them out of those of the
 // tables and games, and returns how much was taken, which is negative.
 func (c *change) dropSakeOwned(owner storage.ProfileID) (all sum, err error) {
 	prefix := append([]byte{sakeOwned}, idKey(owner)...)
-	owned, err := keysOf(c, engine.Prefix(tableSakeMeta, prefix))
-	if err != nil {
-		return all, err
-	}
-	var keys []engine.Key
+	owned := c.keys(engine.Prefix(tableSakeMeta, prefix))
+	var keys [][]byte
 	for _, key := range owned {
 		number := binary.BigEndian.Uint32(key[len(prefix):])
-		keys = append(keys, engine.Key{Table: tableSakeMeta, Key: key}, engine.Key{Table: tableSakeMeta, Key: sakeNumberKey(sakeTableKey, number)},
-			engine.Key{Table: tableSakeMeta, Key: sakeNumberKey(sakeTableCount, number)})
+		keys = append(keys, key, sakeNumberKey(sakeTableKey, number), sakeNumberKey(sakeTableCount, number))
 	}
-	if err := c.Load(keys...); err != nil {
-		return all, err
-	}
+	c.load(keysIn(tableSakeMeta, keys)...)
 	for _, key := range owned {
-		n, err := sakeCount(c, key)
+		number := binary.BigEndian.Uint32(key[len(prefix):])
+		t, err := sakeTableOf(c.view, number)
 		if err != nil {
 			return all, err
 		}
-		number := binary.BigEndian.Uint32(key[len(prefix):])
-		t, err := sakeTableOf(c, number)
-		if err != nil {
-			return all, err
-		}
-		less := storage.SakeCount{Records: -n.Records, Bytes: -n.Bytes}
-		all.records += int64(less.Records)
-		all.bytes += less.Bytes
+		n := c.sakeSum(key)
+		less := sum{-n.records, -n.bytes}
+		all = sum{all.records + less.records, all.bytes + less.bytes}
 		c.countSake(sakeGameKey(sakeGame, t.Game), less)
 		c.countSake(sakeNumberKey(sakeTableCount, number), less)
 		c.delete(tableSakeMeta, key)
@@ -83,32 +72,27 @@ func (s *Store) DeleteSakeTable(ctx context.Context, table storage.SakeTableID) 
 
 // emptySakeTable removes some records of a table, and the table itself when it has no more.
 func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool, err error) {
-	t, err := getSakeTable(c, table)
+	t, err := getSakeTable(c.view, table)
 	if err != nil {
 		return 0, false, err
 	}
-	entries, _, more, err := pageEntries(c, engine.Prefix(tableSakeRecords, sakeRecordKey(t.Number, 0)[:4]))
-	if err != nil {
-		return 0, false, err
-	}
+	entries, _, more := pageEntries(c.view, engine.Prefix(tableSakeRecords, idKey(t.Number)))
 	var keys []engine.Key
 	rows := make([]storage.SakeRow, len(entries))
 	for i, e := range entries {
 		if err := openSakeRow(e.Key, e.Value, &rows[i]); err != nil {
-			return 0, false, fmt.Errorf("%s %q: %w", tableSakeRecords, e.Key, err)
+			return 0, false, about(tableSakeRecords, e.Key, err)
 		}
 		keys = append(keys, c.sakeCountKeys(&t, rows[i].Owner)...)
 	}
-	if err := c.Load(keys...); err != nil {
-		return 0, false, err
-	}
+	c.load(keys...)
 	for i, e := range entries {
 		c.dropSakeRecord(&t, rows[i].ID, rows[i].Owner, len(e.Value))
 	}
 	if !more {
 		c.delete(tableSakeTables, sakeTableName(table))
 		c.delete(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number))
-		c.countSake(sakeGameKey(sakeTables, t.Game), storage.SakeCount{Records: -1})
+		c.countSake(sakeGameKey(sakeTables, t.Game), sum{records: -1})
 	}
 	return len(entries), more, nil
 }
@@ -129,39 +113,31 @@ func ratingAuthor(e engine.Entry) engine.Key {
 }
 
 // ratingStays reports whether the record and the author of a rating are there.
-func ratingStays(tx engine.Reader, e engine.Entry) (record, author bool, err error) {
-	if record, err = has(tx, tableSakeRecords, e.Key[:8]); err == nil {
-		author, err = has(tx, tableProfiles, e.Key[8:])
-	}
-	return record, author, err
+func ratingStays(v *view, e engine.Entry) (record, author bool) {
+	return v.has(tableSakeRecords, e.Key[:8]), v.has(tableProfiles, e.Key[8:])
 }
 
 // orphanRatings returns the keys of the ratings on the first page of a range whose record or
 // author is gone, and what follows, if there is more.
-func orphanRatings(tx engine.Reader, r engine.Range) (gone []item[[]byte], rest engine.Range, more bool, err error) {
-	ratings, rest, more, err := pageEntries(tx, r)
-	if err == nil {
-		err = loadNeeds(tx, ratings, []need{ratedRecord, ratingAuthor})
-	}
-	for i := 0; err == nil && i < len(ratings); i++ {
-		var record, author bool
-		if record, author, err = ratingStays(tx, ratings[i]); !record || !author {
-			gone = append(gone, item[[]byte]{record: bytes.Clone(ratings[i].Key)})
+func orphanRatings(v *view, r engine.Range) (gone []item[[]byte], rest engine.Range, more bool) {
+	ratings, rest, more := pageEntries(v, r)
+	loadNeeds(v, ratings, []need{ratedRecord, ratingAuthor})
+	for _, e := range ratings {
+		if record, author := ratingStays(v, e); !record || !author {
+			gone = append(gone, item[[]byte]{record: bytes.Clone(e.Key)})
 		}
 	}
-	return gone, rest, more, err
+	return gone, rest, more
 }
 
 // dropRating removes a rating whose record or author is gone, from the average of the record
 // too, and returns how many it removed. The times of the record stay.
 func (c *change) dropRating(key []byte) (int, error) {
 	of := engine.Entry{Key: key}
-	if err := c.Load(ratedRecord(of), ratingAuthor(of), engine.Key{Table: tableSakeRatings, Key: key}); err != nil {
-		return 0, err
-	}
-	record, author, err := ratingStays(c, of)
-	if err != nil || record && author { // imported again in between
-		return 0, err
+	c.load(ratedRecord(of), ratingAuthor(of), engine.Key{Table: tableSakeRatings, Key: key})
+	record, author := ratingStays(c.view, of)
+	if record && author { // imported again in between
+		return 0, nil
 	}
 	if record {
 		err := c.withdrawRating(key)
@@ -176,27 +152,21 @@ func (c *change) dropRating(key []byte) (int, error) {
 // withdrawRating takes the rating under a key out of the sum of its record.
 func (c *change) withdrawRating(key []byte) error {
 	table, id := binary.BigEndian.Uint32(key), binary.BigEndian.Uint32(key[4:])
-	rating, err := sakeRating(c, key)
-	if err != nil || rating < 0 {
-		return err
+	rating := sakeRating(c.view, key)
+	if damage := c.damage(); damage != nil || rating < 0 {
+		return damage
 	}
-	t, err := sakeTableOf(c, table)
+	t, err := sakeTableOf(c.view, table)
 	if err != nil {
 		return err
 	}
-	row, size, err := sakeRow(c, table, id)
+	row, size, err := sakeRow(c.view, table, id)
 	if err != nil {
 		return err
 	}
-	p := sakePlan{table: t, existing: size}
-	if p.rec, err = row.Record(t.Columns); err != nil {
-		return err
-	}
-	p.rec.Ratings, p.rec.RatingSum = max(p.rec.Ratings-1, 0), max(p.rec.RatingSum-int64(rating), 0)
-	if err := p.alignColumns(nil); err != nil {
-		return err
-	}
-	p.seal()
-	c.storeSake(&p)
-	return nil
+	_, err = c.replaceSake(t, &row, size, nil, func(rec *storage.SakeRecord) []storage.SakeField {
+		rec.Ratings, rec.RatingSum = max(rec.Ratings-1, 0), max(rec.RatingSum-int64(rating), 0)
+		return nil
+	})
+	return err
 }

@@ -2,7 +2,6 @@ package records
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/engine"
@@ -75,57 +74,41 @@ func (t *sakeTable) id() storage.SakeTableID {
 	return storage.SakeTableID{Game: t.Game, Name: t.Name}
 }
 
-// getSakeTable returns a table or ErrNoTable.
-func getSakeTable(tx engine.Reader, id storage.SakeTableID) (sakeTable, error) {
-	return sakeTableAt(tx, sakeTableName(id))
-}
-
-// sakeTableAt returns the table under a key or ErrNoTable.
-func sakeTableAt(tx engine.Reader, key []byte) (sakeTable, error) {
-	t, err := get[sakeTable](tx, tableSakeTables, key)
+// sakeTable returns the table under a key or ErrNoTable.
+func (v *view) sakeTable(key []byte) (sakeTable, error) {
+	t, err := get[sakeTable](v, tableSakeTables, key)
 	if isMissing(err) {
 		err = storage.ErrNoTable
 	}
 	return t, err
 }
 
+// sakeCount is a sum as package storage has it.
+func (s sum) sakeCount() storage.SakeCount {
+	return storage.SakeCount{Records: int(s.records), Bytes: s.bytes}
+}
+
+// getSakeTable returns a table or ErrNoTable.
+func getSakeTable(v *view, id storage.SakeTableID) (sakeTable, error) {
+	return v.sakeTable(sakeTableName(id))
+}
+
 // sakeTableOf returns the table with a number.
-func sakeTableOf(tx engine.Reader, number uint32) (t sakeTable, err error) {
-	name, err := getEntry(tx, tableSakeMeta, sakeNumberKey(sakeTableKey, number), 0)
-	if err == nil && name == nil {
-		err = storage.ErrNoTable
-	}
-	if err != nil {
-		return t, err
-	}
-	return sakeTableAt(tx, name)
+func sakeTableOf(v *view, number uint32) (sakeTable, error) {
+	return v.sakeTable(v.entry(tableSakeMeta, sakeNumberKey(sakeTableKey, number), 0))
 }
 
 // sakeNumber returns a number of 4 bytes; 0 if there is none.
-func sakeNumber(tx engine.Reader, key []byte) (uint32, error) {
-	content, err := getEntry(tx, tableSakeMeta, key, 4)
-	if err != nil || content == nil {
-		return 0, err
+func (v *view) sakeNumber(key []byte) uint32 {
+	content := v.entry(tableSakeMeta, key, 4)
+	if content == nil {
+		return 0
 	}
-	return binary.BigEndian.Uint32(content), nil
-}
-
-// sakeCount returns a count.
-func sakeCount(tx engine.Reader, key []byte) (storage.SakeCount, error) {
-	s, err := readSum(tx, tableSakeMeta, key)
-	return storage.SakeCount{Records: int(s.records), Bytes: s.bytes}, err
-}
-
-// countAllSake returns the count of all records.
-func countAllSake(tx engine.Reader) (storage.SakeCount, error) {
-	all, err := readTotal(tx, totalSake)
-	return storage.SakeCount{Records: int(all.records), Bytes: all.bytes}, err
+	return binary.BigEndian.Uint32(content)
 }
 
 // countSake changes a count. One of 0 is removed.
-func (c *change) countSake(key []byte, by storage.SakeCount) {
-	c.addSum(tableSakeMeta, key, sum{int64(by.Records), by.Bytes})
-}
+func (c *change) countSake(key []byte, by sum) { c.addSum(tableSakeMeta, key, by) }
 
 // sakeCounts returns the keys of the counts to which the records of an owner in a table
 // belong, besides that of all records.
@@ -139,34 +122,26 @@ func (c *change) sakeCountKeys(t *sakeTable, owner storage.ProfileID) []engine.K
 }
 
 // countSakeRecord changes all counts to which a record belongs.
-func (c *change) countSakeRecord(t *sakeTable, owner storage.ProfileID, by storage.SakeCount) {
-	if by == (storage.SakeCount{}) {
+func (c *change) countSakeRecord(t *sakeTable, owner storage.ProfileID, by sum) {
+	if by == (sum{}) {
 		return
 	}
-	if c.failed(c.Load(c.sakeCountKeys(t, owner)...)) {
-		return
-	}
+	c.load(c.sakeCountKeys(t, owner)...)
 	for _, key := range sakeCounts(t, owner) {
 		c.countSake(key, by)
 	}
-	c.addTotal(totalSake, sum{int64(by.Records), by.Bytes})
+	c.addTotal(totalSake, by)
 }
 
 // sakeRow returns the row of a record and the size of its stored form, or ErrNotFound.
-// It shares the memory of tx.
-func sakeRow(tx engine.Reader, table, id uint32) (r storage.SakeRow, size int, err error) {
+// It shares the memory of the step.
+func sakeRow(v *view, table, id uint32) (r storage.SakeRow, size int, err error) {
 	key := sakeRecordKey(table, id)
-	v, err := tx.Get(tableSakeRecords, key)
-	switch {
-	case err != nil:
+	value, err := v.stored(tableSakeRecords, key)
+	if err != nil {
 		return r, 0, err
-	case v == nil:
-		return r, 0, storage.ErrNotFound
 	}
-	if err = openSakeRow(key, v, &r); err != nil {
-		return r, 0, fmt.Errorf("%s %q: %w", tableSakeRecords, key, err)
-	}
-	return r, len(v), nil
+	return r, len(value), about(tableSakeRecords, key, openSakeRow(key, value, &r))
 }
 
 // openSakeRow reads the row under a key into r. It shares the memory of v.

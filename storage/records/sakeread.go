@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -12,21 +11,20 @@ import (
 )
 
 // describeSake returns a table with its counts.
-func describeSake(tx engine.Reader, t *sakeTable) (storage.SakeTable, error) {
-	n, err := sakeCount(tx, sakeNumberKey(sakeTableCount, t.Number))
-	return storage.SakeTable{SakeTableID: t.id(), Columns: t.Columns, Records: n.Records, Bytes: n.Bytes}, err
+func describeSake(v *view, t *sakeTable) storage.SakeTable {
+	n := v.sakeSum(sakeNumberKey(sakeTableCount, t.Number))
+	return storage.SakeTable{SakeTableID: t.id(), Columns: t.Columns, Records: int(n.records), Bytes: n.bytes}
 }
 
 // GetSakeTable is described in [storage.Sake].
-func (s *Store) GetSakeTable(ctx context.Context, table storage.SakeTableID) (out storage.SakeTable, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		t, err := getSakeTable(tx, table)
+func (s *Store) GetSakeTable(ctx context.Context, table storage.SakeTableID) (storage.SakeTable, error) {
+	return read(ctx, s, func(v *view) (out storage.SakeTable, err error) {
+		t, err := getSakeTable(v, table)
 		if err == nil {
-			out, err = describeSake(tx, &t)
+			out = describeSake(v, &t)
 		}
-		return err
+		return out, err
 	})
-	return out, err
 }
 
 // SakeTables is described in [storage.Sake].
@@ -39,32 +37,29 @@ func (s *Store) SakeTables(ctx context.Context, game string) iter.Seq2[storage.S
 		t, _ := readRecord[sakeTable](nil, e)
 		return engine.Key{Table: tableSakeMeta, Key: sakeNumberKey(sakeTableCount, t.Number)}
 	}
-	return iterate(ctx, s, r, func(tx engine.Reader, e engine.Entry) (storage.SakeTable, error) {
-		t, err := readRecord[sakeTable](tx, e)
+	return iterate(ctx, s, r, func(v *view, e engine.Entry) (storage.SakeTable, error) {
+		t, err := readRecord[sakeTable](v, e)
 		if err != nil {
 			return storage.SakeTable{}, err
 		}
-		return describeSake(tx, &t)
+		return describeSake(v, &t), nil
 	}, count)
 }
 
 // SakeRecords is described in [storage.Sake].
-func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids []uint32) (all []storage.SakeRecord, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		all = nil
-		t, err := getSakeTable(tx, table)
+func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids []uint32) ([]storage.SakeRecord, error) {
+	return read(ctx, s, func(v *view) (all []storage.SakeRecord, err error) {
+		t, err := getSakeTable(v, table)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		keys := make([][]byte, len(ids))
 		for i, id := range ids {
 			keys[i] = sakeRecordKey(t.Number, id)
 		}
-		if err := tx.Load(keysIn(tableSakeRecords, keys)...); err != nil {
-			return err
-		}
+		v.load(keysIn(tableSakeRecords, keys)...)
 		for _, id := range ids {
-			row, _, err := sakeRow(tx, t.Number, id)
+			row, _, err := sakeRow(v, t.Number, id)
 			if isMissing(err) {
 				continue
 			}
@@ -73,34 +68,32 @@ func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids 
 				rec, err = row.Record(t.Columns)
 			}
 			if err != nil {
-				return err
+				return all, err
 			}
 			all = append(all, rec)
 		}
-		return nil
+		return all, nil
 	})
-	return all, err
 }
 
 // ScanSake is described in [storage.Sake].
 func (s *Store) ScanSake(ctx context.Context, table storage.SakeTableID, scan storage.SakeScan, visit func(*storage.SakeRow) bool) error {
-	v := sakeScan{rater: scan.Rater}
+	scanned := sakeScan{rater: scan.Rater}
 	var owned [][]byte
-	err := s.view(ctx, func(tx engine.Reader) error {
-		t, err := getSakeTable(tx, table)
-		if v.table = t.Number; err == nil && len(scan.Owners) > 0 {
-			owned, err = v.owned(tx, scan.Owners)
-		}
+	err := s.view(ctx, func(v *view) error {
+		t, err := getSakeTable(v, table)
+		scanned.table = t.Number
+		owned = scanned.owned(v, scan.Owners)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	rows := paged(ctx, s, engine.Range{
-		Table: tableSakeRecords, From: sakeRecordKey(v.table, scan.First), To: engine.After(sakeRecordKey(v.table, 0)[:4]), Loose: true,
-	}, v.page)
+		Table: tableSakeRecords, From: sakeRecordKey(scanned.table, scan.First), To: engine.After(idKey(scanned.table)), Loose: true,
+	}, scanned.page)
 	if len(scan.Owners) > 0 {
-		rows = paged(ctx, s, owned, v.ownedPage)
+		rows = paged(ctx, s, owned, scanned.ownedPage)
 	}
 	var row storage.SakeRow
 	for r, err := range rows {
@@ -130,70 +123,54 @@ type ratedRow struct {
 }
 
 // page reads the records on the first page of a range.
-func (v *sakeScan) page(tx engine.Reader, r engine.Range) (rows []item[ratedRow], rest engine.Range, more bool, err error) {
-	entries, rest, more, err := pageEntries(tx, r)
-	if err == nil {
-		rows, err = v.rate(tx, entries)
-	}
-	return rows, rest, more, err
+func (s *sakeScan) page(v *view, r engine.Range) (rows []item[ratedRow], rest engine.Range, more bool) {
+	entries, rest, more := pageEntries(v, r)
+	return s.rate(v, entries), rest, more
 }
 
 // owned returns the keys of the records of some owners.
-func (v *sakeScan) owned(tx engine.Reader, owners []storage.ProfileID) (keys [][]byte, err error) {
+func (s *sakeScan) owned(v *view, owners []storage.ProfileID) (keys [][]byte) {
 	for _, owner := range owners {
-		index, err := keysOf(tx, engine.Prefix(tableSakeByOwner, sakeByOwnerKey(owner, v.table, 0)[:8]))
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range index {
+		for _, key := range v.keys(engine.Prefix(tableSakeByOwner, sakeByOwnerKey(owner, s.table, 0)[:8])) {
 			keys = append(keys, key[4:])
 		}
 	}
-	return keys, nil
+	return keys
 }
 
 // ownedPage reads the records under the first keys.
-func (v *sakeScan) ownedPage(tx engine.Reader, keys [][]byte) (rows []item[ratedRow], rest [][]byte, more bool, err error) {
+func (s *sakeScan) ownedPage(v *view, keys [][]byte) (rows []item[ratedRow], rest [][]byte, more bool) {
 	part := keys[:min(len(keys), engine.Page)]
 	entries := make([]engine.Entry, len(part))
-	err = tx.Load(keysIn(tableSakeRecords, part)...)
-	for i := 0; err == nil && i < len(part); i++ {
-		entries[i].Key = part[i]
-		entries[i].Value, err = tx.Get(tableSakeRecords, part[i])
+	v.load(keysIn(tableSakeRecords, part)...)
+	for i, key := range part {
+		entries[i] = engine.Entry{Key: key, Value: v.get(tableSakeRecords, key)}
 	}
-	if err == nil {
-		rows, err = v.rate(tx, entries)
-	}
-	return rows, keys[len(part):], len(part) < len(keys), err
+	return s.rate(v, entries), keys[len(part):], len(part) < len(keys)
 }
 
 // rate copies records and reads what the rater of the scan gave to them.
-func (v *sakeScan) rate(tx engine.Reader, entries []engine.Entry) ([]item[ratedRow], error) {
+func (s *sakeScan) rate(v *view, entries []engine.Entry) []item[ratedRow] {
 	size, ratings := 0, make([][]byte, len(entries))
 	for i, e := range entries {
 		size += len(e.Key) + len(e.Value)
-		if v.rater != 0 {
-			ratings[i] = slices.Concat(e.Key, idKey(v.rater))
+		if s.rater != 0 {
+			ratings[i] = slices.Concat(e.Key, idKey(s.rater))
 		}
 	}
-	if err := tx.Load(keysIn(tableSakeRatings, ratings)...); err != nil {
-		return nil, err
-	}
+	v.load(keysIn(tableSakeRatings, ratings)...)
 	rows, space := make([]item[ratedRow], len(entries)), make([]byte, 0, size)
 	for i, e := range entries {
 		at := len(space)
 		space = append(append(space, e.Key...), e.Value...)
 		end := at + len(e.Key)
 		rows[i].record = ratedRow{engine.Entry{Key: space[at:end:end], Value: space[end:len(space):len(space)]}, -1}
-		var err error
-		if rating := &rows[i].record.rating; v.rater != 0 && isRated(e) {
-			*rating, err = sakeRating(tx, ratings[i])
-		}
-		if err != nil && !isDamage(err) {
-			return nil, err
+		if s.rater != 0 && isRated(e) {
+			rows[i].record.rating = sakeRating(v, ratings[i])
+			_ = v.damage() // a damaged rating is none
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // isRated reports whether a record has ratings.
@@ -203,51 +180,39 @@ func isRated(e engine.Entry) bool {
 }
 
 // sakeRating returns the rating under a key, -1 if there is none.
-func sakeRating(tx engine.Reader, key []byte) (int, error) {
-	content, err := getEntry(tx, tableSakeRatings, key, 1)
-	if err != nil || content == nil {
-		return -1, err
+func sakeRating(v *view, key []byte) int {
+	content := v.entry(tableSakeRatings, key, 1)
+	if content == nil {
+		return -1
 	}
-	return int(content[0]), nil
+	return int(content[0])
 }
 
 // SakeRatings is described in [storage.Sake].
-func (s *Store) SakeRatings(ctx context.Context, table storage.SakeTableID, rater storage.ProfileID, ids []uint32) (ratings []int, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		ratings = nil
-		t, err := getSakeTable(tx, table)
+func (s *Store) SakeRatings(ctx context.Context, table storage.SakeTableID, rater storage.ProfileID, ids []uint32) ([]int, error) {
+	return read(ctx, s, func(v *view) (ratings []int, err error) {
+		t, err := getSakeTable(v, table)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		keys := make([][]byte, len(ids))
 		for i, id := range ids {
 			keys[i] = sakeRatingKey(t.Number, id, rater)
 		}
-		if err := tx.Load(keysIn(tableSakeRatings, keys)...); err != nil {
-			return err
-		}
+		v.load(keysIn(tableSakeRatings, keys)...)
 		for _, key := range keys {
-			rating, err := sakeRating(tx, key)
-			if err != nil {
-				return err
-			}
-			ratings = append(ratings, rating)
+			ratings = append(ratings, sakeRating(v, key))
 		}
-		return nil
+		return ratings, nil
 	})
-	return ratings, err
 }
 
 // SakeOwned is described in [storage.Sake].
-func (s *Store) SakeOwned(ctx context.Context, table storage.SakeTableID, owner storage.ProfileID) (n storage.SakeCount, err error) {
-	err = s.view(ctx, func(tx engine.Reader) error {
-		t, err := getSakeTable(tx, table)
-		if err == nil {
-			n, err = sakeCount(tx, sakeOwnedKey(owner, t.Number))
-		}
-		return err
+func (s *Store) SakeOwned(ctx context.Context, table storage.SakeTableID, owner storage.ProfileID) (storage.SakeCount, error) {
+	return read(ctx, s, func(v *view) (storage.SakeCount, error) {
+		t, err := getSakeTable(v, table)
+		return v.sakeSum(sakeOwnedKey(owner, t.Number)).sakeCount(), err
 	})
-	return n, err
 }
 
 // SakeOf is described in [storage.Sake].
@@ -260,16 +225,16 @@ func (s *Store) SakeOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[s
 }
 
 // readOwnedSake is the decoder of tableSakeByOwner.
-func readOwnedSake(tx engine.Reader, e engine.Entry) (out storage.OwnedSakeRecord, err error) {
+func readOwnedSake(v *view, e engine.Entry) (out storage.OwnedSakeRecord, err error) {
 	number, id := binary.BigEndian.Uint32(e.Key[4:]), binary.BigEndian.Uint32(e.Key[8:])
-	t, err := sakeTableOf(tx, number)
+	t, err := sakeTableOf(v, number)
 	var row storage.SakeRow
 	if err == nil {
-		row, _, err = sakeRow(tx, number, id)
+		row, _, err = sakeRow(v, number, id)
 	}
 	switch {
 	case isMissing(err):
-		return out, fmt.Errorf("%w: the index has a record that is missing", storage.ErrDamaged)
+		return out, errNotIndexed
 	case err != nil:
 		return out, err
 	}
@@ -280,5 +245,6 @@ func readOwnedSake(tx engine.Reader, e engine.Entry) (out storage.OwnedSakeRecor
 
 // CountSake is described in [storage.Sake].
 func (s *Store) CountSake(ctx context.Context) (storage.SakeCount, error) {
-	return read(ctx, s, countAllSake)
+	n, err := look(ctx, s, func(v *view) sum { return v.total(totalSake) })
+	return n.sakeCount(), err
 }

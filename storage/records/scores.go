@@ -52,18 +52,18 @@ func valueKey(value float64) []byte {
 }
 
 // readScore is the decoder of tableScores.
-func readScore(tx engine.Reader, e engine.Entry) (score storage.Score, err error) {
+func readScore(v *view, e engine.Entry) (score storage.Score, err error) {
 	if score.ScoreID, err = scoreID(e.Key); err != nil {
 		return score, err
 	}
-	r, err := readRecord[scoreRecord](tx, e)
+	r, err := readRecord[scoreRecord](v, e)
 	score.Value, score.Updated = r.Value, r.Updated
 	return score, err
 }
 
 // getScore returns a score or ErrNotFound.
-func getScore(tx engine.Reader, id storage.ScoreID) (storage.Score, error) {
-	r, err := get[scoreRecord](tx, tableScores, scoreKey(id))
+func getScore(v *view, id storage.ScoreID) (storage.Score, error) {
+	r, err := get[scoreRecord](v, tableScores, scoreKey(id))
 	return storage.Score{ScoreID: id, Value: r.Value, Updated: r.Updated}, err
 }
 
@@ -77,19 +77,20 @@ func scoreKeys(credits []storage.Credit) (keys []engine.Key) {
 
 // loadCredits loads what credit reads.
 func (c *change) loadCredits(credits []storage.Credit) error {
-	if err := c.Load(scoreKeys(credits)...); err != nil || !c.shared {
-		return err
+	c.load(scoreKeys(credits)...)
+	if !c.shared {
+		return nil
 	}
 	var ranges []engine.Range
 	var places []engine.Key
 	for i := range credits {
 		cr := &credits[i]
-		old, err := getScore(c, cr.ScoreID)
+		old, err := getScore(c.view, cr.ScoreID)
 		first := isMissing(err)
 		if err != nil && !first {
 			return err
 		}
-		board := rankingOf(c, cr.Game, cr.Board)
+		board := rankingOf(c.view, cr.Game, cr.Board)
 		was := board.key(placeOf(old.Value, cr.Profile))
 		ranges = append(ranges, board.nearest(board.key(placeOf(cr.How.Apply(old.Value, cr.Value, first), cr.Profile))))
 		if first {
@@ -98,16 +99,15 @@ func (c *change) loadCredits(credits []storage.Credit) error {
 			ranges, places = append(ranges, board.nearest(was)), append(places, engine.Key{Table: tableRanks, Key: was})
 		}
 	}
-	if err := c.LoadRanges(ranges...); err != nil {
-		return err
-	}
-	return c.Load(places...)
+	c.loadRanges(ranges...)
+	c.load(places...)
+	return nil
 }
 
 // putScore stores a score of a profile, which must exist.
 func (c *change) putScore(score storage.Score) error {
-	old, err := getScore(c, score.ScoreID)
-	board, place := rankingOf(c, score.Game, score.Board), placeOf(score.Value, score.Profile)
+	old, err := getScore(c.view, score.ScoreID)
+	board, place := rankingOf(c.view, score.Game, score.Board), placeOf(score.Value, score.Profile)
 	switch {
 	case isMissing(err):
 		if err = c.mayAddScore(score.Profile); err == nil {
@@ -124,36 +124,33 @@ func (c *change) putScore(score storage.Score) error {
 }
 
 // mayAddScore returns an error unless a profile exists and may have another score.
-func (c *change) mayAddScore(id storage.ProfileID) error {
-	if err := c.wantProfile(id); err != nil {
+func (v *view) mayAddScore(id storage.ProfileID) error {
+	if err := v.wantProfile(id); err != nil {
 		return err
 	}
-	n, err := count(c, tableScores, idKey(id), storage.MaxScores)
-	if err == nil && n >= storage.MaxScores {
-		err = fmt.Errorf("scores of profile %d: %w", id, storage.ErrFull)
+	if v.count(tableScores, idKey(id), storage.MaxScores) >= storage.MaxScores {
+		return fmt.Errorf("scores of profile %d: %w", id, storage.ErrFull)
 	}
-	return err
+	return nil
 }
 
 // dropScore removes the score under a key, also a damaged one.
 func (c *change) dropScore(key []byte) error {
 	id, err := scoreID(key)
 	if err != nil {
-		return fmt.Errorf("%s %q: %w", tableScores, key, err)
+		return about(tableScores, key, err)
 	}
-	board := rankingOf(c, id.Game, id.Board)
-	score, err := getScore(c, id)
+	board := rankingOf(c.view, id.Game, id.Board)
+	score, err := getScore(c.view, id)
 	place := placeOf(score.Value, id.Profile)
 	if isDamage(err) {
-		place, err = board.find(id.Profile)
+		place, err = board.find(id.Profile), nil
+	}
+	if err == nil && place != nil {
+		err = board.remove(c, place)
 	}
 	if err != nil {
 		return err
-	}
-	if place != nil {
-		if err := board.remove(c, place); err != nil {
-			return err
-		}
 	}
 	c.delete(tableScores, key)
 	return nil
@@ -166,7 +163,7 @@ func (c *change) credit(credits []storage.Credit, at time.Time) (n int, err erro
 		return 0, err
 	}
 	for _, cr := range credits {
-		score, err := getScore(c, cr.ScoreID)
+		score, err := getScore(c.view, cr.ScoreID)
 		first := isMissing(err)
 		if err != nil && !first {
 			return n, err
@@ -202,12 +199,8 @@ func (s *Store) DeleteScore(ctx context.Context, id storage.ScoreID) error {
 		return err
 	}
 	return s.change(ctx, func(c *change) error {
-		found, err := has(c, tableScores, scoreKey(id))
-		if err == nil && !found {
-			err = storage.ErrNotFound
-		}
-		if err != nil {
-			return err
+		if !c.has(tableScores, scoreKey(id)) {
+			return storage.ErrNotFound
 		}
 		return c.dropScore(scoreKey(id))
 	})
@@ -223,10 +216,7 @@ func (s *Store) Ranking(ctx context.Context, game, board string, from, n int) (p
 	if err := storage.CheckRanking(game, board, from, n); err != nil {
 		return nil, err
 	}
-	err = s.view(ctx, func(tx engine.Reader) error {
-		page, err = rankingOf(tx, game, board).page(game, board, from, n)
-		return err
-	})
+	page, err = read(ctx, s, func(v *view) ([]storage.Score, error) { return rankingOf(v, game, board).page(game, board, from, n) })
 	if err != nil {
 		return nil, fmt.Errorf("ranking %q of %s: %w", board, game, err)
 	}
@@ -238,13 +228,12 @@ func (s *Store) RankOf(ctx context.Context, id storage.ScoreID) (score storage.S
 	if err := id.Check(); err != nil {
 		return score, err
 	}
-	err = s.view(ctx, func(tx engine.Reader) error {
-		if score, err = getScore(tx, id); err != nil {
-			return err
+	score, err = read(ctx, s, func(v *view) (storage.Score, error) {
+		score, err := getScore(v, id)
+		if err == nil {
+			score.Rank = rankingOf(v, id.Game, id.Board).before(valueKey(score.Value)) + 1
 		}
-		above, err := rankingOf(tx, id.Game, id.Board).before(valueKey(score.Value))
-		score.Rank = above + 1
-		return err
+		return score, err
 	})
 	if err != nil {
 		return storage.Score{}, err

@@ -167,9 +167,7 @@ func (s *Store) dropGenerations(ctx context.Context) error {
 	var keys [][]byte
 	drop := func() {
 		err = s.change(ctx, func(c *change) error {
-			for _, key := range keys {
-				c.delete(tableServers, key)
-			}
+			c.deleteAll(tableServers, keys)
 			return nil
 		})
 		keys = keys[:0]
@@ -202,12 +200,7 @@ func (s *Store) findGenerations(ctx context.Context) error {
 	found := make(map[uint64]uint64)
 	last := engine.Range{Table: tableServers, From: s.chunkKey(0, 0), To: engine.After(s.chunkKey(math.MaxUint64, math.MaxUint64)), Backward: true}
 	for {
-		var key []byte
-		err := s.view(ctx, func(tx engine.Reader) error {
-			e, err := first(tx, last)
-			key = slices.Clone(e.Key)
-			return err
-		})
+		key, err := look(ctx, s, func(v *view) []byte { return slices.Clone(v.first(last).Key) })
 		if err != nil {
 			return err
 		}
@@ -282,9 +275,9 @@ func (w *generationWriter) add(ctx context.Context, record []byte) error {
 // flush stores the complete chunks.
 func (w *generationWriter) flush(ctx context.Context) error {
 	var of segment
-	err := w.store.change(ctx, func(c *change) (err error) {
-		of, err = w.put(c)
-		return err
+	err := w.store.change(ctx, func(c *change) error {
+		of = w.put(c)
+		return nil
 	})
 	w.store.list.foundAll(listHead{Index: of})
 	if err != nil {
@@ -324,22 +317,20 @@ func (w *generationWriter) closeChunk() {
 
 // put writes the complete chunks as a part of a step and returns the generation as it is
 // then.
-func (w *generationWriter) put(c *change) (of segment, err error) {
-	of = segment{Generation: w.generation, Chunks: w.written, Servers: w.records}
+func (w *generationWriter) put(c *change) segment {
+	of := segment{Generation: w.generation, Chunks: w.written, Servers: w.records}
 	if of.Generation == 0 {
-		if of.Generation, err = c.Next(tableServers); err != nil {
-			return segment{}, err
-		}
+		of.Generation = c.next(tableServers)
 	}
 	for _, chunk := range w.full {
 		c.putValue(tableServers, w.store.chunkKey(of.Generation, of.Chunks), chunk)
 		of.Chunks++
 	}
-	return of, nil
+	return of
 }
 
 // end writes the rest as a part of a step and returns the segment for the head.
-func (w *generationWriter) end(c *change) (segment, error) {
+func (w *generationWriter) end(c *change) segment {
 	w.closeChunk()
 	return w.put(c)
 }
@@ -356,22 +347,17 @@ type storedChunk struct {
 
 // readChunks returns copies of the next chunks of a generation, from one on: fewer than
 // chunksPerRead if there are no more. Some may be missing between them.
-func (s *Store) readChunks(ctx context.Context, of segment, from uint64) (all []storedChunk, err error) {
+func (s *Store) readChunks(ctx context.Context, of segment, from uint64) ([]storedChunk, error) {
 	r := engine.Range{
 		Table: tableServers, From: s.chunkKey(of.Generation, from), To: s.chunkKey(of.Generation, of.Chunks), Limit: chunksPerRead,
 	}
-	err = s.view(ctx, func(tx engine.Reader) error {
-		all = nil
-		for e, err := range tx.Scan(r) {
-			if err != nil {
-				return err
-			}
+	return look(ctx, s, func(v *view) (all []storedChunk) {
+		for e := range v.scan(r) {
 			payload, err := unseal(e.Value)
-			all = append(all, storedChunk{binary.BigEndian.Uint64(e.Key[len(e.Key)-8:]), slices.Clone(payload), err})
+			all = append(all, storedChunk{binary.BigEndian.Uint64(lastID64(e.Key)), slices.Clone(payload), err})
 		}
-		return nil
+		return all
 	})
-	return all, err
 }
 
 // errMissing is the error for chunks that are missing.

@@ -64,17 +64,14 @@ func load(tb testing.TB, s *Store) (instances []uint32, errs []error) {
 func generations(t *testing.T, s *Store) int {
 	t.Helper()
 	found := make(map[string]bool)
-	err := s.view(t.Context(), func(tx engine.Reader) error {
-		prefix := s.chunkKey(0, 0)
-		prefix = prefix[:len(prefix)-16]
-		keys, err := keysOf(tx, engine.Prefix(tableServers, prefix))
-		for _, key := range keys {
-			found[string(key[len(prefix):len(prefix)+8])] = true
-		}
-		return err
-	})
+	prefix := s.chunkKey(0, 0)
+	prefix = prefix[:len(prefix)-16]
+	keys, err := look(t.Context(), s, func(v *view) [][]byte { return v.keys(engine.Prefix(tableServers, prefix)) })
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, key := range keys {
+		found[string(key[len(prefix):len(prefix)+8])] = true
 	}
 	return len(found)
 }
@@ -353,10 +350,10 @@ func TestChunksKeepTheirSize(t *testing.T) {
 	if got, errs := load(t, s); len(got) != 1040 || len(errs) > 0 {
 		t.Fatalf("%d records, %v, want 1040", len(got), errs)
 	}
-	err := s.view(t.Context(), func(tx engine.Reader) error {
-		for e, err := range tx.Scan(whole(tableServers)) {
-			if err != nil || len(e.Value) > ChunkSize {
-				t.Errorf("%q has %d bytes, want at most %d (%v)", e.Key, len(e.Value), ChunkSize, err)
+	err := s.view(t.Context(), func(v *view) error {
+		for e := range v.scan(whole(tableServers)) {
+			if len(e.Value) > ChunkSize {
+				t.Errorf("%q has %d bytes, want at most %d", e.Key, len(e.Value), ChunkSize)
 			}
 		}
 		return nil

@@ -81,7 +81,7 @@ func (s *Store) saveServers(ctx context.Context, list iter.Seq[storage.ListedSer
 	if w.all {
 		base.Segments = nil
 	}
-	if err := s.putHead(ctx, func(c *change) (listHead, error) { return w.end(c, base) }); err != nil {
+	if err := s.putHead(ctx, func(c *change) listHead { return w.end(c, base) }); err != nil {
 		return saved, err
 	}
 	if w.all {
@@ -91,12 +91,10 @@ func (s *Store) saveServers(ctx context.Context, list iter.Seq[storage.ListedSer
 }
 
 // putHead makes a head that of the list, in the step that ends its generations.
-func (s *Store) putHead(ctx context.Context, end func(*change) (listHead, error)) error {
+func (s *Store) putHead(ctx context.Context, end func(*change) listHead) error {
 	var head listHead
-	err := s.change(ctx, func(c *change) (err error) {
-		if head, err = end(c); err != nil {
-			return err
-		}
+	err := s.change(ctx, func(c *change) error {
+		head = end(c)
 		c.put(tableServers, s.listHeadKey(), head)
 		return nil
 	})
@@ -135,17 +133,13 @@ func (w *listWriter) add(ctx context.Context, l *storage.ListedServer, whole boo
 }
 
 // end writes the rest as a part of a step and returns the new head.
-func (w *listWriter) end(c *change, old listHead) (head listHead, err error) {
+func (w *listWriter) end(c *change, old listHead) (head listHead) {
 	head = listHead{Segments: old.Segments, Saved: time.Now().UTC()}
 	if w.records.records > 0 {
-		added, err := w.records.end(c)
-		if err != nil {
-			return head, err
-		}
-		head.Segments = append(slices.Clip(head.Segments), added)
+		head.Segments = append(slices.Clip(head.Segments), w.records.end(c))
 	}
-	head.Index, err = w.index.end(c)
-	return head, err
+	head.Index = w.index.end(c)
+	return head
 }
 
 // compactServers writes the records in use as one segment.
@@ -167,10 +161,9 @@ func (s *Store) compactServers(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.putHead(ctx, func(c *change) (listHead, error) {
-		all, err := w.end(c)
-		head.Segments = []segment{all}
-		return head, err
+	return s.putHead(ctx, func(c *change) listHead {
+		head.Segments = []segment{w.end(c)}
+		return head
 	})
 }
 

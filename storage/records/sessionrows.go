@@ -23,22 +23,19 @@ type sessionRow struct {
 const sessionRowSize = 8 + 8 + 8 + 4 + 1 + 1
 
 // rowsOf returns the sessions of a user.
-func rowsOf(tx engine.Reader, user storage.UserID) ([]sessionRow, error) {
-	content, err := getEntry(tx, tableSessions, idKey(user), 0)
-	if err == nil && len(content)%sessionRowSize != 0 {
-		err = fmt.Errorf("%s %d: %w: %d bytes", tableSessions, user, storage.ErrDamaged, len(content))
+func (v *view) rowsOf(user storage.UserID) (rows []sessionRow) {
+	content := v.entry(tableSessions, idKey(user), 0)
+	if len(content)%sessionRowSize != 0 {
+		v.failed(fmt.Errorf("%s %d: %w: %d bytes", tableSessions, user, storage.ErrDamaged, len(content)))
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	var rows []sessionRow
 	for b := range slices.Chunk(content, sessionRowSize) {
 		rows = append(rows, sessionRow{storage.LiveSession{
 			Run: binary.BigEndian.Uint64(b), ID: binary.BigEndian.Uint64(b[8:]), Fence: binary.BigEndian.Uint64(b[16:]),
 			Profile: storage.ProfileID(binary.BigEndian.Uint32(b[24:])), User: user, Displaces: storage.Displaces(b[28]),
 		}, b[29] != 0})
 	}
-	return rows, nil
+	return rows
 }
 
 // putRows stores the sessions of a user.
@@ -54,11 +51,7 @@ func (c *change) putRows(user storage.UserID, rows []sessionRow) {
 		content = binary.BigEndian.AppendUint64(content, r.ID)
 		content = binary.BigEndian.AppendUint64(content, r.Fence)
 		content = binary.BigEndian.AppendUint32(content, uint32(r.Profile))
-		displaced := byte(0)
-		if r.displaced {
-			displaced = 1
-		}
-		content = append(content, byte(r.Displaces), displaced)
+		content = append(content, byte(r.Displaces), flag(r.displaced))
 	}
 	c.putEntry(tableSessions, idKey(user), content)
 }
@@ -98,16 +91,13 @@ func (c *change) putPlace(e *storage.LiveSession) {
 }
 
 // placesOf returns the places of the sessions of a run, up to most of them; 0: all.
-func placesOf(tx engine.Reader, run uint64, most int) (all []place, err error) {
+func (v *view) placesOf(run uint64, most int) (all []place) {
 	r := engine.Prefix(tableSessionsOf, numberKey(run))
 	r.Limit, r.Loose = most, most == 0 // all are only looked at
-	for e, err := range scanEntries(tx, r, 8) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range v.entries(r, 8) {
 		all = append(all, openPlace(e.Key, e.Value))
 	}
-	return all, nil
+	return all
 }
 
 func displacedRange(run uint64) engine.Range {
@@ -117,48 +107,37 @@ func displacedRange(run uint64) engine.Range {
 }
 
 // displacedOf returns the ids of the sessions of a run that were displaced.
-func displacedOf(tx engine.Reader, run uint64) (ids []uint64, err error) {
-	for e, err := range scanEntries(tx, displacedRange(run), 0) {
-		if err != nil {
-			return nil, err
-		}
+func displacedOf(v *view, run uint64) (ids []uint64) {
+	for e := range v.entries(displacedRange(run), 0) {
 		ids = append(ids, binary.BigEndian.Uint64(e.Key[8:]))
 	}
-	return ids, nil
+	return ids
 }
 
 // dropSessions removes sessions of a run.
-func (c *change) dropSessions(run uint64, all []place) error {
+func (c *change) dropSessions(run uint64, all []place) {
 	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.user, b.user) })
 	users := slices.CompactFunc(slices.Clone(all), func(a, b place) bool { return a.user == b.user })
-	if err := c.loadUsers(users); err != nil {
-		return err
-	}
+	c.loadUsers(users)
 	gone := make(map[uint64]bool)
 	for _, p := range all {
 		gone[p.id] = true
-		for _, t := range []engine.Table{tableSessionsOf, tableDisplaced} {
-			c.delete(t, placeKey(run, p.id))
-		}
+		c.delete(tableSessionsOf, placeKey(run, p.id))
+		c.delete(tableDisplaced, placeKey(run, p.id))
 	}
 	for _, p := range users {
-		rows, err := rowsOf(c, p.user)
-		if err != nil {
-			return err
-		}
-		rows = slices.DeleteFunc(rows, func(r sessionRow) bool { return r.Run == run && gone[r.ID] })
+		rows := slices.DeleteFunc(c.rowsOf(p.user), func(r sessionRow) bool { return r.Run == run && gone[r.ID] })
 		c.putRows(p.user, rows)
 	}
-	return nil
 }
 
 // loadUsers loads the sessions of the users of places.
-func (c *change) loadUsers(users []place) error {
+func (c *change) loadUsers(users []place) {
 	keys := make([]engine.Key, len(users))
 	for i, p := range users {
 		keys[i] = engine.Key{Table: tableSessions, Key: idKey(p.user)}
 	}
-	return c.Load(keys...)
+	c.load(keys...)
 }
 
 // sameSession reports whether two sessions have one place.

@@ -16,21 +16,13 @@ func (s Shared) EnterSession(ctx context.Context, e storage.LiveSession) (fence 
 	}
 	at := placeKey(e.Run, e.ID)
 	err = s.step(ctx, func(c *change) error {
-		err := c.Load(engine.Key{Table: tableRuns, Key: numberKey(e.Run)}, engine.Key{Table: tableSessionsOf, Key: at},
+		c.load(engine.Key{Table: tableRuns, Key: numberKey(e.Run)}, engine.Key{Table: tableSessionsOf, Key: at},
 			engine.Key{Table: tableSessions, Key: idKey(e.User)}, engine.Key{Table: tableFences})
-		if err != nil {
+		if err := canEnter(c.view, e.Run, at); err != nil {
 			return err
 		}
-		if err := canEnter(c, e.Run, at); err != nil {
-			return err
-		}
-		rows, err := rowsOf(c, e.User)
-		if err != nil {
-			return err
-		}
-		if e.Fence, err = c.Next(tableFences); err != nil {
-			return err
-		}
+		rows := c.rowsOf(e.User)
+		e.Fence = c.next(tableFences)
 		displaced = c.displace(rows, &e)
 		c.putPlace(&e)
 		c.putRows(e.User, append(rows, sessionRow{LiveSession: e}))
@@ -43,19 +35,17 @@ func (s Shared) EnterSession(ctx context.Context, e storage.LiveSession) (fence 
 }
 
 // canEnter returns why a session with a place cannot be added to a run, nil if it can.
-func canEnter(tx engine.Reader, run uint64, at []byte) error {
-	r, err := getRun(tx, run)
-	if err != nil {
+func canEnter(v *view, run uint64, at []byte) error {
+	r, err := v.run(run)
+	switch {
+	case err != nil:
 		return err
-	}
-	if r.ended {
+	case r.ended:
 		return storage.ErrConflict
+	case v.has(tableSessionsOf, at):
+		return storage.ErrTaken
 	}
-	taken, err := has(tx, tableSessionsOf, at)
-	if err == nil && taken {
-		err = storage.ErrTaken
-	}
-	return err
+	return nil
 }
 
 // LeaveSessions is described in [storage.Sessions].
@@ -68,20 +58,15 @@ func (s Shared) LeaveSessions(ctx context.Context, run uint64, ids []uint64) err
 		keys[i] = engine.Key{Table: tableSessionsOf, Key: placeKey(run, id), Then: [2]engine.Table{tableSessions}}
 	}
 	return s.step(ctx, func(c *change) error {
-		if err := c.Load(keys...); err != nil {
-			return err
-		}
+		c.load(keys...)
 		var all []place
 		for _, k := range keys {
-			content, err := getEntry(c, k.Table, k.Key, 8)
-			if err != nil {
-				return err
-			}
-			if content != nil {
+			if content := c.entry(k.Table, k.Key, 8); content != nil {
 				all = append(all, openPlace(k.Key, content))
 			}
 		}
-		return c.dropSessions(run, all)
+		c.dropSessions(run, all)
+		return nil
 	})
 }
 
@@ -102,19 +87,13 @@ func (s Shared) RestoreSessions(ctx context.Context, node string, run uint64, se
 	}
 	err = s.step(ctx, func(c *change) error {
 		displaced = nil
-		err := c.restoreRun(node, run)
-		if err == nil {
-			err = errors.Join(c.Raise(tableFences, highest), c.loadUsers(users))
-		}
-		if err != nil {
+		if err := c.restoreRun(node, run); err != nil {
 			return err
 		}
+		c.raise(tableFences, highest)
+		c.loadUsers(users)
 		for _, p := range users {
-			ids, err := c.restoreRows(p.user, ofUser[p.user])
-			if err != nil {
-				return err
-			}
-			displaced = append(displaced, ids...)
+			displaced = append(displaced, c.restoreRows(p.user, ofUser[p.user])...)
 		}
 		return nil
 	})
@@ -138,11 +117,7 @@ func checkRestored(node string, run uint64, sessions []storage.LiveSession) erro
 
 // restoreRun makes a run one that has not ended.
 func (c *change) restoreRun(node string, run uint64) error {
-	all, err := allRuns(c)
-	if err != nil {
-		return err
-	}
-	err = stateOf(all, node, run)
+	err := stateOf(c.allRuns(), node, run)
 	if err == nil || errors.Is(err, storage.ErrTaken) {
 		return err
 	}
@@ -152,11 +127,8 @@ func (c *change) restoreRun(node string, run uint64) error {
 
 // restoreRows adds sessions of a user with their fences, and returns the ids of those that
 // newer ones displace.
-func (c *change) restoreRows(user storage.UserID, sessions []storage.LiveSession) (displaced []uint64, err error) {
-	rows, err := rowsOf(c, user)
-	if err != nil {
-		return nil, err
-	}
+func (c *change) restoreRows(user storage.UserID, sessions []storage.LiveSession) (displaced []uint64) {
+	rows := c.rowsOf(user)
 	before := len(rows)
 	for _, e := range sessions {
 		switch {
@@ -170,9 +142,8 @@ func (c *change) restoreRows(user storage.UserID, sessions []storage.LiveSession
 			rows = append(rows, sessionRow{LiveSession: e})
 		}
 	}
-	if len(rows) == before {
-		return displaced, nil
+	if len(rows) > before {
+		c.putRows(user, rows)
 	}
-	c.putRows(user, rows)
-	return displaced, nil
+	return displaced
 }

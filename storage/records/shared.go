@@ -3,8 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
-	"iter"
 
 	"github.com/rs/zerolog"
 
@@ -48,30 +46,3 @@ const mostAtOnce = 500
 
 // numberKey is the key of a number.
 func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
-
-// scanEntries yields the entries of a range with their contents as values, which have at
-// least size bytes.
-func scanEntries(tx engine.Reader, r engine.Range, size int) iter.Seq2[engine.Entry, error] {
-	return func(yield func(engine.Entry, error) bool) {
-		for e, err := range tx.Scan(r) {
-			if err == nil {
-				e.Value, err = openSized(r.Table, e, size)
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// openSized returns the content of an entry that has at least size bytes.
-func openSized(t engine.Table, e engine.Entry, size int) ([]byte, error) {
-	content, err := openEntry(e.Key, e.Value)
-	if err == nil && len(content) < size {
-		err = fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(content))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", t, e.Key, err)
-	}
-	return content, nil
-}

@@ -54,7 +54,7 @@ func openBlock(key, value []byte) (modified int64, data []byte, err error) {
 }
 
 // readBlock is the decoder of tableStatBlocks.
-func readBlock(_ engine.Reader, e engine.Entry) (b storage.StatBlock, err error) {
+func readBlock(_ *view, e engine.Entry) (b storage.StatBlock, err error) {
 	if b.StatBlockID, err = statBlockID(e.Key); err != nil {
 		return b, err
 	}
@@ -78,20 +78,14 @@ func (s *Store) GetStatBlock(ctx context.Context, id storage.StatBlockID) (b sto
 		return b, err
 	}
 	key := statBlockKey(id)
-	err = s.view(ctx, func(tx engine.Reader) error {
-		v, err := tx.Get(tableStatBlocks, key)
-		switch {
-		case err != nil:
-			return err
-		case v == nil:
-			return storage.ErrNotFound
+	return read(ctx, s, func(v *view) (b storage.StatBlock, err error) {
+		value, err := v.stored(tableStatBlocks, key)
+		if err != nil {
+			return b, err
 		}
-		if b, err = readBlock(tx, engine.Entry{Key: key, Value: v}); err != nil {
-			return fmt.Errorf("%s %q: %w", tableStatBlocks, key, err)
-		}
-		return nil
+		b, err = readBlock(v, engine.Entry{Key: key, Value: value})
+		return b, about(tableStatBlocks, key, err)
 	})
-	return b, err
 }
 
 // EditStatBlock is described in [storage.Stats].
@@ -105,12 +99,10 @@ func (s *Store) EditStatBlock(ctx context.Context, id storage.StatBlockID, limit
 	key := statBlockKey(id)
 	err := s.change(ctx, func(c *change) error {
 		next = storage.StatBlock{StatBlockID: id}
-		if err := c.Load(c.editKeys(id)...); err != nil {
-			return err
-		}
+		c.load(c.editKeys(id)...)
 		old, latest, err := c.blockBefore(id)
-		if err != nil {
-			return err
+		if err = orElse(c.err, err); err != nil {
+			return err // edit gets nothing else than what is stored
 		}
 		data, err := edit(old)
 		if err != nil {
@@ -150,21 +142,19 @@ func (c *change) editKeys(id storage.StatBlockID) []engine.Key {
 
 // blockBefore returns the present data of a block, and the latest change of a block with
 // the same index.
-func (c *change) blockBefore(id storage.StatBlockID) (old []byte, latest int64, err error) {
+func (v *view) blockBefore(id storage.StatBlockID) (old []byte, latest int64, err error) {
 	for _, same := range sameIndex(id) {
 		key := statBlockKey(same)
-		v, err := c.Get(tableStatBlocks, key)
+		value := v.get(tableStatBlocks, key)
 		switch {
-		case err != nil:
-			return nil, 0, err
-		case v != nil && same == id:
+		case value != nil && same == id:
 			var modified int64
-			if modified, old, err = openBlock(key, v); err != nil {
-				return nil, 0, fmt.Errorf("%s %q: %w", tableStatBlocks, key, err)
+			if modified, old, err = openBlock(key, value); err != nil {
+				return nil, 0, about(tableStatBlocks, key, err)
 			}
 			latest = max(latest, modified)
-		case len(v) >= recordHeader+blockHeader:
-			latest = max(latest, int64(binary.BigEndian.Uint64(v[recordHeader:])))
+		case len(value) >= recordHeader+blockHeader:
+			latest = max(latest, int64(binary.BigEndian.Uint64(value[recordHeader:])))
 		}
 	}
 	return old, latest, nil
@@ -177,12 +167,8 @@ func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data [
 		return err
 	}
 	added := storage.StatSize{Blocks: 1, Bytes: int64(len(data))}
-	v, err := c.Get(tableStatBlocks, key)
-	if err != nil {
-		return err
-	}
-	if v != nil {
-		added.Blocks, added.Bytes = 0, added.Bytes-int64(blockLen(v))
+	if old := c.get(tableStatBlocks, key); old != nil {
+		added.Blocks, added.Bytes = 0, added.Bytes-int64(blockLen(old))
 	}
 	size, err := c.grow(id, added, limit)
 	if err != nil {
@@ -194,21 +180,17 @@ func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data [
 }
 
 // wantProfile returns ErrNotFound if a profile does not exist.
-func (c *change) wantProfile(id storage.ProfileID) error {
-	found, err := has(c, tableProfiles, idKey(id))
-	if err == nil && !found {
-		err = fmt.Errorf("profile %d: %w", id, storage.ErrNotFound)
+func (v *view) wantProfile(id storage.ProfileID) error {
+	if !v.has(tableProfiles, idKey(id)) {
+		return fmt.Errorf("profile %d: %w", id, storage.ErrNotFound)
 	}
-	return err
+	return nil
 }
 
 // grow returns the size of the blocks of a profile after a change, or ErrFull.
 // It writes nothing.
-func (c *change) grow(id storage.ProfileID, added storage.StatSize, limit int64) (storage.StatSize, error) {
-	size, err := statSize(c, id)
-	if err != nil {
-		return size, err
-	}
+func (v *view) grow(id storage.ProfileID, added storage.StatSize, limit int64) (storage.StatSize, error) {
+	size := v.statSize(id)
 	size.Blocks += added.Blocks
 	size.Bytes += added.Bytes
 	if added.Bytes > 0 && size.Bytes > limit || added.Blocks > 0 && size.Blocks > storage.MaxStatBlocks {
@@ -224,17 +206,12 @@ func (s *Store) DeleteStatBlock(ctx context.Context, id storage.StatBlockID) err
 	}
 	key := statBlockKey(id)
 	return s.change(ctx, func(c *change) error {
-		if err := c.Load(c.editKeys(id)...); err != nil {
+		c.load(c.editKeys(id)...)
+		value, err := c.stored(tableStatBlocks, key)
+		if err != nil {
 			return err
 		}
-		v, err := c.Get(tableStatBlocks, key)
-		switch {
-		case err != nil:
-			return err
-		case v == nil:
-			return storage.ErrNotFound
-		}
-		size, err := c.grow(id.Profile, storage.StatSize{Blocks: -1, Bytes: -int64(blockLen(v))}, 0)
+		size, err := c.grow(id.Profile, storage.StatSize{Blocks: -1, Bytes: -int64(blockLen(value))}, 0)
 		if err != nil {
 			return err
 		}
@@ -251,7 +228,7 @@ func (s *Store) StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[
 
 // StatSizeOf is described in [storage.Stats].
 func (s *Store) StatSizeOf(ctx context.Context, id storage.ProfileID) (storage.StatSize, error) {
-	return read(ctx, s, func(tx engine.Reader) (storage.StatSize, error) { return statSize(tx, id) })
+	return look(ctx, s, func(v *view) storage.StatSize { return v.statSize(id) })
 }
 
 // DeleteStats is described in [storage.Stats].
@@ -269,20 +246,12 @@ func (s *Store) DeleteStats(ctx context.Context, id storage.ProfileID) (n int, e
 // dropStats removes the blocks and scores of a profile and returns how many
 // there were.
 func (c *change) dropStats(id storage.ProfileID) (int, error) {
-	blocks, err := keysOf(c, engine.Prefix(tableStatBlocks, idKey(id)))
-	if err != nil {
-		return 0, err
-	}
-	for _, k := range blocks {
-		c.delete(tableStatBlocks, k)
-	}
+	blocks := c.keys(engine.Prefix(tableStatBlocks, idKey(id)))
+	c.deleteAll(tableStatBlocks, blocks)
 	if len(blocks) > 0 {
 		c.putSize(id, storage.StatSize{})
 	}
-	scores, err := keysOf(c, engine.Prefix(tableScores, idKey(id)))
-	if err != nil {
-		return 0, err
-	}
+	scores := c.keys(engine.Prefix(tableScores, idKey(id)))
 	for _, k := range scores {
 		if err := c.dropScore(k); err != nil {
 			return 0, err
@@ -309,12 +278,8 @@ func (s *Store) ImportStats(ctx context.Context, id storage.ProfileID, blocks []
 		}
 	}
 	return s.change(ctx, func(c *change) error {
-		for _, t := range [...]engine.Table{tableStatBlocks, tableScores} {
-			if n, err := count(c, t, idKey(id), 1); err != nil {
-				return err
-			} else if n > 0 {
-				return fmt.Errorf("blocks of profile %d: %w", id, storage.ErrTaken)
-			}
+		if c.count(tableStatBlocks, idKey(id), 1) > 0 || c.count(tableScores, idKey(id), 1) > 0 {
+			return fmt.Errorf("blocks of profile %d: %w", id, storage.ErrTaken)
 		}
 		if err := c.wantProfile(id); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -151,7 +152,7 @@ func TestRankingChunksCount(t *testing.T) {
 		return storage.ScoreID{Game: "gmtest", Board: "kills", Profile: storage.ProfileID(i)}
 	}
 	err := s.change(t.Context(), func(c *change) error {
-		board := rankingOf(c, "gmtest", "kills")
+		board := rankingOf(c.view, "gmtest", "kills")
 		for i := range n {
 			if err := board.add(c, placeOf(float64(i), id(i).Profile)); err != nil {
 				return err
@@ -175,25 +176,16 @@ func TestRankingChunksCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.view(t.Context(), func(tx engine.Reader) error {
-		board := rankingOf(tx, "gmtest", "kills")
-		var parts []chunk
-		for part, err := range board.chunks(whole(tableRankChunks)) {
-			if err != nil {
-				return err
-			}
-			parts = append(parts, part)
-		}
+	err = s.view(t.Context(), func(v *view) error {
+		board := rankingOf(v, "gmtest", "kills")
+		parts := slices.Collect(board.chunks(whole(tableRankChunks)))
 		for i, part := range parts {
 			var end []byte
 			if i+1 < len(parts) {
 				end = parts[i+1].first
 			}
 			places := 0
-			for _, err := range board.places(part.first, end, 0) {
-				if err != nil {
-					return err
-				}
+			for range board.places(part.first, end, 0) {
 				places++
 			}
 			if places != part.n || places > maxChunk {

@@ -23,13 +23,13 @@ type sum struct {
 	bytes   int64
 }
 
-// readSum returns a sum, zero if there is none.
-func readSum(tx engine.Reader, t engine.Table, key []byte) (sum, error) {
-	content, err := getEntry(tx, t, key, 16)
-	if err != nil || content == nil {
-		return sum{}, err
+// sum returns a sum, zero if there is none.
+func (v *view) sum(t engine.Table, key []byte) sum {
+	content := v.entry(t, key, 16)
+	if content == nil {
+		return sum{}
 	}
-	return sum{int64(binary.BigEndian.Uint64(content)), int64(binary.BigEndian.Uint64(content[8:]))}, nil
+	return sum{int64(binary.BigEndian.Uint64(content)), int64(binary.BigEndian.Uint64(content[8:]))}
 }
 
 // putSum stores a sum, or removes it if nothing is counted.
@@ -44,10 +44,8 @@ func (c *change) putSum(t engine.Table, key []byte, s sum) {
 
 // addSum changes a sum.
 func (c *change) addSum(t engine.Table, key []byte, by sum) {
-	s, err := readSum(c, t, key)
-	if !c.failed(err) {
-		c.putSum(t, key, sum{s.records + by.records, s.bytes + by.bytes})
-	}
+	s := c.sum(t, key)
+	c.putSum(t, key, sum{s.records + by.records, s.bytes + by.bytes})
 }
 
 // A total is the sum of all records of a kind, kept as two counts.
@@ -75,27 +73,21 @@ func (c *change) addTotal(t total, by sum) {
 	}
 }
 
-// readTotal returns a total. A step that changes something does not rely on it.
-func readTotal(tx engine.Reader, t total) (s sum, err error) {
-	if s.records, err = countOf(tx, t.records); err != nil {
-		return s, err
-	}
-	s.bytes, err = countOf(tx, t.bytes)
-	return s, err
-}
+// total returns a total. A step that changes something does not rely on it.
+func (v *view) total(t total) sum { return sum{v.countOf(t.records), v.countOf(t.bytes)} }
 
 func profileSumKey(id storage.ProfileID) []byte { return append([]byte{sumProfile}, idKey(id)...) }
 
 // statSize returns how much a profile has stored.
-func statSize(tx engine.Reader, id storage.ProfileID) (storage.StatSize, error) {
-	s, err := readSum(tx, tableStatSums, profileSumKey(id))
-	return storage.StatSize{Blocks: int(s.records), Bytes: s.bytes}, err
+func (v *view) statSize(id storage.ProfileID) storage.StatSize {
+	s := v.sum(tableStatSums, profileSumKey(id))
+	return storage.StatSize{Blocks: int(s.records), Bytes: s.bytes}
 }
 
 // putSize stores how much a profile has stored, and changes the total.
 func (c *change) putSize(id storage.ProfileID, size storage.StatSize) {
-	old, err := statSize(c, id)
-	if c.failed(err) || old == size {
+	old := c.statSize(id)
+	if old == size {
 		return
 	}
 	c.addTotal(totalBlocks, sum{int64(size.Blocks - old.Blocks), size.Bytes - old.Bytes})
@@ -104,18 +96,10 @@ func (c *change) putSize(id storage.ProfileID, size storage.StatSize) {
 
 // StatTotals is described in [storage.Stats].
 func (s *Store) StatTotals(ctx context.Context) (storage.StatTotals, error) {
-	var blocks, reports sum
-	err := s.view(ctx, func(tx engine.Reader) (err error) {
-		if blocks, err = readTotal(tx, totalBlocks); err != nil {
-			return err
+	return look(ctx, s, func(v *view) storage.StatTotals {
+		blocks, reports := v.total(totalBlocks), v.total(totalReports)
+		return storage.StatTotals{
+			Blocks: int(blocks.records), BlockBytes: blocks.bytes, Reports: int(reports.records), ReportBytes: reports.bytes,
 		}
-		reports, err = readTotal(tx, totalReports)
-		return err
 	})
-	if err != nil {
-		return storage.StatTotals{}, err
-	}
-	return storage.StatTotals{
-		Blocks: int(blocks.records), BlockBytes: blocks.bytes, Reports: int(reports.records), ReportBytes: reports.bytes,
-	}, nil
 }

@@ -75,7 +75,8 @@
 // In a database each read that was not loaded costs a round trip, and two steps of which
 // one reads what the other changes do not run at the same time. So a step loads together
 // what it needs, and no row is changed by every step of a kind: sums of all are kept in
-// parts (counts.go).
+// parts (counts.go). A step keeps its first error, so that its code need not ask for it
+// after each read (view.go).
 package records
 
 import (
@@ -131,37 +132,47 @@ func (s *Store) Close() error {
 }
 
 // view runs a step that reads.
-func (s *Store) view(ctx context.Context, read func(engine.Reader) error) error {
-	return s.eng.View(ctx, read)
+func (s *Store) view(ctx context.Context, read func(*view) error) error {
+	return s.eng.View(ctx, func(tx engine.Reader) error {
+		v := view{Reader: tx}
+		err := read(&v)
+		return orElse(v.err, err)
+	})
 }
 
 // read returns the result of a step that reads.
-func read[T any](ctx context.Context, s *Store, fn func(engine.Reader) (T, error)) (result T, err error) {
-	err = s.view(ctx, func(tx engine.Reader) (err error) {
-		result, err = fn(tx)
+func read[T any](ctx context.Context, s *Store, fn func(*view) (T, error)) (result T, err error) {
+	err = s.view(ctx, func(v *view) (err error) {
+		result, err = fn(v)
 		return err
 	})
 	return result, err
 }
 
-// A change is a step that changes records.
+// look is read of what is there or not.
+func look[T any](ctx context.Context, s *Store, fn func(*view) T) (T, error) {
+	return read(ctx, s, func(v *view) (T, error) { return fn(v), nil })
+}
+
+// A change is a step that changes records. The errors of its changes are kept as those of its
+// reads are.
 type change struct {
-	engine.Tx
+	*view
+	tx      engine.Tx
 	shared  bool // a read that was not loaded costs a round trip
 	number  bool // that of the audit entry is to be loaded
 	part    byte // of the counts that it changes
 	wrote   bool
-	err     error    // of a change: the methods that store and remove return none
 	touched []pair   // pairs whose relation changed
 	held    []string // changed tables that daemons hold in memory, see heldAs
 }
 
-// Load is described in [engine.Reader]. The first one loads the number of the audit entry too.
-func (c *change) Load(keys ...engine.Key) error {
+// load is that of view. The first one loads the number of the audit entry too.
+func (c *change) load(keys ...engine.Key) {
 	if c.number {
 		keys, c.number = append(keys, engine.Key{Table: tableAudit}), false
 	}
-	return c.Tx.Load(keys...)
+	c.view.load(keys...)
 }
 
 // change runs fn as a step, with the audit entry of ctx if it changed something. fn may run
@@ -175,19 +186,16 @@ func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 	}
 	_, audited := storage.AuditOf(ctx)
 	err := s.eng.Update(ctx, func(tx engine.Tx) error {
-		c := &change{Tx: tx, shared: s.opt.Shared, number: s.opt.Shared && audited, part: part}
+		c := &change{view: &view{Reader: tx}, tx: tx, shared: s.opt.Shared, number: s.opt.Shared && audited, part: part}
 		err := fn(c)
 		touched, held = c.touched, c.held
 		if err == nil && s.opt.Shared {
-			err = c.raiseRevisions()
+			c.raiseRevisions()
 		}
 		if err == nil && c.wrote {
-			err = s.note(ctx, c)
+			s.note(ctx, c)
 		}
-		if c.err != nil {
-			err = c.err
-		}
-		return err
+		return orElse(c.err, err)
 	})
 	s.relations.forget(touched)
 	if s.changed != nil {
@@ -204,26 +212,19 @@ func (c *change) touch(one, other storage.ProfileID) {
 	c.touched = append(c.touched, p)
 }
 
-// failed keeps the first error of a change, which is then that of the step, and reports whether
-// err is one.
-func (c *change) failed(err error) bool {
-	if c.err == nil {
-		c.err = err
-	}
-	return err != nil
-}
-
 // put stores a record under a key.
 func (c *change) put(t engine.Table, key []byte, record any) {
-	if value, err := encode(key, record); !c.failed(err) {
-		c.putValue(t, key, value)
-	}
+	value, err := encode(key, record)
+	c.failed(err)
+	c.putValue(t, key, value)
 }
 
 // putValue stores a value that is sealed.
 func (c *change) putValue(t engine.Table, key, value []byte) {
 	c.changes(t)
-	c.failed(c.Put(t, key, value))
+	if c.err == nil {
+		c.failed(c.tx.Put(t, key, value))
+	}
 }
 
 // putRaw stores a payload that is not JSON, in two parts, under a key.
@@ -239,40 +240,52 @@ func (c *change) putEntry(t engine.Table, key, content []byte) {
 // delete removes a key, which may be missing.
 func (c *change) delete(t engine.Table, key []byte) {
 	c.changes(t)
-	c.failed(c.Delete(t, key))
+	if c.err == nil {
+		c.failed(c.tx.Delete(t, key))
+	}
+}
+
+// deleteAll removes keys of a table.
+func (c *change) deleteAll(t engine.Table, keys [][]byte) {
+	for _, key := range keys {
+		c.delete(t, key)
+	}
 }
 
 // remove deletes a key and reports whether it was there.
-func (c *change) remove(t engine.Table, key []byte) (bool, error) {
-	found, err := has(c, t, key)
-	if err != nil || !found {
-		return false, err
+func (c *change) remove(t engine.Table, key []byte) bool {
+	found := c.has(t, key)
+	if found {
+		c.delete(t, key)
 	}
-	c.delete(t, key)
-	return true, nil
+	return found
 }
 
 // removeAll deletes keys and returns how many were there.
-func (c *change) removeAll(t engine.Table, keys [][]byte) (n int, err error) {
-	if err := c.Load(keysIn(t, keys)...); err != nil {
-		return 0, err
-	}
+func (c *change) removeAll(t engine.Table, keys [][]byte) (n int) {
+	c.load(keysIn(t, keys)...)
 	for _, key := range keys {
-		found, err := c.remove(t, key)
-		if err != nil {
-			return 0, err
-		}
-		if found {
+		if c.remove(t, key) {
 			n++
 		}
 	}
-	return n, nil
+	return n
 }
 
-// nextRev returns a revision for a record of a table.
-func (c *change) nextRev(t engine.Table) (storage.Rev, error) {
-	n, err := c.Next(t)
-	return storage.Rev(n), err
+// next returns the next number of a table, raise makes later ones higher than n.
+func (c *change) next(t engine.Table) uint64 {
+	if c.err != nil {
+		return 0
+	}
+	n, err := c.tx.Next(t)
+	c.failed(err)
+	return n
+}
+
+func (c *change) raise(t engine.Table, n uint64) {
+	if c.err == nil {
+		c.failed(c.tx.Raise(t, n))
+	}
 }
 
 // revise returns the revision for a record that is about to be stored: given is the
@@ -290,5 +303,5 @@ func (c *change) revise(t engine.Table, index string, given, found storage.Rev, 
 	case given != 0 && given != found:
 		return 0, storage.ErrConflict
 	}
-	return c.nextRev(t)
+	return storage.Rev(c.next(t)), nil
 }

@@ -28,12 +28,12 @@ func unique(entries []entry) (keys []engine.Key) {
 
 // checkEntries returns an error if another record than that with an id has one of the
 // unique entries.
-func checkEntries[ID ~uint32](tx engine.Reader, entries []entry, id ID) error {
+func checkEntries[ID ~uint32](v *view, entries []entry, id ID) error {
 	for _, e := range entries {
 		if e.index == "" {
 			continue
 		}
-		other, err := lookup[ID](tx, e.t, []byte(e.key))
+		other, err := lookup[ID](v, e.t, []byte(e.key))
 		switch {
 		case isMissing(err):
 		case err != nil:
@@ -94,9 +94,7 @@ func (n *indexed[R, ID]) create(c *change, r *R) (err error) {
 	if *id, err = n.takeID(c, *id); err != nil {
 		return err
 	}
-	if *rev, err = c.nextRev(n.table); err != nil {
-		return err
-	}
+	*rev = storage.Rev(c.next(n.table))
 	n.put(c, nil, r)
 	return nil
 }
@@ -116,10 +114,8 @@ func (n *indexed[R, ID]) update(ctx context.Context, s *Store, r R, check func(o
 		next = r
 		id, rev := n.head(&next)
 		entries := n.entries(&next)
-		if err := c.Load(append(unique(entries), n.key(*id))...); err != nil {
-			return err
-		}
-		old, err := n.get(c, *id)
+		c.load(append(unique(entries), n.key(*id))...)
+		old, err := n.get(c.view, *id)
 		if err != nil {
 			return err
 		}
@@ -129,12 +125,10 @@ func (n *indexed[R, ID]) update(ctx context.Context, s *Store, r R, check func(o
 		if err := check(&old); err != nil {
 			return err
 		}
-		if err := checkEntries(c, entries, *id); err != nil {
+		if err := checkEntries(c.view, entries, *id); err != nil {
 			return err
 		}
-		if *rev, err = c.nextRev(n.table); err != nil {
-			return err
-		}
+		*rev = storage.Rev(c.next(n.table))
 		n.put(c, n.entries(&old), &next)
 		return nil
 	})

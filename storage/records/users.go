@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // emailKey is the key of a user in tableUsersByEmail.
@@ -66,19 +65,17 @@ func (s *Store) ImportUser(ctx context.Context, u storage.User, all []storage.Pr
 // is written before the user and the first profile are checked, so that most refusals do
 // not affect the other steps of a group.
 func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User, error) {
-	if err := c.loadNew(u, all); err != nil {
+	c.loadNew(u, all)
+	if err := users.checkID(c.view, u.ID, storage.IndexUserID); err != nil {
 		return u, err
 	}
-	if err := users.checkID(c, u.ID, storage.IndexUserID); err != nil {
-		return u, err
-	}
-	if err := checkEntries(c, userEntries(&u), u.ID); err != nil {
+	if err := checkEntries(c.view, userEntries(&u), u.ID); err != nil {
 		return u, err
 	}
 	for i := range all {
 		p := &all[i]
 		p.User = u.ID // 0 for the first of a new user, who has no nicks yet
-		err := checkNew(c, *p)
+		err := checkNew(c.view, *p)
 		if err == nil && i == 0 {
 			c.addCount(countUsers, 1)
 			err = users.create(c, &u)
@@ -95,14 +92,14 @@ func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User
 }
 
 // loadNew loads what createUser reads.
-func (c *change) loadNew(u storage.User, all []storage.Profile) error {
+func (c *change) loadNew(u storage.User, all []storage.Profile) {
 	keys := append(unique(userEntries(&u)), countUsers.part(c.part), users.key(u.ID))
 	keys = append(keys, users.number(u.ID)...)
 	for _, p := range all {
 		keys = append(append(keys, unique(profileEntries(&p))...), profiles.key(p.ID))
 		keys = append(keys, profiles.number(p.ID)...)
 	}
-	return c.Load(keys...)
+	c.load(keys...)
 }
 
 // GetUser is described in [storage.Accounts].
@@ -134,11 +131,11 @@ func (s *Store) UpdateUser(ctx context.Context, u storage.User) (storage.User, e
 // DeleteUser is described in [storage.Accounts].
 func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 	return s.change(ctx, func(c *change) error {
-		u, err := users.get(c, id)
+		u, err := users.get(c.view, id)
 		if err != nil {
 			return err
 		}
-		all, err := profilesOf(c, id)
+		all, err := profilesOf(c.view, id)
 		if err != nil {
 			return err
 		}
@@ -156,7 +153,7 @@ func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 
 // CountUsers is described in [storage.Accounts].
 func (s *Store) CountUsers(ctx context.Context) (int, error) {
-	n, err := read(ctx, s, func(tx engine.Reader) (int64, error) { return countOf(tx, countUsers) })
+	n, err := look(ctx, s, func(v *view) int64 { return v.countOf(countUsers) })
 	return int(n), err
 }
 
