@@ -20,7 +20,7 @@ const (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Sign-in of EA's games", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/fesl"},
+		Title: "Sign-in of EA's games", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/fesl", "protocols/battlefield2142"},
 		Steps: steps(), Plays: plays,
 		Check: func(string, service.Moment) error {
 			_, err := c.openTLS()

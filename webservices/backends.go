@@ -65,7 +65,7 @@ func backends(o *Options) ([]backend, error) {
 func playerPagesBackend(o *Options) backend {
 	r := bfhq.New(bfhq.Options{
 		Config: o.Config.PagesConfig, Games: o.Games, Store: o.Store, Nick: o.Accounts.Profiles.ByUniqueNick, Limits: o.Stats.Limits,
-		SignedIn: o.SignedIn, Self: o.Self, Peers: o.Peers,
+		Ticket: o.Accounts.Grants.CheckTicket, SignedIn: o.SignedIn, Self: o.Self, Peers: o.Peers,
 	})
 	o.Stats.SetTaker(r.Take)
 	return backend{find: r.Find, names: bfhq.Names(), run: r.Serve, reload: func(c *Config) { r.Reload(c.PagesConfig) }}

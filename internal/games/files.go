@@ -15,9 +15,9 @@ type File struct {
 	Path string `yaml:"path,required,lower" as:"path" max:"128"`
 	// text: the text beside it. motd: the message of the day. motd_utf16: the same in
 	// UTF-16. room_pairs: the rooms as a table in Lua. servserv: config.txt, MOTD and
-	// patches of EA's games. bfhq: pages of Battlefield 2's players, and the rounds of
-	// its servers.
-	Is FileKind `yaml:"is" words:"text, motd, motd_utf16, servserv, room_pairs, bfhq" default:"text"`
+	// patches of EA's games. bfhq, stella: pages of the players of Battlefield 2 and of
+	// Battlefield 2142, and the rounds of their servers.
+	Is FileKind `yaml:"is" words:"text, motd, motd_utf16, servserv, room_pairs, bfhq, stella" default:"text"`
 	// The file.
 	Text string `yaml:"text,unless=is" as:"content" max:"16384"`
 }
@@ -39,6 +39,7 @@ const (
 	FileServServ  FileKind = "servserv"   // by the end of the path: config.txt and MOTD of EA's games, else a line feed
 	FileRoomPairs FileKind = "room_pairs" // the group rooms of the game as a table in Lua
 	FileBFHQ      FileKind = "bfhq"       // by the end of the path: the pages of Battlefield 2's players, and its servers' rounds
+	FileStella    FileKind = "stella"     // the same of Battlefield 2142
 )
 
 // maxWildcards is the number of * in the path of a file.

@@ -121,7 +121,17 @@ func Docs(t testing.TB) map[string]string {
 // AskWeb sends a request of a game to the web services and returns the whole answer.
 func AskWeb(t *testing.T, d *Running, request string) string {
 	t.Helper()
-	conn := DialWeb(t, d)
+	return askOn(t, DialWeb(t, d), request)
+}
+
+// AskWebFrom is AskWeb from another address of this machine.
+func AskWebFrom(t *testing.T, d *Running, from, request string) string {
+	t.Helper()
+	return askOn(t, dialWeb(t, d, net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}), request)
+}
+
+func askOn(t *testing.T, conn net.Conn, request string) string {
+	t.Helper()
 	_, err := io.WriteString(conn, request)
 	Must(t, err)
 	answer, err := io.ReadAll(conn)
@@ -132,7 +142,11 @@ func AskWeb(t *testing.T, d *Running, request string) string {
 // DialWeb connects to the web services of a daemon.
 func DialWeb(t *testing.T, d *Running) net.Conn {
 	t.Helper()
-	var dialer net.Dialer
+	return dialWeb(t, d, net.Dialer{})
+}
+
+func dialWeb(t *testing.T, d *Running, dialer net.Dialer) net.Conn {
+	t.Helper()
 	conn, err := dialer.DialContext(t.Context(), "tcp4", d.Address["webservices"].String())
 	Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })

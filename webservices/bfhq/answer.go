@@ -12,6 +12,7 @@ type Answer struct {
 	Failed bool
 	Code   int // of the error; 0: none
 	Tables []Table
+	Script string // lines in the one value of a last table, config; ParseAnswer does not read it
 }
 
 // Table is a part of an answer. Rows have as many values as there are columns.
@@ -46,6 +47,9 @@ func (a *Answer) AppendTo(b []byte) []byte {
 		for _, row := range t.Rows {
 			b = appendLine(b, 'D', row)
 		}
+	}
+	if a.Script != "" {
+		b = append(append(append(b, "H\tconfig\nD\t"...), a.Script...), '\n')
 	}
 	n := weight(b[start:])
 	b = strconv.AppendInt(append(b, "$\t"...), int64(n), 10)

@@ -2,7 +2,7 @@ package bfhq
 
 import "slices"
 
-// awardKeys are the keys that stand for awards in a round.
+// awardKeys are the keys that stand for awards in a round of Battlefield 2.
 var awardKeys = map[string]int{
 	// Badges, with a level of 1 to 3.
 	"kcb": 1031406, "pcb": 1031619, "Acb": 1031119, "Atcb": 1031120, "Sncb": 1031109, "Socb": 1031115, "Sucb": 1031121, "Ecb": 1031105,
@@ -25,21 +25,32 @@ var awardKeys = map[string]int{
 
 const maxBadge = 3 // the highest level
 
-func isBadge(id int) bool { return id < 2_000_000 }
-func isMedal(id int) bool { return id >= 2_000_000 && id < 3_000_000 }
+// Kinds of awards are the first digits of their numbers. All others are ribbons.
+const (
+	kindBadge = 1
+	kindMedal = 2
+	kindPin   = 4 // of Battlefield 2142, which counts like a medal
+)
+
+func kindOf(id int) int {
+	for id > 9 {
+		id /= 10
+	}
+	return id
+}
 
 // award adds an award that the player got at a time. A badge is listed with each of its levels,
 // also with those below that the player has not got; a medal once, its level is how often.
 func (r *Record) award(id, level int, at int64) {
-	switch {
-	case isMedal(id):
+	switch kindOf(id) {
+	case kindMedal, kindPin:
 		if i := slices.IndexFunc(r.Awards, func(a Award) bool { return a.ID == id }); i >= 0 {
 			r.Awards[i].Level++
 			r.Awards[i].When = at
 			return
 		}
 		r.list(Award{id, 1, at, at})
-	case isBadge(id):
+	case kindBadge:
 		for l := 1; l <= min(level, maxBadge); l++ {
 			r.list(Award{id, l, at, 0})
 		}

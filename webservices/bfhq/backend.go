@@ -32,6 +32,8 @@ type Options struct {
 	Nick func(ctx context.Context, namespace int, nick string) (storage.Profile, storage.User, error)
 	// Limits returns how many reports of rounds are kept.
 	Limits func() stats.Limits
+	// Ticket returns the profile that a login ticket was issued for; nil: there are none.
+	Ticket func(ticket string) (storage.ProfileID, error)
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 }
@@ -59,18 +61,22 @@ const prefix = "bfhq."
 
 // Names returns the names of the backend's pages, for metrics.
 func Names() []string {
-	names := []string{prefix + pageRound}
-	for name := range pages {
-		names = append(names, prefix+name)
+	names := make([]string, 0, 32)
+	for kind, of := range pagesBy {
+		names = append(names, prefix+rulesBy[kind].file)
+		for name := range of {
+			names = append(names, prefix+name)
+		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // Find returns the page for a path on a host. ok is false if no game has it.
 func (r *Backend) Find(host, path string) (page *soap.Page, game string, ok bool) {
 	of, f, ok := r.opt.Games.File(host, path)
-	if !ok || f.Is != games.FileBFHQ {
+	pages := pagesBy[f.Is]
+	if !ok || pages == nil {
 		return nil, "", false
 	}
 	g, ok := r.opt.Games.Lookup(of[0])
@@ -78,7 +84,7 @@ func (r *Backend) Find(host, path string) (page *soap.Page, game string, ok bool
 		return nil, "", false
 	}
 	file := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
-	if file == pageRound {
+	if file == rulesBy[f.Is].file {
 		return &soap.Page{Name: prefix + file, MaxBody: maxSnapshot, Serve: r.serveRound(&g)}, g.Name, true
 	}
 	name, isPage := strings.CutSuffix(file, ".aspx")

@@ -62,11 +62,11 @@ func BenchmarkParseSnapshot(b *testing.B) {
 	list := snapshot(0, players...)
 	b.SetBytes(int64(len(list)))
 	for b.Loop() {
-		pairs, err := ParseSnapshot(list)
+		pairs, err := parseSnapshot(battlefield2, list)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := newRound(listed.Addr(), pairs); err != nil {
+		if _, err := newRound(battlefield2, listed.Addr(), pairs); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -38,34 +38,29 @@ func weekBoard(week int64) string { return boardWeek + strconv.FormatInt(week, 1
 
 // creditsOf returns a player's credits on boards for a round that is sent now.
 func creditsOf(game string, round *Round, p *Participant, now time.Time) (credits []storage.Credit) {
-	add := func(board string, n int64, always bool) {
-		if n != 0 || always {
+	add := func(board string, n int64) {
+		if n != 0 || board == boardScore {
 			credits = append(credits, storage.Credit{
 				ScoreID: storage.ScoreID{Game: game, Board: board, Profile: p.Profile}, How: storage.ScoreSum, Value: float64(n),
 			})
 		}
 	}
-	add(boardScore, p.values["rs"], true)
-	add(boardCommander, p.values["cs"], false)
-	add(boardTeam, p.values["ts"], false)
-	add(boardCombat, p.combat(), false)
-	add(weekBoard(weekOf(min(int64(round.End), now.Unix()))), p.values["rs"], false)
-	for _, k := range kits {
-		n := strconv.Itoa(k)
-		add(boardKit+n, max(p.values["kk"+n], 0), false)
-	}
-	for _, v := range vehicles {
-		n := strconv.Itoa(v)
-		add(boardVehicle+n, max(p.values["kv"+n], 0), false)
-	}
-	for w := range boardWeapons {
-		n := strconv.Itoa(w)
-		add(boardWeapon+n, max(p.values["kw"+n], 0), false)
+	by := round.rules
+	add(boardScore, p.values[by.score])
+	add(boardCommander, p.values[by.commander])
+	add(boardTeam, p.values[by.team])
+	add(boardCombat, by.combat(p))
+	add(weekBoard(weekOf(min(int64(round.End), now.Unix()))), p.values[by.score])
+	for _, b := range by.boards {
+		for _, i := range b.numbers {
+			n := strconv.Itoa(i)
+			add(b.board+n, max(p.values[b.key+n], 0))
+		}
 	}
 	return credits
 }
 
-// boardWeapons is how many weapons have a board.
+// boardWeapons is how many weapons of Battlefield 2 have a board.
 const boardWeapons = 9
 
 // sweep removes the boards of weeks that are over.
@@ -99,7 +94,7 @@ func (k *roundCounter) clear(ctx context.Context, game, board string) error {
 // sizeFor is how long the length of a board is remembered.
 const sizeFor = 30 * time.Second
 
-// maxSizes bounds the lengths that are remembered: there are 28 boards of a game.
+// maxSizes bounds the lengths that are remembered: there are up to 53 boards of a game.
 const maxSizes = 256
 
 // sizes remembers the lengths of boards.

@@ -284,7 +284,7 @@ func (k *roundCounter) makeUpFor(ctx context.Context, g *games.Game, report *sto
 	if err != nil {
 		return
 	}
-	round, err := newRound(report.Server.Addr(), pairs)
+	round, err := newRound(rulesOf(g), report.Server.Addr(), pairs)
 	if err != nil || round.ID != report.Conn {
 		return
 	}
@@ -301,29 +301,24 @@ func (k *roundCounter) makeUpFor(ctx context.Context, g *games.Game, report *sto
 // games returns the games that have pages.
 func (k *roundCounter) games() (list []games.Game) {
 	for _, g := range k.opt.Games.All() {
-		if hasPages(&g) {
+		if rulesOf(&g) != nil {
 			list = append(list, g)
 		}
 	}
 	return list
 }
 
-// hasPages reports whether a game has pages.
-func hasPages(g *games.Game) bool {
-	return slices.ContainsFunc(g.Files, func(f games.File) bool { return f.Is == games.FileBFHQ })
-}
-
 // Take counts a final report of the statistics service as a round if it is about a game with
 // pages, from a server whose rounds count. taken is false for all others.
 func (k *roundCounter) Take(ctx context.Context, s *stats.Snapshot) (taken bool, err error) {
 	g, ok := k.opt.Games.Lookup(s.Game)
-	if !ok || !hasPages(&g) || !s.Trusted || !k.config.Load().lists(s.Server.Addr()) {
+	if !ok || rulesOf(&g) == nil || !s.Trusted || !k.config.Load().lists(s.Server.Addr()) {
 		return false, nil
 	}
 	if !s.Done {
 		return true, nil // nothing to count yet
 	}
-	round, err := newRound(s.Server.Addr().Unmap(), s.Pairs)
+	round, err := newRound(rulesOf(&g), s.Server.Addr().Unmap(), s.Pairs)
 	if err != nil {
 		k.metrics.rounds.WithLabelValues(resultOf(err)).Inc()
 		return false, nil // kept as any other report

@@ -1,7 +1,9 @@
-// Package bfhq is the backend of package webservices for the pages of Battlefield 2: the player pages
-// of the game (BFHQ), the questions of its servers about a joining player, and the results of
-// rounds that its servers send. Which game has such pages, and below which path, is in the
-// catalogue: games.FileBFHQ.
+// Package bfhq is the backend of package webservices for the pages of Battlefield 2 and
+// Battlefield 2142: the player pages of the games (BFHQ), the questions of their servers about a
+// joining player, and the results of rounds that their servers send. Which game has such pages,
+// and at which paths, is in the catalogue: games.FileBFHQ and games.FileStella. What differs
+// between the games is in rules.go; Battlefield 2142 (stella) has pages and totals of its own.
+// Its sign-in is not here: see package fesl.
 //
 // # Pages
 //
@@ -13,7 +15,11 @@
 //	H  ...                     further tables
 //	$  73  $                   characters before this line, without tabs and line feeds
 //
-// The last line has no line feed. See Answer.
+// The last line has no line feed, except in Battlefield 2142. See Answer.
+//
+// A request of Battlefield 2142 has a token in the parameter auth: who asks and when, signed
+// with AES under a constant of the game, see openToken. Without that constant the player is
+// known from the address of a session.
 //
 // # Rounds
 //
@@ -25,7 +31,7 @@
 //	\pID_0\1001\name_0\Tester\...\mvns_0\1002\mvks_0\3\mvns_0\1003\mvks_0\1\...\EOF\1
 //
 // The number in a key is that of the player, with holes. Names are not escaped, see
-// ParseSnapshot. The same list may come through the statistics service (stats.Snapshot), where
+// parseSnapshot. The same list may come through the statistics service (stats.Snapshot), where
 // its rounds count as those that come here. Only servers in webservices.snapshot_servers are
 // believed: nothing in a round is signed.
 //

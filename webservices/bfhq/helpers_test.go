@@ -79,10 +79,16 @@ func newWorldOn(t testing.TB, s storage.Store, edit func(*Options)) *world {
 // catalog returns a catalogue with the game of the tests and another one.
 func catalog(t testing.TB) *games.Catalog {
 	t.Helper()
-	list, err := games.ParseYAML(strings.NewReader(`games:
+	return catalogOf(t, `games:
   - {name: battlefield2, namespace: 12, hosts: [bf2web.gamespy.com webservices], files: [{path: /asp/*, is: bfhq}]}
   - {name: other, files: [{path: /asp2/*, text: "x"}]}
-`), games.Source{})
+`)
+}
+
+// catalogOf returns the catalogue of a games file.
+func catalogOf(t testing.TB, text string) *games.Catalog {
+	t.Helper()
+	list, err := games.ParseYAML(strings.NewReader(text), games.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,16 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/query"
 )
 
-// pages are the pages by the name of their file, without its ending.
+// pagesBy are the pages by their kind and the name of their file, without its ending.
+var pagesBy = map[games.FileKind]map[string]answerer{games.FileBFHQ: pages, games.FileStella: stellaPages}
+
+// pages are those of Battlefield 2.
 var pages = map[string]answerer{
 	"getplayerinfo":    (*Backend).playerInfo,
 	"getunlocksinfo":   (*Backend).unlocksInfo,
@@ -53,7 +57,7 @@ func (r *Backend) playerOf(ctx context.Context, q *request, id storage.ProfileID
 	if err != nil {
 		return nil, err
 	}
-	p := &player{Record: record, id: id, nick: nickOf(q.game, &profile), country: profile.Country}
+	p := &player{Record: record, rules: rulesOf(q.game), id: id, nick: nickOf(q.game, &profile), country: profile.Country}
 	if !profile.Created.IsZero() {
 		p.joined = max(profile.Created.Unix(), 0)
 	}
@@ -66,7 +70,7 @@ func (r *Backend) playerOf(ctx context.Context, q *request, id storage.ProfileID
 		if err != nil {
 			return nickOf(q.game, &profile), 0
 		}
-		return nickOf(q.game, &profile), record.Totals["rank"]
+		return nickOf(q.game, &profile), record.Totals[p.rules.rank]
 	}
 	return p, nil
 }
@@ -130,21 +134,27 @@ func (r *Backend) proved(ctx context.Context, q *request, id storage.ProfileID) 
 // selectUnlock is the page selectunlock.
 func (r *Backend) selectUnlock(ctx context.Context, q *request) (*Answer, error) {
 	id, ok := q.profile()
-	weapon, isNumber := query.Number(q.query, "id")
-	switch {
-	case !ok:
+	if !ok {
 		return nil, errNoProfile
-	case !isNumber || !validUnlock(weapon):
+	}
+	return done(), r.choose(ctx, q, id, "id")
+}
+
+// choose makes a player choose the weapon whose number is in a parameter.
+func (r *Backend) choose(ctx context.Context, q *request, id storage.ProfileID, parameter string) error {
+	weapon, isNumber := query.Number(q.query, parameter)
+	switch {
+	case !isNumber:
 		r.metrics.choices.WithLabelValues(choiceRefused).Inc()
-		return nil, errBadUnlock
+		return errBadUnlock
 	case !r.proved(ctx, q, id):
 		r.metrics.choices.WithLabelValues(choiceUnproved).Inc()
 		r.opt.Verdicts.NotePlayer(r.opt.Name, q.from, q.game.Name, verdicts.UnlockUnproved)
-		return nil, errBadUnlock
+		return errBadUnlock
 	}
 	policy := r.config.Load().Unlocks
 	err := r.edit(ctx, q.game.Name, id, func(record *Record) error {
-		changed, err := record.choose(weapon, policy)
+		changed, err := rulesOf(q.game).choose(record, weapon, policy)
 		if err == nil && !changed {
 			err = errAlready
 		}
@@ -153,7 +163,7 @@ func (r *Backend) selectUnlock(ctx context.Context, q *request) (*Answer, error)
 	result := choiceMade
 	switch {
 	case errors.Is(err, errAlready):
-		result = choiceRepeated
+		result, err = choiceRepeated, nil
 	case errors.Is(err, errUnlock):
 		result, err = choiceRefused, errBadUnlock
 	case errors.Is(err, storage.ErrNotFound):
@@ -162,10 +172,7 @@ func (r *Backend) selectUnlock(ctx context.Context, q *request) (*Answer, error)
 		result = choiceFailed
 	}
 	r.metrics.choices.WithLabelValues(result).Inc()
-	if err != nil && result != choiceRepeated {
-		return nil, err
-	}
-	return done(), nil
+	return err
 }
 
 // done is the answer to a change.
@@ -186,20 +193,25 @@ func (r *Backend) rankShown(ctx context.Context, q *request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return done(), r.shown(ctx, q, p)
+}
+
+// shown notes that a player has seen the new rank.
+func (r *Backend) shown(ctx context.Context, q *request, p *player) error {
 	if p.Totals[keyPromoted] == 0 || !r.proved(ctx, q, p.id) {
-		return done(), nil
+		return nil
 	}
-	err = r.edit(ctx, q.game.Name, p.id, func(record *Record) error {
+	err := r.edit(ctx, q.game.Name, p.id, func(record *Record) error {
 		if record.Totals[keyPromoted] == 0 {
 			return errAlready
 		}
 		delete(record.Totals, keyPromoted)
 		return nil
 	})
-	if err != nil && !errors.Is(err, errAlready) {
-		return nil, err
+	if errors.Is(err, errAlready) {
+		return nil
 	}
-	return done(), nil
+	return err
 }
 
 // awardsInfo is the page getawardsinfo.

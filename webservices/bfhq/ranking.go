@@ -97,7 +97,11 @@ func (r *Backend) leaderboard(ctx context.Context, q *request) (*Answer, error) 
 	}
 	var page []storage.Score
 	if q.get("pid") != "" {
-		page, from, err = r.placeOf(ctx, q, b.board)
+		id, ok := q.profile()
+		if !ok {
+			return nil, errNoProfile
+		}
+		page, from, err = r.placeOf(ctx, q, b.board, id)
 	} else {
 		page, err = r.opt.Store.Ranking(ctx, q.game.Name, b.board, from, n)
 	}
@@ -120,12 +124,8 @@ func (r *Backend) leaderboard(ctx context.Context, q *request) (*Answer, error) 
 	return new(Answer).table([]string{"size", "asof"}, []string{strconv.Itoa(size), q.asof()}).table(b.columns, rows...), nil
 }
 
-// placeOf returns the score of the player that a request names, and how many are before it.
-func (r *Backend) placeOf(ctx context.Context, q *request, board string) (page []storage.Score, before int, err error) {
-	id, ok := q.profile()
-	if !ok {
-		return nil, 0, errNoProfile
-	}
+// placeOf returns the score of a player, and how many are before it.
+func (r *Backend) placeOf(ctx context.Context, q *request, board string, id storage.ProfileID) (page []storage.Score, before int, err error) {
 	s, err := r.opt.Store.RankOf(ctx, storage.ScoreID{Game: q.game.Name, Board: board, Profile: id})
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, 0, nil
@@ -231,11 +231,26 @@ func (r *Backend) search(ctx context.Context, q *request) (*Answer, error) {
 	case "x":
 		fits = func(s, t string) bool { return s == t }
 	}
+	hits, err := r.find(ctx, q, nick, fits)
+	if err != nil {
+		return nil, err
+	}
+	if q.get("sort") == "r" {
+		slices.Reverse(hits)
+	}
+	rows := make([][]string, 0, len(hits))
+	for i, f := range hits {
+		rows = append(rows, []string{strconv.Itoa(i + 1), strconv.FormatUint(uint64(f.id), 10), f.nick, strconv.FormatInt(f.score, 10)})
+	}
+	return new(Answer).table([]string{"asof"}, []string{q.asof()}).table([]string{"n", "pid", "nick", "score"}, rows...), nil
+}
+
+// find returns the first players whose name fits, and the one with exactly that name.
+func (r *Backend) find(ctx context.Context, q *request, nick string, fits func(name, part string) bool) (hits []found, err error) {
 	list, err := r.known(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	var hits []found
 	for _, f := range list {
 		if fits(f.fold, nick) {
 			hits = append(hits, f)
@@ -249,14 +264,7 @@ func (r *Backend) search(ctx context.Context, q *request) (*Answer, error) {
 		hits = append(hits, exact...)
 	}
 	slices.SortFunc(hits, func(a, b found) int { return strings.Compare(a.fold, b.fold) })
-	if q.get("sort") == "r" {
-		slices.Reverse(hits)
-	}
-	rows := make([][]string, 0, min(len(hits), maxRows))
-	for i, f := range hits[:min(len(hits), maxRows)] {
-		rows = append(rows, []string{strconv.Itoa(i + 1), strconv.FormatUint(uint64(f.id), 10), f.nick, strconv.FormatInt(f.score, 10)})
-	}
-	return new(Answer).table([]string{"asof"}, []string{q.asof()}).table([]string{"n", "pid", "nick", "score"}, rows...), nil
+	return hits, nil
 }
 
 // exactly returns the player with a name, if there is one.
@@ -273,5 +281,5 @@ func (r *Backend) exactly(ctx context.Context, q *request, nick string) ([]found
 		return nil, err
 	}
 	name := nickOf(q.game, &p)
-	return []found{{p.ID, name, storage.Fold(name), record.Totals["scor"]}}, nil
+	return []found{{p.ID, name, storage.Fold(name), record.Totals[rulesOf(q.game).total]}}, nil
 }

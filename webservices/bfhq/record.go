@@ -87,7 +87,7 @@ func (r *Record) set(key, value string) (ok bool) {
 	case "unlocks":
 		for text := range strings.SplitSeq(value, ",") {
 			n, err := strconv.Atoi(text)
-			if err != nil || !validUnlock(n) || slices.Contains(r.Unlocks, n) {
+			if _, known := unlockOf(n); err != nil || !known && !isStep(n) || slices.Contains(r.Unlocks, n) {
 				return false
 			}
 			r.Unlocks = append(r.Unlocks, n)
@@ -251,6 +251,23 @@ func (r *Record) remember(m Mark) {
 		r.Rounds = slices.Delete(r.Rounds, first, first+1)
 	}
 	r.Rounds = append(r.Rounds, m)
+}
+
+// addRound adds a round to the totals of a player in it. now is the present time, which no
+// time of a player exceeds.
+func (r *Record) addRound(round *Round, p *Participant, now int64) {
+	at := min(int64(round.End), now)
+	round.rules.add(r, round, p, at)
+	for _, a := range p.awards {
+		r.award(a.ID, a.Level, at)
+	}
+	for _, f := range p.victims {
+		r.Victims = addFoe(r.Victims, f.Profile, f.Kills)
+	}
+	for _, f := range p.killers {
+		r.Killers = addFoe(r.Killers, f.Profile, f.Kills)
+	}
+	r.remember(round.Mark)
 }
 
 // addFoe adds kills to a list, from which the one with the fewest is removed if it is full.

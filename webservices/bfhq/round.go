@@ -1,6 +1,7 @@
 package bfhq
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
@@ -23,6 +24,7 @@ type Round struct {
 	Map, Mode int64 // -1: none of those that pages have
 	Winner    int64 // team; 0: none
 	Players   []*Participant
+	rules     *rules
 	pairs     []stats.Pair
 }
 
@@ -66,8 +68,8 @@ func seconds(s string) int64 {
 	return int64(f)
 }
 
-// newRound returns the round that a server reports.
-func newRound(server netip.Addr, pairs []stats.Pair) (*Round, error) {
+// newRound returns the round that a server reports, by the rules of its game.
+func newRound(by *rules, server netip.Addr, pairs []stats.Pair) (*Round, error) {
 	m := stats.Decode(pairs)
 	if len(m.Players) > maxPlayers {
 		return nil, errPlayers
@@ -79,31 +81,31 @@ func newRound(server netip.Addr, pairs []stats.Pair) (*Round, error) {
 	}
 	r := &Round{
 		Mark: Mark{roundID(server, &head), uint32(end)}, Start: time.Unix(start, 0), Map: -1, Mode: -1,
-		Winner: number(head.Get("win")), pairs: pairs,
+		Winner: number(head.Get("win")), rules: by, pairs: pairs,
 	}
 	port := number(head.Get("gameport"))
 	r.Server = netip.AddrPortFrom(server, uint16(min(max(port, 0), math.MaxUint16)))
-	if n := number(head.Get("mapid")); slices.Contains(maps, int(n)) {
+	if n := number(cmp.Or(head.Get("mapid"), head.Get("m"))); slices.Contains(by.maps, int(n)) {
 		r.Map = n
 	}
 	if n := number(head.Get("gm")); n >= 0 && n <= 2 {
 		r.Mode = n
 	}
-	by := make(map[storage.ProfileID]*Participant, len(m.Players))
+	known := make(map[storage.ProfileID]*Participant, len(m.Players))
 	for _, g := range m.Players {
-		p := newParticipant(&g)
+		p := newParticipant(by, &g)
 		switch {
 		case p == nil:
-		case by[p.Profile] != nil:
-			by[p.Profile].merge(p) // the player left and came back
+		case known[p.Profile] != nil:
+			known[p.Profile].merge(p) // the player left and came back
 		default:
-			by[p.Profile] = p
+			known[p.Profile] = p
 			r.Players = append(r.Players, p)
 		}
 	}
 	for _, p := range r.Players {
 		for _, v := range p.victims {
-			if victim := by[v.Profile]; victim != nil {
+			if victim := known[v.Profile]; victim != nil {
 				victim.killers = addFoe(victim.killers, p.Profile, v.Kills)
 			}
 		}
@@ -123,8 +125,8 @@ func roundID(server netip.Addr, head *stats.Group) uint64 {
 }
 
 // newParticipant returns a player of a round, nil for one without a profile.
-func newParticipant(g *stats.Group) *Participant {
-	id, err := strconv.ParseUint(g.Get("pID"), 10, 32)
+func newParticipant(by *rules, g *stats.Group) *Participant {
+	id, err := strconv.ParseUint(cmp.Or(g.Get("pID"), g.Get("pid")), 10, 32)
 	if err != nil || id == 0 || id > storage.MaxAccountID {
 		return nil
 	}
@@ -133,7 +135,7 @@ func newParticipant(g *stats.Group) *Participant {
 	for _, pair := range g.Pairs {
 		n := number(pair.Value)
 		switch pair.Key {
-		case "name":
+		case "name", "nick":
 			p.Name = strings.TrimSpace(pair.Value)
 		case "ai":
 			p.Robot = n != 0
@@ -150,7 +152,7 @@ func newParticipant(g *stats.Group) *Participant {
 			}
 			victim = 0
 		default:
-			if award, ok := awardKeys[pair.Key]; ok && n > 0 {
+			if award, ok := by.awards[strings.TrimPrefix(pair.Key, "medal")]; ok && n > 0 {
 				p.awards = append(p.awards, Award{ID: award, Level: int(n)})
 				continue
 			}
@@ -164,9 +166,9 @@ func newParticipant(g *stats.Group) *Participant {
 func (p *Participant) merge(later *Participant) {
 	for key, n := range later.values {
 		switch key {
-		case "t", "a", "c", "rank":
+		case "t", "a", "c", "rank", "rnk":
 			p.values[key] = n
-		case "ks", "ds":
+		case "ks", "ds", "klstrk", "dstrk":
 			p.values[key] = max(p.values[key], n)
 		default:
 			p.values[key] += n
@@ -190,7 +192,7 @@ func (p *Participant) named(nick string) bool {
 
 // unkept are keys of players that no total needs. Addresses are among them.
 var unkept = map[string]bool{
-	"ip": true, "c": true, "tmkl": true, "tmdg": true, "tmvd": true, "tvp": true, "be8": true, "be9": true, "te6": true, "te7": true, "te8": true,
+	"ip": true, "tmkl": true, "tmdg": true, "tmvd": true, "tvp": true, "be8": true, "be9": true, "te6": true, "te7": true, "te8": true,
 }
 
 // zeroSays are keys for which 0 is not the same as missing.

@@ -376,11 +376,11 @@ func TestDamagedTotals(t *testing.T) {
 
 func TestSnapshotNames(t *testing.T) {
 	list := strings.Replace(snapshot(0, soldier(1, 30), soldier(2, 4)), `name_0\=TAG= Tester\t_0`, `name_0\a\b\c Tester\t_0`, 1)
-	pairs, err := ParseSnapshot(list)
+	pairs, err := parseSnapshot(battlefield2, list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	round, err := newRound(listed.Addr(), pairs)
+	round, err := newRound(battlefield2, listed.Addr(), pairs)
 	if err != nil || len(round.Players) != 2 || round.Players[0].Name != `a\b\c Tester` || !round.Players[0].named("tester") || round.Players[1].values["rs"] != 4 {
 		t.Errorf("%+v, %v", round, err)
 	}
@@ -438,11 +438,11 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add(snapshot(0, soldier(1, 30, "t", "2"), soldier(1, 3, "t", "0", "rank", "0", "a", "0", "kills", "0", "kk1", "3")))
 	f.Add(`\gameport\1\EOF\1`)
 	f.Fuzz(func(t *testing.T, list string) {
-		pairs, err := ParseSnapshot(list)
+		pairs, err := parseSnapshot(battlefield2, list)
 		if err != nil {
 			return
 		}
-		round, err := newRound(listed.Addr(), pairs)
+		round, err := newRound(battlefield2, listed.Addr(), pairs)
 		if err != nil {
 			return
 		}
@@ -462,7 +462,7 @@ func FuzzSnapshot(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := newRound(listed.Addr(), kept)
+		other, err := newRound(battlefield2, listed.Addr(), kept)
 		if err != nil || other.Mark != round.Mark {
 			t.Fatalf("kept as %q: %v", round.kept(), err)
 		}

@@ -1,6 +1,7 @@
 package bfhq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -26,6 +27,7 @@ type request struct {
 	from  netip.Addr
 	query string // parameters as they came
 	now   time.Time
+	asker token // of pages of Battlefield 2142
 }
 
 // get returns a parameter, empty if it is missing.
@@ -96,21 +98,35 @@ func (r *Backend) serve(g *games.Game, make answerer) func(http.ResponseWriter, 
 		}
 		status := http.StatusOK
 		a, err := make(r, req.Context(), q)
+		if text, unproved := errors.AsType[tokenError](err); unproved {
+			write(w, status, []byte(text))
+			return
+		}
 		if err != nil {
 			coded, ok := errors.AsType[*codeError](err)
 			if !ok {
 				r.troubled(req.Context(), err)
 				coded, status = errStore, http.StatusServiceUnavailable
 			}
-			a = failure(coded, q.asof())
+			if a = failure(coded, q.asof()); rulesOf(g) == battlefield2142 {
+				a = &Answer{Failed: true, Code: cmp.Or(coded.code, noPlayer)}
+			}
 		}
-		reply(w, status, a)
+		body := a.AppendTo(nil)
+		if rulesOf(g) == battlefield2142 {
+			body = append(body, '\n')
+		}
+		write(w, status, body)
 	}
 }
 
-// reply sends a page, which browsers must not take for one of their own.
-func reply(w http.ResponseWriter, status int, a *Answer) {
-	body := a.AppendTo(nil)
+// noPlayer is the error of Battlefield 2142 for a player who is not known.
+const noPlayer = 104
+
+func reply(w http.ResponseWriter, status int, a *Answer) { write(w, status, a.AppendTo(nil)) }
+
+// write sends the text of a page, which browsers must not take for one of their own.
+func write(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -118,9 +134,6 @@ func reply(w http.ResponseWriter, status int, a *Answer) {
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // if it fails, the client is gone
 }
-
-// pageRound is the file that servers post rounds to.
-const pageRound = "bf2statistics.php"
 
 // refusal is an answer to a round that does not count: the server then writes the list to its
 // disk, from where it can be sent again.
@@ -155,7 +168,7 @@ func (r *Backend) serveRound(g *games.Game) func(http.ResponseWriter, *http.Requ
 			r.refusal(w, http.StatusBadRequest, q, roundCut, verdicts.RoundRefused, "the list is cut off")
 			return
 		}
-		round, err := r.parseRound(q.From.Addr(), string(body))
+		round, err := parseRound(g, q.From.Addr(), string(body))
 		repeated := false
 		if err == nil {
 			repeated, err = r.count(req.Context(), g, round)
@@ -173,16 +186,17 @@ func (r *Backend) serveRound(g *games.Game) func(http.ResponseWriter, *http.Requ
 		r.noteRound(round, repeated, nil)
 		r.opt.Verdicts.NotePlayer(r.opt.Name, q.From.Addr(), g.Name, verdicts.RoundCounted)
 		var a Answer
-		a.table([]string{"response", "mapname", "mapstart"}, []string{"OK", round.value("mapname"), round.value("mapstart")})
+		a.table([]string{"response", "mapname", "mapstart"}, []string{"OK", round.value(keyMap), round.value("mapstart")})
 		reply(w, http.StatusOK, &a)
 	}
 }
 
 // parseRound reads the list of a round.
-func (r *Backend) parseRound(from netip.Addr, body string) (*Round, error) {
-	pairs, err := ParseSnapshot(body)
+func parseRound(g *games.Game, from netip.Addr, body string) (*Round, error) {
+	by := rulesOf(g)
+	pairs, err := parseSnapshot(by, body)
 	if err != nil {
 		return nil, err
 	}
-	return newRound(from.Unmap(), pairs)
+	return newRound(by, from.Unmap(), pairs)
 }

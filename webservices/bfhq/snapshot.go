@@ -21,17 +21,21 @@ var (
 	errSnapshot   = errors.New("the list is not that of a round")
 )
 
-// ParseSnapshot reads a round as servers post it: prefix and name of the server, then keys and
-// values, which are returned in their order: keys repeat. Names may hold backslashes, which
-// are not escaped: that of the server ends where gameport begins, and name_N where t_N does.
-func ParseSnapshot(body string) (pairs []stats.Pair, err error) {
+// parseSnapshot reads a round as servers of a game post it: prefix and name of the server or
+// of the map, then keys and values, which are returned in their order: keys repeat. Names may
+// hold backslashes, which are not escaped: that of a server ends where gameport begins, and
+// name_N where t_N does.
+func parseSnapshot(by *rules, body string) (pairs []stats.Pair, err error) {
 	body = strings.TrimRight(body, "\r\n\x00 ")
 	if !strings.Contains(body, `\EOF\1`) {
 		return nil, errIncomplete
 	}
-	i := strings.Index(body, `\gameport\`)
+	i := strings.Index(body, `\`+by.first+`\`)
 	if i < 0 || strings.ContainsRune(body, 0) {
 		return nil, errSnapshot
+	}
+	if by == battlefield2142 {
+		pairs = append(pairs, stats.Pair{Key: keyMap, Value: body[strings.LastIndexByte(body[:i], '\\')+1 : i]})
 	}
 	complete := false
 	for rest := body[i+1:]; rest != ""; {
@@ -61,6 +65,9 @@ func cutValue(key, rest string) (value, after string) {
 	value, after, _ = strings.Cut(rest, `\`)
 	return value, after
 }
+
+// keyMap is the key of the name of the map.
+const keyMap = "mapname"
 
 // maxName is how far the end of a name is looked for, in bytes.
 const maxName = 256

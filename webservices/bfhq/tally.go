@@ -59,10 +59,8 @@ func (p *Participant) combat() int64 {
 	return pointsPerKill * p.kills()
 }
 
-// addRound adds a round to the totals of a player in it. now is the present time, which no
-// time of a player exceeds.
-func (r *Record) addRound(round *Round, p *Participant, now int64) {
-	at := min(int64(round.End), now)
+// addBattlefield2 is rules.add of Battlefield 2.
+func (r *Record) addBattlefield2(round *Round, p *Participant, at int64) {
 	for key, total := range sums {
 		n := p.values[key]
 		if times[key] {
@@ -79,17 +77,7 @@ func (r *Record) addRound(round *Round, p *Participant, now int64) {
 	r.raise("lbtl", at)
 	r.addResult(round, p)
 	r.addGroups(p)
-	for _, a := range p.awards {
-		r.award(a.ID, a.Level, at)
-	}
-	for _, f := range p.victims {
-		r.Victims = addFoe(r.Victims, f.Profile, f.Kills)
-	}
-	for _, f := range p.killers {
-		r.Killers = addFoe(r.Killers, f.Profile, f.Kills)
-	}
-	r.promote(p.values["rank"])
-	r.remember(round.Mark)
+	r.promote("rank", max(rankOf(r.Totals["scor"]), min(p.values["rank"], maxRank)))
 }
 
 // addResult adds whether the player won, on which map, in which mode and with which army.
@@ -152,10 +140,9 @@ func (r *Record) addGroups(p *Participant) {
 	}
 }
 
-// promote raises the rank to that of the score, or to the one that the server gave.
-func (r *Record) promote(given int64) {
-	rank := max(rankOf(r.Totals["scor"]), min(given, maxRank))
-	if rank > r.Totals["rank"] {
-		r.Totals["rank"], r.Totals[keyPromoted] = rank, 1
+// promote raises the rank, whose total has the name key.
+func (r *Record) promote(key string, rank int64) {
+	if rank > r.Totals[key] {
+		r.Totals[key], r.Totals[keyPromoted] = rank, 1
 	}
 }

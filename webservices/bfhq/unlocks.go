@@ -45,11 +45,6 @@ func unlockOf(id int) (unlock, bool) {
 	return unlocks[i], true
 }
 
-func validUnlock(id int) bool {
-	_, ok := unlockOf(id)
-	return ok
-}
-
 // errUnlock reports a weapon that the player may not choose.
 var errUnlock = errors.New("the weapon cannot be chosen")
 

@@ -14,6 +14,7 @@ const noName = "-"
 type player struct {
 	*Record
 
+	rules   *rules
 	id      storage.ProfileID
 	nick    string
 	country string
@@ -38,6 +39,13 @@ func (p *player) value(column string) string {
 		return strconv.FormatUint(uint64(p.id), 10)
 	case "nick":
 		return p.nick
+	}
+	return p.rules.value(p, column)
+}
+
+// ownValue is rules.value of Battlefield 2.
+func (p *player) ownValue(column string) string {
+	switch column {
 	case "mvns", "vmns", "mvrs", "vmrs":
 		return p.foe(column)
 	}

@@ -58,7 +58,7 @@ func (r *Backend) Find(host, path string) (page *soap.Page, game string, ok bool
 		return nil, "", false
 	}
 	of, f, ok := r.opt.Games.File(host, path)
-	if !ok || f.Is == games.FileBFHQ { // those are pages of package bfhq
+	if !ok || f.Is == games.FileBFHQ || f.Is == games.FileStella { // those are pages of package bfhq
 		return nil, "", false
 	}
 	if len(of) == 1 {
@@ -95,7 +95,7 @@ func (r *Backend) make(f *games.File, of []string, game, host, path string) (nam
 		return pageMotd, utf16LE(lines(r.opt.Motd(game), "\r\n"))
 	case games.FileRoomPairs:
 		return pageRooms, r.roomPairs(of)
-	case games.FileText, games.FileServServ, games.FileBFHQ:
+	case games.FileText, games.FileServServ, games.FileBFHQ, games.FileStella:
 	}
 	return pageText, f.Text
 }
