@@ -1,7 +1,7 @@
 // Package cluster is the contract between the nodes of a cluster and the services
-// that run on each of them: the live nodes, which node a key belongs to, and messages
-// between nodes. It knows no service, keeps nothing, and opens no socket;
-// internal/cluster/natsbus is the Bus of the daemon, and clustertest one in memory.
+// that run on each of them: the live nodes, which node a key belongs to, messages
+// between nodes, and a [Map] of entries that all nodes see. It knows no service, and opens no
+// socket; internal/cluster/natsbus is the Bus of the daemon, and clustertest one in memory.
 package cluster
 
 import (
