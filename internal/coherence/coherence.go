@@ -23,10 +23,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// subject is that of the messages about changes. Their payload is a version byte and
-// the name of a table.
-const subject = "tables.changed"
-
+// version is that of the entries of the Map of changes: the name of a table, and how often its
+// owner has changed it.
 const version = 1
 
 // Times of Run.
@@ -51,8 +49,8 @@ const (
 	doubtEvery = 500 * time.Millisecond
 )
 
-// maxName is the maximum length of the name of a table in bytes.
-const maxName = 32
+// maxTables bounds the tables of another node.
+const maxTables = 256
 
 // Revisions returns a number for each table of the store that changes with every
 // change of the table.
@@ -72,12 +70,10 @@ type Options struct {
 // any goroutine.
 type Tables struct {
 	opt     Options
+	changes *cluster.Map[string, uint64]
 	wake    chan struct{} // has one token if Run has something to do
 	order   []string
-	metrics struct {
-		loads  *prometheus.CounterVec
-		unread prometheus.Counter
-	}
+	loads   *prometheus.CounterVec
 
 	mu     sync.Mutex // guards the fields below
 	tables map[string]*table
@@ -96,12 +92,14 @@ type table struct {
 // New returns Tables without a table.
 func New(opt Options) *Tables {
 	t := &Tables{opt: opt, wake: make(chan struct{}, 1), tables: make(map[string]*table)}
-	in := metric.With(opt.Registerer)
-	t.metrics.loads = in.NewCounterVec(prometheus.CounterOpts{
+	t.changes = cluster.NewMap(cluster.MapOptions[string, uint64]{
+		Name: "tables", Bus: opt.Bus, Codec: cluster.JSON[string, uint64](version), Max: maxTables, Changed: t.hear,
+		Log: opt.Log, Registerer: opt.Registerer,
+	})
+	t.loads = metric.With(opt.Registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "respawnd_cluster_table_loads_total",
 		Help: "Tables of the store that were loaded again because something changed them, by result.",
 	}, []string{"table", "result"})
-	t.metrics.unread = in.Counter("respawnd_cluster_table_unreadable_total", "Messages about changed tables that could not be read.")
 	return t
 }
 
@@ -118,9 +116,6 @@ func (t *Tables) Assume(revisions map[string]int64) {
 // Add adds a table with the function that loads it from the store. An error of load must leave the
 // table unchanged.
 func (t *Tables) Add(name string, load func(context.Context) error) {
-	if name == "" || len(name) > maxName {
-		panic("coherence: bad name of a table: " + name)
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tables[name] = &table{load: load}
@@ -130,9 +125,8 @@ func (t *Tables) Add(name string, load func(context.Context) error) {
 // Changed informs the other nodes that this one has changed a table: the change is
 // committed and in force here. It does not wait.
 func (t *Tables) Changed(name string) {
-	if err := t.opt.Bus.Publish(subject, append([]byte{version}, name...)); err != nil {
-		t.opt.Log.Debug().Err(err).Str("table", name).Msg("the other nodes notice a change later")
-	}
+	n, _ := t.changes.Own(name)
+	t.changes.PutNote(name, n+1, []byte(name))
 }
 
 // Doubt reports that it is unknown whether the store made a change of this node: the
@@ -154,8 +148,9 @@ func (t *Tables) Doubt(name string) {
 // Run loads tables until ctx ends. It begins with a comparison: a change may have been
 // made between the first load and Run.
 func (t *Tables) Run(ctx context.Context) {
-	defer t.opt.Bus.Subscribe(subject, t.hear)()
-	defer t.opt.Bus.OnLoss(func(string) { t.compare() })()
+	var changes sync.WaitGroup
+	defer changes.Wait()
+	changes.Go(func() { t.changes.Run(ctx) })
 	t.compare()
 	check := time.NewTimer(t.pause())
 	defer check.Stop()
@@ -193,22 +188,17 @@ func (t *Tables) compare() {
 
 func (t *Tables) signal() { wake.Up(t.wake) }
 
-// hear notes the message of another node.
-func (t *Tables) hear(_ string, data []byte) {
-	if len(data) < 2 || len(data) > 1+maxName || data[0] != version {
-		t.metrics.unread.Inc()
+// hear notes a change by another node. Without a note the node came, or its changes were missed.
+func (t *Tables) hear(c cluster.Change[string, uint64]) {
+	if len(c.Note) == 0 {
+		t.compare()
 		return
 	}
 	t.mu.Lock()
-	one := t.tables[string(data[1:])]
-	if one != nil { // nil: of another version of the program
+	if one := t.tables[c.Key]; one != nil { // nil: of another version of the program
 		one.stale = true
 	}
 	t.mu.Unlock()
-	if one == nil {
-		t.metrics.unread.Inc()
-		return
-	}
 	t.signal()
 }
 
@@ -314,7 +304,7 @@ func (t *Tables) loaded(name string, one *table, revision int64, asked time.Time
 		t.failed(name, one, err)
 		return false, time.Until(one.rest)
 	}
-	t.metrics.loads.WithLabelValues(name, "loaded").Inc()
+	t.loads.WithLabelValues(name, "loaded").Inc()
 	if one.failures > 0 {
 		t.opt.Log.Info().Str("table", name).Msg("a table of the store was loaded again")
 	}
@@ -329,7 +319,7 @@ func (t *Tables) loaded(name string, one *table, revision int64, asked time.Time
 
 // failed reports the first of several failures. t.mu is held.
 func (t *Tables) failed(name string, one *table, err error) {
-	t.metrics.loads.WithLabelValues(name, "failed").Inc()
+	t.loads.WithLabelValues(name, "failed").Inc()
 	if one.failures == 0 {
 		t.opt.Log.Warn().Err(err).Str("table", name).Msg("a table that another node changed cannot be loaded; it is tried again")
 	}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -258,7 +258,7 @@ func TestChangeInDoubt(t *testing.T) {
 func TestChangeInForceBeforeTheDoubt(t *testing.T) {
 	inWorld(t, true, func(t *testing.T, w *world) {
 		w.base.set("bans", 2)
-		w.nodes["a"].hear("b", append([]byte{version}, "bans"...))
+		w.nodes["a"].hear(cluster.Change[string, uint64]{Node: "b", Key: "bans", Note: []byte("bans")})
 		synctest.Wait()
 		w.expect(t, "after a load", "bans", 2, "a")
 		w.nodes["a"].Doubt("bans")
@@ -379,20 +379,13 @@ func TestTableThatIsBroken(t *testing.T) {
 	})
 }
 
-func TestUnreadableMessages(t *testing.T) {
+// A table of another version of the program loads nothing.
+func TestUnknownTable(t *testing.T) {
 	inWorld(t, false, func(t *testing.T, w *world) {
-		before := w.nodes["b"].loaded("bans")
-		for _, data := range [][]byte{nil, {1}, []byte("\x02bans"), []byte("\x01unknown"), append([]byte{1}, make([]byte, maxName+1)...)} {
-			if err := w.net.Bus("a").Send("b", subject, data); err != nil {
-				t.Fatal(err)
-			}
-		}
-		synctest.Wait()
-		if got := testutil.ToFloat64(w.nodes["b"].metrics.unread); got != 5 {
-			t.Errorf("%v messages were counted as unreadable, want 5", got)
-		}
-		if got := w.nodes["b"].loaded("bans"); got != before {
-			t.Errorf("the table was loaded %d times because of them", got-before)
+		w.nodes["a"].Changed("unknown")
+		time.Sleep(time.Second)
+		if got := w.nodes["b"].loaded("bans") + w.nodes["b"].loaded("games"); got != 0 {
+			t.Errorf("%d tables were loaded because of it", got)
 		}
 	})
 }
