@@ -60,7 +60,7 @@ func (r *Registry) silentOf(g *gameIndex, now time.Time, out []Key) []Key {
 // held.
 func (r *Registry) silent(e *entry, now time.Time) bool {
 	if e.server.Node != "" {
-		return e.remote.orphaned && r.since(now) >= e.remote.until
+		return false // its node decides
 	}
 	lifetime := r.limits.Expire
 	if e.server.Lifetime > 0 {

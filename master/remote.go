@@ -20,9 +20,7 @@ type remote struct {
 	// with equal ones the node whose name comes last. A server that reports to another
 	// node gets a higher one there. Restored servers have 0.
 	claim    uint32
-	round    uint32 // of the last snapshot of its node that had it, see EndRound
-	orphaned bool   // its node is gone; it leaves then
-	until    int64  // see since; only if orphaned
+	orphaned bool // its node is gone
 }
 
 // claim gives an entry a claim, at least 1 unless it is restored. It is no orphan then.
@@ -82,12 +80,13 @@ func (r *Registry) OwnSources(buf []netip.AddrPort) []netip.AddrPort {
 	return buf
 }
 
-// PutRemote lists a server of the node s.Node, or replaces its record. Limits per
+// PutRemote lists a server of the node s.Node, or replaces its record, which must not change
+// afterwards. Limits per
 // address and network do not refuse it, see Settle; more than maxRemote servers in
 // total do. If this node or a third one claims the same source or public address
 // with a higher claim, the list is unchanged and the result false. A server that moved
 // keeps its place in the list: followers see a change.
-func (r *Registry) PutRemote(s Server, claim, round uint32) bool {
+func (r *Registry) PutRemote(s *Server, claim uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.bySource[s.Key.Source]
@@ -103,17 +102,17 @@ func (r *Registry) PutRemote(s Server, claim, round uint32) bool {
 		if len(r.bySource) >= r.limits.Servers+r.limits.Servers/maxRemote {
 			return false
 		}
-		e = r.add(&s)
+		e = r.add(s)
 		r.suspect(s.Key.Source.Addr())
 	case e == nil:
-		e = r.takeOver(other, &s, claim)
+		e = r.takeOver(other, s, claim)
 	default:
 		if taken {
 			r.remove(other)
 		}
-		e = r.takeOver(e, &s, claim)
+		e = r.takeOver(e, s, claim)
 	}
-	e.remote = remote{claim: claim, round: round}
+	e.remote = remote{claim: claim}
 	return true
 }
 
@@ -211,38 +210,16 @@ func (r *Registry) remoteOf(node string) (list []*entry) {
 	return list
 }
 
-// Orphan keeps the servers of a node that is gone for a time; then they leave, unless
-// they are listed again by whatever node.
-func (r *Registry) Orphan(node string, keep time.Duration) {
+// Orphan notes that a node is gone: its servers stay until they are removed, or listed again by
+// whatever node.
+func (r *Registry) Orphan(node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range r.remoteOf(node) {
-		r.orphan(e, keep)
-	}
-}
-
-func (r *Registry) orphan(e *entry, keep time.Duration) {
-	if e.remote.orphaned {
-		return
-	}
 	now := r.since(time.Now())
-	e.seen.Store(now)
-	e.remote.orphaned, e.remote.until = true, now+int64(keep)
-}
-
-// EndRound handles the servers of a node that its complete list, which was put with a
-// round, does not hold: they are removed, or kept for a time if the node restarted and may not have
-// received them yet.
-func (r *Registry) EndRound(node string, round uint32, keep time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, e := range r.remoteOf(node) {
-		switch {
-		case e.remote.round == round:
-		case keep > 0:
-			r.orphan(e, keep)
-		default:
-			r.remove(e)
+		if !e.remote.orphaned {
+			e.seen.Store(now)
+			e.remote.orphaned = true
 		}
 	}
 }

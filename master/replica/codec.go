@@ -10,75 +10,20 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// version is the first byte of each message.
-const version = 2
+// version is that of items.
+const version = 3
 
-// message is the head of a batch of changes, of a request for a part of the complete list, or of
-// that part.
-//
-//	offset size
-//	     0    1  version
-//	     1    1  1: a batch; 2: the first part is requested; 3: the next one is; 4: a part; 5: the last part
-//	     2    8  number of the batch, from 1; in a request one that the node chose; in a part that of the last batch before it
-//	    10    -  items of a batch or a part, each with its length in 4 bytes before it
-type message struct {
-	kind   byte
-	number uint64
-}
+var errMalformed = errors.New("malformed server")
 
-// Kinds of messages.
-const (
-	kindBatch = iota + 1
-	kindFirst
-	kindNext
-	kindPart
-	kindLast
-)
-
-const headSize = 10
-
-var (
-	errVersion   = errors.New("message of another version")
-	errMalformed = errors.New("malformed message")
-)
-
-func (m message) append(b []byte) []byte {
-	return binary.BigEndian.AppendUint64(append(b, version, m.kind), m.number)
-}
-
-// parseMessage parses a message of one of two kinds.
-func parseMessage(b []byte, one, other byte) (m message, items []byte, err error) {
-	switch {
-	case len(b) > 0 && b[0] != version:
-		return m, nil, errVersion
-	case len(b) < headSize || b[1] != one && b[1] != other:
-		return m, nil, errMalformed
-	}
-	return message{b[1], binary.BigEndian.Uint64(b[2:])}, b[headSize:], nil
-}
-
-// nextItem returns the first item of a list and the rest.
-func nextItem(b []byte) (item, rest []byte, err error) {
-	if len(b) < 4 {
-		return nil, nil, errMalformed
-	}
-	n := binary.BigEndian.Uint32(b)
-	if uint64(n) > uint64(len(b)-4) {
-		return nil, nil, errMalformed
-	}
-	return b[4 : 4+n], b[4+n:], nil
-}
-
-// endItem writes the length of the item that began at start.
-func endItem(b []byte, start int) []byte {
-	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
-	return b
+// listed is an item: a server as other nodes list it.
+type listed struct {
+	server *master.Server
+	claim  uint32
 }
 
 // Flags of an item.
 const (
-	flagRemoved = 1 << iota // only the source follows
-	flagNATNeg
+	flagNATNeg = 1 << iota
 	flagRestored
 	flagVouched
 	flagText // the content is the report as it came, which its reader parses
@@ -93,17 +38,10 @@ const (
 	maxRows  = 256
 	// maxItem is the length of the longest item. A longer server is published without
 	// its players.
-	maxItem = 256 << 10
+	maxItem = 250 << 10
 )
 
-// appendRemoved appends the item of a server that left.
-func appendRemoved(b []byte, source netip.AddrPort) []byte {
-	start := len(b)
-	b = append(b, 0, 0, 0, 0, flagRemoved)
-	return endItem(appendAddr(b, source), start)
-}
-
-// appendServer appends the item of a server.
+// appendServer appends a server: as its unread report if lazy.
 func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy bool) []byte {
 	start := len(b)
 	var text []byte
@@ -128,8 +66,7 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 	if s.Findings.Relayed {
 		flags |= flagRelayed
 	}
-	b = append(b, 0, 0, 0, 0, flags)
-	b = appendAddr(b, s.Key.Source)
+	b = appendAddr(append(b, flags), s.Key.Source)
 	b = appendAddr(b, s.Public)
 	b = binary.BigEndian.AppendUint32(b, s.Key.Instance)
 	b = binary.BigEndian.AppendUint32(b, claim)
@@ -149,7 +86,7 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 		b = appendAddr(b, a)
 	}
 	if unread {
-		return endItem(append(b, text...), start)
+		return append(b, text...)
 	}
 	b = appendRules(b, s.Rules)
 	plain := len(b)
@@ -157,7 +94,7 @@ func appendServer(b []byte, s *master.Server, claim uint32, now time.Time, lazy 
 	if len(b)-start > maxItem {
 		b = appendTable(appendTable(b[:plain], master.Table{}), master.Table{})
 	}
-	return endItem(b, start)
+	return b
 }
 
 func appendWord(b []byte, word string) []byte {
@@ -170,6 +107,12 @@ func appendAddr(b []byte, a netip.AddrPort) []byte {
 	ip := a.Addr().Unmap().AsSlice()
 	b = append(append(b, byte(len(ip))), ip...)
 	return binary.BigEndian.AppendUint16(b, a.Port())
+}
+
+func parseAddr(b []byte) (netip.AddrPort, error) {
+	r := reader{b: b}
+	a := r.addr()
+	return a, r.err()
 }
 
 func appendText(b []byte, text string) []byte {
@@ -259,13 +202,6 @@ func (r *reader) word() string { return string(r.take(int(r.uint8()))) }
 
 func (r *reader) text() []byte { return r.take(int(r.uint16())) }
 
-// item is the content of an item.
-type item struct {
-	server  master.Server
-	claim   uint32
-	removed bool // only server.Key.Source is set
-}
-
 // decoder makes records of items. It is not safe for concurrent use.
 type decoder struct {
 	registry *master.Registry
@@ -274,15 +210,13 @@ type decoder struct {
 	report   master.Report
 }
 
-// item decodes an item. The report of a server is copied.
-func (d *decoder) item(b []byte, node string, now time.Time) (it item, err error) {
+// item decodes a server of a node. Its report is copied.
+func (d *decoder) item(b []byte, node string, now time.Time) (it listed, err error) {
 	r := reader{b: b}
 	flags := r.uint8()
-	s := &it.server
+	s := new(master.Server)
+	it.server = s
 	s.Key.Source = r.addr()
-	if it.removed = flags&flagRemoved != 0; it.removed {
-		return it, r.err()
-	}
 	s.Node, s.NATNeg, s.Restored = node, flags&flagNATNeg != 0, flags&flagRestored != 0
 	s.Vouched, s.Findings.Relayed = flags&flagVouched != 0, flags&flagRelayed != 0
 	s.Public = r.addr()

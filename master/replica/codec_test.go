@@ -1,15 +1,13 @@
 package replica
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/qr2"
@@ -71,11 +69,7 @@ func TestItem(t *testing.T) {
 	}
 	for what, s := range all {
 		b := appendServer(nil, &s, 7, now, true)
-		one, rest, err := nextItem(b)
-		if err != nil || len(rest) > 0 {
-			t.Fatalf("%s: %d bytes are left, %v", what, len(rest), err)
-		}
-		it, err := d.item(one, "b", now.Add(time.Hour)) // another clock
+		it, err := d.item(b, "b", now.Add(time.Hour)) // another clock
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -83,18 +77,17 @@ func TestItem(t *testing.T) {
 			t.Errorf("%s: seen %v ago, claim %d", what, age, it.claim)
 		}
 		s.Node = "b"
-		if got, want := describe(&it.server), describe(&s); got != want {
+		if got, want := describe(it.server), describe(&s); got != want {
 			t.Errorf("%s:\n%s, want\n%s", what, got, want)
 		}
-		for n := range one { // every truncation is an error
-			if _, err := d.item(one[:n], "b", now); err == nil && (what == "values" || n < len(one)-len("map=x;hostname=y")) {
-				t.Fatalf("%s: an item of %d bytes of %d was accepted", what, n, len(one))
+		for n := range b { // every truncation is an error
+			if _, err := d.item(b[:n], "b", now); err == nil && (what == "values" || n < len(b)-len("map=x;hostname=y")) {
+				t.Fatalf("%s: an item of %d bytes of %d was accepted", what, n, len(b))
 			}
 		}
 	}
-	one, _, _ := nextItem(appendRemoved(nil, full.Key.Source))
-	if it, err := d.item(one, "b", now); err != nil || !it.removed || it.server.Key.Source != full.Key.Source {
-		t.Errorf("removed: %+v, %v", it, err)
+	if a, err := parseAddr(appendAddr(nil, full.Key.Source)); err != nil || a != full.Key.Source {
+		t.Errorf("key %v, %v", a, err)
 	}
 }
 
@@ -111,56 +104,8 @@ func TestLargestItem(t *testing.T) {
 	if len(b) > maxItem {
 		t.Errorf("an item of %d bytes, want at most %d", len(b), maxItem)
 	}
-	one, _, _ := nextItem(b)
-	if _, err := d.item(one, "b", time.Now()); err != nil {
+	if _, err := d.item(b, "b", time.Now()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestMessageOfAnotherVersion(t *testing.T) {
-	b := message{kindBatch, 1}.append(nil)
-	b[0]++
-	if _, _, err := parseMessage(b, kindBatch, kindBatch); !errors.Is(err, errVersion) {
-		t.Errorf("error %v, want %v", err, errVersion)
-	}
-}
-
-// newReceiver returns a Replica that follows node b and reads its complete list.
-func newReceiver(n *clustertest.Net) (*Replica, *peer) {
-	registry := master.NewRegistry(master.Limits{})
-	registry.SetNode("a")
-	p := &peer{round: 1, wanted: make(chan struct{}, 1), touched: make(map[netip.AddrPort]struct{})}
-	return &Replica{
-		opt: Options{Bus: n.Bus("a"), Registry: registry, RestoreFor: func() time.Duration { return 0 }, Log: zerolog.Nop()}, metrics: newMetrics(nil),
-		peers: map[string]*peer{"b": p}, completed: make(chan struct{}),
-		decoder: decoder{registry: registry, origins: origins, sources: map[*master.Origin]*master.Source{qr2.Origin: registry.NewSource(textDecoder{registry})}},
-	}, p
-}
-
-// A part of the list that was made before a batch, and comes after it, is older.
-func TestPartAfterABatch(t *testing.T) {
-	d, source := newDecoder()
-	batch, part := message{kindBatch, 5}.append(nil), message{kindLast, 4}.append(nil)
-	for i := range 3 {
-		s := sample(d)
-		s.Origin, s.Key.Source, s.Public = qr2.Origin, address(i), address(i)
-		source.Into(&s, source.Text([]byte("map=old")))
-		part = appendServer(part, &s, 1, time.Now(), true)
-		switch i {
-		case 0:
-			source.Into(&s, source.Text([]byte("map=new")))
-			batch = appendServer(batch, &s, 1, time.Now(), true)
-		case 1:
-			batch = appendRemoved(batch, s.Key.Source)
-		}
-	}
-	r, p := newReceiver(clustertest.New(t, "a", "b"))
-	r.receive("b", batch)
-	if last, err := r.receivePart("b", p, part); !last || err != nil {
-		t.Fatal(last, err)
-	}
-	if got, want := (&testNode{Registry: r.opt.Registry}).list(), "0bnew 2bold"; got != want || !p.complete {
-		t.Errorf("the list is %q, complete %v, want %q", got, p.complete, want)
 	}
 }
 
@@ -168,24 +113,30 @@ func TestPartAfterABatch(t *testing.T) {
 func FuzzReceive(f *testing.F) {
 	d, source := newDecoder()
 	s := sample(d)
-	f.Add(appendServer(message{kindBatch, 1}.append(nil), &s, 1, time.Now(), true))
+	f.Add(appendServer(nil, &s, 1, time.Now(), true))
 	source.Into(&s, source.Text([]byte("map=x")))
-	f.Add(appendServer(message{kindPart, 1}.append(nil), &s, 1, time.Now(), true))
-	f.Add(appendRemoved(message{kindBatch, 1}.append(nil), s.Key.Source))
-	n := clustertest.New(f, "a", "b")
+	f.Add(appendServer(nil, &s, 1, time.Now(), true))
+	bus := clustertest.New(f, "a").Bus("a")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, p := newReceiver(n)
-		r.receive("b", b)
-		_, _ = r.receivePart("b", p, b)
-		for _, s := range r.opt.Registry.All() {
-			one, _, _ := nextItem(appendServer(nil, s.Server, 1, time.Now(), true))
-			it, err := r.decoder.item(one, "b", time.Now())
+		d, source := newDecoder()
+		r := New(Options{Bus: bus, Registry: d.registry, Origins: origins, Sources: map[*master.Origin]*master.Source{qr2.Origin: source}})
+		it, err := r.decoder.item(b, "b", time.Now())
+		if err != nil {
+			return
+		}
+		r.changed(cluster.Change[netip.AddrPort, listed]{Node: "b", Value: it})
+		for _, s := range d.registry.All() {
+			it, err := d.item(appendServer(nil, s.Server, 1, time.Now(), true), "b", time.Now())
 			if err != nil {
 				t.Fatalf("what was listed cannot be sent: %v", err)
 			}
-			if got, want := describe(&it.server), describe(s.Server); got != want {
+			if got, want := describe(it.server), describe(s.Server); got != want {
 				t.Fatalf("sent again it is\n%q, was\n%q", got, want)
 			}
+		}
+		r.changed(cluster.Change[netip.AddrPort, listed]{Node: "b", Old: it, Had: true, Removed: true})
+		if n := d.registry.Len(); n != 0 {
+			t.Fatalf("%d servers are left", n)
 		}
 	})
 }
@@ -219,9 +170,8 @@ func BenchmarkChange(b *testing.B) {
 		change := func(i int) {
 			s, claim, _ := registry.Claimed(at(i))
 			buf = appendServer(buf[:0], s, claim, now, true)
-			one, _, _ := nextItem(buf)
-			it, err := d.item(one, "a", now)
-			if err != nil || !other.PutRemote(it.server, it.claim, 1) {
+			it, err := d.item(buf, "a", now)
+			if err != nil || !other.PutRemote(it.server, it.claim) {
 				b.Fatal("not listed", err)
 			}
 		}

@@ -2,10 +2,8 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,23 +11,12 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/cluster"
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/master"
 )
 
-// Subjects of batches, and of requests for parts of the complete list.
-const (
-	subject     = "list"
-	subjectPart = "list.part"
-)
-
-const (
-	// collect is how long changes are collected before they are published.
-	collect = 20 * time.Millisecond
-	// partSize is the length in bytes from which a batch or part is sent.
-	partSize = 128 << 10
-	// maxKnown is the number of nodes that are remembered.
-	maxKnown = 256
-)
+// maxServers bounds the servers of one other node.
+const maxServers = 1 << 20
 
 // Options are the settings of a Replica. Bus and Registry are required.
 type Options struct {
@@ -55,24 +42,12 @@ type Options struct {
 
 // Replica keeps the list of this node and those of the others alike.
 type Replica struct {
+	*cluster.Map[netip.AddrPort, listed] // servers by their sources on their own nodes
+
 	opt     Options
-	metrics *metrics
-	cancels []func()
-	jobs    jobs
-	batches atomic.Uint64 // number of the last batch
-	readers sync.WaitGroup
-
-	mu        sync.Mutex // guards the fields below
-	decoder   decoder
-	peers     map[string]*peer
-	rounds    uint32        // the last one given to a peer
-	completed chan struct{} // closed when a list is complete, or no longer needed
-	// known are the last incarnations of nodes, also of those that left, at most
-	// maxKnown.
-	known map[string]uint64
-
-	sending   sync.Mutex // guards published; comes before the lock of the list
-	published map[netip.AddrPort]publication
+	decoder decoder
+	settled prometheus.Counter
+	refused prometheus.Counter
 
 	// The fields below belong to the goroutine of Run.
 
@@ -80,125 +55,117 @@ type Replica struct {
 	changes []master.Change
 }
 
-// publication is the published state of a server of this node.
-type publication struct {
-	serial uint64         // 0: only a part of the complete list named it
-	source netip.AddrPort // as they know it
-}
-
-// New returns a Replica that receives from now on. Run publishes.
+// New returns a Replica. It works while Run runs.
 func New(o Options) *Replica {
+	in := metric.With(o.Registerer)
 	r := &Replica{
-		opt: o, metrics: newMetrics(o.Registerer), peers: make(map[string]*peer), known: make(map[string]uint64),
-		decoder:   decoder{registry: o.Registry, origins: o.Origins, sources: o.Sources},
-		published: make(map[netip.AddrPort]publication), completed: make(chan struct{}),
-		jobs: jobs{all: make(map[string]*job)},
+		opt: o, decoder: decoder{registry: o.Registry, origins: o.Origins, sources: o.Sources},
+		settled: in.Counter("respawnd_replica_settled_total", "Servers of this node that were removed because other nodes had listed too many from their address or network."),
+		refused: in.Counter("respawnd_replica_refused_total", "Servers of other nodes that were not listed: another node has the server, or the list is full."),
 	}
 	o.Registry.SetNode(o.Bus.Self())
-	r.cancels = append(r.cancels, o.Bus.Subscribe(subject, r.receive), o.Bus.OnLoss(r.lost), o.Bus.Handle(subjectPart, r.handlePart))
+	r.Map = cluster.NewMap(cluster.MapOptions[netip.AddrPort, listed]{
+		Name: "servers", Bus: o.Bus, Grace: o.RestoreFor, Max: maxServers, Changed: r.changed, Left: o.Registry.Orphan,
+		Log: o.Log, Registerer: o.Registerer,
+		Codec: cluster.Codec[netip.AddrPort, listed]{
+			Version: version, AppendKey: appendAddr, ParseKey: parseAddr,
+			AppendValue: func(b []byte, l listed) []byte {
+				return appendServer(b, l.server, l.claim, time.Now(), o.Sources[l.server.Origin] != nil)
+			},
+			ParseValue: func(node string, _ netip.AddrPort, b []byte) (listed, error) {
+				return r.decoder.item(b, node, time.Now())
+			},
+		},
+	})
 	return r
 }
 
-// Run follows the nodes and publishes the servers of this one until ctx ends. It returns after
-// all its goroutines.
+// Run lists the servers of the other nodes and publishes those of this one until ctx ends. It
+// returns after all its goroutines.
 func (r *Replica) Run(ctx context.Context) {
-	defer r.readers.Wait()
-	defer func() {
-		for _, cancel := range r.cancels {
-			cancel()
-		}
-	}()
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { r.Map.Run(ctx) })
 	for {
-		nodes := r.opt.Bus.Changed()
-		r.follow(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-nodes:
 		case <-r.opt.Registry.Changed(r.serial):
-			began := time.Now()
-			if !clock.Pause(ctx, collect) {
+			r.settle()
+			r.publish()
+			if !clock.Pause(ctx, cluster.Collect) {
 				return
 			}
-			r.publish()
-			r.metrics.delay.Observe(time.Since(began).Seconds())
 		}
 	}
 }
 
-// lost wants the complete list of a node of which messages were lost.
-func (r *Replica) lost(from string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if p := r.peers[from]; p != nil {
-		p.want()
+// changed lists or removes a server of another node.
+func (r *Replica) changed(c cluster.Change[netip.AddrPort, listed]) {
+	s := c.Value.server
+	if c.Had && (c.Removed || s.Key.Source != c.Old.server.Key.Source) {
+		r.opt.Registry.RemoveRemote(c.Node, c.Old.server.Key.Source)
 	}
-}
-
-// receive handles a batch of another node.
-func (r *Replica) receive(from string, data []byte) {
-	m, items, err := parseMessage(data, kindBatch, kindBatch)
 	switch {
-	case errors.Is(err, errVersion):
-		r.metrics.drop(dropVersion)
-		return
-	case err != nil:
-		r.metrics.drop(dropMalformed)
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p := r.peers[from]
-	if p == nil {
-		r.metrics.drop(dropEarly) // the complete list is requested when it is followed
-		return
-	}
-	gap := p.next != 0 && m.number > p.next
-	p.next = max(p.next, m.number+1)
-	r.apply(from, p, items, nil)
-	if gap {
-		r.metrics.gaps.Inc()
-		p.want()
+	case c.Removed:
+	case r.opt.Banned != nil && r.opt.Banned(s.Origin, s.Key.Source.Addr()):
+		r.opt.Registry.RemoveRemote(c.Node, s.Key.Source)
+	case !r.opt.Registry.PutRemote(s, c.Value.claim):
+		r.refused.Inc()
 	}
 }
 
-// apply lists or removes the servers of some items, except those that are in but. r.mu is held.
-func (r *Replica) apply(node string, p *peer, items []byte, but map[netip.AddrPort]struct{}) {
-	now := time.Now()
-	for len(items) > 0 {
-		one, rest, err := nextItem(items)
-		if err != nil {
-			r.metrics.drop(dropMalformed)
-			break
-		}
-		items = rest
-		it, err := r.decoder.item(one, node, now)
-		if err != nil {
-			r.metrics.drop(dropMalformed)
-			continue
-		}
-		r.metrics.servers.WithLabelValues("in").Inc()
-		s := &it.server
-		if _, newer := but[s.Key.Source]; newer {
-			continue
-		}
-		if but == nil && p.touched != nil {
-			p.touched[s.Key.Source] = struct{}{}
-		}
-		if it.removed || r.opt.Banned != nil && r.opt.Banned(s.Origin, s.Key.Source.Addr()) {
-			r.opt.Registry.RemoveRemote(node, s.Key.Source)
-			continue
-		}
-		if !r.opt.Registry.PutRemote(*s, it.claim, p.round) {
-			r.metrics.drop(dropClaimed)
-		}
-	}
+// settle removes servers of this node that are too many since others were listed.
+func (r *Replica) settle() {
 	for _, s := range r.opt.Registry.Settle() {
-		r.metrics.settled.Inc()
+		r.settled.Inc()
 		if r.opt.Settled != nil {
 			r.opt.Settled(s)
 		}
 	}
+}
+
+// publish publishes the changes since the last call.
+func (r *Replica) publish() {
+	var ok bool
+	if r.changes, r.serial, ok = r.opt.Registry.Changes("", r.serial, r.changes[:0]); ok {
+		for i := range r.changes {
+			r.update(r.changes[i].Key.Source)
+		}
+	} else { // too many changes at once
+		for _, source := range append(r.opt.Registry.OwnSources(nil), r.Keys()...) {
+			r.update(source)
+		}
+	}
+	r.Flush()
+}
+
+// update publishes the state of a server, if it changed since it was published.
+func (r *Replica) update(source netip.AddrPort) {
+	s, claim, ok := r.record(source)
+	if !ok {
+		r.Delete(source)
+		return
+	}
+	old, known := r.Own(source)
+	if !known || s.Serial != old.server.Serial || s.Key.Source != old.server.Key.Source {
+		r.Put(source, listed{s, claim})
+	}
+}
+
+// record returns the record that other nodes list for a server of this one.
+func (r *Replica) record(source netip.AddrPort) (s *master.Server, claim uint32, ok bool) {
+	s, claim, ok = r.opt.Registry.Claimed(source)
+	if !ok || r.opt.Shown == nil || !s.Public.Addr().IsLoopback() && !s.Key.Source.Addr().IsLoopback() {
+		return s, claim, ok
+	}
+	at := r.opt.Shown(s.Public)
+	if at.Addr().IsLoopback() {
+		return nil, 0, false
+	}
+	shown := *s
+	shown.Public, shown.Key.Source, shown.Local = at, at, nil
+	return &shown, claim, true
 }
 
 // State is the state of the list of another node.
@@ -214,10 +181,8 @@ func (r *Replica) States() map[string]State {
 	for node, n := range r.opt.Registry.RemoteCounts() {
 		out[node] = State{Servers: n}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for node, p := range r.peers {
-		out[node] = State{Servers: out[node].Servers, Complete: p.complete}
+	for node, complete := range r.Complete() {
+		out[node] = State{Servers: out[node].Servers, Complete: complete}
 	}
 	return out
 }
