@@ -103,7 +103,7 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "2m")
 	file := rig.WriteFile(t, "full.yaml", "net:\n  trusted: [127.0.0.0/8]\nmaster:\n  save_every: 10s\n")
-	c := rig.StartWrapped(t, d.wrapper, rig.TestEnv(d.path), "--config", file)
+	c := rig.StartWrapped(t, d.wrapper, rig.TestEnv(d.path, rig.Variable("log.level", "info")), "--config", file)
 	op := c.Client(d.view)
 	if rig.NewUser(t.Context(), c.Address["gpsp"], "early") == "" {
 		t.Fatal("no account")

@@ -180,7 +180,8 @@ func (b *logBook) String() string {
 	return out.String()
 }
 
-// Check fails the test unless every line was a log line, and ready came once.
+// Check fails the test unless every line was a log line, and ready came once, and if one holds
+// the password of the accounts of tests: the log of a test says all that there is to say.
 func (b *logBook) Check(t testing.TB) {
 	t.Helper()
 	b.mu.Lock()
@@ -192,6 +193,12 @@ func (b *logBook) Check(t testing.TB) {
 	for _, e := range b.Entries {
 		if e.Text("message") == "ready" {
 			ready++
+		}
+		line, _ := json.Marshal(e) // it was JSON
+		for what, form := range passwordForms() {
+			if bytes.Contains(line, form) {
+				t.Errorf("a line of the log holds %s: %s", what, line)
+			}
 		}
 	}
 	if ready != 1 {
@@ -219,7 +226,7 @@ func Variable(key, value string) string {
 // TestEnv puts every service on a free port of the loopback address. Probes are
 // off: they change a server at a moment that a test does not choose.
 func TestEnv(dir string, more ...string) []string {
-	env := []string{Variable("data_dir", dir), Variable("log.format", "json"), Variable("qr2.probe", "false"), Variable("dns.enabled", "true"), Variable("fesl.extra_listen", "")}
+	env := []string{Variable("data_dir", dir), Variable("log.format", "json"), Variable("log.level", "trace"), Variable("qr2.probe", "false"), Variable("dns.enabled", "true"), Variable("fesl.extra_listen", "")}
 	for _, s := range services.All() {
 		env = append(env, Variable(s.Key, "127.0.0.1:0"))
 	}
