@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/accounts/seal"
@@ -406,34 +409,33 @@ var ImportAccounts = New(Operation{
 	if err := addAudit(ctx, l, 0, accountsText(len(in.Accounts)), ""); err != nil {
 		return nil, err
 	}
-	out := make([]Imported, 0, len(in.Accounts))
-	for _, a := range in.Accounts {
-		stored, err := s.Transfer.Import(ctx, a)
-		if err != nil && !aboutOne(err) {
-			return nil, err
-		}
-		if err != nil {
-			present, lookup := s.Transfer.Present(ctx, a)
-			if lookup != nil {
-				return nil, lookup
-			}
-			out = append(out, Imported{Error: clean.Cut(err.Error(), clean.MaxEcho), Profiles: present})
+	all := slices.Clone(in.Accounts)
+	refused, err := s.Transfer.ImportAll(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Imported, len(all))
+	lookups, ctx := errgroup.WithContext(ctx)
+	lookups.SetLimit(lookupsAtOnce)
+	for i, a := range all {
+		if refused[i] != nil {
+			lookups.Go(func() (err error) {
+				out[i].Error = clean.Cut(refused[i].Error(), clean.MaxEcho)
+				out[i].Profiles, err = s.Transfer.Present(ctx, a)
+				return err
+			})
 			continue
 		}
-		done := Imported{User: stored.ID}
-		for _, p := range stored.Profiles {
-			done.Profiles = append(done.Profiles, p.Profile.ID)
+		out[i].User = a.ID
+		for _, p := range a.Profiles {
+			out[i].Profiles = append(out[i].Profiles, p.Profile.ID)
 		}
-		out = append(out, done)
 	}
-	return out, nil
+	return out, lookups.Wait()
 })
 
-// aboutOne reports whether an error of an import concerns only that account.
-func aboutOne(err error) bool {
-	_, refusal := errors.AsType[accounts.Refusal](err)
-	return refusal || errors.Is(err, storage.ErrTaken) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrFull)
-}
+// lookupsAtOnce is how many accounts that are there already an import looks up at a time.
+const lookupsAtOnce = 8
 
 // ImportBuddies stores the buddies, blocks, data of games, scores and records of imported accounts.
 var ImportBuddies = New(Operation{

@@ -123,6 +123,13 @@ func (u User) Canonical() (User, error) {
 	return u, nil
 }
 
+// NewUser is a user with its profiles, at least one and at most MaxProfiles.
+type NewUser struct {
+	User     User
+	Profiles []Profile
+	Err      error // why it was not stored; see Accounts.ImportUsers
+}
+
 // Accounts keeps users and their profiles. Ids are never reused; the error for
 // a deleted one is ErrDeleted.
 type Accounts interface {
@@ -132,10 +139,11 @@ type Accounts interface {
 	// ErrTaken if the id or one of the unique keys exists.
 	CreateUser(ctx context.Context, u User, first Profile) (User, Profile, error)
 
-	// ImportUser is CreateUser for a user with several profiles, at least one
-	// and at most MaxProfiles, which are returned in the same order. The error
-	// is ErrTaken also if two of them have the same unique key.
-	ImportUser(ctx context.Context, u User, profiles []Profile) (User, []Profile, error)
+	// ImportUsers is CreateUser for users with several profiles each, in their order and in one
+	// step. It fills in the ids and revisions of those that it stores, and sets Err of the others:
+	// ErrTaken also if two have the same unique key, ErrInvalid or ErrFull. Any other error is
+	// returned; nothing is stored then.
+	ImportUsers(ctx context.Context, list []NewUser) error
 
 	// GetUser returns the user or ErrNotFound.
 	GetUser(ctx context.Context, id UserID) (User, error)

@@ -215,11 +215,11 @@ func (d *dying) CreateUser(ctx context.Context, u storage.User, p storage.Profil
 	return d.Store.CreateUser(ctx, u, p)
 }
 
-func (d *dying) ImportUser(ctx context.Context, u storage.User, all []storage.Profile) (storage.User, []storage.Profile, error) {
+func (d *dying) ImportUsers(ctx context.Context, list []storage.NewUser) error {
 	if err := d.die(); err != nil {
-		return u, nil, err
+		return err
 	}
-	return d.Store.ImportUser(ctx, u, all)
+	return d.Store.ImportUsers(ctx, list)
 }
 
 func (d *dying) CreateProfile(ctx context.Context, p storage.Profile) (storage.Profile, error) {

@@ -132,38 +132,67 @@ func collect[R any](seq iter.Seq2[R, error], edit func(*R)) (all []R, err error)
 	return all, nil
 }
 
-// Import stores one account, whole or not at all, and returns it with its ids;
-// ids that a has are kept. It does not change an existing account: the error is
-// ErrEmailTaken, or matches storage.ErrTaken for an id. Nicks that break our
-// rules are accepted, because other servers had other rules. Buddies, blocks, data
-// of games, scores and records are left to ImportBuddies. An account without password
-// can get one later.
+// Import stores one account as ImportAll does, and returns it with its ids.
 func (s *Transfer) Import(ctx context.Context, a Account) (Account, error) {
-	if len(a.Profiles) == 0 || len(a.Profiles) > storage.MaxProfiles {
-		return Account{}, ErrBadProfile
+	list := []Account{a}
+	refused, err := s.ImportAll(ctx, list)
+	if err == nil {
+		err = refused[0]
 	}
-	u, err := importUser(&a)
 	if err != nil {
 		return Account{}, err
 	}
+	return list[0], nil
+}
+
+// ImportAll stores accounts in one step, each whole or not at all, and fills in their ids;
+// ids that they have are kept. It does not change existing accounts: refused has an error
+// for each that is not stored, ErrEmailTaken or one that matches storage.ErrTaken for an id.
+// Nicks that break our rules are accepted, because other servers had other rules. Buddies,
+// blocks, data of games, scores and records are left to ImportBuddies. An account without
+// password can get one later. After an error nothing is stored.
+func (s *Transfer) ImportAll(ctx context.Context, list []Account) (refused []error, err error) {
 	defer s.secrets.Hold()()
-	if err := s.importPassword(&u, &a); err != nil {
-		return Account{}, err
+	refused = make([]error, len(list))
+	var users []storage.NewUser
+	var of []int // the account of each
+	for i := range list {
+		n, err := s.newUser(&list[i])
+		if refused[i] = err; err == nil {
+			users, of = append(users, n), append(of, i)
+		}
 	}
-	profiles := make([]storage.Profile, len(a.Profiles))
-	for i := range profiles {
-		profiles[i] = a.Profiles[i].Profile
+	if err := s.store.ImportUsers(ctx, users); err != nil {
+		return nil, fmt.Errorf("import: %w", err)
 	}
-	u, profiles, err = s.store.ImportUser(ctx, u, profiles)
-	if err != nil {
-		return Account{}, fmt.Errorf("import: %w", refuseTaken(err))
+	for i, n := range users {
+		a := &list[of[i]]
+		if n.Err != nil {
+			refused[of[i]] = fmt.Errorf("import: %w", refuseTaken(n.Err))
+			continue
+		}
+		a.ID, a.MD5, a.Password = n.User.ID, "", ""
+		for j := range n.Profiles {
+			a.Profiles[j].Profile = n.Profiles[j]
+		}
 	}
-	a.ID = u.ID
-	for i := range profiles {
-		a.Profiles[i].Profile = profiles[i]
+	return refused, nil
+}
+
+// newUser checks an account and returns its user with the sealed password.
+func (s *Transfer) newUser(a *Account) (storage.NewUser, error) {
+	if len(a.Profiles) == 0 || len(a.Profiles) > storage.MaxProfiles {
+		return storage.NewUser{}, ErrBadProfile
 	}
-	a.MD5, a.Password = "", ""
-	return a, nil
+	u, err := importUser(a)
+	if err == nil {
+		err = s.importPassword(&u, a)
+	}
+	n := storage.NewUser{User: u}
+	for i := range a.Profiles {
+		n.Profiles = append(n.Profiles, a.Profiles[i].Profile)
+	}
+	return n, err
 }
 
 // importUser checks an account and returns its user, without the password. It

@@ -159,9 +159,10 @@ func look[T any](ctx context.Context, s *Store, fn func(*view) T) (T, error) {
 type change struct {
 	*view
 	tx      engine.Tx
-	shared  bool // a read that was not loaded costs a round trip
-	number  bool // that of the audit entry is to be loaded
-	part    byte // of the counts that it changes
+	shared  bool                      // a read that was not loaded costs a round trip
+	number  bool                      // that of the audit entry is to be loaded
+	part    byte                      // of the counts that it changes
+	drawn   map[engine.Table][]uint64 // numbers that were drawn ahead, see draw
 	wrote   bool
 	touched []pair   // pairs whose relation changed
 	held    []string // changed tables that daemons hold in memory, see heldAs

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,14 @@ func TestTrips(t *testing.T) {
 		{"CreateUser", 4, func() error { // all keys, and that the two new ids are free
 			_, _, err := s.CreateUser(ctx, storage.User{Email: "g@example.com"}, storage.Profile{Nick: "g", UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: "g", Key: "g"}}})
 			return err
+		}},
+		{"ImportUsers", 4, func() error { // however many
+			var list []storage.NewUser
+			for i := range 30 {
+				name := fmt.Sprintf("import%d", i)
+				list = append(list, storage.NewUser{User: storage.User{Email: name + "@example.com"}, Profiles: []storage.Profile{{Nick: name}, {Nick: name + "b"}}})
+			}
+			return s.ImportUsers(ctx, list)
 		}},
 		{"CreateProfile", 4, func() error { _, err := s.CreateProfile(ctx, storage.Profile{User: u.ID, Nick: "g"}); return err }},
 		{"Relation", 1, func() error { _, err := s.Relation(ctx, p.ID, others[0]); return err }},

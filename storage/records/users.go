@@ -3,11 +3,13 @@ package records
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // emailKey is the key of a user in tableUsersByEmail.
@@ -23,54 +25,136 @@ func userEntries(u *storage.User) []entry {
 // CreateUser is described in [storage.Accounts].
 func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Profile,
 ) (storage.User, storage.Profile, error) {
-	user, profiles, err := s.ImportUser(ctx, u, []storage.Profile{first})
-	if err != nil {
-		return storage.User{}, storage.Profile{}, err
+	made := []storage.NewUser{{User: u, Profiles: []storage.Profile{first}}}
+	ctx, about := withMade(ctx)
+	err := s.importUsers(ctx, made, func() { *about = uint32(made[0].User.ID) })
+	if err == nil {
+		err = made[0].Err
 	}
-	return user, profiles[0], nil
+	if err != nil {
+		return storage.User{}, storage.Profile{}, fmt.Errorf("create user: %w", err)
+	}
+	return made[0].User, made[0].Profiles[0], nil
 }
 
-// ImportUser is described in [storage.Accounts].
-func (s *Store) ImportUser(ctx context.Context, u storage.User, all []storage.Profile) (storage.User, []storage.Profile, error) {
-	if len(all) == 0 || len(all) > storage.MaxProfiles {
-		return storage.User{}, nil, fmt.Errorf("%w: %d profiles, want 1 to %d", storage.ErrInvalid, len(all), storage.MaxProfiles)
+// ImportUsers is described in [storage.Accounts].
+func (s *Store) ImportUsers(ctx context.Context, list []storage.NewUser) error {
+	return s.importUsers(ctx, list, func() {})
+}
+
+// importUsers is ImportUsers; made is called in the step, when all are stored.
+func (s *Store) importUsers(ctx context.Context, list []storage.NewUser, made func()) error {
+	wanted := slices.Clone(list)
+	for i := range wanted {
+		wanted[i].Err = canonicalNew(&wanted[i])
 	}
-	u, err := u.Canonical()
-	if err != nil {
-		return storage.User{}, nil, err
-	}
-	wanted := make([]storage.Profile, len(all))
-	for i, p := range all {
-		p.User = u.ID
-		if wanted[i], err = p.Canonical(); err != nil {
-			return storage.User{}, nil, err
+	for {
+		undo := false
+		err := s.change(ctx, func(c *change) error {
+			for i := range wanted {
+				list[i] = wanted[i]
+				list[i].Profiles = slices.Clone(wanted[i].Profiles)
+			}
+			at, err := c.createUsers(list)
+			if undo = err != nil && at >= 0; undo {
+				wanted[at].Err = err
+			} else if err == nil {
+				made()
+			}
+			return err
+		})
+		if !undo || !isRefusal(err) {
+			return err
 		}
 	}
-	var user storage.User
-	var made []storage.Profile
-	ctx, about := withMade(ctx)
-	err = s.change(ctx, func(c *change) (err error) {
-		made = slices.Clone(wanted)
-		user, err = c.createUser(u, made)
-		*about = uint32(user.ID)
-		return err
-	})
-	if err != nil {
-		return storage.User{}, nil, fmt.Errorf("create user: %w", err)
+}
+
+// canonicalNew brings a new user and its profiles into the form in which they are stored.
+func canonicalNew(n *storage.NewUser) (err error) {
+	if len(n.Profiles) == 0 || len(n.Profiles) > storage.MaxProfiles {
+		return fmt.Errorf("%w: %d profiles, want 1 to %d", storage.ErrInvalid, len(n.Profiles), storage.MaxProfiles)
 	}
-	return user, made, nil
+	if n.User, err = n.User.Canonical(); err != nil {
+		return err
+	}
+	n.Profiles = slices.Clone(n.Profiles)
+	for i := range n.Profiles {
+		n.Profiles[i].User = n.User.ID
+		if n.Profiles[i], err = n.Profiles[i].Canonical(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createUsers stores users that have no Err, and sets that of those that are refused. If one is
+// refused of which something was stored already, the step must be undone and done without it:
+// it is at that index. For any other error the index is -1.
+func (c *change) createUsers(list []storage.NewUser) (at int, err error) {
+	var keys []engine.Key
+	for i := range list {
+		if list[i].Err == nil {
+			keys = append(keys, c.keysOfNew(&list[i])...)
+		}
+	}
+	c.load(keys...)
+	c.drawIDs(list)
+	for i := range list {
+		n := &list[i]
+		if n.Err != nil {
+			continue
+		}
+		before := c.wrote
+		c.wrote = false
+		err := c.createUser(&n.User, n.Profiles)
+		switch {
+		case err == nil:
+		case !isRefusal(err):
+			return -1, err
+		case c.wrote:
+			return i, err
+		}
+		n.Err = err
+		c.wrote = c.wrote || before
+	}
+	return -1, nil
+}
+
+// drawIDs draws the ids of many new users and profiles, and loads whether they are free, which
+// else takes a round trip for each. None are drawn for users that are refused.
+func (c *change) drawIDs(list []storage.NewUser) {
+	if !c.shared || len(list) == 1 {
+		return
+	}
+	var keys []engine.Key
+	for _, n := range list {
+		if n.Err != nil || checkEntries(c.view, userEntries(&n.User), n.User.ID) != nil {
+			continue
+		}
+		id := users.draw(c, n.User.ID)
+		keys = append(keys, users.key(id))
+		for _, p := range n.Profiles {
+			p.User = id
+			keys = append(append(keys, profiles.key(profiles.draw(c, p.ID))), unique(profileEntries(&p))...)
+		}
+	}
+	c.load(keys...)
+}
+
+// isRefusal reports whether an error is about one new record, and others can be stored.
+func isRefusal(err error) bool {
+	return errors.Is(err, storage.ErrTaken) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrFull)
 }
 
 // createUser stores a user with its profiles and fills in their ids and revisions. Nothing
 // is written before the user and the first profile are checked, so that most refusals do
 // not affect the other steps of a group.
-func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User, error) {
-	c.loadNew(u, all)
+func (c *change) createUser(u *storage.User, all []storage.Profile) error {
 	if err := users.checkID(c.view, u.ID, storage.IndexUserID); err != nil {
-		return u, err
+		return err
 	}
-	if err := checkEntries(c.view, userEntries(&u), u.ID); err != nil {
-		return u, err
+	if err := checkEntries(c.view, userEntries(u), u.ID); err != nil {
+		return err
 	}
 	for i := range all {
 		p := &all[i]
@@ -78,28 +162,29 @@ func (c *change) createUser(u storage.User, all []storage.Profile) (storage.User
 		err := checkNew(c.view, *p)
 		if err == nil && i == 0 {
 			c.addCount(countUsers, 1)
-			err = users.create(c, &u)
+			err = users.create(c, u)
 		}
 		if err != nil {
-			return u, err
+			return err
 		}
 		p.User = u.ID
 		if err := profiles.create(c, p); err != nil {
-			return u, err
+			return err
 		}
 	}
-	return u, nil
+	return nil
 }
 
-// loadNew loads what createUser reads.
-func (c *change) loadNew(u storage.User, all []storage.Profile) {
-	keys := append(unique(userEntries(&u)), countUsers.part(c.part), users.key(u.ID))
+// keysOfNew returns what createUser reads, to be loaded.
+func (c *change) keysOfNew(n *storage.NewUser) []engine.Key {
+	u := &n.User
+	keys := append(unique(userEntries(u)), countUsers.part(c.part), users.key(u.ID))
 	keys = append(keys, users.number(u.ID)...)
-	for _, p := range all {
+	for _, p := range n.Profiles {
 		keys = append(append(keys, unique(profileEntries(&p))...), profiles.key(p.ID))
 		keys = append(keys, profiles.number(p.ID)...)
 	}
-	c.load(keys...)
+	return keys
 }
 
 // GetUser is described in [storage.Accounts].

@@ -121,9 +121,8 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 			_, _, err := s.CreateUser(ctx, user("late@b.c"), profile("Late"))
 			return err
 		},
-		"ImportUser": func(ctx context.Context) error {
-			_, _, err := s.ImportUser(ctx, user("late@b.c"), []storage.Profile{profile("Late"), {Nick: "Later"}})
-			return err
+		"ImportUsers": func(ctx context.Context) error {
+			return s.ImportUsers(ctx, []storage.NewUser{{User: user("late@b.c"), Profiles: []storage.Profile{profile("Late"), {Nick: "Later"}}}})
 		},
 		"ImportRelations": func(ctx context.Context) error {
 			return s.ImportRelations(ctx, 77, []storage.ProfileID{78}, nil)

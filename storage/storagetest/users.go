@@ -215,8 +215,9 @@ func testUserImportWhole(t *testing.T, s storage.Store) {
 		"the last has an id again":   {last(storage.Profile{ID: 900, Nick: "Three"}), storage.ErrTaken},
 		"the last has a unique nick": {last(storage.Profile{Nick: "3", UniqueNicks: profile("Two").UniqueNicks}), storage.ErrTaken},
 	} {
-		if _, _, err := s.ImportUser(t.Context(), user("new@b.c"), tt.profiles); !errors.Is(err, tt.want) {
-			t.Errorf("%s: ImportUser() = %v, want %v", name, err, tt.want)
+		list := []storage.NewUser{{User: user("new@b.c"), Profiles: tt.profiles}}
+		if err := s.ImportUsers(t.Context(), list); err != nil || !errors.Is(list[0].Err, tt.want) {
+			t.Errorf("%s: ImportUsers() = %v, %v, want %v", name, err, list[0].Err, tt.want)
 		}
 		if _, err := s.UserByEmail(t.Context(), 0, "new@b.c"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: UserByEmail() = %v, want ErrNotFound", name, err)
@@ -228,13 +229,31 @@ func testUserImportWhole(t *testing.T, s storage.Store) {
 			t.Errorf("%s: CountUsers() = %d, want 1", name, n)
 		}
 	}
-	u, all, err := s.ImportUser(t.Context(), user("new@b.c"), many[:storage.MaxProfiles])
-	if err != nil || len(all) != storage.MaxProfiles {
-		t.Fatalf("ImportUser() = %d profiles, %v", len(all), err)
+	// The second has the address of the first, and the third a profile that is found to be taken when others were stored.
+	list := []storage.NewUser{
+		{User: user("new@b.c"), Profiles: many[:storage.MaxProfiles]},
+		{User: user("new@b.c"), Profiles: many[:1]},
+		{User: user("third@b.c"), Profiles: last(profile("Taken"))},
+		{User: user("fourth@b.c"), Profiles: many[:1]},
 	}
+	if err := s.ImportUsers(t.Context(), list); err != nil || list[0].Err != nil || list[3].Err != nil {
+		t.Fatalf("ImportUsers() = %v, %v and %v", err, list[0].Err, list[3].Err)
+	}
+	for i, email := range map[int]string{1: "new@b.c", 2: "third@b.c"} {
+		if !errors.Is(list[i].Err, storage.ErrTaken) {
+			t.Errorf("ImportUsers() refuses user %d with %v, want ErrTaken", i, list[i].Err)
+		}
+		if found, err := s.UserByEmail(t.Context(), 0, email); i == 2 && !errors.Is(err, storage.ErrNotFound) || i == 1 && found.ID != list[0].User.ID {
+			t.Errorf("%s is %+v, %v", email, found, err)
+		}
+	}
+	if n := must(s.CountUsers(t.Context()))(t); n != 3 {
+		t.Errorf("CountUsers() = %d, want 3", n)
+	}
+	u, all := list[0].User, list[0].Profiles
 	for i, p := range all {
 		if p.Nick != many[i].Nick || p.User != u.ID || p.ID == 0 || p.Rev == 0 {
-			t.Errorf("ImportUser() gave profile %d as %+v", i, p)
+			t.Errorf("ImportUsers() gave profile %d as %+v", i, p)
 		}
 	}
 	if stored := must(s.ProfilesOf(t.Context(), u.ID))(t); len(stored) != storage.MaxProfiles {

@@ -3,12 +3,12 @@ package commands
 import (
 	"bytes"
 	"io"
-	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/term"
+
+	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 )
 
 // Forms of the log.
@@ -33,7 +33,7 @@ func logTo(w io.Writer, level string) zerolog.Logger {
 
 func formatted(w io.Writer, format string) io.Writer {
 	if isConsole(w, format) {
-		return zerolog.ConsoleWriter{Out: w, TimeFormat: time.DateTime, NoColor: !isTerminal(w)}
+		return zerolog.ConsoleWriter{Out: w, TimeFormat: time.DateTime, NoColor: !cli.IsTerminal(w)}
 	}
 	return w
 }
@@ -124,10 +124,5 @@ func (q *lineQueue) close() {
 }
 
 func isConsole(w io.Writer, format string) bool {
-	return format == formatConsole || (format != formatJSON && isTerminal(w))
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return format == formatConsole || (format != formatJSON && cli.IsTerminal(w))
 }

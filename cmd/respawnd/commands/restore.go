@@ -61,7 +61,9 @@ func restore(ctx context.Context, con *cli.Console, cfg *services.Config, path s
 	target[daemon.StoreName] = daemon.StorePath(cfg)
 	target[files.PackName] = filepath.Join(cfg.DataDir, files.Folder)
 	room := func(bytes int64) error { return checkSpace(bytes, in, cfg.DataDir) }
-	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" }, room)
+	packed, meter := con.Reading(in)
+	m, err := backup.Read(packed, dir, func(name string) bool { return target[name] != "" }, room)
+	meter.End()
 	if err == nil {
 		err = checkRestored(ctx, dir)
 	}

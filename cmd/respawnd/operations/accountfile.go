@@ -46,8 +46,10 @@ func export(con *cli.Console, path, note string, write func(io.Writer) (leftOut 
 		leftOut, err := write(con.Out)
 		return errors.Join(err, someLeftOut(leftOut))
 	}
+	m := con.Meter(0)
 	size, err := backup.Replace(path, func(w io.Writer) (err error) {
-		leftOut, err = write(w)
+		defer m.End()
+		leftOut, err = write(io.MultiWriter(w, m))
 		return err
 	})
 	if err != nil {
@@ -71,15 +73,16 @@ func accountImport(con *cli.Console) *cobra.Command {
 // importCommand returns a command that reads a file; - is standard input.
 func importCommand(con *cli.Console, short string, read func(context.Context, operator.Conn, io.Reader) error) *cobra.Command {
 	return con.OperatorCommand("import FILE", short, cobra.ExactArgs(1), func(ctx context.Context, c operator.Conn, args []string) error {
-		in := con.In
-		if args[0] != "-" {
-			f, err := os.Open(args[0])
-			if err != nil {
-				return err
-			}
-			defer func() { _ = f.Close() }()
-			in = f
+		if args[0] == "-" {
+			return read(ctx, c, con.In)
 		}
+		f, err := os.Open(args[0])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		in, m := con.Reading(f)
+		defer m.End()
 		return read(ctx, c, in)
 	})
 }
@@ -103,10 +106,11 @@ func importAccounts(ctx context.Context, con *cli.Console, op operator.Conn, in 
 			return err
 		}
 		var played []accounts.Account
+		first := stored + refused + 1
 		for i, r := range results {
 			if r.Error != "" {
 				refused++
-				_, _ = fmt.Fprintf(con.Err, "%s: %s\n", cli.Printable(batch[i].Email), r.Error)
+				_, _ = fmt.Fprintf(con.Err, "account %d, %s: %s\n", first+i, cli.Printable(batch[i].Email), r.Error)
 			} else {
 				stored++
 			}

@@ -15,8 +15,10 @@ import (
 func backupCommand(con *cli.Console) *cobra.Command {
 	return con.OperatorCommand("backup FILE", operator.Backup.What, cobra.ExactArgs(1),
 		func(ctx context.Context, c operator.Conn, args []string) error {
+			m := con.Meter(0)
 			size, err := backup.Replace(args[0], func(w io.Writer) error {
-				_, err := operator.Backup.Call(ctx, c, operator.None{}, w)
+				defer m.End()
+				_, err := operator.Backup.Call(ctx, c, operator.None{}, io.MultiWriter(w, m))
 				return err
 			})
 			if err != nil {

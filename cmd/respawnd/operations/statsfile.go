@@ -45,7 +45,7 @@ func importStats(ctx context.Context, con *cli.Console, op operator.Conn, in io.
 				continue
 			}
 			refused++
-			_, _ = fmt.Fprintf(con.Err, "profile %d: %s\n", r.Profile, cli.Printable(r.Error))
+			_, _ = fmt.Fprintf(con.Err, "player %d, profile %d: %s\n", stored+refused, r.Profile, cli.Printable(r.Error))
 		}
 		batch, size = batch[:0], 0
 		return err
