@@ -18,7 +18,6 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/wake"
-	"github.com/respawnd/respawnd/operator"
 )
 
 // Bounds of a program's connection to chat.
@@ -60,9 +59,9 @@ const maxQueue = 1 << 16
 // maxEarly is the number of messages that wait until the program knows who is in the room.
 const maxEarly = 1 << 10
 
-// newBot returns a bot for the QuickRoom of a game.
-func newBot(g games.Game, room games.Room, conn net.Conn) *bot {
-	return &bot{game: g, channel: operator.GroupChannel(room.ID), conn: conn, wake: make(chan struct{}, 1), search: make(chan struct{}, 1), log: zerolog.Nop()}
+// newBot returns a bot of a game for a channel.
+func newBot(g games.Game, channel string, conn net.Conn) *bot {
+	return &bot{game: g, channel: channel, conn: conn, wake: make(chan struct{}, 1), search: make(chan struct{}, 1), log: zerolog.Nop()}
 }
 
 // run plays the program until ctx ends or chat ends it.

@@ -11,7 +11,7 @@ import (
 // Bounds of a CINFO.
 const (
 	maxCInfo = 1024 // bytes
-	maxMaps  = 128
+	maxMaps  = 256
 	maxPings = 32
 	// maxWiden is the longest time after which a search is widened.
 	maxWiden = time.Hour
@@ -20,14 +20,17 @@ const (
 // cinfo describes the match that a player looks for.
 type cinfo struct {
 	pool
-	widen                time.Duration // 0: not by itself
-	pointsMin, pointsMax int32         // percent of the own points; 0: no bound
-	points               int32
-	discons, disconMax   int32 // 0: no bound
-	pings                []byte
-	address              netip.Addr // as the player says; may be zero
-	side, color, nat     int32
-	maps                 []bool
+	widen                 time.Duration // 0: not by itself
+	pointsMin, pointsMax  int32         // percent of the own points; 0: no bound
+	points                int32
+	discons, disconMax    int32 // 0: no bound
+	pings                 []byte
+	address               netip.Addr // as the player says; may be zero
+	written               uint32     // the address as the player wrote it
+	side, color, nat      int32
+	maps                  []bool
+	deviation, pointRange int32  // of Red Alert 3: how far points may differ
+	mate                  string // of Red Alert 3: who plays in the same team
 }
 
 // pool holds the values that players of one match have in common.
@@ -49,8 +52,8 @@ const (
 )
 
 // parseCInfo reads the text of a CINFO: pairs of a key and a value, with a backslash in
-// front of each. unknown are keys that are skipped.
-func parseCInfo(text string) (c cinfo, unknown []string, bad problem) {
+// front of each, in place of the values of c. unknown are keys that are skipped.
+func parseCInfo(c cinfo, text string) (_ cinfo, unknown []string, bad problem) {
 	if len(text) > maxCInfo {
 		return c, nil, badCInfo
 	}
@@ -84,6 +87,12 @@ func parseCInfo(text string) (c cinfo, unknown []string, bad problem) {
 			c.pointsMax = number(value)
 		case "Points":
 			c.points = number(value)
+		case "PointsStddev":
+			c.deviation = number(value)
+		case "PointRange":
+			c.pointRange = number(value)
+		case "teammate1":
+			c.mate = value
 		case "Discons":
 			c.discons = number(value)
 		case "DisconMax":
@@ -98,7 +107,7 @@ func parseCInfo(text string) (c cinfo, unknown []string, bad problem) {
 			c.pings = pings
 		case "IP":
 			if v := word(value); v != 0 {
-				c.address = netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
+				c.written, c.address = v, netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
 			}
 		case "Side":
 			c.side = number(value)

@@ -37,6 +37,17 @@
 // their pings, which must be above 0.3. Players are matched in the order in which they came, each
 // with those that fit best.
 //
+// Red Alert 3 (games.QuickRedAlert) has other keys and answers. Each is from a player to the
+// program or back; all players learn of the others who wait:
+//
+//	player   \CINFO\NumPlayers\2\Points\1000\PointsStddev\50\PointRange\250\IP\3405803783\Side\4\Color\-1\NAT\0\Maps\01\LadID\1
+//	program  MBOT:WORKING <players who wait like this one>
+//	program  MBOT:POOLSIZE <ladder> <players>
+//	program  MBOT:MATCHED <map> <number of the match> 1 <nick> <address> <side> <color> <nat> -1 <points> <team> ...
+//
+// Two players meet if their ranges of points overlap, see player.reach. Of four, strangers
+// make teams on ladder 2; on ladder 3 a team is two players who name each other with teammate1.
+//
 // The program learns the addresses of players from chat, and uses them in place of those that a
 // player sends, so that no player can direct others to a stranger.
 package quickmatch

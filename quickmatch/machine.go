@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
 )
 
 // machine is the state of one program: the players in its room, and those of them that wait for a
@@ -20,6 +22,7 @@ type machine struct {
 	announced time.Time
 	limits    limits
 	random    func(n int) int // from 0 to n-1
+	style     games.QuickStyle
 }
 
 // limits are the settings of a machine.
@@ -76,9 +79,9 @@ func outcomes() []outcomeKind {
 	}
 }
 
-func newMachine(l limits, random func(int) int) *machine {
+func newMachine(style games.QuickStyle, l limits, random func(int) int) *machine {
 	return &machine{
-		room: make(map[string]netip.Addr), waiting: make(map[string]*player), pools: make(map[pool][]*player), limits: l, random: random,
+		room: make(map[string]netip.Addr), waiting: make(map[string]*player), pools: make(map[pool][]*player), limits: l, random: random, style: style,
 	}
 }
 
@@ -137,7 +140,10 @@ func (m *machine) message(nick, text string, now time.Time) (out []send, what []
 
 // search begins the search of a player, in place of one that it began before.
 func (m *machine) search(nick string, a netip.Addr, text string, now time.Time) (out []send, what []outcome) {
-	c, unknown, bad := parseCInfo(text)
+	c, unknown, bad := parseCInfo(m.defaults(), text)
+	if bad == "" && m.style == games.QuickRedAlert && c.players > 4 {
+		bad = badCInfo
+	}
 	if bad != "" {
 		return []send{{nick, string(bad)}}, []outcome{{outRefused, nick, string(bad) + " " + text}}
 	}
@@ -147,9 +153,12 @@ func (m *machine) search(nick string, a netip.Addr, text string, now time.Time) 
 	switch {
 	case !a.IsValid() && !c.address.IsValid():
 		return []send{{nick, string(badCInfo)}}, append(what, outcome{outNoPlace, nick, ""})
+	case m.style == games.QuickRedAlert && a.IsValid() && a == netip.AddrFrom4(backwards(c.address)):
+		// whether this game writes the lowest byte first is not known
 	case a.IsValid() && a != c.address:
 		what = append(what, outcome{outAddress, nick, c.address.String() + ", is " + a.String()})
-		c.address = a
+		ip := a.As4()
+		c.written, c.address = binary.BigEndian.Uint32(ip[:]), a
 	}
 	if old := m.waiting[nick]; old != nil {
 		m.remove(old)
@@ -160,7 +169,14 @@ func (m *machine) search(nick string, a netip.Addr, text string, now time.Time) 
 	p := &player{nick: nick, cinfo: c, since: now, fresh: true}
 	m.waiting[nick] = p
 	m.pools[c.pool] = append(m.pools[c.pool], p)
-	return []send{{nick, textWorking + strconv.Itoa(len(m.pools[c.pool]))}}, append(what, outcome{outWaiting, nick, ""})
+	size := textWorking + strconv.Itoa(len(m.pools[c.pool]))
+	out = append(out, send{nick, size})
+	if m.style == games.QuickRedAlert {
+		for _, o := range m.pools[c.pool][:len(m.pools[c.pool])-1] {
+			out = append(out, send{o.nick, size})
+		}
+	}
+	return out, append(what, outcome{outWaiting, nick, ""})
 }
 
 // remove ends the search of a player.
@@ -200,6 +216,9 @@ func (m *machine) tick(now time.Time) (out []send, what []outcome) {
 	}
 	if len(m.waiting) > 0 && now.Sub(m.announced) >= m.limits.announce {
 		m.announced = now
+		if m.style == games.QuickRedAlert {
+			return append(out, m.poolSizes()...), what
+		}
 		text, cut := m.sizes()
 		out = append(out, send{"", text})
 		if cut > 0 {
@@ -227,6 +246,13 @@ func (m *machine) group(p *player) []*player {
 	all := m.pools[p.pool]
 	if len(all) < p.players {
 		return nil
+	}
+	fitness, threshold := fitness, threshold
+	if m.style == games.QuickRedAlert {
+		if p.ladder == ladderTeams {
+			return m.teams(p)
+		}
+		fitness, threshold = m.rated, 0
 	}
 	type candidate struct {
 		*player
@@ -284,10 +310,17 @@ func (m *machine) match(group []*player) (out []send, what []outcome) {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "MBOT:MATCHED %d %d", wanted[m.random(len(wanted))], m.random(1<<31-1))
-	for _, p := range group {
-		ip := p.address.As4()
-		fmt.Fprintf(&b, " %s %d %d %d %d", p.nick, binary.BigEndian.Uint32(ip[:]), p.side, p.color, p.nat)
+	on := wanted[m.random(len(wanted))]
+	if m.style == games.QuickRedAlert {
+		fmt.Fprintf(&b, "MBOT:MATCHED %d %d 1", on, firstMatch+m.random(lastMatch-firstMatch+1))
+	} else {
+		fmt.Fprintf(&b, "MBOT:MATCHED %d %d", on, m.random(1<<31-1))
+	}
+	for i, p := range group {
+		fmt.Fprintf(&b, " %s %d %d %d %d", p.nick, p.written, p.side, p.color, p.nat)
+		if m.style == games.QuickRedAlert {
+			fmt.Fprintf(&b, " -1 %d %d", p.points, i/(len(group)/2))
+		}
 	}
 	for _, p := range group {
 		m.remove(p)

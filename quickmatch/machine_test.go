@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
 )
 
 // The addresses of players, and one of them as games write it.
@@ -37,7 +39,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // newTestMachine returns a machine whose random numbers are 0, with members n0 to n9.
 func newTestMachine() *machine {
-	m := newMachine(limits{announce: 30 * time.Second, maxPlayers: 100}, func(int) int { return 0 })
+	m := newMachine(games.QuickGenerals, limits{announce: 30 * time.Second, maxPlayers: 100}, func(int) int { return 0 })
 	m.announced = start
 	for i := range 10 {
 		m.arrive(fmt.Sprint("n", i), netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
@@ -61,7 +63,7 @@ func kinds(what []outcome) (list []string) {
 
 // The example dialogue. It was made from the layout and was not recorded.
 func TestDialogue(t *testing.T) {
-	m := newMachine(limits{announce: 30 * time.Second, maxPlayers: 100}, func(n int) int { return n - 1 })
+	m := newMachine(games.QuickGenerals, limits{announce: 30 * time.Second, maxPlayers: 100}, func(n int) int { return n - 1 })
 	m.announced = start
 	m.arrive("Ann", annAt)
 	m.arrive("Bob", bobAt)

@@ -107,10 +107,14 @@ func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
 	wanted := make(map[string]bool)
 	for _, g := range s.games.QuickMatches() {
 		room, ok := g.QuickRoom()
-		if !ok || !s.chat.Owns(operator.GroupChannel(room.ID)) {
+		channel := operator.TitleChannel(g.Name)
+		if room.ID != 0 {
+			channel = operator.GroupChannel(room.ID)
+		}
+		if !ok || !s.chat.Owns(channel) {
 			continue
 		}
-		key := fmt.Sprintf("%d %v", room.ID, g.QuickMatch)
+		key := fmt.Sprintf("%s %v", channel, g.QuickMatch)
 		if r := s.bots[g.Name]; r != nil {
 			if wanted[g.Name] = true; r.key != key {
 				r.cancel() // it begins again at the next look
@@ -120,7 +124,7 @@ func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
 		wanted[g.Name] = true
 		botCtx, cancel := context.WithCancel(ctx)
 		s.bots[g.Name] = &running{key, cancel}
-		all.Go(func() { s.play(ctx, botCtx, g, room) })
+		all.Go(func() { s.play(ctx, botCtx, g, channel) })
 	}
 	for game, r := range s.bots {
 		if !wanted[game] {
@@ -132,7 +136,7 @@ func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
 // play plays the program of a game until ctx or the program ends. serving is the context of
 // the service, of which ctx is made: when the daemon stops, chat may end the program before
 // ctx has ended, but not before serving has.
-func (s *server) play(serving, ctx context.Context, g games.Game, room games.Room) {
+func (s *server) play(serving, ctx context.Context, g games.Game, channel string) {
 	defer func() {
 		s.metrics.waiting.DeleteLabelValues(g.Name)
 		s.mu.Lock()
@@ -145,10 +149,10 @@ func (s *server) play(serving, ctx context.Context, g games.Game, room games.Roo
 		s.log.Debug().Str("game", g.Name).Err(err).Msg("chat is not available for quick matches")
 		return
 	}
-	b := newBot(g, room, conn)
+	b := newBot(g, channel, conn)
 	b.log, b.metrics, b.players, b.live = s.log, s.metrics, s.players, s.live.Load
 	c := s.live.Load()
-	b.machine = newMachine(limits{c.Announce, c.MaxPlayers}, randomBelow)
+	b.machine = newMachine(g.QuickMatch.Style, limits{c.Announce, c.MaxPlayers}, randomBelow)
 	if err := b.run(ctx); ctx.Err() == nil && serving.Err() == nil {
 		s.log.Info().Str("game", g.Name).Err(err).Msg("the program of quick matches left chat and joins it again")
 	}

@@ -9,15 +9,35 @@ import (
 // QuickMatch is the automatic match of a game whose players are brought together by a
 // program in a chat room. The zero value: there is none.
 type QuickMatch struct {
-	// Name of the group room, without regard to case.
-	Room string `yaml:"room,required" as:"text"`
+	// Name of the group room, without regard to case. Empty: the room of all the game's
+	// players.
+	Room string `yaml:"room" as:"text"`
+	// How players are matched, and what the program says then. redalert: as in Red Alert 3.
+	// Without it: as in Generals.
+	Style QuickStyle `yaml:"style" words:"redalert"`
 	// Of the program in chat.
 	Nick string `yaml:"nick,required" as:"nick" max:"20"`
 	// Number by which games recognise the program; no player can claim it.
 	Profile uint32 `yaml:"profile,required" range:"1 to 2147483647"`
-	// Folders of the maps that are played. A game skips those that it does not have.
-	Maps []string `yaml:"maps,required" as:"map" max:"64" most:"128"`
+	// Folders of the maps that are played. A game skips those that it does not have. None:
+	// the game has a list of its own.
+	Maps []string `yaml:"maps" as:"map" max:"64" most:"128"`
 }
+
+func (q *QuickMatch) rules(bad func(string, ...any)) {
+	if q.Style == QuickGenerals && !q.IsZero() && (q.Room == "" || len(q.Maps) == 0) {
+		bad("room and maps are needed")
+	}
+}
+
+// QuickStyle is the kind of a QuickMatch.
+type QuickStyle string
+
+// The kinds.
+const (
+	QuickGenerals QuickStyle = ""         // of Generals and Zero Hour
+	QuickRedAlert QuickStyle = "redalert" // of Red Alert 3
+)
 
 // maxBotNick bounds QuickMatch.Nick.
 const maxBotNick = 20
@@ -27,10 +47,14 @@ func (q QuickMatch) IsZero() bool {
 	return q.Nick == "" && q.Room == "" && q.Profile == 0 && len(q.Maps) == 0
 }
 
-// QuickRoom returns the group room of the automatic match.
+// QuickRoom returns the group room of the automatic match, one without number for the room of
+// all the game's players.
 func (g Game) QuickRoom() (Room, bool) {
 	if g.QuickMatch.IsZero() {
 		return Room{}, false
+	}
+	if g.QuickMatch.Room == "" {
+		return Room{}, true
 	}
 	i := slices.IndexFunc(g.Rooms, func(r Room) bool { return ascii.EqualFold(r.Name, g.QuickMatch.Room) })
 	if i < 0 {

@@ -3,6 +3,7 @@ package signin
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/fesl"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/test/rig"
 )
 
@@ -37,6 +39,38 @@ func feslGame(t *testing.T, d *rig.Running, game string) *fesl.Client {
 	_, err = c.Hello(rig.Wait(t), game)
 	rig.Must(t, err)
 	return c
+}
+
+// meetForMatch waits for the match of two players, who then get each other's addresses.
+func meetForMatch(t *testing.T, d *rig.Running, chatters []*rig.Chatter) {
+	t.Helper()
+	var match [2]string
+	for i, x := range chatters {
+		_, match[i], _ = strings.Cut(x.Expect("MBOT:MATCHED "), "MBOT:MATCHED ")
+	}
+	var id uint32
+	var nicks [2]string
+	_, err := fmt.Sscanf(match[0], "1 %d 1 %s 2130706433 4 -1 0 -1 1000 0 %s 2130706433 4 -1 0 -1 1000 1", &id, &nicks[0], &nicks[1])
+	slices.Sort(nicks[:])
+	if err != nil || match[0] != match[1] || nicks != [2]string{"Natasha", "Tanya"} {
+		t.Fatalf("matches %q: %v", match, err)
+	}
+	var players [2]natneg.Peer
+	for i := range players {
+		conn, err := netclient.Dial(rig.Wait(t), d.Address["natneg"].String())
+		rig.Must(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		players[i] = natneg.Peer{Packets: conn, Version: 3, Cookie: id, Index: byte(i), Game: "redalert3pc"}
+		rig.Must(t, players[i].Announce())
+	}
+	for i := range players {
+		at, err := players[i].Partner(rig.Wait(t))
+		rig.Must(t, err)
+		if at != players[1-i].Local() {
+			t.Errorf("player %d is led to %v, want %v", i, at, players[1-i].Local())
+		}
+		rig.Must(t, players[i].Report(rig.Wait(t)))
+	}
 }
 
 // A player of Battlefield 2142 signs in, plays a round on a ranked server, and sees the rank
@@ -81,12 +115,12 @@ func TestPlayerOfBattlefield2142(t *testing.T) {
 }
 
 // Players of Red Alert 3 sign in at EA's service and with its ticket at presence, become
-// buddies, and meet in the lobby.
+// buddies, meet in the lobby, get a match there and each other's addresses for it.
 func TestPlayersOfRedAlert3(t *testing.T) {
 	rig.Quick(t)
 	t.Parallel()
 	dir := t.TempDir()
-	d := rig.Start(t, dir)
+	d := rig.Start(t, dir, rig.Variable("quickmatch.interval", "100ms"))
 	var seats []rig.Seat
 	var chatters []*rig.Chatter
 	games := make(map[string]*fesl.Client)
@@ -103,13 +137,28 @@ func TestPlayersOfRedAlert3(t *testing.T) {
 			t.Errorf("%s signed in with a ticket again", persona)
 		}
 		seats = append(seats, s)
-		chatters = append(chatters, rig.Chat(t, d, persona))
+		chatter := rig.ChatConn(t, d)
+		chatter.Profile = s.Profile
+		chatter.Must(chatter.SignOn(rig.Wait(t), persona))
+		chatters = append(chatters, chatter)
 	}
 	rig.Befriend(seats[0], seats[1])
 	seats[0].Say(`\bm\1\sesskey\$K\t\2\msg\meet me in the lobby`)
 	rig.WantIn(t, seats[1].Hears(`\bm\1\f\1\date\`), `\msg\meet me in the lobby\final\`)
-	chatters[0].MustJoin("#GSP!redalert3pc", "Tanya")
-	chatters[1].MustJoin("#GSP!redalert3pc", "Natasha", "Tanya")
+	const bot = "anpwcjnybr2008"
+	for _, x := range chatters {
+		rig.Eventually(t, "the program is in the lobby", func() bool {
+			members := x.MustJoin("#GSP!redalert3pc").Members
+			here := slices.ContainsFunc(members, func(nick string) bool { return strings.TrimPrefix(nick, "@") == bot })
+			if !here {
+				x.Must(x.Part("#GSP!redalert3pc", ""))
+			}
+			return here
+		})
+		x.Must(x.Say(bot, `\CINFO\NumPlayers\2\Points\1000\PointsStddev\50\PointRange\250\IP\2130706433\Side\4\Color\-1\NAT\0\Maps\01\LadID\1`))
+		x.Expect(" PRIVMSG " + x.Nick + " MBOT:WORKING ")
+	}
+	meetForMatch(t, d, chatters)
 
 	// A ban ends both sessions of the player.
 	d.Cli("account", "ban", "Natasha")
