@@ -95,8 +95,12 @@ func gameFileBackend(o *Options) backend {
 
 // newMatches makes the backend for matches, whose players v verifies.
 func newMatches(o *Options, v competition.Verifier) *competition.Backend {
+	var ticket func(string) (storage.ProfileID, error)
+	if o.Tickets != nil {
+		ticket = o.Tickets.CheckTicket
+	}
 	return competition.New(competition.Options{
-		Config: o.Config.MatchConfig, Store: o.Store, Verifier: v, Rand: rand.Reader, Self: o.Self, Peers: o.Peers,
+		Config: o.Config.MatchConfig, Store: o.Store, Verifier: v, Ticket: ticket, Rand: rand.Reader, Self: o.Self, Peers: o.Peers,
 		Boards: func(game string) []games.Board {
 			g, _ := o.Games.Lookup(game)
 			return g.Boards
@@ -105,7 +109,7 @@ func newMatches(o *Options, v competition.Verifier) *competition.Backend {
 }
 
 func matchBackend(m *competition.Backend) backend {
-	return backend{services: m.Services(), run: m.Serve, reload: func(c *Config) { m.Reload(c.MatchConfig) }}
+	return backend{services: m.Services(), pages: m.Pages(), run: m.Serve, reload: func(c *Config) { m.Reload(c.MatchConfig) }}
 }
 
 // newAuth makes the backend of the sign-in.

@@ -9,10 +9,13 @@ type Board struct {
 	Name string `yaml:"name,required" as:"name"`
 	// Display name; the name without it.
 	Title string `yaml:"title" as:"text"`
-	// Key of a player in the report, without _0, _1 ...; the name without it.
+	// Key of a player in the report, without _0, _1 ...; the name without it. With elo, a
+	// number of a key of matches that are reported to the web services: those count that
+	// have it and not 0.
 	Key string `yaml:"key,or=name" as:"text" max:"64"`
-	// How the results of several matches become one.
-	How BoardRule `yaml:"how,required" words:"sum, max, last"`
+	// How the results of several matches become one. elo: a rating of players, which begins
+	// at 1200.
+	How BoardRule `yaml:"how,required" words:"sum, max, last, elo"`
 }
 
 // BoardRule is how the results of several matches become one.
@@ -23,6 +26,7 @@ const (
 	BoardSum  BoardRule = "sum"  // they are added
 	BoardMax  BoardRule = "max"  // the greatest one counts
 	BoardLast BoardRule = "last" // the last one counts
+	BoardElo  BoardRule = "elo"  // players win and lose points to each other
 )
 
 func (b *Board) rules(bad func(string, ...any)) {

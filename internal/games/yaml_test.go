@@ -126,7 +126,7 @@ func TestParseYAMLNamesEveryMistake(t *testing.T) {
 		"rooms not a list":       {"games: [{name: x, rooms: {a: b}}]", "rooms must be a list"},
 		"room without id":        {"games: [{name: x, rooms: [{name: r}]}]", "room 0: id is missing"},
 		"unknown board key":      {"games: [{name: x, boards: [{name: b, how: sum, from: a}]}]", `board: unknown key "from"`},
-		"unknown board rule":     {"games: [{name: x, boards: [{name: b, how: min}]}]", `board "b": how must be sum, max or last, not "min"`},
+		"unknown board rule":     {"games: [{name: x, boards: [{name: b, how: min}]}]", `board "b": how must be sum, max, last or elo, not "min"`},
 		"alias":                  {"games: [{name: x, title: &a T}, {name: y, title: *a}]", `game "y": title must be text`},
 		"merge key":              {"games: [&a {name: x}, {<<: *a, name: y}]", `unknown key "<<"`},
 		"list as a key":          {"games: [{name: x, [a]: b}]", "a key must be a word"},

@@ -100,6 +100,9 @@ func provedPlayers(groups []Group, proved func(storage.ProfileID) bool) (all []p
 // creditsOf returns the credits of the players of a match on the boards of its game.
 func creditsOf(game string, boards []games.Board, players []player) (credits []storage.Credit) {
 	for _, board := range boards {
+		if board.How == games.BoardElo { // of matches that are reported elsewhere
+			continue
+		}
 		for _, p := range players {
 			value, ok := number(Group{Pairs: p.pairs}.Get(board.Key))
 			if !ok || len(credits) == storage.MaxCredits {
@@ -118,7 +121,7 @@ func RuleOf(r games.BoardRule) storage.ScoreRule {
 	switch r {
 	case games.BoardMax:
 		return storage.ScoreMax
-	case games.BoardLast:
+	case games.BoardLast, games.BoardElo:
 		return storage.ScoreLast
 	case games.BoardSum:
 	}

@@ -145,6 +145,10 @@ func TestPlayersOfRedAlert3(t *testing.T) {
 	rig.Befriend(seats[0], seats[1])
 	seats[0].Say(`\bm\1\sesskey\$K\t\2\msg\meet me in the lobby`)
 	rig.WantIn(t, seats[1].Hears(`\bm\1\f\1\date\`), `\msg\meet me in the lobby\final\`)
+	ladder := rig.AskWeb(t, d, rig.WebHead("GET", "redalert3services.gamespy.com", "/GetPlayerLadderRatings.aspx?gp="+seats[0].Ticket, -1, ""))
+	rig.WantIn(t, ladder, "HTTP/1.1 200 OK\r\n", ",58938,32034,-1,1200,58940,1088,-1,1200,")
+	clan := rig.AskWeb(t, d, rig.WebHead("GET", "psweb.gamespy.com", "/clans/ClanActions.asmx/ClanInfoByProfileID?authToken=x&profileid=1", -1, ""))
+	rig.WantIn(t, clan, "HTTP/1.1 200 OK\r\n", "<resultValue>-305</resultValue>")
 	const bot = "anpwcjnybr2008"
 	for _, x := range chatters {
 		rig.Eventually(t, "the program is in the lobby", func() bool {

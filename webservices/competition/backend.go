@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,17 +56,25 @@ type Verifier interface {
 	Verify(ctx context.Context, certificate *soap.Element, proof string, from netip.Addr) (storage.ProfileID, error)
 }
 
+// Store is the part of the store that the backend uses.
+type Store interface {
+	storage.Matches
+	RankOf(ctx context.Context, id storage.ScoreID) (storage.Score, error)
+}
+
 // Options configure a Backend. Store and Verifier are required.
 type Options struct {
 	part.Self
 	part.Peers
 
 	Config   MatchConfig
-	Store    storage.Matches
+	Store    Store
 	Verifier Verifier
 	Boards   func(game string) []games.Board // leaderboards; nil: there are none
-	Rand     io.Reader
-	Now      func() time.Time // nil: time.Now
+	// Ticket returns the profile that a login ticket was issued for; nil: there are none.
+	Ticket func(ticket string) (storage.ProfileID, error)
+	Rand   io.Reader
+	Now    func() time.Time // nil: time.Now
 }
 
 // Backend answers the requests of the competition service. Its methods may be called
@@ -77,6 +86,7 @@ type Backend struct {
 	reports  netserve.Quota[storage.ProfileID]
 	creates  netserve.Quota[storage.ProfileID] // sessions and intentions
 	metrics  metrics
+	rating   sync.Mutex // held while ratings are read and stored
 }
 
 // metrics are the counters of a backend.

@@ -164,6 +164,9 @@ func credits(m *storage.Match, r *Report, boards []games.Board) (out []storage.C
 		}
 		seen[side.Profile] = true
 		for _, b := range boards {
+			if b.How == games.BoardElo { // see Backend.ratings
+				continue
+			}
 			value, ok := credit(&r.Players[i], b.Key)
 			if !ok || len(out) == storage.MaxCredits {
 				continue

@@ -26,6 +26,9 @@
 // unopposed matches go to the leaderboards. Any player can claim to be the host of a
 // session that it makes itself, never of one of others.
 //
+// A board with the rule elo keeps ratings: settled matches that have its key change those of
+// their players, see Backend.ratings. Games of EA read theirs on a page, see ladders.
+//
 // # Messages
 //
 // The methods are at two paths: that of the first client libraries, and that of the last one,

@@ -84,7 +84,13 @@ func (backend *Backend) put(ctx context.Context, s *session, next storage.Match,
 		next.Outcome, next.Settled = outcome, now
 		if r, err := Decode(next.Versions[version].Report); err == nil {
 			fill(&next, r)
-			out = credits(&next, r, backend.boards(next.Game))
+			backend.rating.Lock() // until they are stored: a player may be in two matches
+			defer backend.rating.Unlock()
+			ratings, err := backend.ratings(ctx, &next, r)
+			if err != nil {
+				return err
+			}
+			out = append(credits(&next, r, backend.boards(next.Game)), ratings...)
 		}
 	}
 	stored, err := backend.opt.Store.PutMatch(ctx, next, out, backend.live.Load().Keep)
