@@ -85,8 +85,8 @@ type Change[K comparable, V any] struct {
 	Value   V // the zero value if it is removed
 	Had     bool
 	Removed bool
-	// Note is that of PutNote. Without it a change is one of Put, or of an entry that was read
-	// because changes may have been missed. It is valid during the call.
+	// Note is that of PutNote or DeleteNote. Without it a change is one of Put or Delete, or of
+	// an entry that was read because changes may have been missed. It is valid during the call.
 	Note []byte
 }
 
@@ -140,11 +140,11 @@ func (m *Map[K, V]) PutNote(k K, v V, note []byte) {
 // Delete removes the entry of this node, if there is one.
 func (m *Map[K, V]) Delete(k K) { m.DeleteNote(k, nil) }
 
-// DeleteNote is Delete with a note, see PutNote.
+// DeleteNote is Delete with a note, see PutNote, which others get also if there is no entry.
 func (m *Map[K, V]) DeleteNote(k K, note []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.own[k]; !ok {
+	if _, ok := m.own[k]; !ok && len(note) == 0 {
 		return
 	}
 	delete(m.own, k)
@@ -204,6 +204,21 @@ func (m *Map[K, V]) Elsewhere(k K) iter.Seq2[string, V] {
 		for node, o := range m.nodes {
 			if e, ok := o.entries[k]; ok && !yield(node, e.value) {
 				return
+			}
+		}
+	}
+}
+
+// Others yields the entries of all other nodes. The Map is locked meanwhile.
+func (m *Map[K, V]) Others() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		m.mu.RLock()
+		defer m.mu.RUnlock()
+		for _, o := range m.nodes {
+			for k, e := range o.entries {
+				if !yield(k, e.value) {
+					return
+				}
 			}
 		}
 	}

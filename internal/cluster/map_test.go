@@ -286,6 +286,11 @@ func TestMapDelay(t *testing.T) {
 				t.Errorf("b: elsewhere %q of %q", v, node)
 			}
 		}
+		for k, v := range w.nodes["b"].Others() {
+			if k != "k" || v != "flushed" {
+				t.Errorf("b: the others have %q for %q", v, k)
+			}
+		}
 	})
 }
 
@@ -301,10 +306,11 @@ func TestMapNotes(t *testing.T) {
 		}
 		delete(a.own, "k")
 		a.DeleteNote("k", []byte("end"))
+		a.DeleteNote("none", []byte("notice"))
 		a.own["l"] = "v"
 		a.PutNote("l", "v", []byte("new"))
 		time.Sleep(time.Second)
-		if got := strings.Join(w.nodes["b"].notes, " "); got != "0 1 2 end new" {
+		if got := strings.Join(w.nodes["b"].notes, " "); got != "0 1 2 end notice new" {
 			t.Errorf("notes %q", got)
 		}
 		w.Start("c")

@@ -265,8 +265,8 @@ func (m *Map[K, V]) remove(node string, o *owner[K, V], k K, it *item) {
 	if it != nil {
 		note = it.note
 	}
-	if had && m.opt.Changed != nil {
-		m.opt.Changed(Change[K, V]{Node: node, Key: k, Old: old.value, Had: true, Removed: true, Note: note})
+	if (had || len(note) > 0) && m.opt.Changed != nil {
+		m.opt.Changed(Change[K, V]{Node: node, Key: k, Old: old.value, Had: had, Removed: true, Note: note})
 	}
 }
 

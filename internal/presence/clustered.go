@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +38,7 @@ type ClusterOptions struct {
 }
 
 // Clustered is the hub of a node of a cluster: a Local for the players of this node,
-// a replica of the players of the others, and rows in the store that decide which
+// a cluster.Map with the players of the others, and rows in the store that decide which
 // session of a player is the newest. See doc.go.
 type Clustered struct {
 	*Local
@@ -56,13 +55,16 @@ type Clustered struct {
 	// publishing is held while the state of a profile is read and sent, so that the
 	// other nodes get the states in their order. It comes before Local.mu and own.mu.
 	publishing sync.Mutex
-	// joining is held while a node joins, so that this is done once. It comes before the
-	// other locks.
-	joining sync.Mutex
+	// telling is held for writing while a change on another node is reported to watchers, and
+	// for reading by those who read a status and deliver it.
+	telling  sync.RWMutex
+	far      *cluster.Map[storage.ProfileID, *far] // the players, by nodes
+	sessions atomic.Int64                          // of the other nodes
+
+	nodes nodes
 
 	own   ownSessions
 	ends  seenEnds
-	far   replica
 	post  post
 	chore chores
 	pulse pulse
@@ -82,7 +84,8 @@ func NewClustered(local *Local, opt ClusterOptions) *Clustered {
 		c.users[i] = make(chan struct{}, 1)
 	}
 	c.own = newOwnSessions()
-	c.far = newReplica()
+	c.far = newFar(opt, c.changed)
+	c.nodes = newNodes()
 	c.post = newPost()
 	c.chore = newChores()
 	c.ends.seen = make(map[uint64]struct{})
@@ -107,10 +110,9 @@ func (c *Clustered) Run(ctx context.Context) {
 	cancels := []func(){
 		c.bus.Subscribe(subject, c.receive),
 		c.bus.Handle(subjectEnds, c.handleEnd),
-		c.bus.OnLoss(c.askSoon),
 	}
 	var all sync.WaitGroup
-	for _, f := range []func(context.Context){c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled, c.Local.Run} {
+	for _, f := range []func(context.Context){c.far.Run, c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled, c.Local.Run} {
 		all.Go(func() { f(ctx) })
 	}
 	<-ctx.Done()
@@ -170,7 +172,7 @@ func (c *Clustered) SignIn(ctx context.Context, s Session, p Policy, st Status) 
 		c.announceGone(ctx, id)
 	}
 	err = c.Local.announce(ctx, s.Profile())
-	c.kickElsewhere(others)
+	c.kickElsewhere(s.Profile(), others)
 	if over := c.arrived(o); over != nil {
 		c.endOwn(o, over)
 	}
@@ -241,7 +243,7 @@ func (c *Clustered) SignOut(ctx context.Context, s Session) {
 	case was && last:
 		c.announceGone(ctx, s.Profile())
 	case was:
-		c.publish(s.Profile(), nil, 0)
+		c.publish(s.Profile(), note{})
 	}
 	if o := c.own.get(s); o != nil {
 		c.leave(o)
@@ -252,7 +254,7 @@ func (c *Clustered) SignOut(ctx context.Context, s Session) {
 func (c *Clustered) SetInvitable(ctx context.Context, s Session, products []int) error {
 	err := c.Local.SetInvitable(ctx, s, products)
 	if err == nil {
-		c.publish(s.Profile(), nil, 0)
+		c.publish(s.Profile(), note{})
 	}
 	return err
 }
@@ -261,17 +263,17 @@ func (c *Clustered) SetInvitable(ctx context.Context, s Session, products []int)
 // notifies the watchers on all nodes. The order lock of the profile is held.
 func (c *Clustered) announce(ctx context.Context, id storage.ProfileID, news bool) error {
 	if !news {
-		c.publish(id, nil, 0)
+		c.publish(id, note{})
 		return nil
 	}
 	watchers, err := c.watchers(ctx, id)
 	if err != nil {
 		c.forgetTold(id)
-		c.publish(id, nil, 0)
+		c.publish(id, note{})
 		c.owe(id, true)
 		return err
 	}
-	c.publish(id, watchers, flagTold)
+	c.publish(id, note{flags: flagTold, watchers: watchers})
 	c.tellHere(id, watchers)
 	return nil
 }
@@ -290,32 +292,23 @@ func (c *Clustered) watchers(ctx context.Context, id storage.ProfileID) (list []
 // tellHere delivers the status of a profile to those of the watchers that are signed
 // in on this node.
 func (c *Clustered) tellHere(id storage.ProfileID, watchers []storage.ProfileID) {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
-	st, _ := c.effective(id)
-	event := Event(StatusChanged{id, st})
-	for _, w := range watchers {
-		c.deliver(w, event)
-	}
+	c.telling.RLock()
+	defer c.telling.RUnlock()
+	c.tell(id, watchers, 0)
 }
 
-// publish sends the state that a profile has on this node to the other nodes, and
-// which watchers hear of it. It never waits.
-func (c *Clustered) publish(id storage.ProfileID, watchers []storage.ProfileID, flags byte) {
+// publish sends the state that a profile has on this node to the other nodes, with a
+// note. It never waits.
+func (c *Clustered) publish(id storage.ProfileID, n note) {
 	c.publishing.Lock()
 	defer c.publishing.Unlock()
-	m := change{flags: flags, profile: id, person: c.describe(id)}
-	if m.person == nil {
-		m.flags |= flagGone
+	if len(n.watchers) > maxWireWatchers {
+		n.watchers, n.flags = nil, n.flags&^flagTold
 	}
-	for {
-		m.watchers = watchers[:min(len(watchers), maxWireWatchers)]
-		watchers = watchers[len(m.watchers):]
-		c.toAll(m.appendTo(c.header(kindChange)))
-		if len(watchers) == 0 {
-			return
-		}
-		m.flags |= flagAlways // the first message made the change
+	if f := c.describe(id); f != nil {
+		c.far.PutNote(id, f, n.append())
+	} else {
+		c.far.DeleteNote(id, n.append())
 	}
 }
 
@@ -354,16 +347,16 @@ func (c *Clustered) to(node string, b []byte) error {
 	return err
 }
 
-// kickElsewhere has the other nodes end displaced sessions. They would find them in
-// the store a little later.
-func (c *Clustered) kickElsewhere(sessions []storage.LiveSession) {
-	run := c.run.Load()
-	sessions = slices.DeleteFunc(sessions, func(s storage.LiveSession) bool { return s.Run == run })
-	for part := range slices.Chunk(sessions, maxWireIDs/2) {
-		ids := make([]uint64, 0, 2*len(part))
-		for _, s := range part {
-			ids = append(ids, s.Run, s.ID)
+// kickElsewhere has the other nodes end sessions that a profile displaced, after they have its
+// new one. They would find them in the store a little later, as they do if there are many.
+func (c *Clustered) kickElsewhere(id storage.ProfileID, sessions []storage.LiveSession) {
+	var n note
+	for _, s := range sessions {
+		if s.Run != c.run.Load() && len(n.displaced) < maxWireIDs {
+			n.displaced = append(n.displaced, s.Run, s.ID)
 		}
-		c.toAll(appendIDs(c.header(kindDisplaced), ids))
+	}
+	if len(n.displaced) > 0 {
+		c.publish(id, n)
 	}
 }

@@ -11,7 +11,6 @@ const (
 	dropVersion   = "version"
 	dropNode      = "node"
 	dropMalformed = "malformed"
-	dropFull      = "full"
 )
 
 // Results of an event for a player of another node.
@@ -40,7 +39,7 @@ func newClusterMetrics(r prometheus.Registerer, c *Clustered) *clusterMetrics {
 	})
 	return &clusterMetrics{
 		dropped: in.Counters("respawnd_presence_node_dropped_total", "Messages of other nodes about players that were dropped, by reason.", "reason",
-			dropVersion, dropNode, dropMalformed, dropFull),
+			dropVersion, dropNode, dropMalformed),
 		passed: in.Counters("respawnd_presence_passed_total", "Events for players of other nodes, by result.", "result",
 			passUnreachable, passFull, passNames[answerRefused], passNames[answerTaken], passNames[answerAbsent]),
 		unsent: in.Counter("respawnd_presence_unsent_total", "Messages about players that could not be sent to other nodes."),

@@ -34,8 +34,9 @@
 // # Clusters
 //
 // A [Clustered] answers the same questions for all nodes of a cluster. Each node
-// publishes the state of its players and keeps a replica of those of the others, so
-// that no look-up asks another node. A node that missed messages gets a snapshot.
+// puts the state of its players into a [cluster.Map] and has copies of those of the others, so
+// that no look-up asks another node. A change comes with the watchers that hear of it, in
+// the order of the owner; watchers of one that was missed are found in the store.
 //
 // Which session of a player is the newest is decided in one place, the rows of
 // storage.Sessions: a sign-in adds its row with a fencing number and marks the rows

@@ -178,7 +178,7 @@ func (c *Clustered) endOwn(o *ownSession, reason error) {
 		c.owe(id, true)
 		return
 	}
-	c.publish(id, nil, 0)
+	c.publish(id, note{})
 }
 
 // leaveRows removes the rows of sessions that signed out, until ctx ends.

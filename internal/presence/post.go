@@ -126,10 +126,8 @@ func (c *Clustered) Send(ctx context.Context, to storage.ProfileID, e Event) (bo
 
 // nodesOf returns the other nodes that a profile is signed in on.
 func (c *Clustered) nodesOf(id storage.ProfileID) (nodes []string) {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
-	for _, f := range c.far.people[id] {
-		nodes = append(nodes, f.node)
+	for node := range c.far.Elsewhere(id) {
+		nodes = append(nodes, node)
 	}
 	return nodes
 }

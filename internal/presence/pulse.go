@@ -115,7 +115,6 @@ func (c *Clustered) beatOften(ctx context.Context) {
 		}
 		c.noteStore(err)
 		c.askHeld(heldLong)
-		c.askMissing("")
 		t.Reset(beatEvery)
 		if err != nil || c.cut.Load() {
 			t.Reset(beatAgain)

@@ -3,11 +3,12 @@ package presence
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"math"
 	"net/netip"
 	"slices"
-	"sync"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -15,75 +16,48 @@ import (
 // knows. More are dropped and counted.
 const maxFarProfiles = 1 << 20
 
-// replica holds the known state of the players of other nodes.
-type replica struct {
-	mu     sync.RWMutex // guards the fields below; comes before Local.mu
-	nodes  map[string]*farNode
-	people map[storage.ProfileID][]*far // one for each node
-	count  int                          // sessions
-	left   map[string]uint64            // incarnations of nodes that are not live
+// newFar returns the players of the other nodes.
+func newFar(opt ClusterOptions, changed func(farChange)) *cluster.Map[storage.ProfileID, *far] {
+	return cluster.NewMap(cluster.MapOptions[storage.ProfileID, *far]{
+		Name: "presence", Bus: opt.Bus, Max: maxFarProfiles, Changed: changed, Log: opt.Log, Registerer: opt.Registerer,
+		Codec: cluster.Codec[storage.ProfileID, *far]{
+			Version:   personVersion,
+			AppendKey: func(b []byte, id storage.ProfileID) []byte { return binary.AppendUvarint(b, uint64(id)) },
+			ParseKey: func(b []byte) (storage.ProfileID, error) {
+				c := cursor{b: b}
+				return c.profile(), c.err()
+			},
+			AppendValue: func(b []byte, f *far) []byte { return f.appendTo(b) },
+			ParseValue:  parseFar,
+		},
+	})
 }
 
-// farNode is another node.
-type farNode struct {
-	incarnation uint64
-	people      map[storage.ProfileID]*far
-	round       uint64 // of snapshots
-	asking      bool   // it will be asked for its players
-	begun       bool   // the first part of a snapshot has come
-	whole       bool   // all its players are known
-}
-
-func newReplica() replica {
-	return replica{nodes: make(map[string]*farNode), people: make(map[storage.ProfileID][]*far), left: make(map[string]uint64)}
-}
-
-// put adds or replaces a profile of a node. It returns false if that has too many.
-// mu is held.
-func (r *replica) put(node string, f *far) bool {
-	n := r.nodes[node]
-	if n.people[f.profile] == nil && len(n.people) >= maxFarProfiles {
-		return false
-	}
-	r.remove(node, f.profile)
-	f.node, f.round = node, n.round
-	n.people[f.profile] = f
-	r.people[f.profile] = append(r.people[f.profile], f)
-	r.count += len(f.sessions)
-	return true
-}
-
-// remove removes a profile of a node. mu is held.
-func (r *replica) remove(node string, id storage.ProfileID) {
-	f := r.nodes[node].people[id]
-	if f == nil {
-		return
-	}
-	delete(r.nodes[node].people, id)
-	r.count -= len(f.sessions)
-	rest := slices.DeleteFunc(r.people[id], func(o *far) bool { return o == f })
-	if len(rest) == 0 {
-		delete(r.people, id)
-		return
-	}
-	r.people[id] = rest
-}
-
-// newest returns the state of a profile with the newest session, nil if no other
-// node has it. mu is held.
-func (r *replica) newest(id storage.ProfileID) (best *far) {
-	for _, f := range r.people[id] {
-		if best == nil || f.fence() > best.fence() {
-			best = f
-		}
+// newestFar returns the state of a profile with the newest session, nil if no other
+// node has it.
+func (c *Clustered) newestFar(id storage.ProfileID) (best *far) {
+	for _, f := range c.far.Elsewhere(id) {
+		best = newer(best, f)
 	}
 	return best
 }
 
+// newer returns the one of two states, which may be nil, with the newest session.
+func newer(a, b *far) *far {
+	if a == nil || b != nil && b.fence() > a.fence() {
+		return b
+	}
+	return a
+}
+
 // effective returns the status of a profile as others see it: that of the node with
-// its newest session. far.mu is held.
+// its newest session.
 func (c *Clustered) effective(id storage.ProfileID) (Status, bool) {
-	f := c.far.newest(id)
+	return c.shown(id, c.newestFar(id))
+}
+
+// shown is effective if f is the newest state of other nodes.
+func (c *Clustered) shown(id storage.ProfileID, f *far) (Status, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	switch p := c.profiles[id]; {
@@ -97,15 +71,11 @@ func (c *Clustered) effective(id storage.ProfileID) (Status, bool) {
 
 // elsewhere reports whether a profile is signed in on another node.
 func (c *Clustered) elsewhere(id storage.ProfileID) bool {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
-	return len(c.far.people[id]) > 0
+	return c.newestFar(id) != nil
 }
 
 // Status implements Hub.
 func (c *Clustered) Status(_ context.Context, id storage.ProfileID) (Status, bool) {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
 	return c.effective(id)
 }
 
@@ -114,8 +84,8 @@ func (c *Clustered) Tell(_ context.Context, s Session, of storage.ProfileID) boo
 	order := c.order(of)
 	order.Lock()
 	defer order.Unlock()
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
+	c.telling.RLock()
+	defer c.telling.RUnlock()
 	st, _ := c.effective(of)
 	return c.hand(s, StatusChanged{of, st})
 }
@@ -133,19 +103,24 @@ func (c *Clustered) show(to, of storage.ProfileID, flags byte) {
 	order := c.order(of)
 	order.Lock()
 	defer order.Unlock()
-	c.toAll(appendIDs(append(c.header(kindShow), flags), []storage.ProfileID{to, of}))
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
-	c.showHere(to, of, flags)
+	list := []storage.ProfileID{to}
+	c.publish(of, note{flags: flags | flagAlways | flagTold, watchers: list})
+	c.telling.RLock()
+	defer c.telling.RUnlock()
+	c.tell(of, list, flags)
 }
 
-// showHere is show for this node. far.mu is held.
-func (c *Clustered) showHere(to, of storage.ProfileID, flags byte) {
+// tell delivers the status of a profile to those of the watchers that are signed in on this
+// node. c.telling is held.
+func (c *Clustered) tell(of storage.ProfileID, watchers []storage.ProfileID, flags byte) {
 	var st Status
 	if flags&flagHide == 0 {
 		st, _ = c.effective(of)
 	}
-	c.deliver(to, StatusChanged{of, st})
+	event := Event(StatusChanged{of, st})
+	for _, w := range watchers {
+		c.deliver(w, event)
+	}
 }
 
 // CheckKey implements Hub.
@@ -164,9 +139,7 @@ func (c *Clustered) SignedInFrom(ctx context.Context, id storage.ProfileID, from
 
 // anyFar reports whether f is true for a session of a profile on another node.
 func (c *Clustered) anyFar(id storage.ProfileID, f func(*farSession) bool) bool {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
-	for _, p := range c.far.people[id] {
+	for _, p := range c.far.Elsewhere(id) {
 		for i := range p.sessions {
 			if f(&p.sessions[i]) {
 				return true
@@ -178,13 +151,14 @@ func (c *Clustered) anyFar(id storage.ProfileID, f func(*farSession) bool) bool 
 
 // Match implements Hub.
 func (c *Clustered) Match(ctx context.Context, product, limit int) []Present {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
+	best := make(map[storage.ProfileID]*far)
+	for id, f := range c.far.Others() {
+		best[id] = newer(best[id], f)
+	}
 	found := c.Local.Match(ctx, product, math.MaxInt)
-	found = slices.DeleteFunc(found, func(p Present) bool { return len(c.far.people[p.Profile]) > 0 && !c.newestHere(p.Profile) })
-	for id := range c.far.people {
-		f := c.far.newest(id)
-		if f.status.State != Offline && (f.status.Product == product || slices.Contains(f.invitable, product)) && !c.newestHere(id) {
+	found = slices.DeleteFunc(found, func(p Present) bool { return best[p.Profile] != nil && !c.newerHere(best[p.Profile]) })
+	for id, f := range best {
+		if f.status.State != Offline && (f.status.Product == product || slices.Contains(f.invitable, product)) && !c.newerHere(f) {
 			found = append(found, Present{id, f.status})
 		}
 	}
@@ -192,38 +166,31 @@ func (c *Clustered) Match(ctx context.Context, product, limit int) []Present {
 	return found[:max(0, min(len(found), limit))]
 }
 
-// newestHere reports whether the newest session of a profile is on this node. far.mu
-// is held.
-func (c *Clustered) newestHere(id storage.ProfileID) bool {
-	f := c.far.newest(id)
+// newerHere reports whether this node has a newer session of a profile than f.
+func (c *Clustered) newerHere(f *far) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	p := c.profiles[id]
-	return p != nil && (f == nil || p.fence >= f.fence())
+	p := c.profiles[f.profile]
+	return p != nil && p.fence >= f.fence()
 }
 
 // Count implements Hub: the sessions of all nodes.
-func (c *Clustered) Count() int {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
-	return c.Local.Count() + c.far.count
-}
+func (c *Clustered) Count() int { return c.Local.Count() + int(c.sessions.Load()) }
 
 // List implements Hub: the sessions of all nodes.
 func (c *Clustered) List(after storage.ProfileID, limit int) (list []SignedIn, more bool) {
-	c.far.mu.RLock()
-	defer c.far.mu.RUnlock()
 	here, moreHere := c.Local.List(after, limit)
 	for i := range here {
 		here[i].Node = c.bus.Self()
 	}
-	ids := make([]storage.ProfileID, 0, len(c.far.people))
-	for id := range c.far.people {
+	var ids []storage.ProfileID
+	for id := range c.far.Others() {
 		if id > after {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	for len(ids) > 0 || len(here) > 0 {
 		if len(list) >= limit {
 			return list, true
@@ -248,9 +215,9 @@ func (c *Clustered) List(after storage.ProfileID, limit int) (list []SignedIn, m
 	return list, moreHere
 }
 
-// farList returns the sessions of a profile on other nodes. far.mu is held.
+// farList returns the sessions of a profile on other nodes.
 func (c *Clustered) farList(id storage.ProfileID) (list []SignedIn) {
-	for _, f := range c.far.people[id] {
+	for _, f := range c.far.Elsewhere(id) {
 		for i := range f.sessions {
 			list = append(list, SignedIn{Profile: id, User: f.user, Status: f.status, Client: f.sessions[i].client, Node: f.node})
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/storagetest"
@@ -170,6 +171,12 @@ func (w *towns) enter(node string, p *peer, policy Policy) {
 	if _, err := w.hubs[node].SignIn(context.Background(), p, policy, online()); err != nil {
 		w.t.Fatalf("SignIn(%d) at %s = %v", p.profile, node, err)
 	}
+	settle()
+}
+
+// settle waits until the other nodes know the changes so far.
+func settle() {
+	time.Sleep(cluster.Collect)
 	synctest.Wait()
 }
 

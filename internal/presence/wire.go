@@ -21,54 +21,46 @@ import (
 // have their length before them. Bytes after the end of a message are ignored: they
 // are fields of a later version.
 //
-//	ask        nothing
-//	change     flags, then person or profile, then the profiles that hear of it
-//	snapshot   flags, count of persons, persons
 //	event      id, flags, receiver, event
 //	ack        id, answer (1 byte)
 //	settled    count, ids
-//	displaced  count, pairs of run and id
-//	show       flags, receiver, profile
 //	held       count, ids
+//
+// The players of a node are entries of a cluster.Map. The note of a change is its flags, the
+// profiles that hear of it, and pairs of run and id: sessions that a newer login displaced.
 const wireVersion = 1
+
+// personVersion is that of the entries.
+const personVersion = 1
 
 // kind is the kind of a message between nodes.
 type kind uint8
 
 // The kinds. The numbers never change.
 const (
-	kindAsk       kind = iota + 1 // asks for a snapshot
-	kindChange                    // a profile came, went or changed
-	kindSnapshot                  // a part of all profiles that are signed in
-	kindEvent                     // an event for a player
-	kindAck                       // answers kindEvent
-	kindSettled                   // events that need not be kept any longer
-	kindDisplaced                 // sessions that a newer login displaced
-	kindShow                      // a profile shall hear the status of another
-	kindHeld                      // events that are kept: those that need not be are reported
+	kindEvent   kind = 4 // an event for a player
+	kindAck     kind = 5 // answers kindEvent
+	kindSettled kind = 6 // events that need not be kept any longer
+	kindHeld    kind = 9 // events that are kept: those that need not be are reported
 )
 
 // Bounds of messages.
 const (
-	maxWireText     = 1024 // of a text of a status
-	maxWireGame     = 255  // of the name of a game; longer ones are cut
-	maxWireLocation = 1024 // of an invitation
-	maxFarSessions  = 64   // sessions of one profile that other nodes know, the newest
-	maxWireWatchers = 8192 // profiles in one change; more take several
-	maxWirePersons  = 128  // persons in one part of a snapshot
-	maxWireIDs      = 4096 // ids in one message
+	maxWireText     = 1024    // of a text of a status
+	maxWireGame     = 255     // of the name of a game; longer ones are cut
+	maxWireLocation = 1024    // of an invitation
+	maxFarSessions  = 64      // sessions of one profile that other nodes know, the newest
+	maxWireWatchers = 1 << 15 // profiles in one change; if there are more, the receivers find them
+	maxWireIDs      = 4096    // ids in one message
 )
 
 // Flags of messages.
 const (
-	flagGone   = 1 // change: the profile is no longer signed in there
 	flagAlways = 2 // change: the watchers hear of it although nothing changed
 	flagTold   = 4 // change: it has all watchers; else the receiver finds them if it is news
-	flagFirst  = 1 // snapshot
-	flagLast   = 2 // snapshot
+	flagHide   = 8 // change: they hear that the status is Offline, whatever it is
 	flagHold   = 1 // event: the sender keeps it until it is settled
 	flagBehind = 2 // event: older ones may be in the mailbox, which the receiver did not learn
-	flagHide   = 1 // show: the status is Offline, whatever it is
 )
 
 // answer is the answer to an event.
@@ -90,8 +82,7 @@ type far struct {
 	invitable []int
 	sessions  []farSession // oldest first, never empty
 
-	node  string // that it is on
-	round uint64 // of the snapshot in which it was last seen
+	node string // that it is on
 }
 
 // farSession is a session on another node.
@@ -122,10 +113,8 @@ func appendIDs[T ~uint32 | ~uint64](b []byte, ids []T) []byte {
 	return b
 }
 
-// appendTo appends f with its length before it, so that later versions can add
-// fields.
-func (f *far) appendTo(b []byte) []byte {
-	p := binary.AppendUvarint(nil, uint64(f.profile))
+// appendTo appends f. Later versions can add fields.
+func (f *far) appendTo(p []byte) []byte {
 	p = binary.AppendUvarint(p, uint64(f.user))
 	p = appendStatus(p, &f.status)
 	p = binary.AppendUvarint(p, uint64(len(f.invitable)))
@@ -143,7 +132,7 @@ func (f *far) appendTo(b []byte) []byte {
 		p = appendText(p, s.client.Game[:min(len(s.client.Game), maxWireGame)])
 		p = binary.AppendVarint(p, unix(s.client.Since))
 	}
-	return appendText(b, string(p))
+	return p
 }
 
 func unix(t time.Time) int64 {
@@ -293,12 +282,18 @@ func (c *cursor) status() (s Status) {
 	return s
 }
 
-// maxPerson is the maximum length of a person in bytes.
-const maxPerson = 64 << 10
+// err returns an error after a mistake.
+func (c *cursor) err() error {
+	if c.bad {
+		return errWire
+	}
+	return nil
+}
 
-func (c *cursor) person() *far {
-	in := cursor{b: []byte(c.text(maxPerson))}
-	f := &far{profile: in.profile(), user: storage.UserID(in.number(storage.MaxAccountID)), status: in.status()}
+// parseFar is the inverse of far.appendTo.
+func parseFar(node string, id storage.ProfileID, b []byte) (*far, error) {
+	in := cursor{b: b}
+	f := &far{profile: id, node: node, user: storage.UserID(in.number(storage.MaxAccountID)), status: in.status()}
 	for range in.count(MaxInvitable) {
 		f.invitable = append(f.invitable, int(in.number(math.MaxInt32)))
 	}
@@ -311,70 +306,37 @@ func (c *cursor) person() *far {
 		s.client.Game, s.client.Since = in.text(maxWireGame), in.time()
 		f.sessions = append(f.sessions, s)
 	}
-	if in.bad || f.profile == 0 || len(f.sessions) == 0 {
-		c.fail()
+	if in.bad || id == 0 || len(f.sessions) == 0 {
+		return nil, errWire
+	}
+	return f, nil
+}
+
+// note is the note of a change. The zero value says nothing.
+type note struct {
+	flags     byte
+	watchers  []storage.ProfileID
+	displaced []uint64
+}
+
+func (n note) append() []byte {
+	if n.flags == 0 && len(n.displaced) == 0 {
 		return nil
 	}
-	return f
+	return appendIDs(appendIDs([]byte{n.flags}, n.watchers), n.displaced)
 }
 
-// change is the message of kindChange.
-type change struct {
-	flags    byte
-	profile  storage.ProfileID
-	person   *far // nil: gone
-	watchers []storage.ProfileID
-}
-
-func (m *change) appendTo(b []byte) []byte {
-	b = append(b, m.flags)
-	if m.person != nil {
-		b = m.person.appendTo(b)
-	} else {
-		b = binary.AppendUvarint(b, uint64(m.profile))
+// parseNote is the inverse of append.
+func parseNote(b []byte) (n note, err error) {
+	if len(b) == 0 {
+		return n, nil
 	}
-	return appendIDs(b, m.watchers)
-}
-
-func parseChange(b []byte) (m change, err error) {
 	c := cursor{b: b}
-	m.flags = c.byte()
-	if m.flags&flagGone != 0 {
-		m.profile = c.profile()
-	} else if m.person = c.person(); m.person != nil {
-		m.profile = m.person.profile
+	n = note{c.byte(), c.profiles(maxWireWatchers), c.ids(maxWireIDs)}
+	if c.bad || len(n.displaced)%2 != 0 {
+		return note{}, errWire
 	}
-	m.watchers = c.profiles(maxWireWatchers)
-	if c.bad || m.profile == 0 {
-		return change{}, errWire
-	}
-	return m, nil
-}
-
-// snapshot is the message of kindSnapshot.
-type snapshot struct {
-	flags   byte
-	persons []*far
-}
-
-func (m *snapshot) appendTo(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, m.flags), uint64(len(m.persons)))
-	for _, p := range m.persons {
-		b = p.appendTo(b)
-	}
-	return b
-}
-
-func parseSnapshot(b []byte) (m snapshot, err error) {
-	c := cursor{b: b}
-	m.flags = c.byte()
-	for range c.count(maxWirePersons) {
-		m.persons = append(m.persons, c.person())
-	}
-	if c.bad {
-		return snapshot{}, errWire
-	}
-	return m, nil
+	return n, nil
 }
 
 // parcel is the message of kindEvent.
@@ -461,7 +423,7 @@ func parseParcel(b []byte) (m parcel, err error) {
 // version or kind of another version of the program.
 func parseHeader(b []byte) (k kind, incarnation uint64, rest []byte, known bool) {
 	const header = 10
-	if len(b) < header || b[0] != wireVersion || kind(b[1]) < kindAsk || kind(b[1]) > kindHeld {
+	if len(b) < header || b[0] != wireVersion || kind(b[1]) < kindEvent || kind(b[1]) > kindHeld {
 		return 0, 0, nil, false
 	}
 	return kind(b[1]), binary.BigEndian.Uint64(b[2:header]), b[header:], true

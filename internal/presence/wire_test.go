@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,29 +14,28 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// samples are messages between nodes, with their headers.
-func samples() [][]byte {
-	person := &far{
-		profile: 7, user: 8, invitable: []int{1, 2},
+// farPerson is a profile on another node with everything.
+func farPerson() *far {
+	return &far{
+		profile: 7, node: "b", user: 8, invitable: []int{1, 2},
 		status: Status{State: Playing, Text: "t", Location: "l", Product: 9, Quiet: 3, Rich: &Rich{HostIP: 1 << 31, QueryPort: 65535, GameMap: "m"}},
 		sessions: []farSession{
 			{fence: 10, key: -1, client: Client{Peer: netip.MustParseAddrPort("[2001:db8::1]:5"), Game: "g", Since: time.Unix(1, 2).UTC()}},
 			{fence: 1 << 62, key: 5},
 		},
 	}
+}
+
+// samples are messages between nodes, with their headers.
+func samples() [][]byte {
 	h := func(k kind) []byte { return appendHeader(nil, k, 77) }
 	p := parcel{id: 5, flags: flagHold, to: 3, event: Message{From: 1, Kind: Text, Text: "hello", Sent: time.Unix(5, 0).UTC()}}
 	event, _ := p.appendTo(h(kindEvent))
 	return [][]byte{
-		h(kindAsk),
-		(&change{flags: flagAlways, profile: 7, person: person, watchers: []storage.ProfileID{1, 2, 3}}).appendTo(h(kindChange)),
-		(&change{flags: flagGone, profile: 7}).appendTo(h(kindChange)),
-		(&snapshot{flags: flagFirst | flagLast, persons: []*far{person, person}}).appendTo(h(kindSnapshot)),
 		event,
 		append(h(kindAck), 5, 1),
 		appendIDs(h(kindSettled), []uint64{1, 1 << 63}),
-		appendIDs(h(kindDisplaced), []uint64{1, 2}),
-		appendIDs(append(h(kindShow), flagHide), []storage.ProfileID{1, 2}),
+		appendIDs(h(kindHeld), []uint64{1, 2}),
 	}
 }
 
@@ -47,18 +47,6 @@ func parseAny(b []byte) (again []byte, err error) {
 	}
 	h := appendHeader(nil, k, incarnation)
 	switch k {
-	case kindChange:
-		m, err := parseChange(rest)
-		if err != nil {
-			return nil, err
-		}
-		return m.appendTo(h), nil
-	case kindSnapshot:
-		m, err := parseSnapshot(rest)
-		if err != nil {
-			return nil, err
-		}
-		return m.appendTo(h), nil
 	case kindEvent:
 		m, err := parseParcel(rest)
 		if err != nil {
@@ -82,13 +70,13 @@ func TestMessagesOfNodes(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("parsed and written again: %x, %v, want %x", got, err, want)
 		}
-		if got, err := parseAny(append(bytes.Clone(want), "of a later version"...)); want[1] != byte(kindAsk) && want[1] < byte(kindAck) && (err != nil || !bytes.Equal(got, want)) {
+		if got, err := parseAny(append(bytes.Clone(want), "of a later version"...)); want[1] < byte(kindAck) && (err != nil || !bytes.Equal(got, want)) {
 			t.Errorf("with more bytes: %x, %v, want %x", got, err, want)
 		}
 		for i := range want {
-			if k := kind(want[1]); k == kindChange || k == kindSnapshot || k == kindEvent {
+			if kind(want[1]) == kindEvent {
 				if _, err := parseAny(want[:i]); err == nil {
-					t.Errorf("the first %d of %d bytes of kind %d were accepted", i, len(want), k)
+					t.Errorf("the first %d of %d bytes were accepted", i, len(want))
 				}
 			}
 		}
@@ -97,9 +85,9 @@ func TestMessagesOfNodes(t *testing.T) {
 
 func TestLimitsOfMessagesOfNodes(t *testing.T) {
 	long := strings.Repeat("x", maxWireText+1)
-	b := (&change{profile: 1, person: &far{profile: 1, user: 1, status: Status{Text: long, Rich: &Rich{Text: long}}, sessions: make([]farSession, maxFarSessions+1)}}).appendTo(nil)
-	m, err := parseChange(b)
-	if err != nil || len(m.person.status.Text) != maxWireText || len(m.person.status.Rich.Text) != maxWireText || len(m.person.sessions) != maxFarSessions {
+	b := (&far{profile: 1, user: 1, status: Status{Text: long, Rich: &Rich{Text: long}}, sessions: make([]farSession, maxFarSessions+1)}).appendTo(nil)
+	f, err := parseFar("b", 1, b)
+	if err != nil || len(f.status.Text) != maxWireText || len(f.status.Rich.Text) != maxWireText || len(f.sessions) != maxFarSessions {
 		t.Errorf("a person over the limits is not cut: %v", err)
 	}
 	for n, want := range map[int]bool{storage.MaxMessageText: true, storage.MaxMessageText + 1: false} {
@@ -118,6 +106,35 @@ func TestLimitsOfMessagesOfNodes(t *testing.T) {
 	}
 	if _, ok := (&parcel{to: 1, event: StatusChanged{}}).appendTo(nil); ok {
 		t.Error("a status crosses nodes as an event")
+	}
+}
+
+func TestPlayersOfNodes(t *testing.T) {
+	want := farPerson()
+	b := want.appendTo(nil)
+	for _, more := range []string{"", "of a later version"} {
+		got, err := parseFar("b", 7, append(bytes.Clone(b), more...))
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(far{}, farSession{}), cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); err != nil || diff != "" {
+			t.Errorf("parsed with %q more: %v (-want +got):\n%s", more, err, diff)
+		}
+	}
+	for i := range b {
+		if _, err := parseFar("b", 7, b[:i]); err == nil {
+			t.Errorf("the first %d of %d bytes were accepted", i, len(b))
+		}
+	}
+	said := note{flagTold, []storage.ProfileID{1, 1 << 30}, []uint64{1 << 60, 2}}
+	b = said.append()
+	if got, err := parseNote(b); err != nil || !reflect.DeepEqual(got, said) {
+		t.Errorf("a note is read as %+v, %v", got, err)
+	}
+	for i := 1; i < len(b); i++ {
+		if _, err := parseNote(b[:i]); err == nil {
+			t.Errorf("the first %d of %d bytes of a note were accepted", i, len(b))
+		}
+	}
+	if (note{}).append() != nil {
+		t.Error("an empty note has bytes")
 	}
 }
 
@@ -148,6 +165,13 @@ func FuzzMessageOfNode(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = parseNote(b)
+		if p, err := parseFar("b", 7, b); err == nil {
+			again := p.appendTo(nil)
+			if third, err := parseFar("b", 7, again); err != nil || !bytes.Equal(third.appendTo(nil), again) {
+				t.Errorf("%x is written as %x, and not read again: %v", b, again, err)
+			}
+		}
 		again, err := parseAny(b)
 		if err != nil {
 			return
