@@ -284,13 +284,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 		func(ctx context.Context) {
 			d.saved.Run(ctx, func() time.Duration { return d.settings.Load().Master.SaveEvery })
 		},
-		d.node.run, d.sweepBans, d.sweepResets, d.writable.run, d.followPlayers,
+		d.node.run, d.courier.Run, d.followTableChanges, d.sweepBans, d.sweepResets, d.writable.run, d.followPlayers,
 		func(ctx context.Context) { d.local.run(ctx, d.beyondLoopback()) },
 	} {
 		g.Go(func() error { watch(ctx); return nil })
-	}
-	for _, part := range d.runCluster() {
-		g.Go(func() error { part(ctx); return nil })
 	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.node.await(ctx, d.settings.Load().Cluster.JoinWait)

@@ -64,7 +64,7 @@ func (d *Daemon) network(s *settings) service.Network {
 
 func (d *Daemon) gameServers(s *settings) service.GameServers {
 	return service.GameServers{
-		Messenger: d.messenger(), Met: d.met, Meetings: &d.meetings, Recheck: d.callbacks.recheck,
+		Messenger: d.courier, Met: d.courier.Met, Meetings: &d.meetings, Recheck: d.callbacks.recheck,
 		Asker: &d.asker, AskEvery: func() map[*master.Origin]time.Duration { return d.settings.Load().askEvery() },
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
 	}

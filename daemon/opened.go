@@ -109,7 +109,7 @@ func (d *Daemon) ownAddress(a netip.AddrPort) bool { return d.own != nil && d.ow
 type lateAsker struct {
 	service.Asker
 
-	courier *courier.Courier // nil: this node is alone
+	courier *courier.Courier
 }
 
 // lateChat is the Chat of a service that is opened after others. It is set before the

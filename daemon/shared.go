@@ -36,7 +36,7 @@ type shared struct {
 	store     engine.Store
 	cluster   cluster.Bus       // nil: this node is alone
 	tables    *coherence.Tables // nil: this node is alone
-	courier   *courier.Courier  // nil: this node is alone
+	courier   *courier.Courier
 	bans      *bans.Table
 	chatRules *chatrules.Table
 	keys      *cdkeys.Table

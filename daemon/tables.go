@@ -42,6 +42,13 @@ func (d *Daemon) followTables(revisions map[string]int64) {
 	d.tables.Assume(revisions)
 }
 
+// followTableChanges loads tables that other nodes change until ctx ends.
+func (d *Daemon) followTableChanges(ctx context.Context) {
+	if d.tables != nil {
+		d.tables.Run(ctx)
+	}
+}
+
 // loadBans loads the bans. Those that are damaged are logged and left out.
 func (d *Daemon) loadBans(ctx context.Context) error {
 	err := d.bans.Load(ctx)

@@ -84,7 +84,7 @@ type Local struct {
 	ServersChanged func(context.Context) error
 
 	// RemoveElsewhere takes the servers under a public address off the lists of the other
-	// nodes of a cluster, and returns how many nodes had some; nil: this node is alone.
+	// nodes of a cluster, and returns how many nodes had some; nil where no daemon runs.
 	RemoveElsewhere func(ctx context.Context, public netip.AddrPort) (int, error)
 
 	// Listening returns when the daemon started, and the addresses of its services

@@ -8,10 +8,9 @@
 package courier
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -41,10 +40,10 @@ const (
 	againPause  = 200 * time.Millisecond
 )
 
-// Options configure a Courier. Bus and List are required. The functions act on servers
+// Options configure a Courier. List is required. The functions act on servers
 // of this node; they do not block, except Ask and Remove.
 type Options struct {
-	Bus  cluster.Bus
+	Bus  cluster.Bus // nil: this node is alone
 	List *master.Registry
 	// Messenger delivers messages to servers; nil: there is none.
 	Messenger master.Messenger
@@ -66,6 +65,10 @@ type Options struct {
 // called concurrently.
 type Courier struct {
 	opt      Options
+	messages *cluster.Call[message, string]
+	notes    *cluster.Call[note, struct{}]
+	asks     *cluster.Call[netip.AddrPort, query.Status]
+	removals *cluster.Call[netip.AddrPort, int]
 	results  *prometheus.CounterVec
 	base     context.Context // ends with Run
 	end      context.CancelFunc
@@ -77,10 +80,29 @@ type Courier struct {
 	ended     bool // Run has ended
 }
 
+// message is a message for a server; its answer is a result.
+type message struct {
+	Server  master.Key
+	Payload []byte
+}
+
+// note says that players reached the server at an address.
+type note struct {
+	At      netip.AddrPort
+	Relayed bool // through a relay
+}
+
 // New returns a Courier. It answers other nodes while Run runs.
 func New(opt Options) *Courier {
 	c := &Courier{opt: opt, perServer: make(map[master.Key]int)}
 	c.base, c.end = context.WithCancel(context.Background())
+	c.messages = cluster.NewCall(opt.Bus, "servers.message", c.takeMessage)
+	c.notes = cluster.NewCall(opt.Bus, "servers.met", c.takeNote)
+	c.asks = cluster.NewCall(opt.Bus, "servers.ask", c.takeAsk)
+	c.removals = cluster.NewCall(opt.Bus, "servers.remove", c.takeRemove)
+	if opt.Bus == nil {
+		opt.Registerer = nil
+	}
 	c.results = metric.With(opt.Registerer).Counters("respawnd_cluster_server_messages_total",
 		"Messages to servers of other nodes, by result.", "result",
 		resultDelivered, resultNotListed, resultBusy, resultRefused, resultLost)
@@ -98,12 +120,8 @@ const (
 
 // Run answers other nodes until ctx ends.
 func (c *Courier) Run(ctx context.Context) {
-	for _, cancel := range []func(){
-		c.opt.Bus.Handle(subjectMessage, c.takeMessage), c.opt.Bus.Subscribe(subjectMet, c.takeNote(c.opt.Met)),
-		c.opt.Bus.Subscribe(subjectRelayed, c.takeNote(c.opt.Relayed)),
-		c.opt.Bus.Handle(subjectAsk, c.takeAsk), c.opt.Bus.Handle(subjectRemove, c.takeRemove),
-	} {
-		defer cancel()
+	for _, serve := range []func() func(){c.messages.Serve, c.notes.Serve, c.asks.Serve, c.removals.Serve} {
+		defer serve()()
 	}
 	<-ctx.Done()
 	c.mu.Lock()
@@ -118,9 +136,7 @@ func (c *Courier) Run(ctx context.Context) {
 func (c *Courier) SendToServer(k master.Key, payload []byte) error {
 	s, ok := c.opt.List.GetAny(k)
 	switch {
-	case !ok:
-		return master.ErrNotListed
-	case s.Node == "":
+	case !ok || s.Node == "": // a server that is not listed may be one of a self-test
 		return c.here(k, payload)
 	case len(payload) > MaxMessage:
 		return errTooLong
@@ -129,11 +145,10 @@ func (c *Courier) SendToServer(k master.Key, payload []byte) error {
 		c.results.WithLabelValues(resultBusy).Inc()
 		return master.ErrBusy
 	}
-	m := message{k, payload}
-	data := m.appendTo(nil)
+	m := message{k, bytes.Clone(payload)}
 	c.running.Go(func() {
 		defer c.finish(k)
-		result := c.deliver(s, m, data)
+		result := c.deliver(s, m)
 		c.results.WithLabelValues(result).Inc()
 		if result != resultDelivered {
 			c.opt.Log.Debug().Stringer("server", k.Source).Str("node", s.Node).Str("result", result).Msg("message for a server of another node was not delivered")
@@ -176,18 +191,18 @@ func (c *Courier) finish(k master.Key) {
 // deliver delivers a message through the node that the server reports to, and follows
 // the server when it moves to another one. A message that may have been delivered is
 // not sent again: the host would take it for a second one.
-func (c *Courier) deliver(s *master.Server, m message, data []byte) (result string) {
+func (c *Courier) deliver(s *master.Server, m message) (result string) {
 	ctx, cancel := context.WithTimeout(c.base, deliverTime)
 	defer cancel()
 	for pause := againPause; ; pause *= 2 {
-		result = c.attempt(ctx, s.Node, m, data)
+		result = c.attempt(ctx, s.Node, m)
 		if result != resultNotListed {
 			return result
 		}
 		if !clock.Pause(ctx, pause) {
 			return result
 		}
-		next, ok := c.opt.List.GetAny(m.key)
+		next, ok := c.opt.List.GetAny(m.Server)
 		if !ok {
 			return resultNotListed
 		}
@@ -196,13 +211,10 @@ func (c *Courier) deliver(s *master.Server, m message, data []byte) (result stri
 }
 
 // attempt delivers a message through a node; empty: this one.
-func (c *Courier) attempt(ctx context.Context, node string, m message, data []byte) (result string) {
-	if node == "" {
-		return resultOf(codeOf(c.here(m.key, m.payload)))
-	}
+func (c *Courier) attempt(ctx context.Context, node string, m message) (result string) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	answer, err := c.opt.Bus.Request(ctx, node, subjectMessage, data)
+	result, err := c.messages.Ask(ctx, node, m)
 	switch {
 	case errors.Is(err, cluster.ErrGone), errors.Is(err, cluster.ErrNoHandler):
 		return resultNotListed
@@ -210,112 +222,92 @@ func (c *Courier) attempt(ctx context.Context, node string, m message, data []by
 		return resultBusy
 	case err != nil:
 		return resultLost
-	case len(answer) != 1:
+	case result != resultDelivered && result != resultNotListed && result != resultBusy:
 		return resultRefused
 	}
-	return resultOf(answer[0])
+	return result
 }
 
-// takeMessage delivers a message for another node.
-func (c *Courier) takeMessage(_ context.Context, _ string, data []byte) ([]byte, error) {
-	m, err := parseMessage(data)
-	if err != nil {
-		return nil, err
+// takeMessage delivers a message to a server of this node.
+func (c *Courier) takeMessage(_ context.Context, m message) (result string, err error) {
+	if s, ok := c.opt.List.GetAny(m.Server); !ok || s.Node != "" {
+		return resultNotListed, nil
 	}
-	s, ok := c.opt.List.GetAny(m.key)
-	if !ok || s.Node != "" {
-		return []byte{codeNotListed}, nil
+	if len(m.Payload) > MaxMessage {
+		return resultRefused, nil
 	}
-	return []byte{codeOf(c.here(m.key, m.payload))}, nil
+	switch err := c.here(m.Server, m.Payload); {
+	case err == nil:
+		return resultDelivered, nil
+	case errors.Is(err, master.ErrNotListed):
+		return resultNotListed, nil
+	case errors.Is(err, master.ErrBusy):
+		return resultBusy, nil
+	}
+	return resultRefused, nil
 }
 
 // Met notes that players reached the server at an address by NAT negotiation, on the
 // node of the server.
-func (c *Courier) Met(a netip.AddrPort) { c.note(a, subjectMet, c.opt.Met) }
+func (c *Courier) Met(a netip.AddrPort) { c.note(note{At: a}) }
 
 // Relayed notes that players reached the server at an address through a relay, on the
 // node of the server.
-func (c *Courier) Relayed(a netip.AddrPort) { c.note(a, subjectRelayed, c.opt.Relayed) }
+func (c *Courier) Relayed(a netip.AddrPort) { c.note(note{a, true}) }
 
-// note calls here if the server reports to this node, and else informs its node.
-func (c *Courier) note(a netip.AddrPort, subject string, here func(netip.AddrPort)) {
-	s, ok := c.opt.List.AtAny(a)
+// note has the node of a server note something. It does not wait for another one.
+func (c *Courier) note(n note) {
+	s, ok := c.opt.List.AtAny(n.At)
 	switch {
 	case !ok:
 	case s.Node == "":
-		if here != nil {
-			here(a)
-		}
-	default:
-		if err := c.opt.Bus.Send(s.Node, subject, appendAddress(nil, a)); err != nil {
-			c.opt.Log.Debug().Err(err).Str("node", s.Node).Msg("a node was not informed that players reached its server")
-		}
+		_, _ = c.takeNote(c.base, n) // it returns nil
+	case c.begin(s.Key):
+		c.running.Go(func() {
+			defer c.finish(s.Key)
+			ctx, cancel := context.WithTimeout(c.base, attemptTime)
+			defer cancel()
+			if _, err := c.notes.Ask(ctx, s.Node, n); err != nil {
+				c.opt.Log.Debug().Err(err).Str("node", s.Node).Msg("a node was not informed that players reached its server")
+			}
+		})
 	}
 }
 
-// takeNote returns a function that records the findings of another node.
-func (c *Courier) takeNote(here func(netip.AddrPort)) func(string, []byte) {
-	return func(_ string, data []byte) {
-		a, err := parseAddress(data)
-		if err != nil || here == nil {
-			return
-		}
-		if s, ok := c.opt.List.At(a); ok && s.Node == "" {
-			here(a)
-		}
+// takeNote notes that players reached a server of this node.
+func (c *Courier) takeNote(_ context.Context, n note) (none struct{}, err error) {
+	here := c.opt.Met
+	if n.Relayed {
+		here = c.opt.Relayed
 	}
+	if s, ok := c.opt.List.At(n.At); ok && s.Node == "" && here != nil {
+		here(n.At)
+	}
+	return none, nil
 }
 
 // Status queries the server under a public address, through the node that it reports
 // to.
 func (c *Courier) Status(ctx context.Context, public netip.AddrPort) (st query.Status, err error) {
 	s, ok := c.opt.List.Find(public)
-	switch {
-	case !ok:
-		return st, master.ErrNotListed
-	case s.Node != "":
-		return c.askNode(ctx, s.Node, public)
-	case c.opt.Ask == nil:
+	if !ok {
 		return st, master.ErrNotListed
 	}
-	return c.opt.Ask(ctx, public)
+	return c.asks.Ask(ctx, s.Node, public)
 }
 
-func (c *Courier) askNode(ctx context.Context, node string, public netip.AddrPort) (st query.Status, err error) {
-	answer, err := c.opt.Bus.Request(ctx, node, subjectAsk, appendAddress(nil, public))
-	if err != nil {
-		return st, fmt.Errorf("ask %v through node %s: %w", public, node, err)
-	}
-	if err := json.Unmarshal(answer, &st); err != nil {
-		return query.Status{}, fmt.Errorf("answer of node %s: %w", node, err)
-	}
-	return st, nil
-}
-
-// askTime bounds a query for another node.
+// askTime bounds a query.
 const askTime = 10 * time.Second
 
-// takeAsk queries a server for another node.
-func (c *Courier) takeAsk(ctx context.Context, _ string, data []byte) ([]byte, error) {
-	a, err := parseAddress(data)
-	if err != nil {
-		return nil, err
-	}
+// takeAsk queries a server of this node.
+func (c *Courier) takeAsk(ctx context.Context, a netip.AddrPort) (st query.Status, err error) {
 	s, ok := c.opt.List.Find(a)
 	if !ok || s.Node != "" || c.opt.Ask == nil {
-		return nil, master.ErrNotListed
+		return st, master.ErrNotListed
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	st, err := c.opt.Ask(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := json.Marshal(st)
-	if err == nil && len(answer) > cluster.MaxPayload {
-		err = cluster.ErrTooLarge
-	}
-	return answer, err
+	return c.opt.Ask(ctx, a)
 }
 
 // Remove takes the servers under a public address off the lists of all nodes and
@@ -324,38 +316,18 @@ func (c *Courier) takeAsk(ctx context.Context, _ string, data []byte) ([]byte, e
 func (c *Courier) Remove(ctx context.Context, public netip.AddrPort) (removed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	var errs []error
-	for _, node := range c.opt.Bus.Nodes() {
-		if node == c.opt.Bus.Self() {
-			if c.remove(public) > 0 {
-				removed++
-			}
-			continue
-		}
-		answer, err := c.opt.Bus.Request(ctx, node, subjectRemove, appendAddress(nil, public))
-		switch {
-		case errors.Is(err, cluster.ErrGone):
-		case err != nil:
-			errs = append(errs, fmt.Errorf("node %s: %w", node, err))
-		case len(answer) == 1 && answer[0] != 0:
+	err = c.removals.AskAll(ctx, public, func(n int) {
+		if n > 0 {
 			removed++
 		}
-	}
-	return removed, errors.Join(errs...)
+	})
+	return removed, err
 }
 
-func (c *Courier) remove(public netip.AddrPort) int {
+// takeRemove takes servers of this node off the list.
+func (c *Courier) takeRemove(_ context.Context, public netip.AddrPort) (int, error) {
 	if c.opt.Remove == nil {
-		return 0
+		return 0, nil
 	}
-	return c.opt.Remove(public)
-}
-
-// takeRemove takes servers off the list for another node.
-func (c *Courier) takeRemove(_ context.Context, _ string, data []byte) ([]byte, error) {
-	a, err := parseAddress(data)
-	if err != nil {
-		return nil, err
-	}
-	return []byte{byte(min(c.remove(a), 255))}, nil
+	return c.opt.Remove(public), nil
 }

@@ -1,7 +1,6 @@
 package courier
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/netip"
@@ -163,9 +162,14 @@ func TestMessageGoesThroughTheNodeOfTheServer(t *testing.T) {
 func TestErrorsOfMessages(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a, b := w.nodes["a"], w.nodes["b"]
+		if err := a.Courier.SendToServer(key(), []byte("trial")); err != nil || a.messages() != "trial" {
+			t.Errorf("to a server that is not listed: %v, and this node sent %q", err, a.messages())
+		}
+		a.fail(master.ErrNotListed)
 		if err := a.Courier.SendToServer(key(), nil); !errors.Is(err, master.ErrNotListed) {
 			t.Errorf("to no server: %v, want ErrNotListed", err)
 		}
+		a.fail(nil)
 		w.report("b")
 		if err := a.Courier.SendToServer(key(), make([]byte, MaxMessage+1)); err == nil {
 			t.Error("too long: no error")
@@ -319,19 +323,6 @@ func TestRemoveReachesAllNodes(t *testing.T) {
 		n, err := w.nodes["a"].Remove(t.Context(), source)
 		if n != 1 || err == nil || !strings.Contains(err.Error(), "node c") {
 			t.Errorf("with c cut off: Remove = %d, %v; want 1 and an error that names c", n, err)
-		}
-	})
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add(message{key(), []byte("payload")}.appendTo(nil))
-	f.Add(appendAddress(nil, netip.MustParseAddrPort("[2001:db8::1]:6500")))
-	f.Fuzz(func(t *testing.T, p []byte) {
-		if m, err := parseMessage(p); err == nil && !bytes.Equal(m.appendTo(nil), p) {
-			t.Errorf("message %x was read as %x", p, m.appendTo(nil))
-		}
-		if a, err := parseAddress(p); err == nil && !bytes.Equal(appendAddress(nil, a), p) {
-			t.Errorf("address %x was read as %v", p, a)
 		}
 	})
 }
