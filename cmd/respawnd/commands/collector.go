@@ -54,7 +54,7 @@ func setsCollector(env []string) bool {
 const (
 	trimLook  = time.Second      // between two looks at the memory
 	trimRest  = 10 * time.Second // after it was returned, which takes a collection of garbage
-	trimFree  = 16 << 20         // least number of bytes that is returned
+	trimFree  = 2 << 20          // least number of bytes that is returned
 	trimPart  = 8                // what is returned is more than this part of the memory in use
 	trimQuiet = 256 << 10        // most bytes that are allocated between two looks while garbage is returned
 )

@@ -224,7 +224,7 @@ func TestShownAsJSON(t *testing.T) {
 // The text of names is whole in JSON, also where it is cut and cleaned in tables.
 func TestJSONHasWholeNames(t *testing.T) {
 	t.Parallel()
-	env := []string{"RESPAWND_DATA_DIR=" + t.TempDir()}
+	env := []string{"RESPAWND_DATA_DIR=" + t.TempDir(), "RESPAWND_ADMIN_LISTEN="}
 	var b storage.Ban
 	line, _, _ := strings.Cut(hostileCommand(t, env, "ban", "list", "--json"), "\n")
 	if err := json.Unmarshal([]byte(line), &b); err != nil || b.Reason != hostileName {
