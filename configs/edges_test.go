@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -9,7 +10,7 @@ func TestTextBounds(t *testing.T) {
 	password := func(n int) error { _, err := parsePassword(strings.Repeat("x", n)); return err }
 	hook := func(n, players int) error {
 		w := Webhook{Name: strings.Repeat("n", n), Format: "discord", URL: "https://example.org/", PlayersHigh: players}
-		return w.check()
+		return errors.Join(w.check()...)
 	}
 	for name, tt := range map[string]struct {
 		err  error

@@ -43,7 +43,7 @@ func parseEntries(list reflect.Type, text string) (any, error) {
 	for i := range nodes {
 		entry := reflect.New(list.Elem())
 		if err := parseEntry(&nodes[i], entry.Interface().(Entry)); err != nil {
-			errs = append(errs, fmt.Errorf("entry %d: %w", i+1, err))
+			errs = append(errs, mistakes{err}.in(i+1, fmt.Sprintf("entry %d: ", i+1))...)
 		}
 		out = reflect.Append(out, entry.Elem())
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -117,8 +118,7 @@ func (l *loader) readValue(name string, value *yaml.Node, where string) {
 }
 
 // readNested passes the value of a nested key to l, as YAML. The list is long,
-// so mistakes in it are reported with the line of the key and the number of the
-// entry.
+// so mistakes in it are reported with the number and the line of the entry.
 func (l *loader) readNested(name string, value *yaml.Node, where string) {
 	if value.Kind == yaml.ScalarNode { // as in the environment
 		l.fromFile(name, value.Value, where)
@@ -130,6 +130,10 @@ func (l *loader) readNested(name string, value *yaml.Node, where string) {
 		return
 	}
 	l.fromFile(name, string(text), where)
+	line := where[:strings.LastIndexByte(where, ' ')+1]
+	for _, entry := range value.Content {
+		l.entries[name] = append(l.entries[name], line+strconv.Itoa(entry.Line))
+	}
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

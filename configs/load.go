@@ -71,14 +71,15 @@ type loader struct {
 	viper    *viper.Viper
 	config   any
 	keys     []Key
-	known    map[string]Key    // by name
-	source   map[string]string // source of the value of a key, by name
+	known    map[string]Key      // by name
+	source   map[string]string   // source of the value of a key, by name
+	entries  map[string][]string // sources of its entries, by name
 	warnings []string
 	mistakes []error
 }
 
 func newLoader(config any) *loader {
-	l := &loader{viper: viper.New(), config: config, known: map[string]Key{}, source: map[string]string{}}
+	l := &loader{viper: viper.New(), config: config, known: map[string]Key{}, source: map[string]string{}, entries: map[string][]string{}}
 	l.keys = Keys(config)
 	for _, k := range l.keys {
 		l.known[k.Name] = k
@@ -166,6 +167,7 @@ func (l *loader) fromFile(name string, value any, source string) {
 // override overrides the file by a value.
 func (l *loader) override(name, value, source string) {
 	l.viper.Set(name, value)
+	delete(l.entries, name)
 	l.source[name] = source
 }
 
@@ -224,7 +226,7 @@ func (l *loader) decode() {
 			err := k.set(text)
 			if several, ok := errors.AsType[mistakes](err); ok {
 				for _, err := range several {
-					l.mistake(k.Name, text, err.Error(), l.source[k.Name])
+					l.mistake(k.Name, text, err.Error(), l.sourceOf(k.Name, err))
 				}
 			} else if err != nil {
 				l.mistake(k.Name, text, err.Error(), l.source[k.Name])
@@ -234,6 +236,15 @@ func (l *loader) decode() {
 			l.mistake(k.Name, "", "must not be empty", l.source[k.Name])
 		}
 	}
+}
+
+// sourceOf returns the source of what is wrong with the value of a key: that of the entry, if it is known.
+func (l *loader) sourceOf(name string, err error) string {
+	at, ok := errors.AsType[entryMistake](err)
+	if ok && at.entry <= len(l.entries[name]) {
+		return l.entries[name][at.entry-1]
+	}
+	return l.source[name]
 }
 
 // texts returns a value as text: one for a plain key, any number for a list.

@@ -77,11 +77,24 @@ type webhookYAML struct {
 // mistakes are the errors of one value.
 type mistakes []error
 
+// entryMistake is one of the entry with a number, from 1, of a value that is a list.
+type entryMistake struct {
+	entry int
+	error
+}
+
+// in returns mistakes of an entry, each with the entry before it.
+func (m mistakes) in(entry int, before string) (all mistakes) {
+	for _, err := range m {
+		all = append(all, entryMistake{entry, fmt.Errorf("%s%w", before, err)})
+	}
+	return all
+}
+
 // Error implements error.
 func (m mistakes) Error() string { return errors.Join(m...).Error() }
 
-// parseWebhooks reads the list of webhooks as YAML. Its errors, one for each entry
-// that has any, name the entry and hold no value.
+// parseWebhooks reads the list of webhooks as YAML. Its errors name the entry and hold no value.
 func parseWebhooks(text string) ([]Webhook, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -96,13 +109,11 @@ func parseWebhooks(text string) ([]Webhook, error) {
 	var out []Webhook
 	var errs mistakes
 	for i := range nodes {
-		w, err := parseWebhook(&nodes[i])
-		if err == nil && slices.ContainsFunc(out, func(o Webhook) bool { return o.Name == w.Name }) {
-			err = errors.New("has the name of an earlier one")
+		w, wrong := parseWebhook(&nodes[i])
+		if named(w.Name) != "" && slices.ContainsFunc(out, func(o Webhook) bool { return o.Name == w.Name }) {
+			wrong = append(wrong, errors.New("has the name of an earlier one"))
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("entry %d%s %w", i+1, named(w.Name), err))
-		}
+		errs = append(errs, wrong.in(i+1, fmt.Sprintf("entry %d%s ", i+1, named(w.Name)))...)
 		out = append(out, w)
 	}
 	if len(errs) > 0 {
@@ -125,18 +136,18 @@ func isWebhookName(s string) bool {
 }
 
 // parseWebhook reads one entry. The name is set even after an error.
-func parseWebhook(n *yaml.Node) (w Webhook, err error) {
+func parseWebhook(n *yaml.Node) (w Webhook, wrong mistakes) {
 	if n.Kind != yaml.MappingNode {
-		return w, errors.New("is not a webhook: write name, url and more below each other")
+		return w, mistakes{errors.New("is not a webhook: write name, url and more below each other")}
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		if key := n.Content[i].Value; !slices.Contains(webhookKeys(), key) {
-			return w, fmt.Errorf("has the unknown key %s%s", quote(key), didYouMean(key, webhookKeys()))
+			wrong = append(wrong, fmt.Errorf("has the unknown key %s%s", quote(key), didYouMean(key, webhookKeys())))
 		}
 	}
 	var y webhookYAML
 	if err := n.Decode(&y); err != nil { // its text quotes values
-		return w, errors.New("has a key twice, or a list or number where it takes something else")
+		return w, append(wrong, errors.New("has a key twice, or a list or number where it takes something else"))
 	}
 	w = Webhook{
 		Name: y.Name, URLFile: y.URLFile, Format: y.Format, Secret: Secret(y.Secret), SecretFile: y.SecretFile,
@@ -149,8 +160,9 @@ func parseWebhook(n *yaml.Node) (w Webhook, err error) {
 		w.Format = "json"
 	}
 	if y.URL != "" {
-		if w.URL, err = ParseWebhookURL(y.URL); err != nil {
-			return w, err
+		url, err := ParseWebhookURL(y.URL)
+		if w.URL = url; err != nil {
+			w.URL, wrong = Secret(y.URL), append(wrong, err)
 		}
 	}
 	for _, g := range y.Games {
@@ -159,11 +171,11 @@ func parseWebhook(n *yaml.Node) (w Webhook, err error) {
 	for _, text := range y.Allow {
 		p, err := parsePrefix(text)
 		if err != nil {
-			return w, fmt.Errorf("allow: %w", err)
+			wrong = append(wrong, fmt.Errorf("allow: %w", err))
 		}
 		w.Allow = append(w.Allow, p)
 	}
-	return w, w.check()
+	return w, append(wrong, w.check()...)
 }
 
 func webhookKeys() []string {
@@ -210,20 +222,24 @@ func (w *Webhook) checkRoom() error {
 	return nil
 }
 
-// check returns the errors of the webhook as a whole.
-func (w *Webhook) check() error {
-	signed := w.Format == "json"
-	switch {
-	case !isWebhookName(w.Name):
-		return fmt.Errorf("name: must be 1 to %d letters, digits, hyphens, underscores and dots", maxWebhookName)
+// checkSecret returns the error of the secret, which a chat has none of.
+func (w *Webhook) checkSecret() error {
+	switch signed := w.Format == "json"; {
 	case !signed && w.Format != "discord":
 		return errors.New("format: must be json or discord")
-	case (w.URL == "") == (w.URLFile == ""):
-		return errors.New("needs one of url and url_file")
 	case signed && (w.Secret == "") == (w.SecretFile == ""):
 		return errors.New("needs one of secret and secret_file, with which its receiver checks that it comes from here")
 	case !signed && (w.Secret != "" || w.SecretFile != ""):
 		return errors.New("secret: a chat does not check it; remove it")
+	case w.Secret != "":
+		return CheckWebhookSecret(w.Secret)
+	}
+	return nil
+}
+
+// checkPlayers returns the error of the numbers of players.
+func (w *Webhook) checkPlayers() error {
+	switch {
 	case w.PlayersHigh < 0 || w.PlayersHigh > maxPlayers:
 		return fmt.Errorf("players_high: is out of range: 0 to %d", maxPlayers)
 	case w.PlayersHigh > 0 && (w.PlayersLow < 0 || w.PlayersLow >= w.PlayersHigh):
@@ -231,19 +247,28 @@ func (w *Webhook) check() error {
 	case slices.Contains(w.Events, "players") && w.PlayersHigh == 0:
 		return errors.New("players_high: is missing, but events has players")
 	}
-	if err := w.checkRoom(); err != nil {
-		return err
+	return nil
+}
+
+// check returns the errors of the webhook as a whole.
+func (w *Webhook) check() (wrong mistakes) {
+	if !isWebhookName(w.Name) {
+		wrong = append(wrong, fmt.Errorf("name: must be 1 to %d letters, digits, hyphens, underscores and dots", maxWebhookName))
 	}
-	for _, e := range w.Events {
-		if !slices.Contains([]string{"up", "down", "players", "bans", "room_up", "chat_ban", "chat"}, e) {
-			return errors.New("events: may hold up, down, players, bans, room_up, chat_ban and chat")
+	if (w.URL == "") == (w.URLFile == "") {
+		wrong = append(wrong, errors.New("needs one of url and url_file"))
+	}
+	for _, err := range []error{w.checkSecret(), w.checkPlayers(), w.checkRoom()} {
+		if err != nil {
+			wrong = append(wrong, err)
 		}
 	}
+	known := []string{"up", "down", "players", "bans", "room_up", "chat_ban", "chat"}
+	if slices.ContainsFunc(w.Events, func(e string) bool { return !slices.Contains(known, e) }) {
+		wrong = append(wrong, errors.New("events: may hold up, down, players, bans, room_up, chat_ban and chat"))
+	}
 	if slices.Contains(w.Games, "") {
-		return errors.New("games: has an empty entry")
+		wrong = append(wrong, errors.New("games: has an empty entry"))
 	}
-	if w.Secret != "" {
-		return CheckWebhookSecret(w.Secret)
-	}
-	return nil
+	return wrong
 }

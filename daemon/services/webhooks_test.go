@@ -59,7 +59,7 @@ func TestWrongWebhooks(t *testing.T) {
 	discord := "name: a, format: discord, url: '" + url + "'"
 	tests := map[string]struct{ entry, want string }{
 		"no entry":               {"a", "entry 1 is not a webhook"},
-		"unknown key":            {good + ", colour: red", `entry 1 has the unknown key "colour"`},
+		"unknown key":            {good + ", colour: red", `entry 1 (a) has the unknown key "colour"`},
 		"misspelt key":           {good + ", alow: []", "did you mean allow?"},
 		"no name":                {"url: '" + url + "', secret: " + hookSecret, "entry 1 name: "},
 		"hostile name":           {"name: \"a\\e[31m\", url: x", "entry 1 url: "},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -168,6 +169,9 @@ func (e *Engine) upgrade(ctx context.Context, steps []migration) error {
 		old, err = e.examine(tx, info.Size())
 		return e.explain(err)
 	})
+	if errors.Is(err, ErrNewer) {
+		return e.wayBack(err)
+	}
 	if err != nil || e.check.later {
 		return err
 	}
@@ -179,6 +183,21 @@ func (e *Engine) upgrade(ctx context.Context, steps []migration) error {
 		return e.migrate(ctx, old.schema, steps)
 	}
 	return nil
+}
+
+// copyOf is the name of the copy of the file that an upgrade from a schema saves.
+func (e *Engine) copyOf(schema uint64) string { return fmt.Sprintf("%s.schema%d.bak", e.path, schema) }
+
+// wayBack adds to ErrNewer how to go back to the copy from before the upgrade, if it is there.
+func (e *Engine) wayBack(err error) error {
+	for newer := range e.layout.Version + 1 {
+		saved := e.copyOf(e.layout.Version - newer)
+		if info, lost := os.Stat(saved); lost == nil {
+			return fmt.Errorf("%w; %s is from before that upgrade, at %s: to go back to it, and lose what changed since, run: mv %s %s",
+				err, saved, info.ModTime().Format(time.DateTime), saved, e.path)
+		}
+	}
+	return err
 }
 
 // begin makes an empty file one of the present layout.
@@ -227,7 +246,7 @@ func (e *Engine) report(found *contents, present bool) error {
 
 // migrate runs the steps from schema on, after a copy of the file was saved.
 func (e *Engine) migrate(ctx context.Context, schema uint64, steps []migration) error {
-	saved := fmt.Sprintf("%s.schema%d.bak", e.path, schema)
+	saved := e.copyOf(schema)
 	resumed, err := e.sealing(ctx)
 	if err != nil {
 		return err

@@ -215,6 +215,15 @@ func TestNewerFileIsRefusedAndLeftAlone(t *testing.T) {
 			t.Errorf("%s() = %v, want ErrNewer with the path", name, err)
 		}
 	}
+	for _, schema := range []int{0, len(migrations())} { // the newer copy is the better one
+		saved := fmt.Sprintf("%s.schema%d.bak", e.path, schema)
+		if err := os.WriteFile(saved, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), e.path, testOptions()); !errors.Is(err, ErrNewer) || !strings.HasSuffix(fmt.Sprint(err), "run: mv "+saved+" "+e.path) {
+			t.Errorf("Open() = %v, want the way back to %s", err, saved)
+		}
+	}
 	if after, err := os.ReadFile(e.path); err != nil || string(after) != string(before) {
 		t.Errorf("the file was changed (%v)", err)
 	}
