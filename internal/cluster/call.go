@@ -64,17 +64,19 @@ func (c *Call[Q, A]) Ask(ctx context.Context, node string, q Q) (a A, err error)
 	return a, nil
 }
 
-// AskAll asks all nodes at the same time, this one included, and calls use with each answer, one
-// after the other. The error names the nodes that are live and did not answer.
-func (c *Call[Q, A]) AskAll(ctx context.Context, q Q, use func(A)) error {
-	nodes := []string{""}
-	if c.bus != nil {
-		nodes = c.bus.Nodes()
+// AskOthers asks all other nodes at the same time, and calls use with each answer, one after the
+// other. The error names the nodes that are live and did not answer.
+func (c *Call[Q, A]) AskOthers(ctx context.Context, q Q, use func(A)) error {
+	if c.bus == nil {
+		return nil
 	}
 	var all sync.WaitGroup
 	var mu sync.Mutex // guards errs and the calls of use
 	var errs []error
-	for _, node := range nodes {
+	for _, node := range c.bus.Nodes() {
+		if node == c.bus.Self() {
+			continue
+		}
 		all.Go(func() {
 			a, err := c.Ask(ctx, node, q)
 			mu.Lock()

@@ -62,6 +62,7 @@ type Clustered struct {
 	sessions atomic.Int64                          // of the other nodes
 
 	nodes nodes
+	kicks *cluster.Call[storage.AccountEnd, int] // their answers are numbers of sessions
 
 	own   ownSessions
 	ends  seenEnds
@@ -86,6 +87,7 @@ func NewClustered(local *Local, opt ClusterOptions) *Clustered {
 	c.own = newOwnSessions()
 	c.far = newFar(opt, c.changed)
 	c.nodes = newNodes()
+	c.kicks = cluster.NewCall(opt.Bus, subjectEnds, c.handleEnd)
 	c.post = newPost()
 	c.chore = newChores()
 	c.ends.seen = make(map[uint64]struct{})
@@ -109,7 +111,7 @@ func (c *Clustered) Begin(ctx context.Context) error {
 func (c *Clustered) Run(ctx context.Context) {
 	cancels := []func(){
 		c.bus.Subscribe(subject, c.receive),
-		c.bus.Handle(subjectEnds, c.handleEnd),
+		c.kicks.Serve(),
 	}
 	var all sync.WaitGroup
 	for _, f := range []func(context.Context){c.far.Run, c.follow, c.beatOften, c.doChores, c.leaveRows, c.sendSettled, c.Local.Run} {

@@ -2,7 +2,6 @@ package presence
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math"
 	"sync"
@@ -108,7 +107,10 @@ func (c *Clustered) kickEverywhere(ctx context.Context, e storage.AccountEnd, re
 	}
 	c.ends.note(e)
 	n := c.kickHere(e, reason)
-	return n + c.kickOthers(ctx, e)
+	step, cancel = context.WithTimeout(ctx, endTime)
+	defer cancel()
+	_ = c.kicks.AskOthers(step, e, func(there int) { n += there }) // the store has it for the others
+	return n
 }
 
 // kickHere ends the sessions of this node.
@@ -119,39 +121,13 @@ func (c *Clustered) kickHere(e storage.AccountEnd, reason error) int {
 	return c.Local.KickProfile(context.Background(), e.Profile, reason)
 }
 
-// kickOthers ends the sessions of other nodes and returns how many there were.
-func (c *Clustered) kickOthers(ctx context.Context, e storage.AccountEnd) (n int) {
-	ctx, cancel := context.WithTimeout(ctx, endTime)
-	defer cancel()
-	ask := appendEnd(nil, e)
-	var all sync.WaitGroup
-	var mu sync.Mutex // guards n
-	for _, node := range c.bus.Nodes() {
-		if node == c.bus.Self() {
-			continue
-		}
-		all.Go(func() {
-			got, err := c.bus.Request(ctx, node, subjectEnds, ask)
-			if err != nil || len(got) < 5 || got[0] != wireVersion {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			n += int(binary.BigEndian.Uint32(got[1:5]))
-		})
-	}
-	all.Wait()
-	return n
-}
-
-// handleEnd ends sessions for another node and answers how many there were.
-func (c *Clustered) handleEnd(_ context.Context, _ string, b []byte) ([]byte, error) {
-	e, err := parseEnd(b)
-	if err != nil {
+// handleEnd ends sessions for another node and returns how many there were.
+func (c *Clustered) handleEnd(_ context.Context, e storage.AccountEnd) (int, error) {
+	if err := e.Check(); err != nil {
 		c.metrics.dropped.WithLabelValues(dropMalformed).Inc()
-		return nil, err
+		return 0, err
 	}
-	return binary.BigEndian.AppendUint32([]byte{wireVersion}, uint32(c.end(e))), nil
+	return c.end(e), nil
 }
 
 // end executes an end that another node made, once.
@@ -176,30 +152,4 @@ func (c *Clustered) end(e storage.AccountEnd) (n int) {
 		return n + kick(c.ofUser(e.User), reason)
 	}
 	return n + kick(c.ofProfile(e.Profile), reason)
-}
-
-// An end is
-//
-//	offset size
-//	     0    1  version, 1
-//	     1    8  fence, big-endian
-//	     9    1  reason
-//	    10    -  user and profile, as varints
-func appendEnd(b []byte, e storage.AccountEnd) []byte {
-	b = append(binary.BigEndian.AppendUint64(append(b, wireVersion), e.Fence), e.Reason)
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.User)), uint64(e.Profile))
-}
-
-func parseEnd(b []byte) (e storage.AccountEnd, err error) {
-	const fixed = 10
-	if len(b) < fixed || b[0] != wireVersion {
-		return e, errWire
-	}
-	e.Fence, e.Reason = binary.BigEndian.Uint64(b[1:9]), b[9]
-	c := cursor{b: b[fixed:]}
-	e.User, e.Profile = storage.UserID(c.number(storage.MaxAccountID)), c.profile()
-	if c.bad || e.Check() != nil {
-		return storage.AccountEnd{}, errWire
-	}
-	return e, nil
 }

@@ -138,18 +138,7 @@ func TestPlayersOfNodes(t *testing.T) {
 	}
 }
 
-func TestEndsBetweenNodes(t *testing.T) {
-	for _, want := range []storage.AccountEnd{{Fence: 1, User: 2, Reason: 3}, {Fence: 1<<64 - 1, Profile: 9, Reason: 255}} {
-		b := appendEnd(nil, want)
-		if got, err := parseEnd(b); err != nil || !cmp.Equal(got, want) {
-			t.Errorf("parseEnd() = %+v, %v, want %+v", got, err, want)
-		}
-		for i := range b {
-			if _, err := parseEnd(b[:i]); err == nil {
-				t.Errorf("the first %d of %d bytes were accepted", i, len(b))
-			}
-		}
-	}
+func TestReasonsOfEnds(t *testing.T) {
 	for number, want := range map[byte]error{0: ErrKicked, 200: ErrKicked, numberOf(ErrBanned): ErrBanned} {
 		if got := reasonOf(number); !errors.Is(got, want) {
 			t.Errorf("reasonOf(%d) = %v, want %v", number, got, want)
@@ -180,6 +169,5 @@ func FuzzMessageOfNode(f *testing.F) {
 		if err != nil || !bytes.Equal(again, third) {
 			t.Errorf("%x is written as %x, and that as %x, %v", b, again, third, err)
 		}
-		_, _ = parseEnd(b)
 	})
 }

@@ -316,11 +316,14 @@ func (c *Courier) takeAsk(ctx context.Context, a netip.AddrPort) (st query.Statu
 func (c *Courier) Remove(ctx context.Context, public netip.AddrPort) (removed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	err = c.removals.AskAll(ctx, public, func(n int) {
+	count := func(n int) {
 		if n > 0 {
 			removed++
 		}
-	})
+	}
+	here, _ := c.takeRemove(ctx, public) // it returns nil
+	count(here)
+	err = c.removals.AskOthers(ctx, public, count)
 	return removed, err
 }
 
