@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -120,21 +119,15 @@ func (k *knownRelations) put(r knownRelation) {
 	k.next = (k.next + 1) % maxKnown
 }
 
-// relationsChanged makes sessions read relations again, on all nodes.
+// relationsChanged makes sessions read relations again, on all nodes. knownLife bounds the harm of
+// a note that is lost.
 func (s *Server) relationsChanged() {
 	s.relations.Add(1)
-	if s.opt.RelationsChanged != nil {
-		s.opt.RelationsChanged()
-	}
+	s.nodes.Tell(struct{}{})
 }
-
-// subjectRelations is the subject on which a node informs the others that buddies or
-// blocks have changed. The message is the version of the format, 1.
-const subjectRelations = "gpcm.relations"
 
 // follow makes sessions read relations again that other nodes changed, until cancel is
 // called.
-func (s *Server) follow(bus cluster.Bus) (cancel func()) {
-	s.opt.RelationsChanged = func() { _ = bus.Publish(subjectRelations, []byte{1}) } // knownLife bounds the harm of a loss
-	return bus.Subscribe(subjectRelations, func(string, []byte) { s.relations.Add(1) })
+func (s *Server) follow() (cancel func()) {
+	return s.nodes.Listen(func(struct{}) { s.relations.Add(1) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
@@ -63,10 +64,7 @@ type Options struct {
 	Accounts *accounts.Service
 	Hub      presence.Hub
 	Games    *games.Catalog
-
-	// RelationsChanged informs other nodes that buddies or blocks have changed; nil:
-	// there are none.
-	RelationsChanged func()
+	Cluster  cluster.Bus // other nodes; nil: none
 }
 
 // Server is the presence service.
@@ -81,7 +79,8 @@ type Server struct {
 	trouble  netserve.Trouble
 	endings  endings
 
-	registered func(netip.Addr) // counts a registration on the other nodes
+	registered func(netip.Addr)        // counts a registration on the other nodes
+	nodes      cluster.Notes[struct{}] // buddies or blocks have changed
 
 	newChallenge func() string // of a connection; never changed once it serves
 
@@ -96,6 +95,7 @@ func New(opt Options) *Server {
 	s.newChallenge = func() string { return gamespy.RandomLetters(challengeLen) }
 	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))
+	s.nodes = cluster.NewNotes[struct{}](opt.Cluster, "gpcm.relations")
 	s.registered = opt.Accounts.ShareQuota("gpcm", func(from netip.Addr) { s.live.Load().registrations.Allow(from, time.Now()) })
 	return s
 }

@@ -23,18 +23,16 @@ func (c *Config) Describe() service.Descriptor {
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	s := New(Options{
 		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
-		Store: env.Store, Accounts: env.Accounts, Hub: env.Hub, Games: env.Games,
+		Store: env.Store, Accounts: env.Accounts, Hub: env.Hub, Games: env.Games, Cluster: env.Cluster,
 	})
 	r, err := service.OpenConns(ctx, c.Listen, s)
 	if err != nil {
 		return nil, err
 	}
-	if env.Cluster != nil {
-		unfollow, closeSocket := s.follow(env.Cluster), r.Close
-		r.Close = func() error {
-			unfollow()
-			return closeSocket()
-		}
+	unfollow, closeSocket := s.follow(), r.Close
+	r.Close = func() error {
+		unfollow()
+		return closeSocket()
 	}
 	r.Reload = func(to service.Service) {
 		c := to.(*Config)

@@ -1,11 +1,10 @@
 package accounts
 
 import (
-	"encoding/binary"
-	"errors"
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -37,8 +36,7 @@ type failures struct {
 	accounts  *netserve.Buckets[storage.UserID]
 	attempts  *netserve.Buckets[storage.UserID] // of strangers at accounts without a failure left
 
-	// tell informs the other nodes; nil: there are none. It never waits.
-	tell func(failure)
+	nodes cluster.Notes[failure] // without one of them a guesser has more attempts
 }
 
 // pair is an account and an address that fails at it.
@@ -88,12 +86,12 @@ func (f *failures) succeeded(from netip.Addr, user storage.UserID) {
 // note counts a failure on all nodes, but for the operator, and returns what count
 // does.
 func (f *failures) note(v failure, now time.Time) bool {
-	if v.what <= succeededLogin && !v.from.IsValid() {
+	if v.What <= succeededLogin && !v.From.IsValid() {
 		return false
 	}
 	ok := f.count(v, now)
-	if f.tell != nil && (ok || v.what != attempted) {
-		f.tell(v)
+	if ok || v.What != attempted {
+		f.nodes.Tell(v)
 	}
 	return ok
 }
@@ -101,33 +99,27 @@ func (f *failures) note(v failure, now time.Time) bool {
 // count counts a failure of this node or of another. It returns whether a wrong password
 // was the last that is forgiven, and whether an attempt is allowed.
 func (f *failures) count(v failure, now time.Time) bool {
-	switch v.what {
+	switch v.What {
 	case failedLogin:
-		f.addresses.Spend(v.from, now)
-		if v.user != 0 {
-			f.pairs.Spend(pair{v.from, v.user}, now)
+		f.addresses.Spend(v.From, now)
+		if v.User != 0 {
+			f.pairs.Spend(pair{v.From, v.User}, now)
 		}
 	case succeededLogin:
-		f.pairs.Fill(pair{v.from, v.user})
+		f.pairs.Fill(pair{v.From, v.User})
 	case wrongPassword:
-		return f.accounts.Spend(v.user, now)
+		return f.accounts.Spend(v.User, now)
 	case attempted:
-		return f.attempts.Take(v.user, now)
+		return f.attempts.Take(v.User, now)
 	}
 	return false
 }
 
-// failure is the message of a node to the others about a login:
-//
-//	offset size
-//	     0    1  version, 1
-//	     1    1  kind of failure
-//	     2    4  user, big-endian; 0: unknown
-//	     6    -  address in 4 or 16 bytes, or nothing
+// failure is a note of a node to the others about a login.
 type failure struct {
-	what what
-	from netip.Addr // source of it
-	user storage.UserID
+	What what
+	From netip.Addr     // source of it; the zero value: it does not matter
+	User storage.UserID // 0: unknown
 }
 
 // Results of a login.
@@ -140,30 +132,8 @@ const (
 	attempted           // by a stranger at a guarded account
 )
 
-const failureVersion = 1
-
-func (f failure) appendTo(b []byte) []byte {
-	b = binary.BigEndian.AppendUint32(append(b, failureVersion, byte(f.what)), uint32(f.user))
-	return append(b, f.from.AsSlice()...)
-}
-
-var errFailure = errors.New("malformed failure of a node")
-
-func parseFailure(b []byte) (f failure, err error) {
-	const fixed = 6
-	if len(b) < fixed || b[0] != failureVersion || what(b[1]) < failedLogin || what(b[1]) > attempted {
-		return f, errFailure
-	}
-	f = failure{what: what(b[1]), user: storage.UserID(binary.BigEndian.Uint32(b[2:fixed]))}
-	if b = b[fixed:]; len(b) > 0 {
-		from, ok := netip.AddrFromSlice(b)
-		if !ok {
-			return failure{}, errFailure
-		}
-		f.from = source(from)
-	}
-	if f.user > storage.MaxAccountID || f.from.IsValid() != (f.what == failedLogin || f.what == succeededLogin) {
-		return failure{}, errFailure
-	}
-	return f, nil
+// valid reports whether another node may say f.
+func (f failure) valid() bool {
+	return f.What >= failedLogin && f.What <= attempted && f.User <= storage.MaxAccountID &&
+		f.From.IsValid() == (f.What == failedLogin || f.What == succeededLogin)
 }

@@ -35,7 +35,7 @@ func (g *guard) admits(from netip.Addr, u *storage.User, now time.Time) bool {
 	if !from.IsValid() || !g.accounts.Empty(u.ID, now) || g.atHome(from, u) {
 		return true
 	}
-	if g.note(failure{what: attempted, user: u.ID}, now) {
+	if g.note(failure{What: attempted, User: u.ID}, now) {
 		return true
 	}
 	g.guarded.Inc()
@@ -48,7 +48,7 @@ func (g *guard) wrong(from netip.Addr, user storage.UserID, now time.Time) {
 		return
 	}
 	g.failed(from, user, now)
-	if g.note(failure{what: wrongPassword, user: user}, now) {
+	if g.note(failure{What: wrongPassword, User: user}, now) {
 		g.guessing.Line(g.log.Warn()).Uint32("user", uint32(user)).
 			Msg("the password of an account is being guessed: addresses that never signed in to it have one attempt per second")
 	}

@@ -90,21 +90,8 @@ func New(opt Options) *Backend {
 	r := &Backend{opt: opt, files: opt.Files, busyFor: make(map[netip.Addr]int)}
 	r.metrics = newMetrics(opt.Registerer, opt.Files, r.uploads)
 	r.Reload(opt.Config)
-	if opt.Cluster != nil {
-		r.Proofs.tell = func(profile storage.ProfileID, from netip.Addr, ticket string) {
-			_ = opt.Cluster.Publish(subjectProof, appendProof(nil, profile, from, ticket)) // without it the player shows it again
-		}
-	}
+	r.Proofs.nodes = cluster.NewNotes[proved](opt.Cluster, "sakefiles.proof")
 	return r
-}
-
-// join takes proofs from the other nodes.
-func (r *Backend) join(bus cluster.Bus) (leave func()) {
-	return bus.Subscribe(subjectProof, func(_ string, data []byte) {
-		if profile, from, ticket, ok := parseProof(data); ok {
-			r.Proofs.note(profile, from, ticket)
-		}
-	})
 }
 
 // Reload applies a configuration.
@@ -116,9 +103,7 @@ func (r *Backend) Reload(c FileConfig) {
 // Serve stores numbers of downloads and removes contents without a file, until ctx ends. It begins
 // with leftovers of a killed daemon.
 func (r *Backend) Serve(ctx context.Context) {
-	if r.opt.Cluster != nil {
-		defer r.join(r.opt.Cluster)()
-	}
+	defer r.Proofs.join()()
 	flush, sweep := time.NewTicker(flushEvery), time.NewTicker(sweepEvery)
 	defer flush.Stop()
 	defer sweep.Stop()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -14,6 +15,8 @@ const (
 	ProofLife = time.Hour
 	// maxProofs bounds the proofs in memory.
 	maxProofs = 1 << 16
+	// maxProofTicket is the length of the longest ticket of another node.
+	maxProofTicket = 512
 )
 
 // Proofs remembers which profiles have shown a valid ticket from which address. The zero
@@ -21,7 +24,14 @@ const (
 type Proofs struct {
 	mu    sync.Mutex // guards the fields below
 	shown map[proof]shown
-	tell  func(profile storage.ProfileID, from netip.Addr, ticket string) // other nodes; nil: none; set before use
+	nodes cluster.Notes[proved] // a player may show a ticket to one node and upload to another; set before use
+}
+
+// proved is a note that a profile has shown a ticket.
+type proved struct {
+	Profile storage.ProfileID
+	From    netip.Addr
+	Ticket  string
 }
 
 // shown is the last ticket of a proof.
@@ -40,9 +50,16 @@ type proof struct {
 // remembered, any other one is forgotten.
 func (p *Proofs) Prove(profile storage.ProfileID, from netip.Addr, ticket string) {
 	p.note(profile, from, ticket)
-	if p.tell != nil {
-		p.tell(profile, from, ticket)
-	}
+	p.nodes.Tell(proved{profile, from, ticket})
+}
+
+// join takes proofs from the other nodes until leave is called.
+func (p *Proofs) join() (leave func()) {
+	return p.nodes.Listen(func(s proved) {
+		if s.Profile != 0 && s.From.IsValid() && s.Ticket != "" && len(s.Ticket) <= maxProofTicket {
+			p.note(s.Profile, s.From, s.Ticket)
+		}
+	})
 }
 
 // note is Prove for proofs of other nodes too.
