@@ -161,6 +161,9 @@ func (x *session) addAccount(ctx context.Context, r *request, answer *wire.Text)
 	switch {
 	case err == nil:
 		x.note(verdicts.AccountMade)
+		if err := x.describe(ctx, p.ID, r); err != nil { // the account is made
+			x.refusal(ctx, x.server.commands["acct updateaccount"], err)
+		}
 	case errors.Is(err, accounts.ErrBadEmail):
 		return badField(fieldEmail, fieldInvalid)
 	case errors.Is(err, accounts.ErrBadPassword):
@@ -182,65 +185,7 @@ func (x *session) addAccount(ctx context.Context, r *request, answer *wire.Text)
 // name.
 const unnamed = "@"
 
-// account sends what the client may show of the account.
-func (x *session) account(ctx context.Context, r *request, answer *wire.Text) error {
-	u, err := x.same(ctx, &x.player.login)
-	if err != nil {
-		return err
-	}
-	id := strconv.FormatUint(uint64(u.ID), 10)
-	if strings.HasPrefix(r.TXN(), "Nu") {
-		answer.Add("nuid", u.Email)
-	} else {
-		answer.Add("name", u.Email)
-		answer.Add("email", u.Email)
-	}
-	answer.Add("profileID", id)
-	answer.Add("userId", id)
-	for _, f := range []wire.Field{
-		{Key: "countryCode", Value: "US"},
-		{Key: "countryDesc", Value: "United States"},
-		{Key: "dobDay", Value: "1"},
-		{Key: "dobMonth", Value: "1"},
-		{Key: "dobYear", Value: "1980"},
-		{Key: "zipCode"},
-		{Key: "gender", Value: "U"},
-		{Key: "eaMailFlag", Value: "0"},
-		{Key: "thirdPartyMailFlag", Value: "0"},
-		{Key: "parentalEmail"},
-	} {
-		answer.Add(f.Key, f.Value)
-	}
-	return nil
-}
-
 // noConsoles refuses consoles, whose tickets cannot be checked.
 func noConsoles(context.Context, *request, *wire.Text) error {
 	return refuse(codeUnknownName, "Consoles cannot sign in here.")
-}
-
-// registerGame accepts the CD key of a game.
-func registerGame(_ context.Context, r *request, _ *wire.Text) error {
-	return checkKey(r.Get("code"))
-}
-
-// entitle accepts the key of a game and names the account.
-func (x *session) entitle(_ context.Context, r *request, answer *wire.Text) error {
-	if err := checkKey(r.Get("key")); r.TXN() == "NuEntitleGame" && err != nil {
-		return err
-	}
-	id := strconv.FormatUint(uint64(x.player.User()), 10)
-	answer.Add("nuid", r.Get("nuid"))
-	answer.Add("lkey", x.server.newKey())
-	answer.Add("profileId", id)
-	answer.Add("userId", id)
-	return nil
-}
-
-// checkKey reports whether a text can be a key. Keys are not kept.
-func checkKey(key string) error {
-	if key == "" || len(key) > accounts.MaxCDKey {
-		return accounts.ErrBadCDKey
-	}
-	return nil
 }

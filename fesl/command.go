@@ -49,6 +49,8 @@ func commands() map[string]*command {
 
 		{"acct GetAccount", stageAccount, (*session).account},
 		{"acct NuGetAccount", stageAccount, (*session).account},
+		{"acct UpdateAccount", stageAccount, (*session).updateAccount},
+		{"acct NuUpdateAccount", stageAccount, (*session).updateAccount},
 		{"acct GetSubAccounts", stageAccount, (*session).listPersonas},
 		{"acct NuGetPersonas", stageAccount, (*session).listPersonas},
 		{"acct AddSubAccount", stageAccount, (*session).addPersona},
@@ -57,7 +59,7 @@ func commands() map[string]*command {
 		{"acct NuDisablePersona", stageAccount, (*session).deletePersona},
 		{"acct LoginSubAccount", stageAccount, (*session).enterPersona},
 		{"acct NuLoginPersona", stageAccount, (*session).enterPersona},
-		{"acct RegisterGame", stageAccount, always(registerGame)},
+		{"acct RegisterGame", stageAccount, (*session).registerGame},
 		{"acct NuEntitleGame", stageAccount, (*session).entitle},
 		{"acct NuEntitleUser", stageAccount, (*session).entitle},
 		{"acct NuGetEntitlements", stageAccount, none("entitlements")},

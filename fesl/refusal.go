@@ -91,6 +91,8 @@ func refusalOf(err error, private bool) *refusal {
 		return &refusal{code: codeNameTaken, text: "The name is taken."}
 	case accounts.ErrBadNick, accounts.ErrUniqueNickIllegal, accounts.ErrUniqueNickReserved:
 		return &refusal{codeFields, "The name is not allowed.", fieldPersona, fieldRefused}
+	case accounts.ErrBadField:
+		return &refusal{code: codeFields, text: "A value of the form is not valid."}
 	case accounts.ErrTooMany:
 		return &refusal{code: codeTooMany, text: "The account has as many profiles as it may have."}
 	case accounts.ErrCDKeySet, accounts.ErrCDKeyTaken:

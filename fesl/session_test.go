@@ -195,6 +195,58 @@ func TestRefusals(t *testing.T) {
 	p.wantError(codeNoRecord, "recp", "GetRecord")
 }
 
+// What an account says about its player, from its form on.
+func TestDetails(t *testing.T) {
+	f := start(t, nil)
+	p := f.greeted("bf2142-pc")
+	details := []string{"countryCode", "de", "zipCode", "10115", "DOBDay", "24", "DOBMonth", "11", "DOBYear", "1989"}
+	p.want("acct", "AddAccount", append([]string{"name", "Ivan", "email", testEmail, "password", testPassword}, details...)...)
+	p.want("acct", "Login", "name", "Ivan", "password", testPassword)
+	want := func(country, name, day, zip, gender string) {
+		t.Helper()
+		got := p.want("acct", "GetAccount")
+		is := [5]string{got.Get("countryCode"), got.Get("countryDesc"), got.Get("dobDay") + "." + got.Get("dobMonth") + "." + got.Get("dobYear"), got.Get("zipCode"), got.Get("gender")}
+		if is != [5]string{country, name, day, zip, gender} {
+			t.Errorf("account %v", got)
+		}
+	}
+	want("DE", "Germany", "24.11.1989", "10115", "U")
+	p.want("acct", "UpdateAccount", "email", testEmail, "countryCode", "FR", "gender", "F")
+	want("FR", "France", "24.11.1989", "10115", "F")
+	for _, bad := range [][]string{
+		{"countryCode", "XYZ"}, {"email", "other@example.com"}, {"DOBDay", "31", "DOBMonth", "2", "DOBYear", "1990"}, {"DOBYear", "x"}, {"zipCode", strings.Repeat("1", 4000)},
+	} {
+		if bad[1] == "x" { // the birthday is taken back
+			p.want("acct", "UpdateAccount", bad...)
+			continue
+		}
+		p.wantError(codeFields, "acct", "UpdateAccount", bad...)
+	}
+	want("FR", "France", "..", "10115", "F")
+}
+
+// The first key of a game is kept, and belongs to no other account.
+func TestGameKeys(t *testing.T) {
+	f := start(t, nil)
+	f.register()
+	p := f.signedIn("bf2142-pc")
+	p.want("acct", "RegisterGame", "code", "AAAA-BBBB", "game", "GAME-BF2142")
+	p.want("acct", "RegisterGame", "code", "aaaabbbb")
+	p.want("acct", "RegisterGame", "code", "CCCC-DDDD") // it has one
+	kept, err := f.store.GetProfile(t.Context(), 1)
+	if err != nil || len(kept.CDKeys) != 1 || kept.CDKeys[0].Game != "stella" {
+		t.Errorf("keys %+v, %v", kept.CDKeys, err)
+	}
+	other := f.greeted("bf2142-pc")
+	other.want("acct", "AddAccount", "name", "Oleg", "email", "oleg@b.example", "password", testPassword)
+	other.want("acct", "Login", "name", "Oleg", "password", testPassword)
+	other.wantError(codeKeyTaken, "acct", "RegisterGame", "code", "AAAA BBBB")
+	other.wantError(codeKeyBad, "acct", "RegisterGame", "code", "")
+	other.want("acct", "RegisterGame", "code", "CCCC-DDDD")
+	unknown := f.signedIn("mercs2-pc")
+	unknown.want("acct", "RegisterGame", "code", "AAAA-BBBB")
+}
+
 func TestPrivate(t *testing.T) {
 	f := start(t, func(o *Options) { o.Private = func() bool { return true } })
 	p := f.greeted(testGame)
@@ -238,7 +290,7 @@ func TestOthers(t *testing.T) {
 	if got := p.want("acct", "GetTos").Get("tos"); !strings.Contains(got, "password") {
 		t.Errorf("terms %q", got)
 	}
-	if got := p.want("acct", "GetAccount"); got.Get("email") != testEmail {
+	if got := p.want("acct", "GetAccount"); got.Get("email") != testEmail || got.Get("countryCode") != "" || got.Get("gender") != "U" {
 		t.Errorf("account %v", got)
 	}
 	if got := p.want("fsys", "GetPingSites"); got.Get("pingSite.0.addr") != "127.0.0.1" {
