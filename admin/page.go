@@ -199,7 +199,7 @@ func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
 		}
 	}
 	var b bytes.Buffer
-	if err := s.templates[p.name].ExecuteTemplate(&b, "frame.html", f); err != nil {
+	if err := templates()[p.name].ExecuteTemplate(&b, "frame.html", f); err != nil {
 		panic(err) // the template does not fit its data: a bug, which net/http logs
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"crypto/sha256"
-	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -35,23 +34,22 @@ type Options struct {
 
 // Server answers on the admin address.
 type Server struct {
-	opt       Options
-	token     [sha256.Size]byte
-	templates map[string]*template.Template
-	assets    *assets
-	sessions  *session.Table[string, notice]
-	forms     *session.Forms
-	logins    *logins
-	metrics   *metrics
-	conns     *netserve.Metrics
-	streams   chan struct{} // holds a value for each reader of the log
-	profiles  chan struct{} // holds a value for each profile that is taken
+	opt      Options
+	token    [sha256.Size]byte
+	assets   *assets
+	sessions *session.Table[string, notice]
+	forms    *session.Forms
+	logins   *logins
+	metrics  *metrics
+	conns    *netserve.Metrics
+	streams  chan struct{} // holds a value for each reader of the log
+	profiles chan struct{} // holds a value for each profile that is taken
 }
 
 // New returns a Server.
 func New(opt Options) *Server {
 	s := &Server{
-		opt: opt, token: sha256.Sum256([]byte(opt.Token)), templates: templates(), assets: loadAssets(),
+		opt: opt, token: sha256.Sum256([]byte(opt.Token)), assets: loadAssets(),
 		sessions: newPageSessions(), forms: session.NewForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams), profiles: make(chan struct{}, maxProfiles),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.sessions.Len)

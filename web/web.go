@@ -58,20 +58,19 @@ type Options struct {
 // concurrently.
 type Server struct {
 	*front.Front
-	opt       Options
-	site      *page.Site
-	templates map[string]*template.Template
-	api       *api.API
-	accounts  *account.Pages
-	own       *ownAddress
-	charts    *charts
-	badges    badges
-	doctor    *doctor
-	reports   *netserve.Limiter // of visitors
-	handler   http.Handler
+	opt      Options
+	site     *page.Site
+	api      *api.API
+	accounts *account.Pages
+	own      *ownAddress
+	charts   *charts
+	badges   badges
+	doctor   *doctor
+	reports  *netserve.Limiter // of visitors
+	handler  http.Handler
 }
 
-// templates returns those of the pages. All services of a process share them.
+// templates returns those of the pages, parsed at their first use. All services of a process share them.
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	return page.Parse(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts")
 })
@@ -87,7 +86,6 @@ func New(opt Options) *Server {
 	}
 	public := opt.Config.PublicURL
 	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges(), doctor: newDoctor(public), reports: newReports()}
-	s.templates = templates()
 	s.Front = front.New(front.Options{
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || isReportPath(path) || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
@@ -170,10 +168,10 @@ func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Sna
 
 // show sends a page made for this visitor only.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, data any) {
-	page.Show(s.Front, w, r, s.templates[name], data)
+	page.Show(s.Front, w, r, templates()[name], data)
 }
 
-func (s *Server) render(name string, data any) []byte { return page.Render(s.templates[name], data) }
+func (s *Server) render(name string, data any) []byte { return page.Render(templates()[name], data) }
 
 // Longest texts in a page, in characters.
 const (

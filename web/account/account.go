@@ -74,7 +74,6 @@ type Pages struct {
 	*front.Front
 	opt        Options
 	site       *page.Site
-	templates  map[string]*template.Template
 	limits     atomic.Pointer[limits] // never nil
 	registered func(netip.Addr)       // counts a registration on the other nodes
 	mailer     *mailer
@@ -101,7 +100,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 // New returns pages that are switched off until SetLimits is called.
 func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p := &Pages{
-		Front: f, site: site, opt: opt, templates: templates(),
+		Front: f, site: site, opt: opt,
 		sessions: newSessions(), forms: session.NewForms(), origins: http.NewCrossOriginProtection(),
 	}
 	prefix := "respawnd-"

@@ -73,11 +73,11 @@ func (v *visit) refuse(name string, a accountView, err error) {
 		return
 	}
 	a.Problem = string(p)
-	front.WritePage(v.w, status, page.Render(v.templates[name], a))
+	front.WritePage(v.w, status, page.Render(templates()[name], a))
 }
 
 // show shows a page.
-func (v *visit) show(name string, a accountView) { page.Show(v.Front, v.w, v.r, v.templates[name], a) }
+func (v *visit) show(name string, a accountView) { page.Show(v.Front, v.w, v.r, templates()[name], a) }
 
 // serveLogin answers /account/login.
 func (v *visit) serveLogin() {

@@ -31,9 +31,9 @@ var files embed.FS
 type Site struct {
 	base, origin, version string
 	look                  atomic.Pointer[Look] // never nil
-	message               *template.Template
-	style, icon           asset
-	live, reset, copy     asset // scripts
+
+	style, icon       asset
+	live, reset, copy asset // scripts
 }
 
 // Community is the operator's description of the site: plain text.
@@ -68,7 +68,6 @@ func New(public, version string) *Site {
 		s.origin = u.Scheme + "://" + u.Host
 	}
 	s.look.Store(new(Look))
-	s.message = messageTemplate()
 	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8", "assets/charts.css")
 	s.live = newAsset("/assets/live.js", "text/javascript; charset=utf-8")
 	s.reset = newAsset("/assets/reset.js", "text/javascript; charset=utf-8")
@@ -203,7 +202,7 @@ func Render(t *template.Template, data any) []byte {
 
 // Error returns the page of an error.
 func (s *Site) Error(status int, text string) []byte {
-	return Render(s.message, struct {
+	return Render(messageTemplate(), struct {
 		Frame
 		Status int
 		Text   string
