@@ -162,7 +162,7 @@ func (x *session) addAccount(ctx context.Context, r *request, answer *wire.Text)
 	case err == nil:
 		x.note(verdicts.AccountMade)
 		if err := x.describe(ctx, p.ID, r); err != nil { // the account is made
-			x.refusal(ctx, x.server.commands["acct updateaccount"], err)
+			_ = x.refusal(ctx, x.server.commands["acct updateaccount"], err) // it is counted and logged there
 		}
 	case errors.Is(err, accounts.ErrBadEmail):
 		return badField(fieldEmail, fieldInvalid)

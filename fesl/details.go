@@ -3,6 +3,7 @@ package fesl
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,7 +151,7 @@ func (x *session) keepKey(ctx context.Context, key string) error {
 	if err == nil {
 		err = x.server.opt.Accounts.Profiles.RegisterCDKey(ctx, p.ID, x.title.game, key)
 	}
-	if err == accounts.ErrCDKeySet {
+	if errors.Is(err, accounts.ErrCDKeySet) {
 		return nil
 	}
 	return err

@@ -3,6 +3,7 @@ package signin
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,9 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/test/rig"
+	"github.com/respawnd/respawnd/webservices"
+	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/competition"
 )
 
 // feslPlayer makes an account with a persona as a game of EA does, and returns the game's
@@ -73,6 +77,39 @@ func meetForMatch(t *testing.T, d *rig.Running, chatters []*rig.Chatter) {
 	}
 }
 
+// reportMatch lets two players report a ranked match that Tanya won.
+func reportMatch(t *testing.T, d *rig.Running, dir string) {
+	t.Helper()
+	key, err := auth.ReadKey(filepath.Join(dir, auth.KeyName))
+	rig.Must(t, err)
+	client := func(service string) webservices.Client {
+		return webservices.Client{Address: d.Address["webservices"].String(), Host: "redalert3pc." + service + ".pubsvs.gamespy.com"}
+	}
+	var players [2]webservices.Player
+	for i, persona := range []string{"Tanya", "Natasha"} {
+		c := client("auth")
+		players[i].Certificate, players[i].Proof, err = c.SignIn(rig.Wait(t), key.Public(), persona, rig.StormPassword)
+		rig.Must(t, err)
+	}
+	c := client("comp")
+	session, err := c.Match(rig.Wait(t), players[0], "CreateSession", nil, "gameid", "2128")
+	rig.Must(t, err)
+	csid := session.Text("csid")
+	report := competition.Report{Values: []competition.Value{{Key: 74, Type: competition.TypeByte, Int: 1}}}
+	var conns [2]string
+	for i := range players {
+		joined, err := c.Match(rig.Wait(t), players[i], "SetReportIntention", nil, "csid", csid, "ccid", "", "gameid", "2128", "authoritative", "0")
+		rig.Must(t, err)
+		conns[i] = joined.Text("ccid")
+		conn, _ := competition.ParseGUID(conns[i])
+		report.Players = append(report.Players, competition.Player{Conn: conn, Team: uint32(i), Result: competition.Result(i)})
+	}
+	for i := range players {
+		_, err := c.Match(rig.Wait(t), players[i], "SubmitReport", report.Append(nil), "csid", csid, "ccid", conns[i], "gameid", "2128", "authoritative", "0")
+		rig.Must(t, err)
+	}
+}
+
 // A player of Battlefield 2142 signs in, plays a round on a ranked server, and sees the rank
 // and chooses an unlock on the pages of the game.
 func TestPlayerOfBattlefield2142(t *testing.T) {
@@ -115,7 +152,8 @@ func TestPlayerOfBattlefield2142(t *testing.T) {
 }
 
 // Players of Red Alert 3 sign in at EA's service and with its ticket at presence, become
-// buddies, meet in the lobby, get a match there and each other's addresses for it.
+// buddies, meet in the lobby, get a match there and each other's addresses for it,
+// and report it, which changes their ratings.
 func TestPlayersOfRedAlert3(t *testing.T) {
 	rig.Quick(t)
 	t.Parallel()
@@ -163,6 +201,12 @@ func TestPlayersOfRedAlert3(t *testing.T) {
 		x.Expect(" PRIVMSG " + x.Nick + " MBOT:WORKING ")
 	}
 	meetForMatch(t, d, chatters)
+	reportMatch(t, d, dir)
+	for i, want := range []string{"1220", "1180"} {
+		page := rig.AskWeb(t, d, rig.WebHead("GET", "redalert3services.gamespy.com", "/GetPlayerLadderRatings.aspx?gp="+seats[i].Ticket, -1, ""))
+		rig.WantIn(t, page, ",58938,32034,-1,"+want+",")
+	}
+	rig.WantIn(t, d.Cli("matches", "list", "redalert3pc"), "agreed", "Tanya win, Natasha loss")
 
 	// A ban ends both sessions of the player.
 	d.Cli("account", "ban", "Natasha")

@@ -98,7 +98,7 @@ func (r *Backend) serve(g *games.Game, make answerer) func(http.ResponseWriter, 
 		}
 		status := http.StatusOK
 		a, err := make(r, req.Context(), q)
-		if text, unproved := errors.AsType[tokenError](err); unproved {
+		if text, unproved := errors.AsType[proofError](err); unproved {
 			write(w, status, []byte(text))
 			return
 		}

@@ -130,15 +130,15 @@ func TestStellaAsker(t *testing.T) {
 		{home, "auth=x", ""},
 	} {
 		text := w.ask(step.from, "getunlocksinfo.aspx?"+step.query)
-		if refused := text == string(errNoToken); refused != (step.nick == "") || !refused && !strings.Contains(text, "\t"+step.nick+"\t") {
+		if refused := text == string(errUnproved); refused != (step.nick == "") || !refused && !strings.Contains(text, "\t"+step.nick+"\t") {
 			t.Errorf("%s from %v: %q, want the page of %q", step.query, step.from, text, step.nick)
 		}
 	}
 	w = newStella(t, func(o *Options) { o.Config.StellaKey = stellaKey })
 	now := time.Now()
 	for token, want := range map[string]string{
-		sign(t, now, 2, 0): "Ann", sign(t, now.Add(-23*time.Hour), 3, 0): "Ben", sign(t, now.Add(-25*time.Hour), 3, 0): string(errOldToken),
-		sign(t, now.Add(25*time.Hour), 3, 0): string(errOldToken), "": string(errNoToken), "AAAAAAAAAAAAAAAAAAAAAA__": string(errNoToken), "x": string(errNoToken),
+		sign(t, now, 2, 0): "Ann", sign(t, now.Add(-23*time.Hour), 3, 0): "Ben", sign(t, now.Add(-25*time.Hour), 3, 0): string(errExpired),
+		sign(t, now.Add(25*time.Hour), 3, 0): string(errExpired), "": string(errUnproved), "AAAAAAAAAAAAAAAAAAAAAA__": string(errUnproved), "x": string(errUnproved),
 	} {
 		if text := w.ask(unlisted, "getunlocksinfo.aspx?pid=1&auth="+token); !strings.Contains(text, want) {
 			t.Errorf("token %q: %q, want %q", token, text, want)
@@ -148,6 +148,24 @@ func TestStellaAsker(t *testing.T) {
 		strings.Join(a.Tables[1].Columns[:4], " ") != "p.pid subaccount tid gsco" || len(a.Tables[1].Columns) != 267 {
 		t.Errorf("the page for a server: %d columns, %+v", len(a.Tables[1].Columns), a.Tables)
 	}
+}
+
+func FuzzToken(f *testing.F) {
+	f.Add(sign(f, time.Unix(testRound, 0), 1, 0))
+	f.Add("AAAAAAAAAAAAAAAAAAAAAA__")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := openToken(stellaKey, text)
+		if !ok {
+			return
+		}
+		kind := uint16(0)
+		if got.server {
+			kind = 1
+		}
+		if again, same := openToken(stellaKey, sign(t, got.made, uint32(got.profile), kind)); !same || again != got {
+			t.Errorf("%+v is read again as %+v", got, again)
+		}
+	})
 }
 
 // A round reaches the pages: totals, ratios, rank, awards and boards.
@@ -236,7 +254,7 @@ func TestStellaUnlocks(t *testing.T) {
 	w.playRound(0, trooper(1, 125)) // rank 3
 	for _, from := range []netip.AddrPort{unlisted, home} {
 		text := w.ask(from, "selectunlock.aspx?pid=1&uid=112")
-		if text[0] != 'E' && text != string(errNoToken) {
+		if text[0] != 'E' && text != string(errUnproved) {
 			t.Errorf("the second step from %v: %q", from, text)
 		}
 	}

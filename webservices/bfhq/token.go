@@ -62,15 +62,15 @@ func crc16(b []byte) (sum uint16) {
 	return sum
 }
 
-// tokenError is a page without a frame, for a request that does not prove who asks.
-type tokenError string
+// proofError is a page without a frame, for a request that does not prove who asks.
+type proofError string
 
-func (e tokenError) Error() string { return string(e) }
+func (e proofError) Error() string { return string(e) }
 
 // The texts are those of the original pages.
 const (
-	errNoToken  tokenError = "None: No error"
-	errOldToken tokenError = "ExpiredAuth: Expired authentication token"
+	errUnproved proofError = "None: No error"
+	errExpired  proofError = "ExpiredAuth: Expired authentication token"
 )
 
 // identified is an answerer for requests that prove who asks, which it notes in them.
@@ -91,9 +91,9 @@ func (r *Backend) identify(ctx context.Context, q *request) (token, error) {
 		t, ok := openToken(c.StellaKey, q.get("auth"))
 		switch age := q.now.Sub(t.made).Abs(); {
 		case !ok:
-			return t, errNoToken
+			return t, errUnproved
 		case age > tokenLife:
-			return t, errOldToken
+			return t, errExpired
 		}
 		return t, nil
 	}
@@ -106,7 +106,7 @@ func (r *Backend) identify(ctx context.Context, q *request) (token, error) {
 		}
 	}
 	if t.profile == 0 || !t.server && (r.opt.SignedIn == nil || !r.opt.SignedIn(ctx, t.profile, q.from)) {
-		return t, errNoToken
+		return t, errUnproved
 	}
 	return t, nil
 }
