@@ -60,11 +60,11 @@ func startDaemon(t *testing.T, more ...string) *daemon {
 	cmd := exec.CommandContext(context.Background(), program, "serve", "--log-format", "json")
 	cmd.Dir = d.dir
 	cmd.Env = append(os.Environ(), "RESPAWND_DATA_DIR="+d.dir, "RESPAWND_QR2_PROBE=false")
-	for _, service := range []string{
-		"QR2", "SERVERBROWSE", "LEGACYLIST", "GPCM", "GPSP", "NATNEG", "ZANMASTER", "WEB", "ADMIN", "SSQ", "VALVEMASTER",
-	} {
-		cmd.Env = append(cmd.Env, "RESPAWND_"+service+"_LISTEN=127.0.0.1:0")
+	names := []string{"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "natneg", "zanmaster", "web", "admin", "ssq", "valvemaster"}
+	for _, name := range names {
+		cmd.Env = append(cmd.Env, "RESPAWND_"+strings.ToUpper(name)+"_LISTEN=127.0.0.1:0")
 	}
+	cmd.Env = append(cmd.Env, "RESPAWND_SERVICES="+strings.Join(names, ","))
 	cmd.Env = append(cmd.Env, more...)
 	log, err := cmd.StderrPipe()
 	if err != nil {

@@ -37,6 +37,17 @@
   if (document.documentElement.scrollWidth > window.innerWidth)
     wrong.push(`the page is ${document.documentElement.scrollWidth} wide where ${window.innerWidth} fit`);
 
+  // What can be used is not cut. Text may be: its title has all of it.
+  for (const e of document.querySelectorAll('button,.button,a.small,input,select')) {
+    if (!shown(e) || e.closest('.unseen')) continue;
+    const box = e.getBoundingClientRect();
+    for (let around = e.parentElement; around; around = around.parentElement) {
+      if (!['hidden', 'clip'].includes(getComputedStyle(around).overflowX)) continue;
+      const cut = Math.max(box.right - around.getBoundingClientRect().right, around.getBoundingClientRect().left - box.left);
+      if (cut > 0.5) wrong.push(`${name(e)} is cut by ${cut.toFixed(1)} pixels`);
+    }
+  }
+
   // A word of ordinary length stands in one line, and a row of a list is not tall.
   const range = document.createRange(), texts = document.createTreeWalker(document.querySelector('main') || document.body, NodeFilter.SHOW_TEXT);
   for (let node, broken = 0; broken < 5 && (node = texts.nextNode());) {

@@ -194,3 +194,19 @@ func TestResetLinkIsUsed(t *testing.T) {
 	b.see("This link is not valid")
 	b.forgive("Failed to load resource")
 }
+
+// On a phone, the pages that list servers show one without scrolling.
+func TestServersAreInTheFirstScreen(t *testing.T) {
+	chromium(t)
+	d := crowded(t, 12)
+	b := open(t)
+	for _, path := range []string{"/", "/servers", "/games/gmtest"} {
+		b.visit(d.url("web", path))
+		b.do("hold a phone", chromedp.EmulateViewport(390, 844))
+		const end = `document.querySelector('.servers tbody tr').getBoundingClientRect().bottom`
+		if at := get(b, "look for a server", chromedp.Evaluate[float64](end)); at > 844 {
+			t.Errorf("%s: the first server ends at %.0f of 844 pixels", path, at)
+		}
+		b.picture("first-screen")
+	}
+}

@@ -201,8 +201,11 @@ type look struct {
 var looks = []look{
 	{"desk-light", 1280, "light"},
 	{"desk-dark", 1280, "dark"},
+	{"wide-light", 1920, "light"},
+	{"narrow-dark", 1024, "dark"},
 	{"tablet-light", 768, "light"},
 	{"tablet-dark", 768, "dark"},
+	{"tall-phone-light", 390, "light"},
 	{"phone-light", 320, "light"},
 	{"phone-dark", 320, "dark"},
 }
