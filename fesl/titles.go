@@ -21,7 +21,7 @@ type title struct {
 var titles = []title{
 	{client: "bf2142-pc", game: "stella", port: 18300, subDomain: "bf2142", features: []string{"2590"}},
 	{client: "cnc3-pc", game: "cc3tibwars", subDomain: "cnc3", features: []string{"2588"}},
-	{client: "cnc3-ep1-pc", game: "cc3kw", port: 18760, subDomain: "cnc3ep1"},
+	{client: "cnc3-ep1-pc", game: "cc3xp1", port: 18760, subDomain: "cnc3ep1"},
 	{client: "cncra3-pc", game: "redalert3pc", port: 18840, subDomain: "CNCRA3", features: []string{"6014"}},
 	{client: "bfme2", game: "lotrbme2r", port: 18160, subDomain: "bfme2"},
 }
