@@ -42,6 +42,8 @@ type Map[K comparable, V any] struct {
 	order   []placed[K] // the own entries by their numbers; others in it are outdated
 	number  uint64      // of the last change of an own entry
 	batch   []byte      // changes to be sent
+	buffers itemBuffers // for changes
+	change  []byte      // the last one, before it is in the batch
 	nodes   map[string]*owner[K, V]
 	rounds  uint32        // the last one of an owner
 	settled chan struct{} // closed when a node is complete or gone
@@ -134,7 +136,7 @@ func (m *Map[K, V]) PutNote(k K, v V, note []byte) {
 	if len(m.order) > 2*len(m.own)+64 {
 		m.order = slices.DeleteFunc(m.order, m.outdated)
 	}
-	m.add(m.appendItem(nil, item{number: m.number, note: note}, k, &v))
+	m.add(item{number: m.number, note: note}, k, &v)
 }
 
 // Delete removes the entry of this node, if there is one.
@@ -150,7 +152,7 @@ func (m *Map[K, V]) DeleteNote(k K, note []byte) {
 	delete(m.own, k)
 	if m.opt.Bus != nil {
 		m.number++
-		m.add(m.appendItem(nil, item{number: m.number, note: note}, k, nil))
+		m.add(item{number: m.number, note: note}, k, nil)
 	}
 }
 
@@ -158,16 +160,17 @@ func (m *Map[K, V]) DeleteNote(k K, note []byte) {
 func (m *Map[K, V]) outdated(p placed[K]) bool { return m.own[p.key].number != p.number }
 
 // add adds the last change to the batch. m.mu is held.
-func (m *Map[K, V]) add(change []byte) {
+func (m *Map[K, V]) add(it item, k K, v *V) {
 	m.metrics.out.Inc()
-	if len(m.batch)+len(change) > partSize+maxItem {
+	m.change = m.appendItem(m.change[:0], &m.buffers, it, k, v)
+	if len(m.batch)+len(m.change) > partSize+maxItem {
 		m.flush()
 	}
 	if len(m.batch) == 0 {
 		m.batch = m.head(m.number - 1).append(m.batch)
 		wake.Up(m.filled)
 	}
-	if m.batch = append(m.batch, change...); len(m.batch) >= partSize {
+	if m.batch = append(m.batch, m.change...); len(m.batch) >= partSize {
 		m.flush()
 	}
 }

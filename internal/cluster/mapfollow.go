@@ -388,12 +388,13 @@ func (m *Map[K, V]) answer(_ context.Context, from string, data []byte) ([]byte,
 		return nil, ErrGone
 	}
 	m.metrics.sent.Inc()
+	var buf itemBuffers
 	b := h.append(make([]byte, 0, partSize+4096))
 	i := sort.Search(len(m.order), func(i int) bool { return m.order[i].number > ask.number })
 	for ; i < len(m.order) && len(b) < partSize; i++ {
 		if p := m.order[i]; !m.outdated(p) {
 			v := m.own[p.key].value
-			b = m.appendItem(b, item{number: p.number}, p.key, &v)
+			b = m.appendItem(b, &buf, item{number: p.number}, p.key, &v)
 		}
 	}
 	return b, nil

@@ -66,22 +66,27 @@ type item struct {
 	note       []byte
 }
 
+// itemBuffers are memory for the parts of an item.
+type itemBuffers struct{ key, value []byte }
+
 // appendItem appends an entry; v nil: it is removed. One that is too long for the cluster is
 // removed for the others, too.
-func (m *Map[K, V]) appendItem(b []byte, it item, k K, v *V) []byte {
+func (m *Map[K, V]) appendItem(b []byte, buf *itemBuffers, it item, k K, v *V) []byte {
 	start := len(b)
 	b = binary.AppendUvarint(b, it.number)
-	b = appendSized(b, 0, m.opt.Codec.AppendKey(nil, k))
+	buf.key = m.opt.Codec.AppendKey(buf.key[:0], k)
+	b = appendSized(b, 0, buf.key)
 	if v == nil {
 		b = append(b, 0)
 	} else {
-		b = appendSized(b, 1, m.opt.Codec.AppendValue(nil, *v))
+		buf.value = m.opt.Codec.AppendValue(buf.value[:0], *v)
+		b = appendSized(b, 1, buf.value)
 	}
 	if b = appendSized(b, 0, it.note); len(b)-start <= maxItem {
 		return b
 	}
 	m.drop(dropLong, m.opt.Bus.Self())
-	return m.appendItem(b[:start], item{number: it.number}, k, nil)
+	return m.appendItem(b[:start], buf, item{number: it.number}, k, nil)
 }
 
 // appendSized appends data with its length, to which more is added, before it.
