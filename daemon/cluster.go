@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
+	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/replica"
@@ -106,16 +108,21 @@ func (n *node) run(ctx context.Context) {
 	}
 }
 
-// await waits until the lists of the other nodes are complete here, at most for a time: this node
-// then answers with all servers of live nodes.
-func (n *node) await(ctx context.Context, most time.Duration) {
+// await waits until the servers and players of the other nodes are known here, at most for a
+// time: this node then answers with those of all live nodes.
+func (n *node) await(ctx context.Context, hub presence.Hub, most time.Duration) {
 	if n.list == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	if missing := n.list.Await(ctx); len(missing) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		n.log.Warn().Strs("nodes", missing).Stringer("cluster.join_wait", most).Msg("this node serves without the lists of others, which have not come in time")
+	missing := n.list.Await(ctx)
+	if c, ok := hub.(*presence.Clustered); ok {
+		missing = append(missing, c.AwaitNodes(ctx)...)
+	}
+	if len(missing) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		n.log.Warn().Strs("nodes", slices.Compact(slices.Sorted(slices.Values(missing)))).Stringer("cluster.join_wait", most).
+			Msg("this node serves without the servers or players of others, which have not come in time")
 	}
 }
 

@@ -290,7 +290,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		g.Go(func() error { watch(ctx); return nil })
 	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
-	d.node.await(ctx, d.settings.Load().Cluster.JoinWait)
+	d.node.await(ctx, d.hub, d.settings.Load().Cluster.JoinWait)
 	close(whole)
 	if ctx.Err() == nil {
 		d.announce() // before anything can change the configuration

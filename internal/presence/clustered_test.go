@@ -638,7 +638,9 @@ func TestManyPlayersArriveInParts(t *testing.T) {
 		}
 		w.net.Start("b")
 		w.start("b")
-		settle()
+		if missing := w.hubs["b"].AwaitNodes(t.Context()); missing != nil {
+			t.Errorf("the players of %q are missing", missing)
+		}
 		if got := w.hubs["b"].Count(); got != n {
 			t.Errorf("a new node knows %d sessions, want %d", got, n)
 		}

@@ -33,6 +33,10 @@ func newFar(opt ClusterOptions, changed func(farChange)) *cluster.Map[storage.Pr
 	})
 }
 
+// AwaitNodes waits until the players of all live nodes are known here, while Run runs. It returns
+// the nodes whose players are not when ctx ends.
+func (c *Clustered) AwaitNodes(ctx context.Context) (missing []string) { return c.far.Await(ctx) }
+
 // newestFar returns the state of a profile with the newest session, nil if no other
 // node has it.
 func (c *Clustered) newestFar(id storage.ProfileID) (best *far) {
