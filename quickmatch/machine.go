@@ -38,6 +38,7 @@ type player struct {
 	since   time.Time
 	widened bool
 	fresh   bool // changed since the last round of matches
+	luck    int  // of Red Alert 3: decides between opponents who fit alike
 }
 
 // send is a message. An empty nick stands for the room.
@@ -167,6 +168,9 @@ func (m *machine) search(nick string, a netip.Addr, text string, now time.Time) 
 		return nil, append(what, outcome{outFull, nick, ""})
 	}
 	p := &player{nick: nick, cinfo: c, since: now, fresh: true}
+	if m.style == games.QuickRedAlert {
+		p.luck = m.random(lucks)
+	}
 	m.waiting[nick] = p
 	m.pools[c.pool] = append(m.pools[c.pool], p)
 	size := textWorking + strconv.Itoa(len(m.pools[c.pool]))
@@ -252,7 +256,7 @@ func (m *machine) group(p *player) []*player {
 		if p.ladder == ladderTeams {
 			return m.teams(p)
 		}
-		fitness, threshold = m.rated, 0
+		fitness, threshold = rated, 0
 	}
 	type candidate struct {
 		*player

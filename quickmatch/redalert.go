@@ -37,9 +37,12 @@ func backwards(a netip.Addr) (b [4]byte) {
 	return [4]byte{b[3], b[2], b[1], b[0]}
 }
 
+// lucks is how many kinds of player.luck there are. Each is a hundredth of a fitness.
+const lucks = 4
+
 // rated returns how well two players of Red Alert 3 fit: how much of the points that each
 // accepts the other accepts too, with a little chance. Teams of strangers accept all.
-func (m *machine) rated(a, b *player) float64 {
+func rated(a, b *player) float64 {
 	if !shareMap(a.maps, b.maps) {
 		return 0
 	}
@@ -50,7 +53,7 @@ func (m *machine) rated(a, b *player) float64 {
 	if high <= low {
 		return 0
 	}
-	return math.Min(1, (high-low)/2/max(a.reach(), b.reach())+float64(m.random(4))/100)
+	return math.Min(1, (high-low)/2/max(a.reach(), b.reach())+float64((a.luck+b.luck)%lucks)/100)
 }
 
 // reach is how far the points of an opponent may be away from those of the player, if the

@@ -122,7 +122,8 @@ func TestPlayerOfBattlefield2142(t *testing.T) {
 		{"acct", "Login", "name", "Ivan", "password", rig.StormPassword, "machineId", "1", "returnEncryptedInfo", "1"},
 		{"subs", "GetEntitlementByBundle", "bundleId", "REG-PC-BF2142-UNLOCK-1"},
 		{"dobj", "GetObjectInventory", "domainId", "eagames", "subdomainId", "bf2142", "partitionKey", "online_content", "objectIds.[]", "1", "objectIds.0", "bf2142_bp1"},
-		{"acct", "GetSubAccounts"}, {"acct", "LoginSubAccount", "name", "Ivan"},
+		{"acct", "GetSubAccounts"},
+		{"acct", "LoginSubAccount", "name", "Ivan"},
 	} {
 		_, err := c.Ask(rig.Wait(t), ask[0], ask[1], ask[2:]...)
 		rig.Must(t, err)
