@@ -107,7 +107,7 @@ func (m *Map[K, V]) meet(ctx context.Context, node string, incarnation uint64) {
 	}
 	o.same, o.incarnation, o.live, o.last, o.floor = o.incarnation == incarnation, incarnation, true, 0, 0
 	o.wanted = make(chan struct{}, 1)
-	ctx, o.end = context.WithCancel(ctx)
+	ctx, o.end = context.WithCancel(ctx) //nolint:gosec // leave calls it
 	m.begin(o)
 	o.want()
 	wanted := o.wanted
