@@ -60,7 +60,7 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 		if !h.tell(h, reply(KindQuery, number(q), "hostname\x00x\x00\x00")) || !h.reachable() {
 			t.Error("not reachable after its answer")
 		}
-		if got := in.verdict(h.addr); got != "perhaps reachable" {
+		if got := in.verdict(h.addr); got != "probably direct" {
 			t.Errorf("verdict: got %q", got)
 		}
 		if h.tell(h, reply(KindQuery, number(q), "")) {
@@ -94,7 +94,7 @@ func TestHostIsAskedFromAnotherAddressToo(t *testing.T) {
 	}{
 		"answers both":           {true, true, master.ReachedDirect, "reachable"},
 		"answers the other only": {false, true, master.ReachedDirect, "reachable"},
-		"behind a filter":        {true, false, master.ReachedPerhaps, "perhaps reachable"},
+		"behind a filter":        {true, false, master.ReachedPerhaps, "probably direct"},
 		"answers none":           {false, false, master.ReachedNo, "not reachable from a new address"},
 	} {
 		for _, before := range []master.Reached{master.ReachedUnknown, master.ReachedDirect} {

@@ -15,6 +15,7 @@ const badgeAge = 60
 // each way, and one for servers that are not listed. They never change.
 type badges struct {
 	ways     [master.Joinables]badge
+	guess    badge // that it is the direct one is likely and not known
 	unlisted badge
 }
 
@@ -40,7 +41,7 @@ func newBadges() (b badges) {
 	for j := range b.ways {
 		b.ways[j] = newBadge(joinWords[j], colours[j])
 	}
-	b.unlisted = newBadge("not listed", badgeGrey)
+	b.guess, b.unlisted = newBadge(guessWord, badgeGood), newBadge("not listed", badgeGrey)
 	return b
 }
 
@@ -86,6 +87,9 @@ func (s *Server) serveBadge(w http.ResponseWriter, r *http.Request) {
 	of := &s.badges.unlisted
 	if found, ok := s.api.Server(id, s.api.Asker(r)); ok {
 		of = &s.badges.ways[found.Joinable()]
+		if isGuess(found, found.Joinable()) {
+			of = &s.badges.guess
+		}
 	}
 	w.Header().Set("Cache-Control", "public, max-age="+strconv.Itoa(badgeAge))
 	if !front.NotModified(w, r, of.tag) {

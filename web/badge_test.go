@@ -19,6 +19,7 @@ func TestBadge(t *testing.T) {
 		want     string
 	}{
 		{master.Findings{Reached: master.ReachedDirect}, false, false, "direct"},
+		{master.Findings{Reached: master.ReachedPerhaps}, false, false, "probably direct"},
 		{master.Findings{}, true, false, "with help"},
 		{master.Findings{Relayed: true}, true, false, "relayed"},
 		{master.Findings{Reached: master.ReachedNo}, false, false, "not reached"},

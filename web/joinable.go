@@ -28,10 +28,21 @@ func reached(s *master.Server, natneg bool) reachView {
 		j = master.JoinUnknown
 	}
 	v := reachView{joinWords[j], reachText(s, j, natneg), master.AnyWay.Has(j)}
+	if isGuess(s, j) {
+		v.Word = guessWord
+	}
 	if s.Restored {
 		v.Word = "no report yet"
 	}
 	return v
+}
+
+// guessWord is the word where JoinDirect is likely and not known.
+const guessWord = "probably direct"
+
+// isGuess reports whether that a server is joined in a way is a guess.
+func isGuess(s *master.Server, j master.Joinable) bool {
+	return j == master.JoinDirect && s.Findings.Reached == master.ReachedPerhaps
 }
 
 // reachText says how it is known.
@@ -39,7 +50,7 @@ func reachText(s *master.Server, j master.Joinable, natneg bool) string {
 	found := s.Findings.Reached
 	switch j {
 	case master.JoinDirect:
-		if found == master.ReachedPerhaps {
+		if isGuess(s, j) {
 			return "It answers another port of this site, so players can most likely connect to it directly."
 		}
 		return "Players can connect to it: it answers addresses that it never contacted."

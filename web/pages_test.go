@@ -510,7 +510,7 @@ func TestWhyAdvice(t *testing.T) {
 	for _, v := range []verdicts.Verdict{verdicts.Listed, verdicts.OnlyHere, verdicts.PerhapsReachable} {
 		book.Note("qr2", addr("127.0.0.1:6500"), "gmtest", v)
 	}
-	webtest.WantParts(t, "the page", f.from("127.0.0.1:4000", "", "/why").Body.String(), "perhaps reachable</h3>", "<details open>", "sets net.advertise_as", "Playing the game here: ")
+	webtest.WantParts(t, "the page", f.from("127.0.0.1:4000", "", "/why").Body.String(), "probably direct</h3>", "<details open>", "sets net.advertise_as", "Playing the game here: ")
 	book.Note("qr2", addr("127.0.0.1:6500"), "gmtest", verdicts.Left)
 	webtest.WantNoParts(t, "the page after it left", f.from("127.0.0.1:4000", "", "/why").Body.String(), "<details open>", "sets net.advertise_as")
 }
@@ -622,7 +622,7 @@ func TestReached(t *testing.T) {
 	}{
 		{master.ReachedDirect, true, false, "direct"},
 		{master.ReachedPerhaps, true, false, "with help"},
-		{master.ReachedPerhaps, false, false, "direct"},
+		{master.ReachedPerhaps, false, false, "probably direct"},
 		{master.ReachedNegotiated, true, false, "with help"},
 		{master.ReachedNo, true, false, "with help"},
 		{master.ReachedNo, false, false, "not reached"},

@@ -198,7 +198,7 @@ var texts = [...]text{
 		Cause:  "the server answers that another query came from this address too short a time before",
 		Advice: "Look for other programs at this address that query the server. It is queried again; the operator can raise probe.every.",
 	}},
-	PerhapsReachable: {code: "perhaps reachable", message: "server perhaps reachable", Explanation: Explanation{
+	PerhapsReachable: {code: "probably direct", message: "server probably joined directly", Explanation: Explanation{
 		Cause: "the server answers another port of this master; whether it answers addresses that it never sent to is unknown",
 		Good:  true,
 	}},

@@ -141,7 +141,7 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 		verdict, word string
 		flag          serverbrowse.Flag
 	}{
-		"one address":   {false, "perhaps reachable", "negotiated", serverbrowse.FlagNATNeg},
+		"one address":   {false, "probably direct", "negotiated", serverbrowse.FlagNATNeg},
 		"two addresses": {true, "reachable", "direct", serverbrowse.FlagReachable},
 	} {
 		t.Run(name, func(t *testing.T) {
