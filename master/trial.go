@@ -1,7 +1,7 @@
 package master
 
 import (
-	"math/rand/v2"
+	"crypto/rand"
 	"net/netip"
 )
 
@@ -15,7 +15,8 @@ func IsTrial(a netip.Addr) bool { return trialNet.Contains(a) }
 // TrialAddr returns an address for a self-test, most likely another one each time.
 func TrialAddr() netip.Addr {
 	a := trialNet.Addr().As4()
-	a[2], a[3] = byte(rand.IntN(256)), byte(1+rand.IntN(254))
+	_, _ = rand.Read(a[2:]) // never fails
+	a[3] = max(a[3], 1)
 	return netip.AddrFrom4(a)
 }
 
