@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,19 +42,22 @@ func codec(version byte) cluster.Codec[string, string] {
 type sharer struct {
 	*cluster.Map[string, string]
 	metrics *prometheus.Registry
-	own     map[string]string            // the model
-	seen    map[string]map[string]string // by node
-	notes   []string
-	left    []string
-	stop    context.CancelFunc
-	done    chan struct{}
+	own     map[string]string // the model
+
+	mu    sync.Mutex                   // guards the fields below
+	seen  map[string]map[string]string // by node
+	notes []string
+	left  []string
+
+	stop context.CancelFunc
+	done chan struct{}
 }
 
 // world is a cluster of sharers.
 type world struct {
 	*clustertest.Net
 	t     testing.TB
-	grace time.Duration
+	grace atomic.Int64 // a time.Duration
 	max   int
 	nodes map[string]*sharer
 }
@@ -75,8 +80,8 @@ func newWorld(t testing.TB, names ...string) *world {
 func (w *world) run(name string, version byte) *sharer {
 	s := &sharer{metrics: prometheus.NewRegistry(), own: make(map[string]string), seen: make(map[string]map[string]string), done: make(chan struct{})}
 	s.Map = cluster.NewMap(cluster.MapOptions[string, string]{
-		Name: "test", Bus: w.Bus(name), Codec: codec(version), Grace: func() time.Duration { return w.grace }, Max: w.max,
-		Changed: s.changed, Left: func(node string) { s.left = append(s.left, node) }, Log: zerolog.Nop(), Registerer: s.metrics,
+		Name: "test", Bus: w.Bus(name), Codec: codec(version), Grace: func() time.Duration { return time.Duration(w.grace.Load()) }, Max: w.max,
+		Changed: s.changed, Left: s.leave, Log: zerolog.Nop(), Registerer: s.metrics,
 	})
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
@@ -90,6 +95,8 @@ func (w *world) run(name string, version byte) *sharer {
 
 // changed keeps what a watcher knows. It panics if a change does not fit that.
 func (s *sharer) changed(c cluster.Change[string, string]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.seen[c.Node] == nil {
 		s.seen[c.Node] = make(map[string]string)
 	}
@@ -104,6 +111,19 @@ func (s *sharer) changed(c cluster.Change[string, string]) {
 	if len(c.Note) > 0 {
 		s.notes = append(s.notes, string(c.Note))
 	}
+}
+
+func (s *sharer) leave(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = append(s.left, node)
+}
+
+// of returns what a watcher knows of a node.
+func (s *sharer) of(node string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.seen[node])
 }
 
 func (s *sharer) put(k, v string) {
@@ -131,10 +151,12 @@ func (w *world) compare(name string) string {
 		return fmt.Sprintf("%s does not have all of %v", name, missing)
 	}
 	for other, o := range w.nodes {
-		if other != name && !maps.Equal(s.seen[other], o.own) {
-			return fmt.Sprintf("%s knows of %s %v, want %v", name, other, short(s.seen[other]), short(o.own))
+		if knows := s.of(other); other != name && !maps.Equal(knows, o.own) {
+			return fmt.Sprintf("%s knows of %s %v, want %v", name, other, short(knows), short(o.own))
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for other, copies := range s.seen {
 		if w.nodes[other] == nil && len(copies) > 0 {
 			return fmt.Sprintf("%s knows of %s, which is gone, %v", name, other, copies)
@@ -165,6 +187,7 @@ func canceled() context.Context {
 
 func (w *world) check(what string) {
 	w.t.Helper()
+	synctest.Wait() // what other goroutines know was written before
 	for name := range w.nodes {
 		if diff := w.compare(name); diff != "" {
 			w.t.Errorf("%s: %s", what, diff)
@@ -196,11 +219,11 @@ func modelRun(t *testing.T, seed uint64) {
 	w := newWorld(t, names...)
 	w.SetSilence(time.Duration(r.IntN(3)) * time.Second)
 	if r.IntN(2) == 0 {
-		w.grace = time.Duration(1+r.IntN(5)) * time.Second
+		w.grace.Store(int64(time.Duration(1+r.IntN(5)) * time.Second))
 	}
-	loses := 0
+	var loses atomic.Int64
 	faults := rand.New(rand.NewPCG(seed, 2))
-	w.Lose(func(string, string, string) bool { return faults.IntN(100) < loses })
+	w.Lose(func(string, string, string) bool { return faults.Int64N(100) < loses.Load() })
 	value := 0
 	for range 60 {
 		name := names[r.IntN(len(names))]
@@ -234,17 +257,17 @@ func modelRun(t *testing.T, seed uint64) {
 		case n == 33:
 			w.Heal()
 		case n == 34:
-			loses = r.IntN(60) * r.IntN(2)
+			loses.Store(r.Int64N(60) * r.Int64N(2))
 		case n == 35:
 			w.SetDelay(time.Duration(r.IntN(100)) * time.Millisecond)
 		default:
 			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
 		}
 	}
-	loses = 0
+	loses.Store(0)
 	w.SetDelay(time.Millisecond)
 	w.Heal()
-	time.Sleep(settle + w.grace)
+	time.Sleep(settle + time.Duration(w.grace.Load()))
 	w.check("at the end")
 }
 
@@ -310,6 +333,7 @@ func TestMapNotes(t *testing.T) {
 		a.own["l"] = "v"
 		a.PutNote("l", "v", []byte("new"))
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if got := strings.Join(w.nodes["b"].notes, " "); got != "0 1 2 end notice new" {
 			t.Errorf("notes %q", got)
 		}
@@ -326,14 +350,15 @@ func TestMapNotes(t *testing.T) {
 func TestMapGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")
-		w.grace = 10 * time.Second
+		w.grace.Store(int64(10 * time.Second))
 		w.nodes["a"].put("k", "v")
 		w.nodes["a"].put("l", "v")
 		time.Sleep(time.Second)
 		has := func(what, keys string) {
 			t.Helper()
 			time.Sleep(3 * time.Second)
-			if got := strings.Join(slices.Sorted(maps.Keys(w.nodes["b"].seen["a"])), ""); got != keys {
+			synctest.Wait()
+			if got := strings.Join(slices.Sorted(maps.Keys(w.nodes["b"].of("a"))), ""); got != keys {
 				t.Errorf("%s: b knows %q, want %q", what, got, keys)
 			}
 		}
@@ -375,8 +400,9 @@ func TestMapBadInput(t *testing.T) {
 			t.Error("a request of another version was not counted")
 		}
 		time.Sleep(time.Second)
-		if dropped("version") == before || len(b.seen["c"]) != 0 {
-			t.Errorf("b took %v of another version", b.seen["c"])
+		synctest.Wait()
+		if dropped("version") == before || len(b.of("c")) != 0 {
+			t.Errorf("b took %v of another version", b.of("c"))
 		}
 		if missing := b.Await(canceled()); !slices.Equal(missing, []string{"c"}) {
 			t.Errorf("b misses %q, want c", missing)
@@ -393,6 +419,7 @@ func TestMapBadInput(t *testing.T) {
 		a.Put("", "no key")
 		a.put("k", "v")
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		for reason, want := range map[string]float64{"malformed": 4, "early": 1} {
 			if got := dropped(reason); got < want {
 				t.Errorf("%v dropped as %s, want at least %v", got, reason, want)
@@ -402,8 +429,8 @@ func TestMapBadInput(t *testing.T) {
 			t.Error("the long entry was not counted")
 		}
 		w.max = 1000
-		if want := map[string]string{"k": "v", "l": "v"}; !maps.Equal(b.seen["a"], want) {
-			t.Errorf("b knows %v of a, want %v", b.seen["a"], want)
+		if want := map[string]string{"k": "v", "l": "v"}; !maps.Equal(b.of("a"), want) {
+			t.Errorf("b knows %v of a, want %v", b.of("a"), want)
 		}
 		w.Start("d")
 		d := w.run("d", 1)
@@ -411,8 +438,9 @@ func TestMapBadInput(t *testing.T) {
 			d.put(fmt.Sprint(i), "v")
 		}
 		time.Sleep(time.Second)
-		if len(a.seen["d"]) != 1000 || total(t, a.metrics, "full") == 0 {
-			t.Errorf("a took %d entries, and %v were dropped", len(a.seen["d"]), total(t, a.metrics, "full"))
+		synctest.Wait()
+		if len(a.of("d")) != 1000 || total(t, a.metrics, "full") == 0 {
+			t.Errorf("a took %d entries, and %v were dropped", len(a.of("d")), total(t, a.metrics, "full"))
 		}
 	})
 }
