@@ -83,7 +83,7 @@ func TestConnectionsThatTakeAllFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := rig.WriteFile(t, "few.yaml", "net:\n  trusted: [127.0.0.0/8]\n")
-	c := rig.StartWrapped(t, fewFiles(64), rig.TestEnv(dir), "--config", file)
+	c := rig.StartWrapped(t, fewFiles(64), rig.TestEnv(dir, rig.Variable("log.level", "info")), "--config", file) // how many lines there are at that level
 	stays := rig.Register(t, &c.Running, "hostname", "Stays")
 
 	var held []net.Conn
