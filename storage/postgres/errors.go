@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -148,4 +149,11 @@ func kindOf(code string) string {
 func lost(err error) bool {
 	e, ok := errors.AsType[*unavailableError](err)
 	return ok && e.kind == kindLost
+}
+
+// silent reports whether a connection was lost because nothing came from the server for too long:
+// on a bad link that happens to one, and if the server is gone the others find it out.
+func silent(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout()
 }

@@ -5,9 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -324,6 +328,59 @@ func TestStarvedPool(t *testing.T) {
 	wg.Wait()
 	if n := number(t, e, one, "0"); n != 8 {
 		t.Errorf("the number is %d, want 8", n)
+	}
+}
+
+// A connection whose packets were lost for too long says nothing of the others, which stay: each new
+// one takes several round trips of a bad link. One that the server closed says that all are closed.
+func TestLostConnectionAndTheOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		fresh int64
+	}{
+		"silent": {&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ETIMEDOUT)}, 0},
+		"closed": {io.ErrUnexpectedEOF, 1}, // the step that ran again opened another
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := testOptions()
+			opt.MaxConns = 4
+			e := openAt(t, emptyDatabase(t), opt)
+			var held []*pgxpool.Conn
+			acquire := func(n int) {
+				for range n {
+					conn, err := e.acquire(t.Context(), time.Now().Add(time.Minute))
+					if err != nil {
+						t.Fatal(err)
+					}
+					held = append(held, conn)
+				}
+			}
+			release := func() {
+				for _, conn := range held {
+					e.release(conn)
+				}
+				held = nil
+			}
+			acquire(3)
+			release()
+			runs := 0
+			err := e.repeat(t.Context(), &attempt{reads: true}, func(_ context.Context, conn *pgxpool.Conn) error {
+				if runs++; runs > 1 {
+					return nil
+				}
+				_ = conn.Conn().Close(t.Context())
+				return c.err
+			})
+			if err != nil || runs != 2 {
+				t.Fatalf("%d runs of the step, %v, want 2", runs, err)
+			}
+			before := e.pool.Stat().NewConnsCount()
+			acquire(2)
+			if fresh := e.pool.Stat().NewConnsCount() - before; fresh != c.fresh {
+				t.Errorf("%d connections were opened for two steps, want %d", fresh, c.fresh)
+			}
+			release()
+		})
 	}
 }
 

@@ -125,7 +125,7 @@ func (e *Engine) repeat(ctx context.Context, a *attempt, fn func(context.Context
 			return e.count(&unavailableError{kindContended, disturbed}) // its time was over
 		}
 		reason := a.reason(err)
-		if lost(err) {
+		if lost(err) && !silent(err) {
 			e.pool.Reset() // the other connections are probably lost too
 		}
 		if reason == "" {
