@@ -30,7 +30,7 @@ const (
 	// DefaultStatementTimeout is how long a step may take.
 	DefaultStatementTimeout = 2 * time.Second
 	// minConns is the lowest default of MaxConns.
-	minConns = 8
+	minConns = 16
 )
 
 // Times of connections.
@@ -51,7 +51,7 @@ type Options struct {
 	// Node is the name of this node.
 	Node string
 	// MaxConns is the maximum number of connections; 0: twice the processors, at
-	// least 8. A pool_max_conns in the URL counts instead of 0.
+	// least 16. A pool_max_conns in the URL counts instead of 0.
 	MaxConns int
 	// StatementTimeout is how long a step, with its wait for a connection, may take; 0:
 	// DefaultStatementTimeout.
