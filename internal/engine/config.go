@@ -39,7 +39,7 @@ type PostgresConfig struct {
 	// File with the URL, in place of url.
 	URLFile string `key:"url_file" as:"text"`
 	// Most connections to the database at a time, {range}. 0: twice the
-	// processors, at least 8.
+	// processors, at least 16.
 	MaxConns int `key:"max_conns" default:"0" range:"0 to 10000"`
 	// How long an operation may take, with its wait for a free connection, {range}.
 	// After that it is refused.
