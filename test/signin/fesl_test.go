@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/respawnd/respawnd/fesl"
 	"github.com/respawnd/respawnd/gpcm"
@@ -139,11 +138,8 @@ func TestPlayerOfBattlefield2142(t *testing.T) {
 	list := `prefix\Camp_Gibraltar\mapstart\1700000000.5\mapend\1700001800.5\win\1\gm\0\m\0\v\bf2142\pc\1\rwa\0` +
 		`\c_0\1\crpt_0\85\gsco_0\85\nick_0\Ivan\pid_0\` + s.Profile + `\t_0\1\tt_0\1200\EOF\1`
 	rig.WantIn(t, rig.AskWebFrom(t, d, "127.0.0.2", rig.WebHead("POST", "stella.prod.gamespy.com", "/bf2142statistics.php", len(list), "")+list), "\nD\tOK\tCamp_Gibraltar\t")
-	for end := time.Now().Add(rig.Hang); !strings.Contains(page("getplayerinfo.aspx?mode=base"), "\t"+s.Profile+"\tIvan\t0\t85\t85\t2\t"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the round is not on the page: %q", page("getplayerinfo.aspx?mode=base"))
-		}
-	}
+	d.WaitFor("the totals of the round", 0, rig.Message("the pages of players have a round"))
+	rig.WantIn(t, page("getplayerinfo.aspx?mode=base"), "\t"+s.Profile+"\tIvan\t0\t85\t85\t2\t")
 	rig.WantIn(t, page("selectunlock.aspx?uid=211"), "H\tresult\nD\tOK\n")
 	rig.WantIn(t, page("getunlocksinfo.aspx?x=1"), "H\tAvcred\nD\t1\nH\tUnlockID\nD\t211\n")
 	rig.Must(t, s.MustLeave())

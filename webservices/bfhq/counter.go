@@ -211,6 +211,7 @@ func (k *roundCounter) apply(ctx context.Context, c counted) {
 			_ = k.insist(ctx, func() error { return k.applyTo(ctx, c, p) }) // counted and logged there
 		}
 	}
+	k.opt.Log.Debug().Stringer("server", c.round.Server).Msg("the pages of players have a round")
 }
 
 // applyTo changes the totals of a player.

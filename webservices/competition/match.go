@@ -86,11 +86,12 @@ func (backend *Backend) put(ctx context.Context, s *session, next storage.Match,
 			fill(&next, r)
 			backend.rating.Lock() // until they are stored: a player may be in two matches
 			defer backend.rating.Unlock()
-			ratings, err := backend.ratings(ctx, &next, r)
+			out = credits(&next, r, backend.boards(next.Game))
+			ratings, err := backend.ratings(ctx, &next, r, storage.MaxCredits-len(out))
 			if err != nil {
 				return err
 			}
-			out = append(credits(&next, r, backend.boards(next.Game)), ratings...)
+			out = append(out, ratings...)
 		}
 	}
 	stored, err := backend.opt.Store.PutMatch(ctx, next, out, backend.live.Load().Keep)

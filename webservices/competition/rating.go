@@ -36,8 +36,8 @@ type rated struct {
 }
 
 // ratings returns the new ratings of the players of a match on the boards that it counts for:
-// those whose key is one of the match and not 0.
-func (backend *Backend) ratings(ctx context.Context, m *storage.Match, r *Report) (out []storage.Credit, err error) {
+// those whose key is one of the match and not 0. There are up to most credits.
+func (backend *Backend) ratings(ctx context.Context, m *storage.Match, r *Report, most int) (out []storage.Credit, err error) {
 	for _, b := range backend.boards(m.Game) {
 		if b.How != games.BoardElo || !r.counts(b.Key) {
 			continue
@@ -50,7 +50,7 @@ func (backend *Backend) ratings(ctx context.Context, m *storage.Match, r *Report
 			p := &players[i]
 			id := storage.ScoreID{Game: m.Game, Board: b.Name, Profile: p.profile}
 			played := storage.ScoreID{Game: m.Game, Board: b.Name + gamesBoard, Profile: p.profile}
-			if value, ok := p.after(players); ok {
+			if value, ok := p.after(players); ok && len(out)+2 <= most {
 				out = append(out, storage.Credit{ScoreID: id, How: storage.ScoreLast, Value: value},
 					storage.Credit{ScoreID: played, How: storage.ScoreSum, Value: 1})
 			}
@@ -74,14 +74,16 @@ func (r *Report) counts(key string) bool {
 	return false
 }
 
-// rated returns the players of a match with their ratings so far.
+// rated returns the players of a match with their ratings so far, each once.
 func (backend *Backend) rated(ctx context.Context, m *storage.Match, r *Report, board string) (all []rated, err error) {
+	seen := make(map[storage.ProfileID]bool)
 	for i := range r.Players {
 		p := &r.Players[i]
 		side := sideOf(m, p.Conn.String())
-		if side == nil || side.Profile == 0 {
+		if side == nil || side.Profile == 0 || seen[side.Profile] {
 			continue
 		}
+		seen[side.Profile] = true
 		now := rated{profile: side.Profile, team: p.Team, result: p.Result, rating: firstRating}
 		for name, into := range map[string]*float64{board: &now.rating, board + gamesBoard: &now.games} {
 			s, err := backend.opt.Store.RankOf(ctx, storage.ScoreID{Game: m.Game, Board: name, Profile: side.Profile})

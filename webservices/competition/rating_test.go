@@ -106,3 +106,23 @@ func TestLadderPage(t *testing.T) {
 		}
 	}
 }
+
+// A player with two connections in a match does not beat itself, and the credits of a match stay
+// within their limit, without which it is not stored.
+func TestRatingsOfOnePlayer(t *testing.T) {
+	w := newRated(t)
+	a, b, c := GUID{1}, GUID{2}, GUID{3}
+	m := &storage.Match{Game: "gmtest", Sides: []storage.MatchSide{
+		{Profile: 1, Conns: []string{a.String(), b.String()}}, {Profile: 2, Conns: []string{c.String()}},
+	}}
+	r := &Report{Values: []Value{{Key: 74, Type: TypeInt32, Int: 1}}, Players: []Player{{Conn: a, Team: 0, Result: Win}, {Conn: b, Team: 1, Result: Loss}}}
+	if out, err := w.backend.ratings(t.Context(), m, r, 10); err != nil || out != nil {
+		t.Errorf("a player against itself gets %v, %v", out, err)
+	}
+	r.Players = append(r.Players, Player{Conn: c, Team: 1, Result: Loss})
+	for room, want := range []int{0, 0, 2, 2, 4} {
+		if out, err := w.backend.ratings(t.Context(), m, r, room); err != nil || len(out) != want {
+			t.Errorf("with room for %d: %d credits, %v, want %d", room, len(out), err, want)
+		}
+	}
+}
