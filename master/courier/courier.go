@@ -268,10 +268,16 @@ func (c *Courier) note(n note) {
 			ctx, cancel := context.WithTimeout(c.base, attemptTime)
 			defer cancel()
 			if _, err := c.notes.Ask(ctx, s.Node, n); err != nil {
-				c.opt.Log.Debug().Err(err).Str("node", s.Node).Msg("a node was not informed that players reached its server")
+				c.uninformed(s.Node, err)
 			}
 		})
+	default:
+		c.uninformed(s.Node, master.ErrBusy)
 	}
+}
+
+func (c *Courier) uninformed(node string, err error) {
+	c.opt.Log.Debug().Err(err).Str("node", node).Msg("a node was not informed that players reached its server")
 }
 
 // takeNote notes that players reached a server of this node.
