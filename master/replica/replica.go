@@ -83,6 +83,7 @@ func New(o Options) *Replica {
 // Run lists the servers of the other nodes and publishes those of this one until ctx ends. It
 // returns after all its goroutines.
 func (r *Replica) Run(ctx context.Context) {
+	r.publish() // before others ask for all servers of this node
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { r.Map.Run(ctx) })

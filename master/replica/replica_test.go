@@ -311,6 +311,7 @@ func TestServerThatMovesDoesNotFlicker(t *testing.T) {
 func TestLimitsHoldForAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNet(t, master.Limits{PerAddr: 4}, "a", "b", "c")
+		n.SetDelay(time.Millisecond) // so that neither hears of the servers of the other while both put theirs
 		time.Sleep(time.Second)
 		put := func(node string, port uint16) error {
 			at := netip.AddrPortFrom(address(1).Addr(), port)
@@ -405,6 +406,7 @@ func TestAwait(t *testing.T) {
 		n := newNet(t, master.Limits{}, "a", "b")
 		time.Sleep(time.Second)
 		must(t, n.host("a", 1, "map=one"))
+		synctest.Wait() // a shows it to others
 		n.Start("c")
 		c := n.run("c")
 		if missing := c.replica.Await(t.Context()); missing != nil || c.Len() != 1 {
