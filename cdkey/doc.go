@@ -35,7 +35,8 @@
 // In permissive mode every response of the right shape is good. In strict mode the
 // key must be known and the response be made with it; a key that is in use on
 // another server is refused once that server has proved within two seconds that its
-// player is still there. Banned keys are refused in both.
+// player is still there. Banned keys are refused in both. In a cluster a key is in use on one
+// node: before another one accepts it, that node asks its server in the same way.
 //
 // Unproved addresses get no more bytes than they sent: the answer to auth is
 // shorter than it, and a server is asked with ison only as long as it sent more for

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/gamespy"
@@ -37,12 +38,15 @@ type Options struct {
 	part.Peers
 
 	Keys Keyring
+	// Cluster are the other nodes with the same keys; nil: none.
+	Cluster cluster.Bus
 }
 
 // Server answers requests. It implements netserve.PacketHandler.
 type Server struct {
 	opt     Options
 	table   *table
+	nodes   nodes
 	metrics *metrics
 	live    atomic.Pointer[live] // never nil
 	out     netserve.Sender
@@ -63,7 +67,8 @@ type live struct {
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
-	s := &Server{opt: opt, table: newTable(opt.Keys, randomBelow, newChallenge), unread: foreign.NewNotes(opt.Verdicts, name)}
+	s := &Server{opt: opt, nodes: newNodes(&opt), unread: foreign.NewNotes(opt.Verdicts, name)}
+	s.table = newTable(opt.Keys, randomBelow, newChallenge, &s.nodes)
 	s.metrics = newMetrics(opt.Registerer, s.table)
 	s.buffers.New = func() any { return new(buffer) }
 	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
@@ -95,6 +100,7 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(1)) })
 	g.Go(func() error { s.decide(ctx, conn); return nil })
+	g.Go(func() error { s.share(ctx, conn); return nil })
 	return g.Wait()
 }
 

@@ -32,7 +32,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
-		Keys: env.Keys,
+		Keys: env.Keys, Cluster: env.Cluster,
 	})
 	return service.OnSocket(conn, s), nil
 }

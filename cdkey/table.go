@@ -1,6 +1,7 @@
 package cdkey
 
 import (
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ const (
 	askTime = 2 * time.Second
 	// repeatTime is how long a refusal is remembered, for a request that comes again.
 	repeatTime = 10 * time.Second
+	// grantTime is how long a key is kept for another node that may take it.
+	grantTime = 2 * time.Second
 	// maxCredit bounds the credit of a server, in bytes.
 	maxCredit = 64 << 10
 )
@@ -37,8 +40,8 @@ type Keyring interface {
 
 // id identifies a key.
 type id struct {
-	product int
-	hash    hash
+	Product int
+	Hash    hash
 }
 
 // holder is a player as a game server knows one.
@@ -68,6 +71,15 @@ type question struct {
 	asked time.Time
 	by    holder
 	size  int // bytes of the request
+	// If another node waits in place of a player:
+	node string
+	free chan<- bool // receives whether the key is free; of capacity 1
+}
+
+// grant is a key that another node may take.
+type grant struct {
+	node  string
+	until time.Time
 }
 
 // send is a message for a server.
@@ -81,17 +93,21 @@ type table struct {
 	keys      Keyring
 	random    func(n int) int // 0 to n-1
 	challenge func() string   // pchLen characters
+	nodes     *nodes
 
-	mu    sync.Mutex // guards the fields below
-	uses  map[id]*use
-	hosts map[netip.AddrPort]*host // that have uses
-	asked map[id]*use              // those with a question
+	mu      sync.Mutex // guards the fields below
+	uses    map[id]*use
+	hosts   map[netip.AddrPort]*host // that have uses
+	asked   map[id]*use              // those with a question
+	waiting map[id]bool              // those that other nodes are asked for
+	grants  map[id]grant
 }
 
-func newTable(keys Keyring, random func(int) int, challenge func() string) *table {
+func newTable(keys Keyring, random func(int) int, challenge func() string, n *nodes) *table {
 	return &table{
-		keys: keys, random: random, challenge: challenge,
+		keys: keys, random: random, challenge: challenge, nodes: n,
 		uses: make(map[id]*use), hosts: make(map[netip.AddrPort]*host), asked: make(map[id]*use),
+		waiting: make(map[id]bool), grants: make(map[id]grant),
 	}
 }
 
@@ -127,19 +143,102 @@ func (t *table) auth(from netip.AddrPort, r *request, size int, now time.Time) (
 		u = nil
 	}
 	switch {
-	case u == nil, u.server == from:
+	case u != nil && u.server == from:
 		return verdictAccepted, []send{t.give(k, by, size, now)}
+	case u == nil:
+		return t.claim(wait{k, by, size}, now)
 	case u.question != nil:
 		return verdictNone, nil // one at a time; this one asks again by itself
 	case u.refused == by && now.Sub(u.refusedAt) < repeatTime:
 		return verdictInUse, []send{{from, appendRefusal(nil, r.hash, r.skey, textInUse)}}
 	}
-	return t.ask(k, u, by, size, now)
+	return t.ask(k, u, &question{by: by, size: size}, now)
+}
+
+// claim lets a player use a key that no other server here has: at once, or when the other nodes
+// have agreed.
+func (t *table) claim(w wait, now time.Time) (verdict, []send) {
+	switch {
+	case t.waiting[w.key]:
+	case len(t.nodes.others(w.key)) > 0:
+		if t.nodes.await(w) {
+			t.waiting[w.key] = true
+		}
+	case t.granted(w.key, "", now):
+		return t.refuse(w)
+	default:
+		return verdictAccepted, []send{t.give(w.key, w.by, w.size, now)}
+	}
+	return verdictNone, nil
+}
+
+// claimed ends a wait for other nodes. Without their answer nothing is decided.
+func (t *table) claimed(w wait, free bool, err error, now time.Time) (verdict, []send) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.waiting, w.key)
+	switch {
+	case err != nil:
+		return verdictNone, nil
+	case !free:
+		return t.refuse(w)
+	}
+	return verdictAccepted, []send{t.give(w.key, w.by, w.size, now)}
+}
+
+func (t *table) refuse(w wait) (verdict, []send) {
+	return verdictInUse, []send{{w.by.server, appendRefusal(nil, w.key.Hash, w.by.skey, textInUse)}}
+}
+
+// granted reports whether a node other than this may take a key.
+func (t *table) granted(k id, node string, now time.Time) bool {
+	g, ok := t.grants[k]
+	return ok && g.node != node && now.Before(g.until)
+}
+
+// yield decides about a request of another node for a key. The answer says whether it is free, and
+// the key is that node's then. It is closed if another request for the key is not decided yet.
+func (t *table) yield(c claim, now time.Time) (answer <-chan bool, out []send) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u, done := t.uses[c.Key], make(chan bool, 1)
+	switch {
+	case t.waiting[c.Key], u != nil && u.question != nil:
+		close(done)
+	case t.granted(c.Key, c.Node, now):
+		done <- false
+	case u == nil, t.silent(u.server, now):
+		_, _ = t.pass(c.Key, &question{node: c.Node, free: done}, now)
+	default:
+		_, out = t.ask(c.Key, u, &question{node: c.Node, free: done}, now)
+	}
+	return done, out
+}
+
+// forget ends the use of a key.
+func (t *table) forget(k id) {
+	delete(t.uses, k)
+	delete(t.asked, k)
+	t.nodes.held.Delete(k)
+}
+
+// pass gives a key to the player who waits for the answer to a question.
+func (t *table) pass(k id, q *question, now time.Time) (verdict, []send) {
+	if q.free == nil {
+		return verdictAccepted, []send{t.give(k, q.by, q.size, now)}
+	}
+	t.forget(k)
+	t.grants[k] = grant{q.node, now.Add(grantTime)}
+	q.free <- true
+	return verdictNone, nil
 }
 
 // give lets a player use a key. A server that comes again with another skey has lost
 // a disc.
 func (t *table) give(k id, to holder, size int, now time.Time) send {
+	if t.uses[k] == nil {
+		t.nodes.held.Put(k, struct{}{})
+	}
 	t.uses[k] = &use{holder: to}
 	delete(t.asked, k)
 	h := t.hosts[to.server]
@@ -147,7 +246,7 @@ func (t *table) give(k id, to holder, size int, now time.Time) send {
 		h = &host{heard: now, credit: size}
 		t.hosts[to.server] = h
 	}
-	return t.sent(send{to.server, appendOK(nil, k.hash, to.skey)})
+	return t.sent(send{to.server, appendOK(nil, k.Hash, to.skey)})
 }
 
 // sent takes a message off the credit of its receiver.
@@ -166,11 +265,11 @@ func (t *table) silent(server netip.AddrPort, now time.Time) bool {
 
 // ask asks the server of a use whether its player is still there. A server that sent
 // too little for that has lost its player.
-func (t *table) ask(k id, u *use, by holder, size int, now time.Time) (verdict, []send) {
-	q := &question{n: t.random(10), pch: t.challenge(), asked: now, by: by, size: size}
-	body := appendQuestion(nil, k.hash, q.n, q.pch)
+func (t *table) ask(k id, u *use, q *question, now time.Time) (verdict, []send) {
+	q.n, q.pch, q.asked = t.random(10), t.challenge(), now
+	body := appendQuestion(nil, k.Hash, q.n, q.pch)
 	if len(body) > t.hosts[u.server].credit {
-		return verdictAccepted, []send{t.give(k, by, size, now)}
+		return t.pass(k, q, now)
 	}
 	u.question = q
 	t.asked[k] = u
@@ -188,19 +287,24 @@ func (t *table) answer(from netip.AddrPort, r *request, size int, now time.Time)
 			continue
 		}
 		if r.kind == kindOff {
-			return verdictAccepted, []send{t.give(k, q.by, q.size, now)}
+			return t.pass(k, q, now)
 		}
 		h, ok := parseHash(r.proof)
-		if !ok || h != k.hash {
+		if !ok || h != k.Hash {
 			continue
 		}
-		key, known := t.keys.Key(k.product, string(k.hash.appendTo(nil)))
+		key, known := t.keys.Key(k.Product, string(k.Hash.appendTo(nil)))
 		if !known || !proves(r.proof, key, q.pch, true) {
 			continue
 		}
-		u.question, u.refused, u.refusedAt = nil, q.by, now
+		u.question = nil
 		delete(t.asked, k)
-		return verdictInUse, []send{t.sent(send{q.by.server, appendRefusal(nil, k.hash, q.by.skey, textInUse)})}
+		if q.free != nil {
+			q.free <- false
+			return verdictNone, nil
+		}
+		u.refused, u.refusedAt = q.by, now
+		return verdictInUse, []send{t.sent(send{q.by.server, appendRefusal(nil, k.Hash, q.by.skey, textInUse)})}
 	}
 	return verdictNone, nil
 }
@@ -216,9 +320,9 @@ func (t *table) leave(from netip.AddrPort, r *request, size int, now time.Time) 
 	case u == nil || u.server != from:
 		return verdictNone, nil
 	case u.question != nil:
-		return verdictAccepted, []send{t.give(k, u.question.by, u.question.size, now)}
+		return t.pass(k, u.question, now)
 	}
-	delete(t.uses, k)
+	t.forget(k)
 	return verdictNone, nil
 }
 
@@ -243,7 +347,8 @@ func (t *table) tick(now time.Time) (out []send) {
 	defer t.mu.Unlock()
 	for k, u := range t.asked {
 		if now.Sub(u.question.asked) >= askTime {
-			out = append(out, t.give(k, u.question.by, u.question.size, now))
+			_, given := t.pass(k, u.question, now)
+			out = append(out, given...)
 		}
 	}
 	return out
@@ -255,9 +360,10 @@ func (t *table) sweep(now time.Time) {
 	defer t.mu.Unlock()
 	for k, u := range t.uses {
 		if u.question == nil && t.silent(u.server, now) {
-			delete(t.uses, k)
+			t.forget(k)
 		}
 	}
+	maps.DeleteFunc(t.grants, func(_ id, g grant) bool { return !now.Before(g.until) })
 	for a := range t.hosts {
 		if t.silent(a, now) {
 			delete(t.hosts, a)

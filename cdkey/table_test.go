@@ -131,7 +131,7 @@ func TestTable(t *testing.T) {
 	for name, steps := range tests {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			x := newTable(oneKey{}, func(int) int { return 3 }, func() string { return testPCH })
+			x := newTable(oneKey{}, func(int) int { return 3 }, func() string { return testPCH }, lone())
 			for i, e := range steps {
 				if diff := cmp.Diff(e.want, x.happen(t, e, began)); diff != "" {
 					t.Errorf("step %d, -want +got:\n%s", i, diff)

@@ -18,6 +18,7 @@ func (*oneBus) Publish(string, []byte) error                           { return 
 func (*oneBus) Send(string, string, []byte) error                      { return nil }
 func (*oneBus) Subscribe(string, func(string, []byte)) (cancel func()) { return func() {} }
 func (*oneBus) OnLoss(func(string)) (cancel func())                    { return func() {} }
+func (*oneBus) Unread(string, string)                                  {}
 
 func (*oneBus) Request(context.Context, string, string, []byte) ([]byte, error) {
 	return nil, cluster.ErrGone

@@ -77,6 +77,9 @@ type Bus interface {
 	// a state from messages then asks for it. The call comes within seconds after the
 	// loss. f must not block.
 	OnLoss(f func(from string)) (cancel func())
+	// Unread counts a message of another node that its subscriber cannot read. The first one of
+	// a subject is logged.
+	Unread(from, subject string)
 
 	// Request asks one node, which may be this node itself, and waits for its answer.
 	// The error is ErrGone if the node is not live or leaves meanwhile, and a

@@ -31,14 +31,16 @@ func (n Notes[T]) Tell(v T) {
 }
 
 // Listen calls f with the notes of other nodes until cancel is called. f must not block. Notes that
-// cannot be read are ignored.
+// cannot be read are counted.
 func (n Notes[T]) Listen(f func(T)) (cancel func()) {
 	if n.bus == nil {
 		return func() {}
 	}
-	return n.bus.Subscribe(n.subject, func(_ string, data []byte) {
+	return n.bus.Subscribe(n.subject, func(from string, data []byte) {
 		if v, ok := parseNote[T](data); ok {
 			f(v)
+		} else {
+			n.bus.Unread(from, n.subject)
 		}
 	})
 }

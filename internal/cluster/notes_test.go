@@ -31,6 +31,9 @@ func TestNotes(t *testing.T) {
 		if !slices.Equal(got, []string{"one", "two"}) {
 			t.Errorf("heard %q, want one and two", got)
 		}
+		if n := net.Bus("b").Unreadable(); n != 4 {
+			t.Errorf("%d notes are counted as unreadable, want 4", n)
+		}
 	})
 	alone := cluster.NewNotes[string](nil, "test.notes")
 	alone.Tell("one")

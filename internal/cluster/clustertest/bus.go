@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/cluster"
@@ -18,6 +19,7 @@ type Bus struct {
 	incarnation uint64
 	gone        chan struct{} // closed when the node ends
 	workers     sync.WaitGroup
+	unread      atomic.Int64
 
 	// The fields below are guarded by net.mu.
 
@@ -54,6 +56,12 @@ var _ cluster.Bus = (*Bus)(nil)
 
 // Self implements cluster.Bus.
 func (b *Bus) Self() string { return b.name }
+
+// Unread implements cluster.Bus.
+func (b *Bus) Unread(string, string) { b.unread.Add(1) }
+
+// Unreadable returns how many messages subscribers could not read.
+func (b *Bus) Unreadable() int64 { return b.unread.Load() }
 
 // Nodes implements cluster.Bus.
 func (b *Bus) Nodes() []string {

@@ -40,6 +40,7 @@ type Bus struct {
 	closing sync.Once
 
 	announced atomic.Bool
+	unread    sync.Map // subjects of which a message could not be read
 	workers   sync.WaitGroup
 
 	mu          sync.Mutex // guards the fields below

@@ -111,6 +111,14 @@ func (b *Bus) OnLoss(f func(from string)) (cancel func()) {
 	}
 }
 
+// Unread implements cluster.Bus.
+func (b *Bus) Unread(from, subject string) {
+	b.metrics.drop(dropMalformed)
+	if _, logged := b.unread.LoadOrStore(subject, true); !logged {
+		b.log.Warn().Str("node", from).Str("subject", subject).Msg("a message of a node cannot be read; further ones are only counted")
+	}
+}
+
 // start runs a subscriber. b.mu is held.
 func (b *Bus) start(s *subscriber) {
 	if b.ctx.Err() != nil {
