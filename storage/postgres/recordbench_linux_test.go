@@ -23,14 +23,14 @@ import (
 const players = 5000
 
 // BenchmarkRecords measures accounts that are made, and sign-ins with their sign-outs as a
-// daemon makes them, by 8 workers, on a server that waits for the disk. Of both sides it
-// reports the processor time.
+// daemon makes them, by as many workers as a daemon has connections, on a server that waits
+// for the disk. Of both sides it reports the processor time.
 func BenchmarkRecords(b *testing.B) {
 	for name, kind := range map[string]func(b *testing.B, s records.Shared) func(n uint64) error{"account": accountsOf, "sign-in": signInsOf} {
 		b.Run(name, func(b *testing.B) {
 			server := pgtest.Durable(b)
 			opt := recordOptions()
-			opt.MaxConns = 8
+			opt.MaxConns = 16
 			e := openAt(b, server.Database(b), opt)
 			step := kind(b, records.Shared{Store: records.New(e, records.Options{Shared: true, Node: "a"})})
 			workers(b, 100, step) // statements are prepared
@@ -48,12 +48,12 @@ func BenchmarkRecords(b *testing.B) {
 	}
 }
 
-// workers calls step n times, by 8 workers.
+// workers calls step n times, by 16 workers.
 func workers(b *testing.B, n int, step func(n uint64) error) {
 	b.Helper()
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range 8 {
+	for range 16 {
 		wg.Go(func() {
 			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
 				if err := step(uint64(i)); err != nil {
