@@ -107,28 +107,29 @@ func (k *Keeper) Expire(w netserve.PacketWriter, now time.Time) {
 // Check is called by Run: it forgets the servers that left the list, and removes those that may no
 // longer be in it: of banned addresses, and of games that are no longer allowed.
 func (k *Keeper) Check() {
-	why := func(srv *master.Server) Drop {
-		switch {
-		case srv.Origin != k.opt.Origin:
-			return NotDropped
-		case k.opt.Banned.Has(srv.Key.Source.Addr()):
-			return Banned
-		case k.opt.Stays != nil && !k.opt.Stays(srv):
-			return UnknownGame
-		default:
-			return NotDropped
-		}
-	}
-	for _, srv := range k.opt.Registry.RemoveFunc(func(srv *master.Server) bool { return why(srv) != NotDropped }) {
-		if v, ok := why(srv).Verdict(); ok {
-			k.note(srv.Key.Source, srv.Game, v)
-		}
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for a := range k.hosts.known.All() {
-		if srv, ok := k.opt.Registry.At(a); !ok || srv.Origin != k.opt.Origin {
+		srv, ok := k.opt.Registry.At(a)
+		if !ok || srv.Origin != k.opt.Origin {
+			k.hosts.remove(a)
+			continue
+		}
+		if v, drop := k.mayStay(srv).Verdict(); drop && k.opt.Registry.Remove(srv.Key) {
+			k.note(a, srv.Game, v)
 			k.hosts.remove(a)
 		}
+	}
+}
+
+// mayStay returns why a server may no longer be in the list, NotDropped if it may.
+func (k *Keeper) mayStay(srv *master.Server) Drop {
+	switch {
+	case k.opt.Banned.Has(srv.Key.Source.Addr()):
+		return Banned
+	case k.opt.Stays != nil && !k.opt.Stays(srv):
+		return UnknownGame
+	default:
+		return NotDropped
 	}
 }
