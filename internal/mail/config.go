@@ -33,12 +33,13 @@ type Config struct {
 	SMTPURLFile string `key:"smtp_url_file" as:"text" live:"true"`
 	// Sender of mail, such as noreply@example.org or Name <noreply@example.org>.
 	From string `key:"from" as:"sender" live:"true"`
-	// Links that one address may ask for per hour, {range}. 0: no bound.
+	// Links that one address may ask for per hour, {range}; a registration counts as one.
+	// 0: no bound.
 	PerAddress int `key:"per_address" default:"10" range:"0 to 1000000" live:"true"`
-	// Links that are mailed to one mailbox per hour, {range}: to all accounts with its
+	// Mails to one mailbox per hour, {range}: to all accounts with its
 	// address together. A mailbox gets at most 10 a day.
 	PerAccount int `key:"per_account" default:"3" range:"1 to 1000" live:"true"`
-	// Links that are mailed per hour in all, {range}. A quarter is kept for addresses
+	// Mails per hour in all, {range}. A quarter is kept for addresses
 	// from which the account signed in before. When half of the rest is used, a network
 	// (/24, IPv6 /48) gets no more than its share.
 	Total int `key:"total" default:"100" range:"1 to 1000000" live:"true"`

@@ -44,7 +44,7 @@ type Options struct {
 	// Banned returns whether an address may not sign in; nil: none is banned.
 	Banned func(netip.Addr) bool
 	// Private returns whether answers must not reveal which e-mails have an
-	// account; nil: they may.
+	// account, even if no mail is sent; nil: they may.
 	Private func() bool
 	// Games are the games whose namespace a visitor may choose by name; nil:
 	// none.

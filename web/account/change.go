@@ -102,7 +102,7 @@ func (v *visit) stay(ctx context.Context) error {
 	return err
 }
 
-// changeEmail changes the e-mail. With Options.Private, an invalid one and one that
+// changeEmail changes the e-mail. Where answers are private, an invalid one and one that
 // is taken are refused in the same way.
 func changeEmail(ctx context.Context, v *visit) error {
 	if err := v.checkCurrent(ctx); err != nil {

@@ -10,8 +10,9 @@
 // A form changes something only if it carries the token that belongs to the
 // browser's cookie and comes from our own origin. Forms are bounded in size, by
 // address and by account; failed passwords count as those of games do. With
-// Options.Private no answer reports whether an e-mail has an account; only making one,
-// or moving one there, does, and both are rationed. Changes are in the audit log of the store, with
+// Options.Private, and wherever mail is sent, no answer reports whether an e-mail has an account:
+// a mail tells its owner that another could not be made. Without both, making an account or
+// moving one there reports it, and both are rationed. Changes are in the audit log of the store, with
 // the number and a nick of the account and the address it came from, in the same step as the
 // change.
 //

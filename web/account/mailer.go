@@ -39,9 +39,10 @@ const (
 	mailOff     = "off"     // mail was switched off, or the pages stopped
 )
 
-// mailer mails reset links. Visitors only put requests into its queue, which takes
-// the same time whether there is an account or not. Those that may have a mail move on to the
-// outbox at once, so that a slow mail server leaves room for requests.
+// mailer mails reset links, and to owners of accounts that another could not be made. Visitors
+// only put requests into its queue, which takes the same time whether there is an account or
+// not. Those that may have a mail move on to the outbox at once, so that a slow mail server
+// leaves room for requests.
 type mailer struct {
 	*Pages
 	queue   chan mailRequest
@@ -61,11 +62,12 @@ type mailer struct {
 	by      int               // its mail.per_address
 }
 
-// mailRequest is a visitor's request for a reset link.
+// mailRequest is a visitor's request that the owner of an account gets a mail.
 type mailRequest struct {
 	partner int
 	email   string
 	from    netip.Addr
+	exists  bool // a registration of an account that exists already; else a link is wanted
 }
 
 // outgoing is a mail that waits.
@@ -74,6 +76,7 @@ type outgoing struct {
 
 	user storage.UserID
 	from netip.Addr // of the request
+	link bool       // the mail has a reset link
 }
 
 func newMailer(p *Pages) *mailer {
@@ -83,7 +86,7 @@ func newMailer(p *Pages) *mailer {
 	}
 	return &mailer{
 		Pages: p, queue: make(chan mailRequest, mailQueue), outbox: make(chan outgoing, mailOutbox), send: mail.Send,
-		results: counters("respawnd_web_reset_mails_total", "Requests for a mail with a reset link, by result.", "result",
+		results: counters("respawnd_web_reset_mails_total", "Requests for a mail with a reset link or about an account that exists already, by result.", "result",
 			mailSent, mailFailed, mailUnknown, mailAddress, mailMailbox, mailShare, mailTotal, mailFull, mailOff),
 		quota: newMailQuota(), told: netserve.NewBuckets[string](1, mailHour, len(refusedMails)),
 	}
@@ -113,9 +116,9 @@ func (m *mailer) admits(from netip.Addr, c *mail.Config) bool {
 
 // refusedMails are the messages of the log about requests that a bound refused, by result.
 var refusedMails = map[string]string{
-	mailMailbox: "no reset link mailed: the mailbox had mail.per_account within an hour, or ten within a day",
-	mailShare:   "no reset link mailed: half of mail.total was used within an hour, and the network had its share",
-	mailTotal:   "no reset link mailed: mail.total was reached within an hour",
+	mailMailbox: "no mail to a player: the mailbox had mail.per_account within an hour, or ten within a day",
+	mailShare:   "no mail to a player: half of mail.total was used within an hour, and the network had its share",
+	mailTotal:   "no mail to a player: mail.total was reached within an hour",
 }
 
 // refuse logs, once per hour and result, that a bound refused a request.
@@ -142,7 +145,7 @@ func (m *mailer) ask(r mailRequest, c *mail.Config) {
 
 // overflow logs that a request finds no room.
 func (m *mailer) overflow() string {
-	m.full.Line(m.Log().Warn()).Msg("requests for mail with reset links were dropped: too many wait")
+	m.full.Line(m.Log().Warn()).Msg("requests for mail to players were dropped: too many wait")
 	return mailFull
 }
 
@@ -167,7 +170,7 @@ func (m *mailer) run(ctx context.Context) {
 	deciding.Wait()
 	if n := len(m.queue) + len(m.outbox); n > 0 {
 		m.results.WithLabelValues(mailOff).Add(float64(n))
-		m.Log().Warn().Int("requests", n).Msg("requests for mail with reset links were dropped: the daemon stops")
+		m.Log().Warn().Int("requests", n).Msg("requests for mail to players were dropped: the daemon stops")
 	}
 }
 
@@ -204,11 +207,17 @@ func (m *mailer) decide(ctx context.Context, r mailRequest) (refused string) {
 		m.refuse(refused, r.from, now)
 		return refused
 	}
-	link, err := m.opt.Service.Passwords.SignReset(&u)
-	if err != nil {
-		return m.failed(u.ID, err)
+	out := outgoing{user: u.ID, from: r.from, link: !r.exists}
+	if r.exists {
+		out.Message = m.existing(u.Email)
+	} else {
+		link, err := m.opt.Service.Passwords.SignReset(&u)
+		if err != nil {
+			return m.failed(u.ID, err)
+		}
+		out.Message = m.message(u.Email, link)
 	}
-	m.outbox <- outgoing{m.message(u.Email, link), u.ID, r.from}
+	m.outbox <- out
 	return ""
 }
 
@@ -223,7 +232,7 @@ func (m *mailer) deliver(ctx, sending context.Context, o *outgoing) string {
 	for attempt := 1; ; attempt++ {
 		err = m.send(sending, &c, &o.Message)
 		if err == nil {
-			m.mailed(sending, o.user, o.from)
+			m.mailed(sending, o)
 			return mailSent
 		}
 		if attempt == mailAttempts || !mail.IsTemporary(err) || !clock.Pause(ctx, time.Duration(attempt)*mailPause) {
@@ -231,35 +240,53 @@ func (m *mailer) deliver(ctx, sending context.Context, o *outgoing) string {
 		}
 	}
 	if errors.Is(err, mail.ErrAddress) {
-		m.Log().Info().Uint32("user", uint32(o.user)).Msg("no reset link mailed: the e-mail of the account is not an address of mail")
+		m.Log().Info().Uint32("user", uint32(o.user)).Msg("no mail to a player: the e-mail of the account is not an address of mail")
 		return mailAddress
 	}
 	return m.failed(o.user, err)
 }
 
-// mailed records that a link was mailed.
-func (m *mailer) mailed(ctx context.Context, id storage.UserID, from netip.Addr) {
-	m.Log().Info().Uint32("user", uint32(id)).Stringer("peer", from).Msg("reset link mailed")
-	if _, err := m.opt.Store.AddAudit(ctx, m.entry(ctx, "account.reset_mail", id, from)); err != nil {
-		m.failing.Line(m.Log().Warn()).Err(err).Uint32("user", uint32(id)).Msg("a reset link was mailed; the audit log does not have it")
+// mailed records that a mail was sent. Links are in the audit log.
+func (m *mailer) mailed(ctx context.Context, o *outgoing) {
+	log := m.Log().Info().Uint32("user", uint32(o.user)).Stringer("peer", o.from)
+	if !o.link {
+		log.Msg("the owner of an account was informed that another could not be made")
+		return
+	}
+	log.Msg("reset link mailed")
+	if _, err := m.opt.Store.AddAudit(ctx, m.entry(ctx, "account.reset_mail", o.user, o.from)); err != nil {
+		m.failing.Line(m.Log().Warn()).Err(err).Uint32("user", uint32(o.user)).Msg("a reset link was mailed; the audit log does not have it")
 	}
 }
 
 // failed logs an error that is not the visitor's.
 func (m *mailer) failed(user storage.UserID, err error) string {
-	m.failing.Line(m.Log().Warn()).Err(err).Uint32("user", uint32(user)).Msg("a reset link was not mailed")
+	m.failing.Line(m.Log().Warn()).Err(err).Uint32("user", uint32(user)).Msg("a mail to a player was not sent")
 	return mailFailed
 }
 
 // message returns the mail with a link. Nothing in it comes from a request.
 func (m *mailer) message(to string, link accounts.Reset) mail.Message {
+	return m.letter(to, "New password for ", "asked for a link to set a new password for your account",
+		"Open this link to set it:\n\n"+m.opt.PublicURL+ResetPath+"#"+link.Code+"\n\n"+
+			"It works once, until "+link.Expires.UTC().Format("2 January 2006, 15:04 UTC")+", unless the password is changed before.\n"+
+			"If you did not ask for it, do nothing: your password stays as it is.\n")
+}
+
+// existing returns the mail about an account that exists already. Nothing in it comes from a
+// request.
+func (m *mailer) existing(to string) mail.Message {
+	return m.letter(to, "Your account at ", "wanted to make an account with your e-mail address",
+		"You have one already, and nothing was changed. If you forgot its password, ask for a link here:\n\n"+
+			m.opt.PublicURL+ResetPath+"\n\nIf it was not you, do nothing.\n")
+}
+
+// letter returns a mail of the site. It begins with what was done there.
+func (m *mailer) letter(to, subject, did, text string) mail.Message {
 	name := m.name()
-	text := "Someone, probably you, asked for a link to set a new password for your account at\n" + name + " (" + m.opt.PublicURL + ").\n\n" +
-		"Open this link to set it:\n\n" + m.opt.PublicURL + ResetPath + "#" + link.Code + "\n\n" +
-		"It works once, until " + link.Expires.UTC().Format("2 January 2006, 15:04 UTC") + ", unless the password is changed before.\n" +
-		"If you did not ask for it, do nothing: your password stays as it is.\n"
+	text = "Someone, probably you, " + did + " at\n" + name + " (" + m.opt.PublicURL + ").\n\n" + text
 	if contact := m.contact(); contact != "" {
 		text += "\nQuestions? " + contact + "\n"
 	}
-	return mail.Message{Name: name, To: to, Subject: "New password for " + name, Text: text}
+	return mail.Message{Name: name, To: to, Subject: subject + name, Text: text}
 }

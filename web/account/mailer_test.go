@@ -198,12 +198,49 @@ func TestResetMailMailbox(t *testing.T) {
 		if len(p.pages.mailer.queue) != 0 || p.results(mailFull) != 0 {
 			t.Errorf("%d requests for a full mailbox wait, %d found no room", len(p.pages.mailer.queue), p.results(mailFull))
 		}
-		if n := strings.Count(p.log.String(), "no reset link mailed: the mailbox had"); n != 1 {
+		if n := strings.Count(p.log.String(), "no mail to a player: the mailbox had"); n != 1 {
 			t.Errorf("the log says %d times that the mailbox is full, want once:\n%s", n, p.log)
 		}
 		time.Sleep(mailHour)
 		p.ask(stranger(0), "ann@example.org")
 		want("an hour later", 4, 31+mailQueue+1)
+	})
+}
+
+// A registration does not tell whether there is an account; the owner gets a mail.
+func TestMailToTheOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		p.make("ann@example.org", 0)
+		b := p.browser("198.51.100.7:4000")
+		register := func(email string) {
+			t.Helper()
+			b.get("/account/register")
+			wantDone(t, email, b.send("/account/register", "email", email, "nick", "Mallory", "new", "guess", "repeat", "guess"), "/account/login?done=mailed-owner")
+		}
+		register("ann@example.org")
+		register("new@example.org")
+		b.get("/account/login?done=mailed-owner")
+		webtest.WantParts(t, "the page after it", b.page, "a mail to it says so")
+		p.work()
+		if len(p.sent) != 1 || p.results(mailSent) != 1 {
+			t.Fatalf("%d mails, want one: %+v", len(p.sent), p.sent)
+		}
+		m := p.sent[0]
+		if m.To != "ann@example.org" || !strings.Contains(m.Text, public+"/account/reset\n") || strings.Contains(m.Text, "Mallory") {
+			t.Errorf("the mail is %+v", m)
+		}
+		if !p.passwordFits("ann@example.org", "secret") || !p.passwordFits("new@example.org", "guess") {
+			t.Error("want the old account as it was, and the new one")
+		}
+		// Every registration counts toward mail.per_address: that of an account is not refused earlier.
+		p.config.PerAddress = 2
+		for _, email := range []string{"a@example.org", "b@example.org"} {
+			register(email)
+		}
+		if status, usual := p.ask(b, "ann@example.org"); usual || status != http.StatusTooManyRequests {
+			t.Errorf("a request for a link after as many registrations as mails: status %d, want 429", status)
+		}
 	})
 }
 
@@ -216,8 +253,8 @@ func TestResetMailTotal(t *testing.T) {
 		for i := range 10 {
 			p.make(fmt.Sprintf("ann%d@example.org", i), 0)
 		}
-		b := p.browser("203.0.113.9:4000").register("bob@example.org", "Bob", "bob", "secret")
-		b.send("/account/logout")
+		b := p.browser("203.0.113.9:4000")
+		p.make("bob@example.org", 0)
 		b.get("/account/login")
 		wantDone(t, "a sign-in", b.send("/account/login", "email", "bob@example.org", "password", "secret"), "/account")
 		for i := range 7 {

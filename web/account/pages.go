@@ -167,7 +167,7 @@ func (v *visit) serveRegister() {
 	})
 	profile, err := v.opt.Service.Users.Register(ctx, reg)
 	if v.private() {
-		v.answerInPrivate(a, err, began)
+		v.answerInPrivate(a, reg, err, began)
 		return
 	}
 	if errors.Is(err, accounts.ErrBadPassword) {
@@ -181,19 +181,31 @@ func (v *visit) serveRegister() {
 }
 
 // private reports whether answers must not reveal which e-mails have an
-// account.
-func (v *visit) private() bool { return v.opt.Private != nil && v.opt.Private() }
+// account: so where mail says it to the owner.
+func (v *visit) private() bool {
+	_, mails := v.mailer.config()
+	return mails || v.opt.Private != nil && v.opt.Private()
+}
 
 // answerInPrivate answers a registration in the same way whether there was an
-// account with that e-mail or not.
-func (v *visit) answerInPrivate(a accountView, err error, began time.Time) {
+// account with that e-mail or not. If there was, its owner gets a mail; a new one gets none,
+// because anyone may name any address.
+func (v *visit) answerInPrivate(a accountView, reg accounts.Registration, err error, began time.Time) {
+	done := "asked"
+	if c, mails := v.mailer.config(); mails {
+		done = "mailed-owner"
+		// Every registration counts, so that later refusals reveal nothing.
+		if admitted := v.Trusted(v.from) || v.mailer.admits(v.from, &c); admitted && errors.Is(err, accounts.ErrBadPassword) {
+			v.mailer.ask(mailRequest{partner: reg.Partner, email: reg.Email, from: v.from, exists: true}, &c)
+		}
+	}
 	clock.Pause(v.r.Context(), time.Until(began.Add(evenTime)))
 	same := err == nil || errors.Is(err, accounts.ErrBadPassword) || errors.Is(err, accounts.ErrThrottled) || errors.Is(err, accounts.ErrUniqueNickTaken)
 	if !same {
 		v.refuse("register", a, err)
 		return
 	}
-	v.goTo("/account/login?done=asked")
+	v.goTo("/account/login?done=" + done)
 }
 
 // registration reads the form of a registration.

@@ -24,17 +24,18 @@ func latin1(text string) (out string, ok bool) {
 
 // doneTexts are the confirmations of changes, by their key in the URL.
 var doneTexts = map[string]string{
-	"asked":      "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed.",
-	"password":   "The password was changed. Games that were signed in have to sign in again.",
-	"reset":      "The password was changed. Log in with it. Games that were signed in have to sign in again.",
-	"mailed":     "If there is an account with that e-mail address, a mail with a link is on its way. It can take some minutes; look among unwanted mail, too.",
-	"email":      "The e-mail address was changed. From now on, sign in with it.",
-	"nick":       "The profile was added.",
-	"renamed":    "The nick was changed.",
-	"uniquenick": "The unique nick was changed.",
-	"dropped":    "The profile was deleted.",
-	"deleted":    "The account was deleted.",
-	"out":        "You are logged out.",
+	"asked":        "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed.",
+	"mailed-owner": "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed, and a mail to it says so.",
+	"password":     "The password was changed. Games that were signed in have to sign in again.",
+	"reset":        "The password was changed. Log in with it. Games that were signed in have to sign in again.",
+	"mailed":       "If there is an account with that e-mail address, a mail with a link is on its way. It can take some minutes; look among unwanted mail, too.",
+	"email":        "The e-mail address was changed. From now on, sign in with it.",
+	"nick":         "The profile was added.",
+	"renamed":      "The nick was changed.",
+	"uniquenick":   "The unique nick was changed.",
+	"dropped":      "The profile was deleted.",
+	"deleted":      "The account was deleted.",
+	"out":          "You are logged out.",
 }
 
 // problem is the reason for which a form was refused, as text for the visitor.
