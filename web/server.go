@@ -72,6 +72,12 @@ type tableView struct {
 	More    int               // rows that are not shown
 }
 
+// longTable is the number of rows from which charts stand above a table, so that they are found.
+const longTable = 12
+
+// IsLong reports whether the table is so long that what follows would not be seen.
+func (t tableView) IsLong() bool { return len(t.Rows) >= longTable }
+
 // serveServer answers /servers/{id}.
 func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	asker := s.api.Asker(r)
@@ -166,8 +172,7 @@ func (v *serverPage) showReport(s *api.Row) {
 	for name, value := range s.Rules.All() {
 		v.addRule(name, value)
 	}
-	v.Players = reportTable("Players", s.Players, s.Colours)
-	v.Teams = reportTable("Teams", s.Teams, s.Colours)
+	v.showTables(reportGrid(s.Players), reportGrid(s.Teams), s.Colours)
 }
 
 // showStatus fills the tables, and the numbers above them, from a query.
@@ -175,8 +180,7 @@ func (v *serverPage) showStatus(st *query.Status, codes colour.Family) {
 	for _, f := range st.Rules {
 		v.addRule(f.Name, f.Value)
 	}
-	v.Players = statusTable("Players", &st.Players, codes)
-	v.Teams = statusTable("Teams", &st.Teams, codes)
+	v.showTables(statusGrid(&st.Players), statusGrid(&st.Teams), codes)
 	number := func(name string, to *int) {
 		value, _ := st.Get(name)
 		if n, ok := master.ParsePopulation(value); ok {
@@ -218,39 +222,33 @@ func columnName(name string) string {
 // shownColumns returns the columns that are shown.
 func shownColumns(names []string) (at []int, shown []string) {
 	for i, name := range names {
-		if n := columnName(name); n != "" && !api.IsPrivateRule(n) && len(at) < maxTableColumns {
-			at, shown = append(at, i), append(shown, n)
+		if name != "" && !api.IsPrivateRule(name) && len(at) < maxTableColumns {
+			at, shown = append(at, i), append(shown, name)
 		}
 	}
 	return at, shown
 }
 
-func reportTable(title string, t master.Table, codes colour.Family) tableView {
-	names := make([]string, t.Columns())
-	for i := range names {
-		names[i] = t.Names().Name(i)
-	}
-	return showTable(title, names, t.Rows(), codes, t.Value)
+// showTables fills the tables of players and teams.
+func (v *serverPage) showTables(players, teams grid, codes colour.Family) {
+	v.Players = showTable("Players", players.withTeams(&teams), codes)
+	v.Teams = showTable("Teams", teams, codes)
 }
 
-func statusTable(title string, t *query.Table, codes colour.Family) tableView {
-	return showTable(title, t.Columns, len(t.Rows), codes, func(row, column int) string { return t.Rows[row][column] })
-}
-
-func showTable(title string, names []string, rows int, codes colour.Family, value func(row, column int) string) tableView {
-	at, shown := shownColumns(names)
+func showTable(title string, g grid, codes colour.Family) tableView {
+	at, shown := shownColumns(g.columns)
 	v := tableView{Name: title, Columns: shown}
 	if len(at) == 0 {
 		return v
 	}
-	for i := range rows {
+	for i, row := range g.byScore() {
 		if i == maxTableRows {
-			v.More = rows - maxTableRows
+			v.More = g.rows - maxTableRows
 			break
 		}
 		line := make([]template.HTML, len(at))
 		for k, column := range at {
-			line[k] = painted(colour.Parts(codes, value(i, column), maxNameText))
+			line[k] = painted(colour.Parts(codes, g.value(row, column), maxNameText))
 		}
 		v.Rows = append(v.Rows, line)
 	}
