@@ -63,6 +63,18 @@
 // \final\. The address 92.102.105.110 with port 24940, which spells the end of
 // a list, is not listed, nor is IPv6.
 //
+// # Other masters
+//
+// A master of 333networks asks for the servers of games, or of all, as a client of the game
+// 333networks, whose secret it must know. Its last message mostly has no end:
+//
+//	\validate\ANSWER\gamename\333networks\final\\sync\all\msid\IDENTITY
+//	\ut\192.0.2.1:7778 192.0.2.2:7778 \unreal\192.0.2.3:7778 \final\
+//
+// It gets those that answered queries here in the oldest protocol, in which it queries them too,
+// and none that are known from other masters. IDENTITY keeps a master from reading itself. One
+// without the right answer, or one that asks more often than once a minute, gets no byte.
+//
 // # Encryption
 //
 // With enctype 0 the list is sent as it is. With enctype 1 and 2 it is

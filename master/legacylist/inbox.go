@@ -105,7 +105,10 @@ func (in *inbox) cut(r *inquiry) {
 func (in *inbox) rest() []byte { return in.text[in.read:] }
 
 // asksForList reports whether a text may be a request for a list.
-func asksForList(text []byte) bool { return bytes.Contains(bytes.ToLower(text), []byte(`\list`)) }
+func asksForList(text []byte) bool {
+	text = bytes.ToLower(text)
+	return bytes.Contains(text, []byte(`\list`)) || bytes.Contains(text, []byte(`\sync`))
+}
 
 // quiet returns how long to wait for more before guess, 0 if there is nothing
 // to guess.
@@ -124,7 +127,7 @@ func (in *inbox) quiet(r *inquiry) time.Duration {
 func (in *inbox) guess(r *inquiry) {
 	if asksForList(in.rest()) {
 		whole := *r
-		if whole.take(string(in.rest())); whole.listed && whole.game != "" {
+		if whole.take(string(in.rest())); whole.listed && (whole.game != "" || len(whole.games) > 0) {
 			*r = whole
 			in.read = len(in.text)
 		}

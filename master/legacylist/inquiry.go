@@ -1,6 +1,7 @@
 package legacylist
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,14 @@ type inquiry struct {
 	mode   Mode
 	game   string // the game whose servers it requests; empty: engine
 	filter string
+
+	games    []string // another master asks for the servers of these; none: it is no other master
+	identity string   // of that master
+}
+
+// wants reports whether another master asks for the servers of a game.
+func (r *inquiry) wants(game string) bool {
+	return slices.Contains(r.games, allShared) || slices.Contains(r.games, game)
 }
 
 // wanted returns the game whose servers are requested, in lower case.
@@ -96,5 +105,9 @@ func (r *inquiry) set(key, value string) {
 		r.listed, r.mode = true, parseMode(value)
 	case "where":
 		r.filter = value
+	case "sync":
+		r.listed, r.games = true, strings.Fields(strings.ToLower(value))
+	case "msid":
+		r.identity = value
 	}
 }

@@ -25,6 +25,9 @@ func enctypeOf(text string) (int, bool) {
 
 // list answers a request. The error is an ended or comes from the connection.
 func (x *session) list(r *inquiry) error {
+	if len(r.games) > 0 {
+		return x.share(r)
+	}
 	enctype, ok := enctypeOf(r.enctype)
 	if !ok {
 		return endedEnctype

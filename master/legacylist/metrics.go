@@ -13,6 +13,7 @@ import (
 const (
 	listSent    = "sent"
 	listUnknown = "unknown_game"
+	listShared  = "shared" // with another master
 )
 
 // metrics are the counters of the service.
@@ -28,7 +29,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		clients:     in.Counters("respawnd_legacylist_requests_total", "Requests by the encryption that the client wants.", "enctype", "0", "1", "2"),
 		validations: in.Counters("respawnd_legacylist_validations_total", "Answers to the greeting.", "result", "right", "wrong"),
-		lists:       in.Counters("respawnd_legacylist_lists_total", "Lists sent.", "result", listSent, listUnknown),
+		lists:       in.Counters("respawnd_legacylist_lists_total", "Lists sent.", "result", listSent, listUnknown, listShared),
 		views:       views.NewMetrics(reg, "legacylist"),
 	}
 }

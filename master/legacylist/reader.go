@@ -3,8 +3,6 @@ package legacylist
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 
 	"github.com/respawnd/respawnd/internal/service"
@@ -44,10 +42,9 @@ func readSync(ctx context.Context, r *service.Reading) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	sum := sha256.Sum256([]byte(r.Self))
-	shared, err := Sync{Games: r.Game, ID: hex.EncodeToString(sum[:6]), Max: r.Most}.Ask(ctx, conn)
+	shared, err := Sync{Games: r.Game, ID: identity(r.Self), Max: r.Most}.Ask(ctx, conn)
 	for _, g := range shared {
-		err = errors.Join(r.TellAll(g.Servers, cmp.Or(r.Query, "gs1"), g.Game, nil), err)
+		err = errors.Join(r.TellAll(g.Servers, cmp.Or(r.Query, sharedQuery), g.Game, nil), err)
 	}
 	return err
 }

@@ -37,6 +37,7 @@ type Options struct {
 type Server struct {
 	opt     Options
 	gate    *netserve.Gate
+	shares  *netserve.Limiter // lists for other masters
 	metrics *metrics
 	views   *views.Cache[viewKey, view, *view]
 	chunks  views.Chunks
@@ -47,6 +48,7 @@ type Server struct {
 func New(opt Options) *Server {
 	m := newMetrics(opt.Registerer)
 	s := &Server{opt: opt, metrics: m, views: newViews(m)}
+	s.shares = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1 / shareEvery.Seconds(), Burst: shareBurst})
 	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	return s
 }

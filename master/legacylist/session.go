@@ -41,6 +41,7 @@ var (
 	endedFilter     = reasons.Add("bad_filter")
 	endedExpensive  = reasons.Add("too_expensive")
 	endedBusy       = reasons.Add("busy")
+	endedShare      = reasons.Add("not_shared")     // another master without the secret, or too often
 	droppedPipeline = reasons.Add("pipelined_list") // the connection got the list that it requested first
 )
 

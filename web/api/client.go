@@ -59,6 +59,8 @@ type Remote struct {
 	Query   string         `json:"query"` // protocol in which it is queried; empty: unknown
 	Via     string         `json:"via"`   // master that the other daemon knows it from; empty: none
 
+	Country string              `json:"country"`
+	Region  string              `json:"region"`
 	Rules   map[string]string   `json:"rules"`
 	Players []map[string]string `json:"player_list"`
 	Teams   []map[string]string `json:"team_list"`
@@ -154,6 +156,12 @@ func (c *Client) get(ctx context.Context, path string, set func(http.Header)) (*
 // statusError returns an error for an unexpected status.
 func statusError(resp *http.Response) error {
 	return fmt.Errorf("answered %s", clean.Line(resp.Status, 60))
+}
+
+// ReadList calls each with every server of a whole list in one text.
+func ReadList(r io.Reader, each func(*Remote) error) error {
+	_, err := readPage(r, each)
+	return err
 }
 
 // readPage parses an answer server by server, so that a long one takes little memory.

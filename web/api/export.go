@@ -24,9 +24,22 @@ type export struct {
 
 // serveAddresses answers /api/v1/servers.gslist: the addresses of a list, one in a line.
 func (s *API) serveAddresses(w http.ResponseWriter, r *http.Request, p Params) error {
-	return s.export(w, r, p, textType, func(e *encoder, row *Row) {
-		e.buf = append(e.asker.Given(row.Public).AppendTo(e.buf), '\n')
-	})
+	return s.export(w, r, p, textType, appendLine)
+}
+
+// appendLine appends the line of a server.
+func appendLine(e *encoder, row *Row) {
+	e.buf = append(e.asker.Given(row.Public).AppendTo(e.buf), '\n')
+}
+
+// encodeLines writes the addresses of a list as an asker is given them.
+func encodeLines(list *Snapshot, game string, asker advertise.Asker) []byte {
+	e := newEncoder(nil, list)
+	e.asker = asker
+	for _, row := range list.Choose(game, "", ByGame) {
+		appendLine(e, row)
+	}
+	return e.buf
 }
 
 // serveLines answers /api/v1/servers.jsonl: the servers of a list, one object in a line.

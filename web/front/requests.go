@@ -130,7 +130,7 @@ func setHeaders(h http.Header, path string) {
 	PageHeaders(h)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache")
-	if strings.HasPrefix(path, apiPrefix) {
+	if strings.HasPrefix(path, apiPrefix) || strings.HasPrefix(path, "/json/") {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Expose-Headers", "ETag, Retry-After")
 	}
