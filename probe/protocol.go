@@ -38,16 +38,18 @@ const (
 	QuakeWorld
 	// Unreal2 are the queries of Unreal Tournament 2003 and 2004.
 	Unreal2
+	// ASE is the query of the All-Seeing Eye, which Far Cry, Multi Theft Auto and others answer.
+	ASE
 )
 
 var protocolNames = [...]string{
 	GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum", Quake3: "quake3", IDTech4: "idtech4", NWN: "nwn",
-	Quake2: "quake2", QuakeWorld: "quakeworld", Unreal2: "unreal2",
+	Quake2: "quake2", QuakeWorld: "quakeworld", Unreal2: "unreal2", ASE: "ase",
 }
 
 // Protocols returns all protocols.
 func Protocols() []Protocol {
-	return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3, IDTech4, NWN, Quake2, QuakeWorld, Unreal2}
+	return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3, IDTech4, NWN, Quake2, QuakeWorld, Unreal2, ASE}
 }
 
 // String returns the protocol's name as commands and the configuration spell

@@ -95,6 +95,8 @@ func newTalk(p Protocol, extras bool) talk {
 		return newQuakeWorldTalk()
 	case Unreal2:
 		return &unreal2Talk{}
+	case ASE:
+		return &aseTalk{}
 	default:
 		return nil
 	}

@@ -53,7 +53,7 @@ func Arena(game string) *Game {
 type Talk func(question []byte) [][]byte
 
 // Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq, zandronum,
-// quake3, idtech4, nwn, quake2, quakeworld or unreal2. The game must not be modified meanwhile. It panics for other
+// quake3, idtech4, nwn, quake2, quakeworld, unreal2 or ase. The game must not be modified meanwhile. It panics for other
 // words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
@@ -79,6 +79,8 @@ func (g *Game) Speaks(protocol string) Talk {
 		return g.quakeWorld
 	case "unreal2":
 		return g.unreal2
+	case "ase":
+		return g.ase
 	default:
 		panic("probetest: no protocol " + protocol)
 	}
