@@ -39,6 +39,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
 		Reload:    func(to service.Service) { o := to.(*Config).options(); s.Reload(&o) },
 		Close:     func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
+		Files:     s.Files,
 		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.Keeper().Expired, Replaced: s.Keeper().Replaced},
 	}, nil
 }

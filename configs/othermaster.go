@@ -1,20 +1,24 @@
 package configs
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // OtherMaster is another master whose servers are listed here too.
 type OtherMaster struct {
 	Protocol string // one of MasterProtocols
-	Address  string // host:port; the URL of a list; or that of pages, without a final slash
+	Address  string // host:port; the URL of a list, or that of pages, without a final slash; or a folder
 	Name     string // in pages, metrics and the log; never empty
 	Game     string // whose servers it is asked for; empty: all, where the protocol can
 
@@ -32,11 +36,18 @@ type OtherMaster struct {
 	// the names of the address and the port in each object.
 	At, HostField, PortField string
 
+	// Of a folder with a list: the public key that signed it, and how old it may be.
+	Key        string
+	RestoreFor time.Duration
+
 	text string
 }
 
 // String returns the entry as the configuration spells it.
 func (m OtherMaster) String() string { return m.text }
+
+// IsFolder reports whether the address is a folder of this machine.
+func (m *OtherMaster) IsFolder() bool { return filepath.IsAbs(m.Address) }
 
 // Host returns the host of the address.
 func (m *OtherMaster) Host() string {
@@ -58,6 +69,7 @@ func (m *OtherMaster) IsLAN() bool {
 
 const (
 	maxMasterName  = 64
+	maxRestore     = 30 * 24 * time.Hour
 	maxMasterWord  = 255 // of a game or a filter
 	masterExamples = "such as q3 dpmaster.example.org:27950 game=Xonotic protocol=3"
 )
@@ -70,6 +82,7 @@ type MasterForm struct {
 	Needs    []string    // options that an entry must have
 	Options  []string    // further ones
 	Page     bool        // the URL is that of the list, with a query
+	Folder   bool        // the URL is that of a folder, which may be one of this machine
 	Version  bool        // the protocol of the game is a version, such as 1.41
 	Usual    OtherMaster // values of options that an entry leaves out
 }
@@ -95,6 +108,8 @@ func MasterLines() (lines []string) {
 		switch {
 		case f.Page:
 			where = "URL"
+		case f.Folder:
+			where = "FOLDER-OR-URL"
 		case f.Port != "":
 			where = "HOST[:" + f.Port + "]"
 		}
@@ -175,6 +190,9 @@ func (f *MasterForm) address(text string) (string, error) {
 	if f.Page {
 		return page(text)
 	}
+	if f.Folder && filepath.IsAbs(text) {
+		return filepath.Clean(text), nil
+	}
 	if f.Port == "" {
 		base, err := parsePublicURL(text)
 		if err != nil {
@@ -231,6 +249,13 @@ func (m *OtherMaster) set(key, value string, version bool) (err error) {
 		m.Query, err = parseChoice(value, StaticProtocols())
 	case "verified":
 		m.Verified, err = parseToggle(value)
+	case "key":
+		m.Key = value
+		if b, bad := base64.RawURLEncoding.DecodeString(value); bad != nil || len(b) != ed25519.PublicKeySize {
+			err = errors.New("it takes the 43 characters that `respawnd snapshot key` prints")
+		}
+	case "restore_for":
+		m.RestoreFor, err = parseDuration(value, time.Minute, maxRestore)
 	}
 	return err
 }
@@ -253,6 +278,7 @@ func parseProtocol(text string, version bool) (int, error) {
 var missing = map[string]string{
 	"game":     "names no game: add game=NAME",
 	"protocol": "names no protocol of the game: add protocol=NUMBER",
+	"key":      "has no key: add key= and what `respawnd snapshot key` prints on the machine that writes it",
 	"query":    "names no protocol in which its servers answer: add query=NAME",
 }
 

@@ -68,7 +68,7 @@ func (d *Daemon) opened() (list []service.Opened) {
 		if s.run.Address.String() == "" {
 			continue
 		}
-		list = append(list, service.Opened{Name: s.Name, Title: s.Title, Address: s.run.Address, Connect: s.Connect, Nouns: s.Nouns})
+		list = append(list, service.Opened{Name: s.Name, Title: s.Title, Address: s.run.Address, Connect: s.Connect, Nouns: s.Nouns, Files: s.run.Files})
 	}
 	return list
 }

@@ -140,7 +140,7 @@ func each[T any](s *settings, of func(*Entry) []T) (all []T) {
 func (s *settings) limits() master.Limits {
 	return master.Limits{
 		Servers: s.Master.MaxServers, PerAddr: s.Master.MaxPerAddr, PerNet: s.Master.MaxPerNet,
-		Expire: greatest(s, func(e *Entry) time.Duration { return e.Expire }),
+		Expire: greatest(s, func(e *Entry) time.Duration { return e.Expire }), Mirror: s.Master.Mirror,
 	}
 }
 

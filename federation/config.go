@@ -23,6 +23,8 @@ type Config struct {
 	// the protocol in which the servers answer, if it is another one than usual.
 	// offset is added to the ports of a list. at is where the array of a JSON text
 	// is, such as data.servers, host and port are the names in its objects.
+	// snapshot is a folder that snapshot.dir of another daemon wrote, here or at a URL;
+	// key is what `respawnd snapshot key` prints there, restore_for how old its list may be.
 	// With verified=true the servers of a respawnd are listed without a query of
 	// our own. Such as:
 	//   federation:

@@ -52,6 +52,8 @@ func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, sel
 	switch m.Protocol {
 	case peerForm.Protocol:
 		return newPeer(m, d, self)
+	case snapshotForm.Protocol:
+		return newShelf(m, d, self)
 	case textForm.Protocol:
 		read = readText
 	case jsonForm.Protocol:

@@ -3,12 +3,16 @@ package federation
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/respawnd/respawnd/configs"
 )
+
+// testKey has the form of a public key.
+const testKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 func TestParseOtherMaster(t *testing.T) {
 	for text, want := range map[string]configs.OtherMaster{
@@ -26,6 +30,8 @@ func TestParseOtherMaster(t *testing.T) {
 		"idmaster id.example.org protocol=1.41":                             {Protocol: "idmaster", Address: "id.example.org:27650", Name: "id.example.org", Number: 1<<16 | 41, CMP: true},
 		"333sync list.example.org":                                          {Protocol: "333sync", Address: "list.example.org:28900", Name: "list.example.org", CMP: true},
 		"333json https://list.example.org/ game=ut":                         {Protocol: "333json", Address: "https://list.example.org", Name: "list.example.org/ut", Game: "ut", Offset: 1, CMP: true},
+		"snapshot /srv/list/ key=" + testKey + " name=far restore_for=2h":   {Protocol: "snapshot", Address: "/srv/list", Name: "far", Key: testKey, RestoreFor: 2 * time.Hour, CMP: true},
+		"snapshot https://a.b/list key=" + testKey:                          {Protocol: "snapshot", Address: "https://a.b/list", Name: "a.b", Key: testKey, RestoreFor: 24 * time.Hour, CMP: true},
 		"textlist http://example.org/?raw=1 query=quake3":                   {Protocol: "textlist", Address: "http://example.org?raw=1", Name: "example.org", Query: "quake3", CMP: true},
 		"jsonlist https://example.org/a query=nwn at=data.servers host=host port=gameport offset=-3": {
 			Protocol: "jsonlist", Address: "https://example.org/a", Name: "example.org", Query: "nwn", At: "data.servers", HostField: "host", PortField: "gameport", Offset: -3, CMP: true,
@@ -53,7 +59,7 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                              "is not a master",
 		"q3":                                            "is not a master",
-		"quake example.org":                             `unknown protocol "quake"; known: 333json, 333sync, cod4x, codmaster, gamespy, idmaster, jsonlist, q2, q3, qw, respawnd, serverbrowse, textlist, utmaster, valve, zandronum`,
+		"quake example.org":                             `unknown protocol "quake"; known: 333json, 333sync, cod4x, codmaster, gamespy, idmaster, jsonlist, q2, q3, qw, respawnd, serverbrowse, snapshot, textlist, utmaster, valve, zandronum`,
 		"q3 example.org":                                "names no protocol of the game",
 		"q3 example.org protocol=x":                     "bad option protocol: is not a whole number",
 		"q3 example.org protocol=1 empty":               `"empty", which is not an option`,
@@ -70,6 +76,9 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 		"respawnd example.org":                          "has an address that is not a web address",
 		"respawnd https://me@example.org":               "has an address that must hold no user",
 		"respawnd https://a.b verified=maybe":           "bad option verified",
+		"snapshot https://a.b":                          "has no key",
+		"snapshot https://a.b key=x":                    "bad option key",
+		"snapshot a/b key=" + testKey:                   "not a web address",
 		"textlist http://a.b":                           "names no protocol in which its servers answer",
 		"textlist http://a.b/?x#y query=gs1":            "not a web address",
 		"textlist http://me@a.b query=gs1":              "must hold no user",

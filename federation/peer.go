@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 
@@ -54,7 +55,7 @@ func newPeer(m *configs.OtherMaster, d *dialer, self string) *peer {
 // web returns how pages of a master are reached.
 func (d *dialer) web(m *configs.OtherMaster) *http.Transport {
 	cacerts.Ready()
-	return &http.Transport{
+	t := &http.Transport{
 		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return d.connect(ctx, m, address) }, // and no Proxy
 		TLSHandshakeTimeout:    tlsTimeout,
 		MaxResponseHeaderBytes: maxHeader,
@@ -62,6 +63,10 @@ func (d *dialer) web(m *configs.OtherMaster) *http.Transport {
 		IdleConnTimeout:        time.Minute,
 		ForceAttemptHTTP2:      true,
 	}
+	if m.IsFolder() {
+		t.RegisterProtocol("file", http.NewFileTransportFS(os.DirFS(m.Address)))
+	}
+	return t
 }
 
 // sameSite refuses redirects to other hosts, and from https to http.
@@ -131,10 +136,21 @@ func (p *peer) close() { p.http.CloseIdleConnections() }
 
 // found returns the entry of a server, or the reason for which it is refused.
 func (p *peer) found(r *api.Remote) (f found, refused string) {
+	if r.Via != "" || r.Origin == master.Federated.Name {
+		return f, refusedHearsay
+	}
+	f, refused = foundOf(r)
+	if refused == "" && p.master.Verified {
+		f.game, f.report = r.Game, reportOf(r)
+	}
+	return f, refused
+}
+
+// foundOf returns the entry of a server of another daemon, which is to be queried, or the reason
+// for which it is refused.
+func foundOf(r *api.Remote) (f found, refused string) {
 	f.addr = netip.AddrPortFrom(r.Address.Addr().Unmap(), r.Address.Port())
 	switch {
-	case r.Via != "" || r.Origin == master.Federated.Name:
-		return f, refusedHearsay
 	case !f.addr.IsValid():
 		return f, refusedAddress
 	case !isGame(r.Game):
@@ -148,15 +164,15 @@ func (p *peer) found(r *api.Remote) (f found, refused string) {
 	case "zandronum", "quake3", "a2s": // the server names its game
 		f.game = ""
 	}
-	if p.master.Verified {
-		f.game, f.report = r.Game, reportOf(r)
-	}
 	return f, ""
 }
 
 // reportOf returns a peer's report of a server, within bounds.
 func reportOf(r *api.Remote) *report {
-	out := &report{players: grid(r.Players), teams: grid(r.Teams)}
+	out := &report{players: grid(r.Players), teams: grid(r.Teams), lifetime: vouchedLifetime}
+	if len(r.Country) == 2 {
+		out.country, out.region = r.Country, r.Region
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Rules)) {
 		if len(out.names) < maxRules && len(name) <= maxName && len(r.Rules[name]) <= maxValue {
 			out.names, out.values = append(out.names, name), append(out.values, r.Rules[name])

@@ -63,6 +63,10 @@ type report struct {
 	names, values  []string
 	players, teams master.Grid
 	partial        bool // players and teams are not known
+
+	country, region string    // as the peer knows them; empty: it does not
+	made            time.Time // when the list of the peer was made; zero: now
+	lifetime        time.Duration
 }
 
 // teller is a master that names a server.
@@ -278,6 +282,15 @@ func (t *table) drop(a netip.AddrPort, c *candidate, now time.Time, gone func(*t
 	}
 }
 
+// dropOthers drops a source as teller of servers that it has not named since a time.
+func (t *table) dropOthers(src *source, since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for a, c := range t.servers {
+		t.drop(a, c, since, func(o *teller) bool { return o.source == src && o.last.Before(since) })
+	}
+}
+
 // renew records that a master still names all servers that it has named since a time.
 func (t *table) renew(src *source, since, now time.Time) {
 	t.mu.Lock()
@@ -301,7 +314,7 @@ func (t *table) sweep(now time.Time, expire time.Duration) {
 	for a, c := range t.servers {
 		refused := t.refuses(c.first().source, &c.first().found) != ""
 		t.drop(a, c, now, func(o *teller) bool {
-			return refused || o.source.ended.Load() || now.Sub(o.last) >= expire
+			return refused || o.source.ended.Load() || now.Sub(o.last) >= max(expire, o.source.master.RestoreFor)
 		})
 	}
 }

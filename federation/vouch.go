@@ -16,16 +16,19 @@ func vouchedKey(a netip.AddrPort) master.Key { return master.Key{Source: a, Inst
 // vouch lists a server on the word of a verified peer. mu is held.
 func (t *table) vouch(a netip.AddrPort, c *candidate, now time.Time) {
 	first := c.first()
+	r := first.report
+	if !r.made.IsZero() {
+		now = r.made
+	}
 	srv := master.Server{
 		Key: vouchedKey(a), Game: first.game, Origin: master.Federated, Public: a, Query: first.query,
-		Told: first.source.master.Name, Vouched: true, Lifetime: vouchedLifetime, Seen: now,
+		Told: first.source.master.Name, Vouched: true, Lifetime: r.lifetime, Seen: now,
 	}
 	old, known := t.Registry.At(a)
 	if known && old.Origin != master.Federated {
 		return
 	}
 	var content master.Report
-	r := first.report
 	content.Fill(t.Registry, r.names, r.values, r.players, r.teams)
 	if known && old.Key == srv.Key && old.Game == srv.Game && old.Told == srv.Told && old.Query == srv.Query && content.Same(old) {
 		t.Registry.Touch(srv.Key, srv.Origin, now)
@@ -38,8 +41,11 @@ func (t *table) vouch(a netip.AddrPort, c *candidate, now time.Time) {
 	switch {
 	case known:
 		srv.Country, srv.Region, srv.First = old.Country, old.Region, old.First
-	case t.Locate != nil:
-		srv.Country, srv.Region = t.Locate(a.Addr())
+	default:
+		srv.Country, srv.Region = t.Locate.Of(a.Addr())
+	}
+	if srv.Country == "" {
+		srv.Country, srv.Region = r.country, r.region
 	}
 	c.vouched = t.Registry.Put(srv) == nil
 }

@@ -18,4 +18,7 @@ type Config struct {
 	// After a start, servers from the saved list stay listed for this long
 	// without a report, {range}. 0s: start with an empty list.
 	RestoreFor time.Duration `key:"restore_for" default:"90s" range:"0s to 1h"`
+	// Lists no server that reports here, only those of federation.masters and of
+	// servers.static, true or false. `respawnd mirror` sets it.
+	Mirror bool `key:"mirror" default:"false"`
 }

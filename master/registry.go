@@ -26,6 +26,7 @@ type Limits struct {
 	PerNet  int           // per /24 (IPv6: /64); default 4,096
 	Expire  time.Duration // silence after which a server leaves; default 75 s
 	Changes int           // length of the change log; default 16,384; SetLimits does not change it
+	Mirror  bool          // servers that report by themselves are refused with ErrFull
 	// Exempt reports whether PerAddr and PerNet do not apply to an address;
 	// nil: they always apply. Servers of exempt addresses are never replaced.
 	// It is called with the list locked, so it must be fast.
@@ -79,6 +80,7 @@ type Registry struct {
 
 	uncounted uncounted
 
+	made          atomic.Int64 // see Made
 	replaced      chan *Server
 	replacedTotal uint64
 
@@ -153,7 +155,9 @@ func (r *Registry) Limits() Limits {
 // SetLimits changes the limits. Listed servers stay.
 func (r *Registry) SetLimits(lim Limits) {
 	if r.trials != nil {
-		r.trials.SetLimits(lim)
+		own := lim
+		own.Mirror = false
+		r.trials.SetLimits(own)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,6 +185,9 @@ func (r *Registry) Put(s Server) error {
 	r = r.of(s.Key.Source.Addr())
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.limits.Mirror && s.Origin.Claim == NoClaim {
+		return ErrFull
+	}
 	e, ok := r.bySource[s.Key.Source]
 	if ok && e.holds(&s) {
 		r.replace(e, &s)

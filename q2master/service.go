@@ -65,6 +65,7 @@ func Open(ctx context.Context, env *service.Env, c Config, d Dialect, to func(se
 		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
 		Reload:    func(next service.Service) { c := to(next); s.Reload(&c) },
 		Close:     func() error { return errors.Join(conn.Close(), uplink.Close(further), posts.Close()) },
+		Files:     func(put func(string, []byte)) { s.lister.Files(d.Service, env.Addresses.Outside(), put) },
 		Callbacks: &service.Callbacks{Origin: d.Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

@@ -95,6 +95,11 @@ func New(opt Options) *Server {
 	return s
 }
 
+// Files implements service.Running.Files.
+func (s *Server) Files(put func(name string, content []byte)) {
+	s.lister.Files(s.dialect.Service, s.opt.Addresses.Outside(), put)
+}
+
 // Keeper returns the Keeper of the servers of the master.
 func (s *Server) Keeper() *uplink.Keeper { return s.keeper }
 

@@ -61,6 +61,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn) },
 		Reload:    func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:     conn.Close,
+		Files:     s.Files,
 		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/uplink"
 )
@@ -144,6 +145,22 @@ func (s *Server) page(q *request, from netip.Addr, r ListRequest, step step, at 
 		servers = servers[:min(len(servers), step.size)]
 	}
 	return List{servers, !more}, looked
+}
+
+// packets returns all pages of the list for an asker.
+func (s *Server) packets(who advertise.Asker) (list [][]byte) {
+	v := s.lister.current(s.since(time.Now())).givenTo(who)
+	var all []netip.AddrPort
+	for _, e := range v.entries {
+		all = append(all, e.addr)
+	}
+	for {
+		n := min(len(all), MaxEntries-1) // the last one has an end mark too
+		list = append(list, List{all[:n], n == len(all)}.AppendTo(nil))
+		if all = all[n:]; len(all) == 0 {
+			return list
+		}
+	}
 }
 
 // continuation returns the seed of the next page, the zero AddrPort if there is

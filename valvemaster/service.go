@@ -6,6 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -33,6 +34,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Targets: targets{env.Asker},
 	})
 	r := service.OnSocket(conn, s)
+	r.Files = func(put func(string, []byte)) {
+		uplink.PutPackets(put, "valvemaster", "all", s.packets(env.Addresses.Outside()))
+	}
 	r.Callbacks = &service.Callbacks{Origin: Origin, Unlisted: func() []service.Unlisted { return s.unlisted(env.Verdicts.Servers) }}
 	return r, nil
 }

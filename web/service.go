@@ -77,6 +77,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return g.Wait()
 	})
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
+	r.Files = func(put func(string, []byte)) { api.Files(s.api, put) }
 	return r, nil
 }
 

@@ -86,6 +86,7 @@ func New(opt Options) *Server {
 	}
 	public := opt.Config.PublicURL
 	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges(), doctor: newDoctor(public), reports: newReports()}
+	s.site.SetMirror(opt.Registry.Made)
 	s.Front = front.New(front.Options{
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || isReportPath(path) || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
@@ -136,6 +137,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/games/{name}/kit.zip", Serve: s.serveKit("zip")},
 		{Pattern: "/players/{id}", Serve: s.servePlayer},
 		{Pattern: "/why", Serve: s.serveWhy},
+		{Pattern: "/json/{game}/motd", Serve: s.serveMotd},
 		{Pattern: "/charts", Serve: s.serveCharts},
 	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site, s.opt.Docs, s.opt.Nouns).Routes())
 }

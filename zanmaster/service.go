@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
@@ -77,6 +78,11 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	})
 	r := service.OnSocket(conn, s)
 	r.Reload = func(to service.Service) { s.reload(to.(*Config), env) }
+	r.Files = func(put func(string, []byte)) {
+		list, _ := s.lister.current()
+		list, _ = list.givenTo(env.Addresses.Outside())
+		uplink.PutPackets(put, "zanmaster", zandronum.Game, list.packets)
+	}
 	r.Callbacks = &service.Callbacks{
 		Origin: Origin, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted, FileBans: s.FileBans,
 	}

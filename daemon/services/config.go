@@ -39,6 +39,7 @@ import (
 	"github.com/respawnd/respawnd/quickmatch"
 	"github.com/respawnd/respawnd/qwmaster"
 	"github.com/respawnd/respawnd/relay"
+	"github.com/respawnd/respawnd/snapshot"
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
@@ -134,6 +135,8 @@ type Config struct {
 	// Other masters whose game servers are listed here too, each after it was queried
 	// by this daemon. Servers that report here themselves always have precedence.
 	Federation federation.Config `key:"federation"`
+	// A signed copy of the list in a folder, for mirrors.
+	Snapshot snapshot.Config `key:"snapshot"`
 	// Public pages and JSON: /, /api/v1/servers, /api/v1/games, /api/v1/events and
 	// more; /api/v1/openapi.json describes them all.
 	Web web.Config `key:"web"`
@@ -245,7 +248,7 @@ type Net struct {
 // Servers is section servers.
 type Servers struct {
 	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol
-	// is gs1, gs3, a2s, ssq, zandronum, quake3, idtech4, nwn, quake2, quakeworld or unreal2. At most 256 entries. Host names are
+	// is gs1, gs3, a2s, ssq, zandronum, quake3, idtech4, nwn, quake2, quakeworld, unreal2 or ase. At most 256 entries. Host names are
 	// resolved again regularly. `respawnd server add` needs no restart.
 	Static []configs.StaticServer `key:"static" live:"true"`
 }

@@ -163,6 +163,7 @@ var ranks = map[string]int{
 	"qr2":                 5,
 	"relay":               5,
 	"quickmatch":          5,
+	"snapshot":            5,
 	"ssq":                 5,
 	"q3master":            5,
 	"q2master":            5,

@@ -148,8 +148,9 @@ type Verdicts struct {
 type Opened struct {
 	Name, Title string
 	Address     fmt.Stringer
-	Connect     string      // see Descriptor
-	Nouns       []noun.Noun // see Descriptor
+	Connect     string                                      // see Descriptor
+	Nouns       []noun.Noun                                 // see Descriptor
+	Files       func(put func(name string, content []byte)) // see Running; nil: none
 }
 
 // Waiting returns how many players are in the chat room of a group room.

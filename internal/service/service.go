@@ -60,6 +60,9 @@ type Running struct {
 	RelayedPairs func() []operator.RelayedPair
 	// Callbacks is set by a service that lists game servers.
 	Callbacks *Callbacks
+	// Files is set by a service that shows servers: it calls put with what clients outside are
+	// answered now, as files of a snapshot of the list. The content must not be changed.
+	Files func(put func(name string, content []byte))
 }
 
 // Callbacks holds the functions of a service for the game servers that it lists.

@@ -1,8 +1,11 @@
 package uplink
 
 import (
+	"encoding/binary"
+	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/respawnd/respawnd/internal/advertise"
@@ -163,6 +166,32 @@ func (l *Lister) Answer(q Wanted, asker advertise.Asker) [][]byte {
 	packets := l.form.Append(nil, k.pick(g.Rows), k.ext)
 	g.Made[k] = packets
 	return packets
+}
+
+// Files calls put with the packets of each list, as a client outside gets them, for
+// service.Running.Files. folder is the name of the service.
+func (l *Lister) Files(folder string, outside advertise.Asker, put func(name string, content []byte)) {
+	l.mu.Lock()
+	l.rows.Follow()
+	keys := slices.Collect(maps.Keys(l.rows.groups))
+	l.mu.Unlock()
+	for _, k := range keys {
+		name := k.Name
+		if k.Protocol != 0 {
+			name += "-" + strconv.Itoa(k.Protocol)
+		}
+		q := Wanted{Name: k.Name, Protocol: k.Protocol, Picks: Picks{Empty: true, Full: true}}
+		PutPackets(put, folder, name, l.Answer(q, outside))
+	}
+}
+
+// PutPackets calls put with a file of packets, each behind its length: 2 bytes, big endian.
+func PutPackets(put func(name string, content []byte), folder, list string, packets [][]byte) {
+	var content []byte
+	for _, p := range packets {
+		content = append(binary.BigEndian.AppendUint16(content, uint16(len(p))), p...)
+	}
+	put("packets/"+folder+"/"+list, content)
 }
 
 // All returns the servers of all games and protocols, at most so many.

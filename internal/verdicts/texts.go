@@ -86,8 +86,8 @@ var texts = [...]text{
 		Lasting: "Stop other programs that send from this address. The operator can raise unproved_rate of that service or add the network to net.trusted.",
 	}},
 	ListFull: {code: "list full", message: "server not listed: list full", Explanation: Explanation{
-		Cause:  "the list is full",
-		Advice: "The operator can raise master.max_servers.",
+		Cause:  "the list is full, or this is a mirror of another list",
+		Advice: "The operator can raise master.max_servers. On a mirror, let the server report to the master that it mirrors.",
 	}},
 	TooManyHere: {code: "too many servers here", message: "server not listed: too many servers on its address or network", Explanation: Explanation{
 		Cause:  "the list has the maximum of servers from this address or its network",

@@ -326,6 +326,12 @@ func Listening() (names []string) {
 // StartWithout is start for a daemon with services off.
 func StartWithout(t testing.TB, env []string, args ...string) *Running {
 	t.Helper()
+	return StartAs(t, "serve", env, args...)
+}
+
+// StartAs is StartWithout for another command that runs the daemon.
+func StartAs(t testing.TB, command string, env []string, args ...string) *Running {
+	t.Helper()
 	if _, ok := quickTests.Load(t.Name()); testing.Short() && !ok {
 		t.Skip("starts the whole daemon")
 	}
@@ -333,7 +339,7 @@ func StartWithout(t testing.TB, env []string, args ...string) *Running {
 	d := &Running{T: t, Env: env, Log: newLogBook(), cancel: cancel, Ended: make(chan struct{})}
 	go func() {
 		defer close(d.Ended)
-		d.code = Run(ctx, append([]string{"serve"}, args...), env, strings.NewReader(""), &d.out, d.Log)
+		d.code = Run(ctx, append([]string{command}, args...), env, strings.NewReader(""), &d.out, d.Log)
 	}()
 	t.Cleanup(func() { cancel(); <-d.Ended })
 	d.Log.Wait(t, "ready", 0, d.Ended, Message("ready"))

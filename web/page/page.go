@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/respawnd/respawnd/web/front"
 )
@@ -31,6 +33,7 @@ var files embed.FS
 type Site struct {
 	base, origin, version string
 	look                  atomic.Pointer[Look] // never nil
+	made                  func() time.Time
 
 	style, icon       asset
 	live, reset, copy asset // scripts
@@ -51,7 +54,8 @@ type Link struct{ Title, URL string }
 // immutable: answers that were written with the same Look have the same frame.
 type Look struct {
 	Community
-	Accounts bool // there is a link to the pages of accounts
+	Accounts bool   // there is a link to the pages of accounts
+	Mirror   string // when the list was made that this one is a mirror of; empty: it is none
 }
 
 // program is the name of a site without a title.
@@ -62,7 +66,7 @@ var messageTemplate = sync.OnceValue(func() *template.Template { return Parse(fi
 // New returns a Site. public is the address under which visitors find the pages,
 // without a slash at its end; empty if it is not known. version may be empty.
 func New(public, version string) *Site {
-	s := &Site{version: version}
+	s := &Site{version: version, made: func() (no time.Time) { return no }}
 	if u, err := url.Parse(public); err == nil && u.Host != "" {
 		s.base = strings.TrimRight(u.EscapedPath(), "/")
 		s.origin = u.Scheme + "://" + u.Host
@@ -99,10 +103,29 @@ func (s *Site) Base() string { return s.base }
 func (s *Site) Origin() string { return s.origin }
 
 // Look returns the present shared parts of all pages.
-func (s *Site) Look() *Look { return s.look.Load() }
+func (s *Site) Look() *Look {
+	l := s.look.Load()
+	if mirror := mirrorWords(s.made(), time.Now()); mirror != l.Mirror {
+		s.change(func(l *Look) { l.Mirror = mirror })
+		l = s.look.Load()
+	}
+	return l
+}
+
+// mirrorWords says when a list was made, "" for none.
+func mirrorWords(made, now time.Time) string {
+	if made.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("at %s, %d min ago", made.UTC().Format("15:04 UTC on 2 January 2006"), int(now.Sub(made).Minutes()))
+}
 
 // Name returns the name of the site.
 func (s *Site) Name() string { return cmp.Or(s.Look().Title, program) }
+
+// SetMirror has pages say that the list is a mirror of one that was made at a time, unless that
+// is zero. It is called before the site is used.
+func (s *Site) SetMirror(made func() time.Time) { s.made = made }
 
 // SetAccounts shows the link to the pages of accounts, or hides it.
 func (s *Site) SetAccounts(on bool) { s.change(func(l *Look) { l.Accounts = on }) }

@@ -105,7 +105,7 @@ func Root(con *cli.Console) *cobra.Command {
 	keyFlag(con, root, "services", "services", "names of the services that run, such as zanmaster,web,admin; empty: all by default")
 	keyFlag(con, root, "log-format", "log.format", "auto, console or json")
 	root.AddCommand(
-		serveCommand(con), checkCommand(con), configCommand(con), versionCommand(con), restoreCommand(con), storageCommand(con), selftestCommand(con),
+		serveCommand(con), mirrorCommand(con), snapshotCommand(con), checkCommand(con), configCommand(con), versionCommand(con), restoreCommand(con), storageCommand(con), selftestCommand(con),
 		webhookCommand(con), cli.About(noun.WebServices, webservicesCommand(con)),
 	)
 	root.AddCommand(operations.Commands(con)...)
