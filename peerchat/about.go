@@ -36,10 +36,8 @@ func (x *session) info(context.Context, *message) error {
 
 // users is the command LUSERS.
 func (x *session) users(context.Context, *message) error {
-	h, nodes := x.server.hall, 1
-	if h.links != nil {
-		nodes = len(h.links.chats)
-	}
+	h := x.server.hall
+	nodes := max(1, len(h.links.chats))
 	x.answer(numUsers, fmt.Sprintf("There are %d users and 0 invisible on %d servers", len(h.nicks), nodes))
 	x.answer(numChannels, "channels formed", strconv.Itoa(len(h.channels)))
 	x.answer(numClients, fmt.Sprintf("I have %d clients and %d servers", h.users.Load(), nodes-1))

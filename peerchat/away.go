@@ -15,9 +15,7 @@ func (x *session) away(_ context.Context, m *message) error {
 	}
 	u := x.user
 	u.away = cut(x.server.live.Load().words.clean(m.param(0)), maxAway)
-	if l := x.server.hall.links; l != nil {
-		l.publish(&event{kind: evAway, who: l.id(u), text: u.away})
-	}
+	x.server.hall.links.touchUser(u)
 	return nil
 }
 

@@ -91,9 +91,7 @@ func (x *session) changeModes(by *member, name string, changes []modeChange) {
 	h := x.server.hall
 	h.serial.Add(1)
 	h.showModes(c, x.user, nil, done)
-	if h.links != nil {
-		h.links.tellModes(c, x.user, nil, done)
-	}
+	h.links.tellModes(c, x.user, done)
 }
 
 // showModes sends changes of modes to the members of a channel but one.
@@ -107,7 +105,7 @@ func (h *hall) showModes(c *channel, from, but *user, changes []modeChange) {
 }
 
 // changed makes changes of modes that the owner of the channel made, and shows them.
-func (h *hall) changed(c *channel, from, but *user, changes []modeChange, by string) {
+func (h *hall) changed(c *channel, from *user, changes []modeChange, by string) {
 	now := time.Now()
 	for i := range changes {
 		m := &changes[i]
@@ -116,6 +114,7 @@ func (h *hall) changed(c *channel, from, but *user, changes []modeChange, by str
 			if u := h.nicks[foldNick(m.arg)]; u != nil {
 				if in := u.member(c); in != nil {
 					in.give(m)
+					h.links.touchMember(in)
 				}
 			}
 		case 'b':
@@ -124,7 +123,7 @@ func (h *hall) changed(c *channel, from, but *user, changes []modeChange, by str
 			c.set(m)
 		}
 	}
-	h.showModes(c, from, but, changes)
+	h.showModes(c, from, nil, changes)
 }
 
 // set sets or clears a mode that is not about a user, and returns false if it is not one.

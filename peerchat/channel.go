@@ -36,8 +36,11 @@ type channel struct {
 	keys  keyStore
 	said  []operator.ChatLine // the last ones, for operators
 
-	owner string // node that executes commands about it; empty: alone, or none yet
-	rev   uint64 // number of its last change, between nodes
+	// In a cluster:
+	owner    string    // node that executes commands about it; empty: none yet
+	rev      uint64    // counts changes of the fields above
+	epoch    uint64    // counts owners
+	orphaned time.Time // when the owner was lost
 }
 
 // ban is a mask that keeps users out.
@@ -59,7 +62,7 @@ type member struct {
 	barred  bool // a mask of the channel is for the user
 	keys    keyStore
 	since   time.Time
-	claimed time.Time // when the owner of the channel, on another node, was sent it
+	claims  uint64 // in a cluster, of the own node, see claim
 }
 
 // mark returns the prefix of the nick of m in lists.
@@ -150,9 +153,7 @@ func (h *hall) make(name string, now time.Time) *channel {
 	if c.kind.ofService() {
 		c.flags = flagOf('n') | flagOf('t')
 	}
-	if h.links != nil && h.links.executes() {
-		c.owner = h.links.self
-	}
+	h.links.made(c)
 	h.channels[foldChannel(name)] = c
 	h.kinds[c.kind.room].Add(1)
 	return c
@@ -163,6 +164,7 @@ func (h *hall) end(c *channel) {
 	if folded := foldChannel(c.name); h.channels[folded] == c {
 		delete(h.channels, folded)
 		h.kinds[c.kind.room].Add(-1)
+		h.links.touch(linkKey{channel: folded})
 	}
 }
 
@@ -181,6 +183,7 @@ func (h *hall) join(u *user, name string, now time.Time) *member {
 	c.members = append(c.members, m)
 	u.joined = append(u.joined, m)
 	u.invites = slices.DeleteFunc(u.invites, func(i *channel) bool { return i == c })
+	h.links.touchMember(m)
 	h.serial.Add(1)
 	return m
 }
@@ -199,7 +202,8 @@ func (h *hall) drop(m *member) {
 			break
 		}
 	}
-	if last == 0 && (h.links == nil || h.links.ends(c)) {
+	h.links.touchMember(m)
+	if last == 0 && h.links.ends(c) {
 		h.end(c)
 	}
 	h.serial.Add(1)

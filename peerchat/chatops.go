@@ -21,7 +21,7 @@ var kinds = [...]operator.ChatRoomKind{
 // Members implements service.Chat.
 func (s *Server) Members(channel string) int {
 	s.hall.mu.Lock()
-	defer s.hall.mu.Unlock()
+	defer s.hall.unlock()
 	if c := s.hall.channel(channel); c != nil {
 		return len(c.members)
 	}
@@ -50,7 +50,7 @@ func (s *Server) Rooms() []operator.ChatRoom {
 // rooms returns the channels that have members.
 func (h *hall) rooms() []operator.ChatRoom {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	defer h.unlock()
 	rooms := make([]operator.ChatRoom, 0, len(h.channels))
 	for _, c := range h.channels {
 		if len(c.members) == 0 {
@@ -67,7 +67,7 @@ func (h *hall) rooms() []operator.ChatRoom {
 // Who implements service.Chat.
 func (s *Server) Who(channel string) ([]operator.ChatMember, error) {
 	s.hall.mu.Lock()
-	defer s.hall.mu.Unlock()
+	defer s.hall.unlock()
 	c := s.hall.channel(channel)
 	if c == nil {
 		return nil, storage.ErrNotFound
@@ -87,16 +87,13 @@ func (s *Server) Who(channel string) ([]operator.ChatMember, error) {
 
 // nodeOf returns the node that a user is connected to, "" without a cluster.
 func (s *Server) nodeOf(u *user) string {
-	if s.hall.links == nil {
-		return ""
-	}
 	return s.hall.links.id(u).node
 }
 
 // Said implements service.Chat.
 func (s *Server) Said(channel string) ([]operator.ChatLine, error) {
 	s.hall.mu.Lock()
-	defer s.hall.mu.Unlock()
+	defer s.hall.unlock()
 	c := s.hall.channel(channel)
 	if c == nil {
 		return nil, storage.ErrNotFound
@@ -111,7 +108,7 @@ func (s *Server) Kick(_ context.Context, t operator.ChatTarget, reason string) (
 	}
 	h := s.hall
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	defer h.unlock()
 	n := 0
 	if t.Channel != "" {
 		c := h.channel(t.Channel)
@@ -138,7 +135,7 @@ func (s *Server) Kick(_ context.Context, t operator.ChatTarget, reason string) (
 // throwOut throws a member out, through the node that owns the channel.
 func (s *Server) throwOut(m *member, reason string) {
 	h, l := s.hall, s.hall.links
-	if l == nil || l.owned(foldChannel(m.channel.name)) {
+	if l.owned(foldChannel(m.channel.name)) {
 		h.kickOut(nil, m, reason)
 		return
 	}
@@ -160,15 +157,13 @@ func selects(t operator.ChatTarget, u *user) bool {
 func (s *Server) Say(channel, text string) error {
 	h := s.hall
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	defer h.unlock()
 	c := h.channel(channel)
 	if c == nil {
 		return storage.ErrNotFound
 	}
 	s.show(c, nil, "PRIVMSG", text)
-	if h.links != nil {
-		h.links.publish(&event{kind: evMessage, channel: c.name, word: "PRIVMSG", text: text})
-	}
+	h.links.tell(c, event{kind: evMessage, word: "PRIVMSG", text: text})
 	return nil
 }
 
@@ -183,7 +178,7 @@ const (
 func (s *Server) Recheck() {
 	h := s.hall
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	defer h.unlock()
 	for _, u := range h.nicks {
 		x := u.session
 		if banned, _ := s.sanctioned(x, ""); u.node == "" && (banned || x.banned()) {
@@ -199,7 +194,7 @@ func (s *Server) Recheck() {
 // recheck looks at one member again.
 func (s *Server) recheck(m *member) {
 	x, c := m.user.session, m.channel
-	if l := s.hall.links; l != nil && !l.owned(foldChannel(c.name)) {
+	if !s.hall.links.owned(foldChannel(c.name)) {
 		return // its own node does
 	}
 	if banned, _ := s.sanctioned(x, c.name); banned {
@@ -213,7 +208,5 @@ func (s *Server) recheck(m *member) {
 	m.op, m.owner = moderates, moderates
 	changes := []modeChange{{add: moderates, letter: 'o', arg: m.user.nick}}
 	s.hall.showModes(c, nil, nil, changes)
-	if l := s.hall.links; l != nil {
-		l.tellModes(c, nil, nil, changes)
-	}
+	s.hall.links.tellModes(c, nil, changes)
 }

@@ -153,13 +153,11 @@ func (x *session) handle(ctx context.Context, line []byte) error {
 	if refused, err := x.refuses(c, &m); refused {
 		return err
 	}
-	if l := x.server.hall.links; l != nil {
-		switch {
-		case c.nicks:
-			l.claim(ctx, x, &m)
-		case c.channel > 0 && strings.HasPrefix(m.param(c.channel-1), "#"):
-			return l.run(ctx, x, c, &m)
-		}
+	switch {
+	case c.nicks:
+		x.server.hall.links.claim(ctx, x, &m)
+	case c.channel > 0 && strings.HasPrefix(m.param(c.channel-1), "#"):
+		return x.server.hall.links.run(ctx, x, c, &m)
 	}
 	if c.alone {
 		return x.shutdown(c.run(x, ctx, &m))

@@ -157,19 +157,19 @@
 //
 // In a cluster each node has all users and all channels in memory and answers questions
 // of its clients without another node. A change of a channel is carried out by the node that its
-// name hashes to, its owner. Other nodes send it the commands of their clients (evCommand) and wait
-// for the answer; it sends every node the change as an event, in which they show it to their own
-// clients. So all members see one order, and bounds hold for the cluster. A change of a user is
-// sent by its own node. The node that a nick hashes to gives it to one client at a time, for a
-// minute, until it is signed on with it.
+// name hashes to, its owner. Other nodes send it the commands of their clients and wait until its
+// changes are here; the answer to a JOIN is made here, where the member comes. So all members see
+// one order, and bounds hold for the cluster. The node that a nick hashes to gives it to one client
+// at a time, for a minute, until it is signed on with it.
 //
-// When nodes come or go, every node requests the users, channels and members that the
-// others have. The new owner of a channel merges their states of it, keeps the modes,
-// topic and keys with the most changes, and then sends it to all: players see only the differences.
-// Users of a node that is gone quit. After a cut two users may have one nick, or be one player: of
-// different players the one that signed on first stays, of one player the newer session.
-// Invitations that were not used are lost with their owner.
+// Users, channels and members are entries of one cluster.Map: users of their own nodes, channels
+// and members of the owner of the channel. Notes between them say who made a change and carry
+// messages (see event), so that a node that missed some shows the difference only.
 //
-// Messages between nodes begin with a version, 2; then come events, see event.code. A
-// node that has lost some requests the whole state of their sender again.
+// When nodes come or go, the new owner of a channel takes it: with the modes, topic and keys that
+// have the most changes (channelState.rev), and the members that it knows and that their nodes
+// claim (claim). The others follow it when it knows all of their changes, and until then have an
+// entry of the channel themselves. Users of a node that is gone quit. After a cut two users may
+// have one nick, or be one player: of different players the one that signed on first stays, of one
+// player the newer session. Invitations that were not used are lost with their owner.
 package peerchat

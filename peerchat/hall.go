@@ -13,7 +13,7 @@ import (
 // it: code under it touches memory only, and sending a line to a client is an
 // append to its queue.
 type hall struct {
-	links  *links                       // to the other nodes of a cluster; nil: there are none
+	links  *links                       // to the other nodes of a cluster
 	users  atomic.Int64                 // clients of this node
 	kinds  [len(kindNames)]atomic.Int64 // channels
 	serial atomic.Uint64                // changes with every member and channel
@@ -151,7 +151,7 @@ func (h *hall) locked(x *session, pending *[]*session, do func() error) error {
 	h.acting = x
 	defer func() {
 		*pending, h.pending, h.acting = h.pending, nil, nil
-		h.mu.Unlock()
+		h.unlock()
 	}()
 	if x.user != nil && x.user.left {
 		return x.reason // it was kicked as it was taken out
@@ -161,6 +161,12 @@ func (h *hall) locked(x *session, pending *[]*session, do func() error) error {
 		x.answered()
 	}
 	return err
+}
+
+// unlock releases the lock. Other nodes see what has changed.
+func (h *hall) unlock() {
+	h.links.flush()
+	h.mu.Unlock()
 }
 
 // deliver sends lines to u. They are not changed afterwards.
@@ -185,14 +191,7 @@ func (h *hall) deliver(u *user, lines []byte) {
 // enter adds a client. The nick is free.
 func (h *hall) enter(u *user) {
 	h.users.Add(1)
-	if h.links != nil {
-		h.links.entered(u)
-		return
-	}
-	h.nicks[foldNick(u.nick)] = u
-	if p := u.session.profile; p != 0 {
-		h.profiles[p] = u
-	}
+	h.links.entered(u)
 }
 
 // leave removes a client and informs those that share a channel with it.
@@ -201,9 +200,7 @@ func (h *hall) leave(u *user, reason string) {
 	h.toMates(u, false, func(dst []byte, prefix string) []byte {
 		return appendText(appendFrom(dst, prefix, "QUIT"), reason)
 	})
-	if h.links != nil {
-		h.links.leaving(u, reason)
-	}
+	h.links.leaving(u, reason)
 	for len(u.joined) > 0 {
 		h.drop(u.joined[len(u.joined)-1])
 	}
@@ -216,9 +213,7 @@ func (h *hall) leave(u *user, reason string) {
 	if u.node == "" {
 		h.users.Add(-1)
 	}
-	if h.links != nil {
-		h.links.freed(u)
-	}
+	h.links.freed(u)
 }
 
 // leaveHall takes the client out of the hall, if it is in it.
@@ -229,7 +224,7 @@ func (x *session) leaveHall(reason string) {
 		x.detach = nil
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	defer h.unlock()
 	u := x.user
 	if u == nil || u.left {
 		return

@@ -56,19 +56,14 @@ func (x *session) joinOne(name, key string) {
 	m := h.join(u, name, time.Now())
 	m.op = m.op || moderator
 	m.owner = m.owner || moderator
-	if h.links != nil {
-		h.links.tellJoin(m)
-	}
 	h.toMembers(m.channel, u, u, func(dst []byte, prefix, name string) []byte {
 		return appendText(appendFrom(dst, prefix, "JOIN"), name)
 	})
-	x.sendJoined(m)
+	if u.node == "" { // else its own node answers, in the order of the channel
+		x.sendJoined(m)
+	}
 	if moderator && len(m.channel.members) > 1 {
-		changes := []modeChange{{add: true, letter: 'o', arg: u.nick}}
-		h.showModes(m.channel, nil, u, changes)
-		if h.links != nil {
-			h.links.tellModes(m.channel, nil, u, changes)
-		}
+		h.showModes(m.channel, nil, u, []modeChange{{add: true, letter: 'o', arg: u.nick}})
 	}
 	if first && x.server.opt.Up != nil {
 		x.server.opt.Up(name)
@@ -161,10 +156,9 @@ func (x *session) part(_ context.Context, m *message) error {
 		if in == nil {
 			continue
 		}
-		x.server.hall.part(in, m.param(1))
-		if l := x.server.hall.links; l != nil {
-			l.tell(in.channel, event{kind: evPart, who: l.id(in.user), text: m.param(1)})
-		}
+		h := x.server.hall
+		h.links.tell(in.channel, event{kind: evPart, who: h.links.id(in.user), text: m.param(1)})
+		h.part(in, m.param(1))
 	}
 	return nil
 }
@@ -241,10 +235,8 @@ func (x *session) kick(_ context.Context, m *message) error {
 
 // kickOut is kick by the owner of the channel.
 func (h *hall) kickOut(by *user, out *member, reason string) {
+	h.links.tell(out.channel, event{kind: evKick, who: h.links.id(out.user), by: h.links.author(by), text: reason})
 	h.kick(by, out, reason)
-	if l := h.links; l != nil {
-		l.tell(out.channel, event{kind: evKick, who: l.id(out.user), by: l.author(by), text: reason})
-	}
 }
 
 // kick throws a member out of its channel. by is nil if the service does it, which always has
@@ -333,9 +325,8 @@ func (x *session) setTopic(_ context.Context, m *message) error {
 	}
 	h := x.server.hall
 	h.topic(c, x.user, x.server.live.Load().words.clean(cut(m.params[1], maxTopic)))
-	if l := h.links; l != nil {
-		l.tell(c, event{kind: evTopic, by: l.author(x.user), text: c.topic})
-	}
+	h.links.tell(c, event{kind: evTopic, by: h.links.author(x.user), text: c.topic})
+	h.links.touchChannel(c)
 	return nil
 }
 
@@ -352,9 +343,7 @@ func (x *session) setGroup(_ context.Context, m *message) error {
 	if in := x.operatorOf(m.params[0]); in != nil {
 		group := cut(m.params[1], maxKeyValue)
 		in.channel.keys.set(groupKey, group)
-		if l := x.server.hall.links; l != nil {
-			l.tell(in.channel, event{kind: evChannelKeys, word: groupKey, text: group})
-		}
+		x.server.hall.links.touchChannel(in.channel)
 	}
 	return nil
 }

@@ -126,9 +126,7 @@ func setPairs(s *keyStore, text string) (heard []keyPair, dropped int) {
 // setKey is the command SETKEY: keys of the client itself.
 func (x *session) setKey(_ context.Context, m *message) error {
 	x.store(&x.user.keys, m.params[0])
-	if l := x.server.hall.links; l != nil {
-		l.publish(&event{kind: evKeys, who: l.id(x.user), text: m.params[0]})
-	}
+	x.server.hall.links.touchUser(x.user)
 	return nil
 }
 
@@ -184,9 +182,7 @@ func (x *session) setMemberKey(_ context.Context, m *message) error {
 		return nil
 	}
 	h.memberKeys(of, m.params[2], x)
-	if l := h.links; l != nil {
-		l.tell(c, event{kind: evMemberKeys, who: l.id(to), text: m.params[2]})
-	}
+	h.links.tell(c, event{kind: evMemberKeys, who: h.links.id(to), text: m.params[2]})
 	return nil
 }
 
@@ -194,6 +190,7 @@ func (x *session) setMemberKey(_ context.Context, m *message) error {
 // client that sets them; nil: one of another node.
 func (h *hall) memberKeys(of *member, text string, x *session) {
 	heard := x.storeOr(&of.keys, text)
+	h.links.touchMember(of)
 	if len(heard) == 0 {
 		return
 	}
@@ -262,20 +259,14 @@ func (x *session) setChannelKey(_ context.Context, m *message) error {
 		return nil
 	}
 	h := x.server.hall
-	h.channelKeys(c, "", m.params[1], x)
-	if l := h.links; l != nil {
-		l.tell(c, event{kind: evChannelKeys, text: m.params[1]})
-	}
+	h.channelKeys(c, m.params[1], x)
+	h.links.tell(c, event{kind: evChannelKeys, text: m.params[1]})
+	h.links.touchChannel(c)
 	return nil
 }
 
-// channelKeys sets keys of a channel, or one if it is named, and sends members those that
-// they hear. x is as for memberKeys.
-func (h *hall) channelKeys(c *channel, key, text string, x *session) {
-	if key != "" {
-		c.keys.set(key, text)
-		return
-	}
+// channelKeys sets keys of a channel and sends members those that they hear. x is as for memberKeys.
+func (h *hall) channelKeys(c *channel, text string, x *session) {
 	heard := x.storeOr(&c.keys, text)
 	if len(heard) == 0 {
 		return

@@ -152,8 +152,8 @@ func (h *hall) checkLinked(t testing.TB) {
 	for key, c := range h.channels {
 		h.checkChannel(t, key, c)
 	}
-	if n := len(h.links.requests) + len(h.links.awaited); n != 0 {
-		t.Errorf("%d requests and nodes are awaited", n)
+	if l := h.links; l.waits || l.merges || len(l.claims)+len(l.touched) > 0 {
+		t.Errorf("waits %v, merges %v, %d claims, %d entries are touched", l.waits, l.merges, len(l.claims), len(l.touched))
 	}
 }
 

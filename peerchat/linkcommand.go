@@ -6,9 +6,28 @@ import (
 	"time"
 )
 
+// linkCommand is a command of a client for the owner of a channel.
+type linkCommand struct {
+	Node         string
+	User, Number uint64
+	Word         string
+	Params       [][]byte // they may be no UTF-8
+}
+
+// linkAnswer is the answer. Without Executed the node is not the owner of the channel, or does not
+// know it or the client yet.
+type linkAnswer struct {
+	Executed bool
+	Text     []byte
+	Change   uint64 // number of the last change of an entry of the node
+}
+
 // run carries out a command about a channel, on the node that owns it. Targets of one
 // JOIN or PART may have different owners.
 func (l *links) run(ctx context.Context, x *session, c *command, m *message) error {
+	if l.bus == nil {
+		return l.hall.act(x, func() error { return c.run(x, ctx, m) })
+	}
 	if m.command != "JOIN" && m.command != "PART" || strings.IndexByte(m.params[0], ',') < 0 {
 		return l.runOne(ctx, x, c, m)
 	}
@@ -34,38 +53,59 @@ func (l *links) run(ctx context.Context, x *session, c *command, m *message) err
 // runOne is run for one channel. It returns when the command is carried out, and its
 // effects are known on this node.
 func (l *links) runOne(ctx context.Context, x *session, c *command, m *message) error {
-	until := time.Now().Add(commandTime)
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	go func() {
+		select {
+		case <-x.kicked:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	number := l.serial.Add(1)
 	for {
 		var owner string
 		var changed chan struct{}
-		var r *request
 		err := l.hall.act(x, func() error {
 			folded := foldChannel(m.param(c.channel - 1))
 			if l.readsOnly(x, c, m) || l.owned(folded) {
 				return c.run(x, ctx, m)
 			}
-			if owner, changed = l.owner(folded), l.changed; owner != l.self {
-				r = &request{x, owner, make(chan status, 1)}
-				l.requests[number] = r
-				l.send(owner, &event{kind: evCommand, request: number, who: l.id(x.user), word: m.command, params: m.params})
-			}
+			owner, changed = l.owner(folded), l.changed
 			return nil
 		})
-		if err != nil || owner == "" {
+		if err != nil || owner == "" || owner != l.self && l.ask(ctx, x, owner, number, m) {
 			return err
 		}
-		if r != nil && l.await(r, number, until) {
-			return nil
-		}
-		more := l.pause(x, changed, until)
-		if err := x.over(); err != nil {
-			return err
-		}
-		if !more {
+		select {
+		case <-changed:
+		case <-time.After(retryTime):
+		case <-ctx.Done():
+			if err := x.over(); err != nil {
+				return err
+			}
 			return x.refuse(numNoSuchChannel, "The channel is not available now. Try again", m.param(c.channel-1))
 		}
 	}
+}
+
+// ask has the owner of a channel carry out a command, and reports whether it did.
+func (l *links) ask(ctx context.Context, x *session, owner string, number uint64, m *message) bool {
+	ctx, cancel := context.WithTimeout(ctx, commandTime/4) // a request may be lost
+	defer cancel()
+	q := linkCommand{Node: l.self, User: x.serial, Number: number, Word: m.command}
+	for _, p := range m.params {
+		q.Params = append(q.Params, []byte(p))
+	}
+	a, err := l.commands.Ask(ctx, owner, q)
+	if err != nil || !a.Executed {
+		return false
+	}
+	l.shared.Reach(ctx, owner, a.Change)
+	if len(a.Text) > 0 {
+		x.out.push(a.Text)
+	}
+	return true
 }
 
 // readsOnly reports whether a command changes nothing, or cannot succeed: this node
@@ -89,95 +129,33 @@ func (l *links) readsOnly(x *session, c *command, m *message) bool {
 	return in == nil
 }
 
-// await waits for the end of a command, and reports whether it was carried out. It may
-// have ended before, and then is no longer among the requests.
-func (l *links) await(r *request, number uint64, until time.Time) bool {
-	ended := statusLost
-	select {
-	case ended = <-r.done:
-	case <-time.After(time.Until(until)):
-	case <-r.session.kicked:
-		ended = statusDone // the end of the session is checked before the next command
+// execute executes a command of a client of another node.
+func (l *links) execute(_ context.Context, q linkCommand) (a linkAnswer, err error) {
+	c, m := l.server.commands[q.Word], message{command: q.Word}
+	bad := len(q.Params) > maxParams
+	for _, p := range q.Params {
+		m.params = append(m.params, string(p))
+		bad = bad || len(p) > maxLine
 	}
-	l.hall.mu.Lock()
-	delete(l.requests, number)
-	l.hall.mu.Unlock()
-	return ended == statusDone
-}
-
-// pause waits until a command may be tried again. It returns false if the time is over.
-func (l *links) pause(x *session, changed chan struct{}, until time.Time) bool {
-	if !time.Now().Before(until) {
-		return false
+	if bad || c == nil || c.channel == 0 || len(m.params) < c.params || !validChannel(m.param(c.channel-1)) {
+		l.drop(linkMalformed)
+		return linkAnswer{Executed: true}, nil
 	}
-	select {
-	case <-changed:
-	case <-time.After(retryTime):
-	case <-x.kicked:
-	}
-	return true
-}
-
-// finish ends a request.
-func (l *links) finish(number uint64, s status) {
-	if r := l.requests[number]; r != nil {
-		delete(l.requests, number)
-		r.done <- s
-	}
-}
-
-// answered handles the answer to a command of a client of this node.
-func (l *links) answered(e *event) {
-	r := l.requests[e.request]
-	if r == nil || r.node != l.from {
-		return
-	}
-	if e.text != "" && !r.session.user.left {
-		r.session.out.push([]byte(e.text))
-	}
-	if e.status != statusMore {
-		l.finish(e.request, e.status)
-	}
-}
-
-// command executes a command of a client of the sender and answers it.
-func (l *links) command(e *event) {
-	c, u := l.server.commands[e.word], l.ofSender(e)
-	m := message{e.word, e.params}
-	if c == nil || c.channel == 0 || len(m.params) < c.params || !validChannel(m.param(c.channel-1)) {
-		l.server.metrics.linkDrops.WithLabelValues(linkMalformed).Inc()
-		l.answer(e, "", statusDone)
-		return
-	}
-	folded := foldChannel(m.param(c.channel - 1))
-	switch {
-	case l.owner(folded) != l.self:
-		l.answer(e, "", statusOther)
-		return
-	case u == nil || !l.owned(folded):
-		l.answer(e, "", statusBusy)
-		return
-	case e.request <= u.request: // another owner executed it
-		l.answer(e, "", statusDone)
-		return
-	}
-	x := u.session
-	u.request = e.request
-	l.actor, l.request = l.id(u), e.request
-	x.heardAt.Store(time.Now().Unix())
-	_ = c.run(x, context.Background(), &m) // these return no errors
-	reply := string(x.reply)
-	x.reply = nil
-	l.actor, l.request = userID{}, 0
-	l.server.metrics.linkCommands.Inc()
-	for len(reply) > maxReply {
-		l.answer(e, reply[:maxReply], statusMore)
-		reply = reply[maxReply:]
-	}
-	l.answer(e, reply, statusDone)
-}
-
-// answer answers a command.
-func (l *links) answer(e *event, text string, s status) {
-	l.send(l.from, &event{kind: evDone, request: e.request, text: text, status: s})
+	l.locked(func() {
+		u := l.users[userID{q.Node, q.User}]
+		if u == nil || u.node == "" || !l.owned(foldChannel(m.param(c.channel-1))) {
+			return
+		}
+		if a.Executed = true; u.left || q.Number <= u.request { // another owner executed it
+			return
+		}
+		x := u.session
+		u.request, l.actor, l.request = q.Number, l.id(u), q.Number
+		x.heardAt.Store(time.Now().Unix())
+		_ = c.run(x, context.Background(), &m) // these return no errors
+		a.Text, x.reply = x.reply, nil
+		l.server.metrics.linkCommands.Inc()
+	})
+	a.Change = l.shared.Number()
+	return a, nil
 }

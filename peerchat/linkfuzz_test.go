@@ -1,7 +1,6 @@
 package peerchat
 
 import (
-	"bytes"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -9,88 +8,82 @@ import (
 	"time"
 )
 
-// sampleEvents returns one event of each kind, with all fields that it has.
+// sampleEvents returns one event of each kind, with all fields.
 func sampleEvents() []event {
 	id := userID{"node1", 77}
-	info := userInfo{
-		id: id, nick: "Ann", field: "X1lsaFvqsX|1", realName: "Ann B", host: "192.0.2.1", mask: "abc.masked", game: "gmtest", former: []string{"Old"}, away: "brb",
-		peer: netip.MustParseAddrPort("192.0.2.1:5"), account: 3, profile: 4, since: time.Unix(1, 5),
-	}
-	by := author{id, "Ann", "Ann!a@192.0.2.1", "Ann!a@abc.masked"}
-	keys := []keyPair{{"b_flags", "sh"}, {"k", "\xff"}}
 	var all []event
-	for kind := evHello; kind < lastEvent; kind++ {
-		e := event{kind: kind}
-		switch kind {
-		case evEnter:
-			e.info, e.keys = info, keys
-		case evLeave, evNick, evKeys, evLines, evClose, evAway:
-			e.who.serial, e.text = 9, "text\r\n"
-		case evCommand:
-			e.request, e.who.serial, e.word, e.params = 5, 9, "JOIN", []string{"#a", ""}
-		case evDone:
-			e.request, e.status, e.text = 5, statusBusy, "x"
-		case evOut:
-			e.channel, e.who, e.text = "#a", id, "x"
-		case evHello, evBegin, evEnd:
-		default:
-			e.channel, e.rev, e.actor, e.request = "#Room", 12, id, 6
+	for kind := evPart; kind < lastEvent; kind++ {
+		e := event{
+			kind: kind, channel: "#Room", actor: id, request: 6, who: id, word: "UTM", text: "a\xff\r\n",
+			by:      author{id, "Ann", "Ann!a@192.0.2.1", "Ann!a@abc.masked"},
+			changes: []linkedChange{{modeChange{true, 'o', "Ann"}, id}, {modeChange{false, 'l', ""}, userID{}}},
 		}
-		switch kind {
-		case evJoin:
-			e.info, e.rank, e.since, e.word = info, rank{true, false, true}, time.Unix(2, 0), "#room"
-		case evMember:
-			e.info, e.rank, e.since, e.word, e.keys = info, rank{false, true, false}, time.Unix(2, 0), "#ROOM", keys
-		case evPart, evGone, evMemberKeys:
-			e.who, e.text = id, `\k\v`
-		case evKick:
-			e.who, e.by, e.text = id, by, "out"
-		case evModes:
-			e.who, e.by, e.changes = id, by, []linkedChange{{modeChange{true, 'o', "Ann"}, id}, {modeChange{false, 'l', ""}, userID{}}}
-		case evTopic:
-			e.by, e.text = by, "topic"
-		case evChannelKeys:
-			e.word, e.text = "k", "v"
-		case evMessage:
-			e.by, e.word, e.text = by, "UTM", "a b"
-		case evChannel:
-			e.state = channelState{
-				since: time.Unix(3, 0), topic: "t", flags: 3, key: "k", limit: 4, keys: keys, owned: true,
-				bans: []ban{{"*!*@192.0.2.1", "Ann", time.Unix(4, 0)}},
-			}
-		default:
+		if kind == evGone {
+			e.channel = ""
 		}
 		all = append(all, e)
 	}
 	return all
 }
 
+// sampleEntries returns one entry of each kind, of node1, with all fields.
+func sampleEntries() map[linkKey]linkValue {
+	id := userID{"node1", 77}
+	keys := []keyPair{{"b_flags", "sh"}, {"k", "\xff"}}
+	in := membership{name: "#Room", as: "#ROOM", op: true, owner: true, since: time.Unix(2, 0), keys: keys}
+	return map[linkKey]linkValue{
+		{user: id}: &userState{
+			id: id, nick: "Ann", field: "X1lsaFvqsX|1", realName: "Ann B", host: "192.0.2.1", mask: "abc.masked", game: "gmtest",
+			former: []string{"Old"}, away: "brb", peer: netip.MustParseAddrPort("192.0.2.1:5"), account: 3, profile: 4,
+			since: time.Unix(1, 5), keys: keys, joined: []claim{{in, 3}},
+		},
+		{channel: "#room"}: &channelState{
+			name: "#Room", rev: 5, epoch: 6, since: time.Unix(3, 0), topic: "t", flags: 3, key: "k", limit: 4, keys: keys,
+			bans: []ban{{"*!*@192.0.2.1", "Ann", time.Unix(4, 0)}}, node: "node1",
+		},
+		{"#room", id}: &memberState{in, 9, "node1"},
+	}
+}
+
 func TestEventsAreReadAsTheyAreWritten(t *testing.T) {
-	var message []byte
-	want := sampleEvents()
-	for i := range want {
-		b, ok := appendEvent(message, &want[i])
+	for _, want := range sampleEvents() {
+		b, ok := appendEvent(nil, &want)
 		if !ok {
-			t.Fatalf("event of kind %d is not written", want[i].kind)
+			t.Fatalf("event of kind %d is not written", want.kind)
 		}
-		message = b
-	}
-	n := 0
-	if !parseEvents(message, func(e *event) {
-		if !reflect.DeepEqual(*e, want[n]) {
-			t.Errorf("kind %d is read as\n%+v\nwant\n%+v", want[n].kind, *e, want[n])
+		if got, ok := parseEvent(b); !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("kind %d is read as\n%+v\nwant\n%+v", want.kind, got, want)
 		}
-		n++
-	}) || n != len(want) {
-		t.Errorf("%d events are read of %d", n, len(want))
-	}
-	for cut := range len(message) { // no part of it is read beyond its end
-		parseEvents(message[:cut], func(*event) {})
-	}
-	for i, b := range [][]byte{nil, {}, {linkVersion - 1}, {linkVersion, 0}, {linkVersion, byte(lastEvent)}, {linkVersion, byte(evLeave), 1, 200}} {
-		if parseEvents(b, func(*event) {}) {
-			t.Errorf("malformed message %d is read", i)
+		for cut := range len(b) {
+			if _, ok := parseEvent(b[:cut]); ok {
+				t.Errorf("%d bytes of an event of kind %d are read", cut, want.kind)
+			}
 		}
+	}
+	for i, b := range [][]byte{nil, {}, {linkVersion - 1}, {linkVersion, 0}, {linkVersion, byte(lastEvent)}, {linkVersion, byte(evLeave), 200}} {
+		if _, ok := parseEvent(b); ok {
+			t.Errorf("malformed event %d is read", i)
+		}
+	}
+}
+
+func TestEntriesAreReadAsTheyAreWritten(t *testing.T) {
+	for k, want := range sampleEntries() {
+		if got, err := linkCodec.ParseKey(linkCodec.AppendKey(nil, k)); err != nil || got != k {
+			t.Errorf("key %v is read as %v, %v", k, got, err)
+		}
+		b := linkCodec.AppendValue(nil, want)
+		if got, err := linkCodec.ParseValue("node1", k, b); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v is read as\n%+v, %v\nwant\n%+v", k, got, err, want)
+		}
+		for cut := range len(b) {
+			if _, err := linkCodec.ParseValue("node1", k, b[:cut]); err == nil {
+				t.Errorf("%d bytes of %v are read", cut, k)
+			}
+		}
+	}
+	if _, err := linkCodec.ParseValue("node2", linkKey{user: userID{"node1", 77}}, nil); err == nil {
+		t.Error("a user of another node than its own is read")
 	}
 }
 
@@ -98,58 +91,73 @@ func TestEventsAreReadAsTheyAreWritten(t *testing.T) {
 func TestEventsAtTheirBounds(t *testing.T) {
 	e := event{kind: evLeave, text: strings.Repeat("x", maxReply)}
 	b, ok := appendEvent(nil, &e)
-	if !ok || !parseEvents(b, func(*event) {}) {
+	if _, read := parseEvent(b); !ok || !read {
 		t.Error("the longest text is refused")
 	}
 	e.text += "x"
-	if left, ok := appendEvent([]byte{linkVersion}, &e); ok || !bytes.Equal(left, []byte{linkVersion}) {
-		t.Errorf("a longer text is written, or %d bytes are left", len(left))
+	if _, ok := appendEvent(nil, &e); ok {
+		t.Error("a longer text is written")
 	}
 }
 
 func FuzzEvents(f *testing.F) {
-	var all []byte
 	for _, e := range sampleEvents() {
 		one, _ := appendEvent(nil, &e)
 		f.Add(one)
-		all, _ = appendEvent(all, &e)
 	}
-	f.Add(all)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		parseEvents(b, func(e *event) {
-			again, ok := appendEvent(nil, e)
-			if !ok {
-				t.Fatalf("what was read is not written: %+v", *e)
-			}
-			if !parseEvents(again, func(read *event) {
-				if !reflect.DeepEqual(read, e) {
-					t.Fatalf("read again as %+v, want %+v", *read, *e)
-				}
-			}) {
-				t.Fatalf("what was written is not read: %+v", *e)
-			}
-		})
+		e, ok := parseEvent(b)
+		if !ok {
+			return
+		}
+		again, ok := appendEvent(nil, &e)
+		if !ok {
+			t.Fatalf("what was read is not written: %+v", e)
+		}
+		if read, ok := parseEvent(again); !ok || !reflect.DeepEqual(read, e) {
+			t.Fatalf("read again as %+v, want %+v", read, e)
+		}
 	})
 }
 
-// FuzzLinks feeds a node the messages of another one: none breaks its hall.
+// FuzzLinks feeds a node changes of another one: none breaks its hall.
 func FuzzLinks(f *testing.F) {
-	var all []byte
 	for _, e := range sampleEvents() {
-		one, _ := appendEvent(nil, &e)
-		f.Add(one)
-		all, _ = appendEvent(all, &e)
+		note, _ := appendEvent(nil, &e)
+		for k, v := range sampleEntries() {
+			f.Add(linkCodec.AppendKey(nil, k), linkCodec.AppendValue(nil, v), note, true)
+		}
 	}
-	f.Add(all)
 	opt := build(f, func(o *Options) { o.Cluster = &oneBus{} }).server.opt
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Fuzz(func(t *testing.T, key, value, note []byte, removed bool) {
 		s := New(opt)
 		l := s.hall.links
-		l.locked(func() { l.look(time.Now()) })
-		for range 2 {
-			l.receive("node1", b)
+		l.live["node1"], l.chats = &liveNode{1, time.Now(), true}, []string{"node0", "node1"}
+		feed := func(key, value, note []byte, removed, gone bool) {
+			c := linkChange{Node: "node1", Removed: removed || gone, Gone: gone, Note: note}
+			var err error
+			if c.Key, err = linkCodec.ParseKey(key); err != nil {
+				return
+			}
+			if !c.Removed {
+				if c.Value, err = linkCodec.ParseValue("node1", c.Key, value); err != nil {
+					return
+				}
+			}
+			l.apply(c)
 		}
-		l.locked(func() { l.lose("node1") })
+		for k, v := range sampleEntries() {
+			feed(linkCodec.AppendKey(nil, k), linkCodec.AppendValue(nil, v), nil, false, false)
+		}
+		for range 2 {
+			feed(key, value, note, false, false)
+			l.locked(l.merge)
+		}
+		feed(key, value, note, removed, false)
+		l.receive("node1", note)
+		for _, u := range l.users {
+			feed(linkCodec.AppendKey(nil, linkKey{user: l.id(u)}), nil, nil, true, true)
+		}
 		if n := len(s.hall.nicks) + len(l.users); n > 0 {
 			t.Errorf("%d users are left of a node that is lost", n)
 		}

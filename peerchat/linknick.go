@@ -79,12 +79,19 @@ func (t *leases) sweep(now time.Time) {
 // nickOwner returns the node that decides about a nick.
 func (l *links) nickOwner(folded string) string { return cluster.Rendezvous("nick "+folded, l.chats) }
 
+// nickRequest is a request for a nick for a client.
+type nickRequest struct {
+	Node            string
+	Serial, Profile uint64
+	Nick            string
+}
+
 // claim requests the nick that a command of the client would give it, before it is
 // carried out. Refused nicks are noted for mayTake.
 func (l *links) claim(ctx context.Context, x *session, m *message) {
-	nick := x.wishes(m)
 	x.denied = ""
-	if nick == "" || len(nick) > maxNick {
+	nick := x.wishes(m)
+	if l.bus == nil || nick == "" || len(nick) > maxNick {
 		return
 	}
 	folded := foldNick(nick)
@@ -93,19 +100,12 @@ func (l *links) claim(ctx context.Context, x *session, m *message) {
 	for range 3 {
 		l.hall.mu.Lock()
 		owner := l.nickOwner(folded)
-		free := owner == l.self && l.free(folded, userID{l.self, x.serial}, uint64(x.profile))
-		l.hall.mu.Unlock()
-		if owner != l.self {
-			e := event{kind: evEnter, info: userInfo{id: userID{l.self, x.serial}, nick: nick, profile: uint64(x.profile)}}
-			b, _ := appendEvent(nil, &e)
-			answer, err := l.bus.Request(ctx, owner, subjectNicks, b)
-			if errors.Is(err, cluster.ErrGone) {
-				continue // another one decides now
-			}
-			// Without an answer, the local state decides, see mayTake.
-			free = err != nil || len(answer) == 1 && answer[0] == 1
+		l.hall.unlock()
+		free, err := l.nicks.Ask(ctx, owner, nickRequest{l.self, x.serial, uint64(x.profile), nick})
+		if errors.Is(err, cluster.ErrGone) {
+			continue // another one decides now
 		}
-		if !free {
+		if err == nil && !free { // without an answer, the local state decides, see mayTake
 			x.denied = folded
 		}
 		return
@@ -130,30 +130,19 @@ func (x *session) wishes(m *message) string {
 	return nick
 }
 
-// free gives a nick to a client if no other one has it. The lock of the hall is held.
-func (l *links) free(folded string, id userID, profile uint64) bool {
-	if holder := l.hall.nicks[folded]; holder != nil && l.id(holder) != id {
-		if profile == 0 || uint64(holder.session.profile) != profile {
-			return false
-		}
+// give gives a nick to a client if no other one has it.
+func (l *links) give(_ context.Context, q nickRequest) (free bool, err error) {
+	if q.Nick == "" || len(q.Nick) > maxNick {
+		return false, errNick
 	}
-	return l.leases.give(folded, id, time.Now())
-}
-
-// handleNick decides about a nick for a client of another node.
-func (l *links) handleNick(_ context.Context, from string, data []byte) ([]byte, error) {
-	var e event
-	n := 0
-	if !parseEvents(data, func(read *event) { e, n = *read, n+1 }) || n != 1 || e.kind != evEnter || e.info.id.node != from {
-		return nil, errMalformedNick
-	}
-	answer := []byte{0}
 	l.locked(func() {
-		if l.free(foldNick(e.info.nick), e.info.id, e.info.profile) {
-			answer[0] = 1
+		folded, id := foldNick(q.Nick), userID{q.Node, q.Serial}
+		holder := l.hall.nicks[folded]
+		if holder == nil || l.id(holder) == id || q.Profile != 0 && uint64(holder.session.profile) == q.Profile {
+			free = l.leases.give(folded, id, time.Now())
 		}
 	})
-	return answer, nil
+	return free, nil
 }
 
-var errMalformedNick = errors.New("malformed request for a nick")
+var errNick = errors.New("malformed request for a nick")

@@ -4,303 +4,382 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/cluster"
+	"github.com/respawnd/respawnd/internal/wake"
 )
 
-// incoming is the state of another node while it arrives.
-type incoming struct {
-	users    map[userID]bool   // of the node, that it did not name yet
-	channels map[*channel]bool // owned by the node, that it did not name yet
+// linkChange is a change of an entry of another node.
+type linkChange = cluster.Change[linkKey, linkValue]
 
-	channel *channel // the one whose members arrive; nil: they are left out
-	adopt   bool     // the node owns it: those that it does not name are no members
-	moved   bool     // it was another node's before
-	dirty   bool     // it is published already without the sender's state
-	members map[*member]bool
-}
-
-// outgoing collects events into messages for one node, or for all others if it is empty.
-type outgoing struct {
-	l   *links
-	to  string
-	buf []byte
-}
-
-func (o *outgoing) add(e *event) {
-	b, ok := appendEvent(o.buf, e)
-	if !ok {
-		o.l.server.metrics.linkDrops.WithLabelValues(linkTooLong).Inc()
-		return
-	}
-	if o.buf = b; len(b) >= messageBytes {
-		o.flush()
-	}
-}
-
-func (o *outgoing) flush() {
-	switch {
-	case len(o.buf) == 0:
-		return
-	case o.to == "":
-		o.l.sent(o.l.bus.Publish(subjectEvents, o.buf))
-	default:
-		o.l.sent(o.l.bus.Send(o.to, subjectEvents, o.buf))
-	}
-	o.buf = o.buf[:0]
-}
-
-// sendState sends another node all clients of this one, the channels that it owns, and
-// its members of the others.
-func (l *links) sendState(to string) {
-	out := &outgoing{l: l, to: to}
-	out.add(&event{kind: evBegin})
-	for _, u := range l.users {
-		if u.node == "" {
-			out.add(&event{kind: evEnter, info: l.info(u), keys: u.keys.pairs})
+// apply applies a change of another node: first the event that comes with it, then what the entry
+// says more.
+func (l *links) apply(c linkChange) {
+	l.locked(func() {
+		l.from = c.Node
+		var e event
+		if len(c.Note) > 0 {
+			ok := false
+			if e, ok = parseEvent(c.Note); !ok {
+				l.drop(linkMalformed)
+			}
 		}
-	}
-	for _, c := range l.hall.channels {
-		l.sendChannel(out, c, func(m *member) bool { return c.owner == l.self || m.user.node == "" })
-	}
-	out.add(&event{kind: evEnd})
-	out.flush()
-}
-
-// sendChannel sends a channel with some of its members. One that this node does not own
-// is left out if there are none.
-func (l *links) sendChannel(out *outgoing, c *channel, of func(*member) bool) {
-	owned := c.owner == l.self
-	if !owned && !slices.ContainsFunc(c.members, of) {
-		return
-	}
-	out.add(&event{kind: evChannel, channel: c.name, rev: c.rev, state: channelState{
-		since: c.since, topic: c.topic, flags: c.flags, key: c.key, limit: c.limit, bans: c.bans, keys: c.keys.pairs,
-		owned: owned, followed: c.owner == out.to && out.to != "",
-	}})
-	for _, m := range c.members {
-		if of(m) {
-			out.add(&event{kind: evMember, channel: c.name, rev: c.rev, info: l.info(m.user), rank: rank{m.op, m.voice, m.owner}, since: m.since, word: m.as, keys: m.keys.pairs})
-		}
-	}
-	out.add(&event{kind: evChannelEnd, channel: c.name, rev: c.rev})
-}
-
-// begin begins the state of the sender.
-func (l *links) begin() {
-	in := &incoming{users: make(map[userID]bool), channels: make(map[*channel]bool)}
-	for id := range l.users {
-		if id.node == l.from {
-			in.users[id] = true
-		}
-	}
-	for folded, c := range l.hall.channels {
-		if c.owner == l.from || c.owner == "" && l.owner(folded) == l.from {
-			in.channels[c] = true
-		}
-	}
-	l.incoming[l.from] = in
-}
-
-// end ends the state of the sender: users and channels that it did not name do not exist.
-func (l *links) end() {
-	in := l.incoming[l.from]
-	if in == nil {
-		return
-	}
-	delete(l.incoming, l.from)
-	delete(l.missed, l.from)
-	for id := range in.users {
-		if u := l.users[id]; u != nil {
-			l.forget(u, "Connection reset")
-		}
-	}
-	for c := range in.channels {
-		l.unnamed(c)
-	}
-	if !l.awaited[l.from] {
-		return
-	}
-	if delete(l.awaited, l.from); len(l.awaited) == 0 {
-		l.settle()
-	}
-}
-
-// unnamed handles a channel that its owner, the sender, does not know: clients of this node
-// make it known there, others are no members.
-func (l *links) unnamed(c *channel) {
-	folded := foldChannel(c.name)
-	if l.hall.channels[folded] != c || c.owner != l.from && c.owner != "" || l.owner(folded) == l.self {
-		return
-	}
-	c.owner = ""
-	for _, m := range slices.Clone(c.members) {
-		if m.user.node != "" {
-			l.hall.part(m, "")
-		}
-	}
-	if len(c.members) == 0 {
-		l.hall.end(c)
-		return
-	}
-	out := &outgoing{l: l, to: l.from}
-	l.sendChannel(out, c, func(*member) bool { return true })
-	out.flush()
-}
-
-// settle makes this node the owner of the channels that belong to it now, and publishes
-// them.
-func (l *links) settle() {
-	out := &outgoing{l: l}
-	for folded, c := range l.hall.channels {
-		if c.owner == l.self || l.owner(folded) != l.self {
-			continue
-		}
-		if len(c.members) == 0 {
-			l.hall.end(c)
-			continue
-		}
-		c.owner = l.self
-		c.rev++
-		if len(l.live) > 0 {
-			l.sendChannel(out, c, func(*member) bool { return true })
-		}
-	}
-	out.flush()
-	l.retry()
-}
-
-// beginChannel begins a channel as the sender knows it. From its owner it replaces the local state.
-// The node that owns it merges the states of the others.
-func (l *links) beginChannel(e *event) {
-	in := l.incoming[l.from]
-	if in == nil {
-		in = &incoming{}
-		l.incoming[l.from] = in
-	}
-	folded := foldChannel(e.channel)
-	c, owner := l.hall.channels[folded], l.owner(folded)
-	in.channel, in.adopt, in.dirty, in.members = nil, false, false, nil
-	if c != nil {
-		delete(in.channels, c)
-	}
-	switch {
-	case owner == l.from && e.state.owned:
-		if c == nil {
-			c = l.hall.make(e.channel, e.state.since)
-		}
-		in.channel, in.adopt, in.moved = c, true, c.owner != l.from
-		in.members = make(map[*member]bool)
-		for _, m := range c.members {
-			in.members[m] = true
-		}
-		l.hall.adopt(c, &e.state)
-		c.owner, c.rev = l.from, e.rev
-	case owner != l.self, e.state.followed && c != nil && c.owner == l.self:
-	case c == nil:
-		c = l.hall.make(e.channel, e.state.since)
-		l.hall.adopt(c, &e.state)
-		in.channel, c.rev = c, e.rev
-		if len(l.awaited) == 0 {
-			c.owner, in.dirty = l.self, true
-		}
-	default:
-		in.channel, in.dirty = c, c.owner == l.self
-		if e.rev > c.rev { // more happened there
-			l.hall.adopt(c, &e.state)
-			c.rev = e.rev
-		}
-	}
-}
-
-// republish sends all nodes a channel that this node owns.
-func (l *links) republish(c *channel) {
-	if len(l.live) == 0 {
-		return
-	}
-	c.rev++
-	out := &outgoing{l: l}
-	l.sendChannel(out, c, func(*member) bool { return true })
-	out.flush()
-}
-
-// addMember adds a member of the channel that the sender has begun.
-func (l *links) addMember(e *event) {
-	in := l.incoming[l.from]
-	if in == nil || in.channel == nil || foldChannel(e.channel) != foldChannel(in.channel.name) {
-		return
-	}
-	c := in.channel
-	u := l.learn(&e.info)
-	if u == nil {
-		return
-	}
-	m := u.member(c)
-	if m != nil {
-		delete(in.members, m)
-		if !in.adopt { // merged: the state of one node is added to that of the others
-			e.rank.op, e.rank.voice, e.rank.owner = e.rank.op || m.op, e.rank.voice || m.voice, e.rank.owner || m.owner
-		}
-		l.showRank(m, e.rank)
-	} else {
-		r := e.rank
-		e.rank = rank{} // it joins, and then gets its rank
-		m = l.put(e, u)
-		l.showRank(m, r)
-	}
-	m.keys.pairs = e.keys
-}
-
-// showRank gives a member a rank and shows the difference to the others.
-func (l *links) showRank(m *member, r rank) {
-	var changes []modeChange
-	if m.op != r.op {
-		changes = append(changes, modeChange{add: r.op, letter: 'o', arg: m.user.nick})
-	}
-	if m.voice != r.voice {
-		changes = append(changes, modeChange{add: r.voice, letter: 'v', arg: m.user.nick})
-	}
-	m.op, m.voice, m.owner = r.op, r.voice, r.owner
-	l.hall.showModes(m.channel, nil, nil, changes)
-}
-
-// endChannel ends a channel that the sender has begun. Members that its owner did not
-// name are none, but for clients of this node if the owner is a new one, which is sent them.
-func (l *links) endChannel(*event) {
-	in := l.incoming[l.from]
-	if in == nil || in.channel == nil {
-		return
-	}
-	c := in.channel
-	own := make(map[*member]bool)
-	for m := range in.members {
-		switch {
-		case m.user.left || m.user.member(c) != m:
-		case m.user.node == "" && time.Since(m.claimed) < settleTime: // on its way
-		case in.moved && m.user.node == "":
-			own[m], m.claimed = true, time.Now()
-		case in.moved && m.user.node != l.from: // its own node informs the owner
+		l.happened(&e)
+		switch k := c.Key; {
+		case k == linkKey{}:
+		case k.channel == "" && k.user.node == c.Node:
+			l.applyUser(&c, &e)
+		case k.channel == "":
+			l.drop(linkMalformed)
+		case k.user == userID{}:
+			l.applyChannel(&c, &e)
 		default:
-			l.hall.part(m, "")
+			l.applyMember(&c, &e)
+		}
+	})
+}
+
+// happened shows an event of a channel to the clients of this node.
+func (l *links) happened(e *event) {
+	c := l.hall.channel(e.channel)
+	if c == nil || e.kind != evMessage && l.from != c.owner && l.from != l.owner(foldChannel(e.channel)) {
+		return
+	}
+	if u := l.users[e.actor]; u != nil {
+		u.request = max(u.request, e.request)
+	}
+	h, who := l.hall, l.users[e.who]
+	var in *member
+	if who != nil {
+		in = who.member(c)
+	}
+	switch e.kind {
+	case evPart:
+		if in != nil {
+			h.part(in, e.text)
+		}
+	case evKick:
+		if in != nil {
+			h.kick(l.byAuthor(&e.by), in, e.text)
+		}
+	case evModes:
+		h.changed(c, l.byAuthor(&e.by), l.resolved(e), e.by.nick)
+	case evTopic:
+		h.topic(c, l.byAuthor(&e.by), cut(e.text, maxTopic))
+	case evMemberKeys:
+		if in != nil {
+			h.memberKeys(in, e.text, nil)
+		}
+	case evChannelKeys:
+		h.channelKeys(c, e.text, nil)
+	case evMessage:
+		l.message(c, e)
+	default:
+	}
+	h.serial.Add(1)
+}
+
+// message shows a message to a channel to the clients of this node.
+func (l *links) message(c *channel, e *event) {
+	u := l.byAuthor(&e.by)
+	if u != nil && u.session != nil {
+		u.session.heardAt.Store(time.Now().Unix())
+	}
+	l.server.show(c, u, e.word, e.text)
+}
+
+// resolved returns the changes of modes of an event with the nicks that their users
+// have here.
+func (l *links) resolved(e *event) []modeChange {
+	changes := make([]modeChange, 0, len(e.changes))
+	for _, m := range e.changes {
+		if u := l.users[m.who]; u != nil && (m.letter == 'o' || m.letter == 'v') {
+			m.arg = u.nick
+		}
+		changes = append(changes, m.modeChange)
+	}
+	return changes
+}
+
+// follows reports whether this node takes the members of a channel from the sender: its owner, or
+// the one before, until the owner has taken it.
+func (l *links) follows(c *channel, folded string) bool {
+	return l.from == l.owner(folded) || c != nil && l.from == c.owner
+}
+
+// applyMember applies a member of a channel of the sender.
+func (l *links) applyMember(c *linkChange, e *event) {
+	in, u := l.hall.channels[c.Key.channel], l.users[c.Key.user]
+	if u == nil || u.left || !l.follows(in, c.Key.channel) {
+		return
+	}
+	if !c.Removed {
+		v := c.Value.(*memberState)
+		u.request = max(u.request, v.request)
+		l.put(u, c.Key.channel, &v.membership)
+	} else if m := u.member(in); m != nil && !c.Gone && e.kind != evGone { // else the node of the user informs all
+		l.hall.part(m, "")
+	}
+}
+
+// put makes a user a member of a channel, or gives a member its state.
+func (l *links) put(u *user, folded string, v *membership) {
+	h := l.hall
+	m := u.member(h.channels[folded])
+	if m == nil {
+		m = h.join(u, v.name, v.since)
+		m.op, m.voice, m.as = false, false, m.channel.name
+		if v.as != m.as {
+			m.as = v.as
+		}
+		h.toMembers(m.channel, u, u, func(dst []byte, prefix, name string) []byte {
+			return appendText(appendFrom(dst, prefix, "JOIN"), name)
+		})
+		l.showRank(m, v, u)
+		if u.node == "" {
+			x := &session{server: l.server, user: u}
+			x.sendJoined(m)
+			u.session.out.push(x.reply)
 		}
 	}
-	in.channel, in.members = nil, nil
-	if in.dirty {
-		l.republish(c)
+	l.showRank(m, v, nil)
+	m.owner, m.keys.pairs = v.owner, copyPairs(v.keys)
+	l.touchMember(m)
+}
+
+// showRank gives a member a rank and shows the difference to the others but one.
+func (l *links) showRank(m *member, v *membership, but *user) {
+	var changes []modeChange
+	if m.op != v.op {
+		changes = append(changes, modeChange{add: v.op, letter: 'o', arg: m.user.nick})
 	}
-	if len(own) > 0 {
-		out := &outgoing{l: l, to: l.from}
-		c.owner = "" // not followed: the owner adds them
-		l.sendChannel(out, c, func(m *member) bool { return own[m] })
-		out.flush()
-		c.owner = l.from
+	if m.voice != v.voice {
+		changes = append(changes, modeChange{add: v.voice, letter: 'v', arg: m.user.nick})
+	}
+	m.op, m.voice = v.op, v.voice
+	l.hall.showModes(m.channel, nil, but, changes)
+}
+
+// applyChannel applies a channel of the sender.
+func (l *links) applyChannel(c *linkChange, e *event) {
+	folded := c.Key.channel
+	in, owner := l.hall.channels[folded], l.owner(folded)
+	switch {
+	case c.Removed:
+		if in != nil && in.owner == c.Node {
+			l.orphan(in, c.Gone || e.kind == evGone)
+		}
+	case owner == l.self:
+		l.needMerge()
+	case owner == c.Node:
+		l.follow(folded, c.Value.(*channelState))
+	case in != nil && in.owner == c.Node:
+		l.hall.adopt(in, c.Value.(*channelState))
+	}
+}
+
+// orphan handles a channel that its owner no longer has: it is gone, another one has taken the
+// channel, or has no members. Clients of this node are claimed from the next owner.
+func (l *links) orphan(c *channel, taken bool) {
+	c.owner, c.orphaned = "", time.Now()
+	for _, m := range slices.Clone(c.members) {
+		switch {
+		case m.user.node == "":
+			m.claims++
+			l.touchMember(m)
+		case !taken:
+			l.hall.part(m, "")
+		}
 	}
 	l.endIfEmpty(c)
+	l.touch(linkKey{channel: foldChannel(c.name)})
+}
+
+// orphans claims channels again that no owner took.
+func (l *links) orphans(now time.Time) {
+	for _, c := range l.hall.channels {
+		if c.owner == "" && now.Sub(c.orphaned) >= lookEvery {
+			l.orphan(c, slices.ContainsFunc(c.members, func(m *member) bool { return m.user.node == "" }))
+		}
+	}
+}
+
+// resolve ends the memberships that the owner of a channel still does not have after a while.
+func (l *links) resolve(now time.Time) {
+	for k, since := range l.doubts {
+		if now.Sub(since) < settleTime {
+			continue
+		}
+		delete(l.doubts, k)
+		c, u := l.hall.channels[k.channel], l.users[k.user]
+		if c == nil || u == nil || l.mine(c) || l.entry(c.owner, k) != nil {
+			continue
+		}
+		if m := u.member(c); m != nil {
+			l.hall.part(m, "")
+		}
+	}
+}
+
+// follow applies a channel as its owner has it. Another one than before has taken it when it knows
+// all changes: members that it does not have are none, but for clients of this node.
+func (l *links) follow(folded string, v *channelState) {
+	h := l.hall
+	c := h.channels[folded]
+	if c == nil {
+		c = h.make(v.name, v.since)
+	}
+	if was := c.owner; was != v.node {
+		if v.epoch <= c.epoch || v.rev < c.rev {
+			return // it learns of more from the entry of this node or of the last owner
+		}
+		c.owner = v.node
+		for _, m := range slices.Clone(c.members) {
+			k := linkKey{folded, l.id(m.user)}
+			switch {
+			case l.entry(v.node, k) != nil:
+			case m.user.node == v.node:
+				h.part(m, "")
+			case m.user.node != "":
+				l.doubts[k] = time.Now() // its node may be gone, or claim it
+			default:
+				m.claims++
+				l.touchMember(m)
+			}
+			if was == l.self {
+				l.touch(k)
+			}
+		}
+		l.touch(linkKey{channel: folded})
+	}
+	h.adopt(c, v)
+}
+
+// entry returns an entry of another node, nil if there is none.
+func (l *links) entry(node string, k linkKey) linkValue {
+	for n, v := range l.shared.Elsewhere(k) {
+		if n == node {
+			return v
+		}
+	}
+	return nil
+}
+
+// needMerge has look merge the channels of this node with those that others know.
+func (l *links) needMerge() {
+	l.merges = true
+	wake.Up(l.wake)
+}
+
+// merge takes the channels that this node owns now, with what the other nodes know of them, and
+// follows the owners of the others.
+func (l *links) merge() {
+	owners, states := make(map[string]string), make(map[string][]*channelState)
+	for folded := range l.hall.channels {
+		owners[folded], states[folded] = l.owner(folded), nil
+	}
+	members := make(map[linkKey]*memberState)
+	for k, v := range l.shared.Others() {
+		if k.channel != "" && owners[k.channel] == "" {
+			owners[k.channel] = l.owner(k.channel)
+		}
+		switch v := v.(type) {
+		case *channelState:
+			if slices.Contains(l.chats, v.node) {
+				states[k.channel] = append(states[k.channel], v)
+			}
+		case *memberState:
+			if v.node == owners[k.channel] {
+				members[k] = v
+			}
+		}
+	}
+	for k, v := range members {
+		if u := l.users[k.user]; u != nil && !u.left {
+			l.from = v.node
+			l.put(u, k.channel, &v.membership)
+		}
+	}
+	for folded, list := range states {
+		if l.from = ""; owners[folded] == l.self {
+			l.take(folded, list)
+			continue
+		}
+		for _, v := range list {
+			if l.from = v.node; v.node == owners[folded] {
+				l.follow(folded, v)
+			}
+		}
+	}
+	l.from = ""
+	for k, v := range l.claims {
+		u, c := l.users[k.user], l.hall.channels[k.channel]
+		if u != nil && !u.left && c != nil && l.mine(c) && owners[k.channel] == l.self && u.member(c) == nil {
+			l.put(u, k.channel, &v.membership)
+		}
+	}
+	clear(l.claims)
+	l.endEmpty()
+	l.merges = false // whatever was made
+}
+
+// take makes this node the owner of a channel that belongs to it, with the state that has the most
+// changes. list is what other nodes know.
+func (l *links) take(folded string, list []*channelState) {
+	h := l.hall
+	c := h.channels[folded]
+	var best *channelState
+	epoch := uint64(0)
+	for _, v := range list {
+		if epoch = max(epoch, v.epoch); best == nil || v.rev > best.rev {
+			best = v
+		}
+	}
+	if c == nil {
+		c = h.make(best.name, best.since)
+		h.adopt(c, best)
+	} else if best == nil && l.mine(c) {
+		return
+	}
+	epoch = max(epoch, c.epoch) + 1
+	if best != nil && best.rev > c.rev {
+		h.adopt(c, best)
+	}
+	if c.epoch = epoch; !l.mine(c) {
+		c.owner = l.self
+		for _, m := range c.members {
+			l.touch(linkKey{folded, l.id(m.user)})
+		}
+	}
+	l.touch(linkKey{channel: folded})
+}
+
+// ends reports whether a channel that has lost its last member ends: its owner, if it is another
+// node, may have one on the way.
+func (l *links) ends(c *channel) bool { return c.owner == l.self || c.owner == "" }
+
+// endIfEmpty ends a channel without members.
+func (l *links) endIfEmpty(c *channel) {
+	if len(c.members) == 0 {
+		l.hall.end(c)
+	}
+}
+
+// endEmpty ends channels without members whose owner does not do it.
+func (l *links) endEmpty() {
+	for folded, c := range l.hall.channels {
+		if c.owner == "" || c.owner == l.self || c.owner != l.owner(folded) {
+			l.endIfEmpty(c)
+		}
+	}
 }
 
 // adopt gives a channel the state that another node has of it and shows its members the
 // differences.
 func (h *hall) adopt(c *channel, s *channelState) {
 	changes := c.changesTo(s)
-	c.flags, c.key, c.limit, c.bans, c.keys.pairs = s.flags, s.key, s.limit, s.bans, s.keys
+	c.flags, c.key, c.limit, c.bans, c.keys.pairs = s.flags, s.key, s.limit, append([]ban(nil), s.bans...), copyPairs(s.keys)
+	c.rev, c.epoch = s.rev, s.epoch
 	c.bar()
 	for len(changes) > 0 {
 		n := min(len(changes), maxModes)

@@ -1,59 +1,137 @@
 package peerchat
 
 import (
+	"slices"
+
 	"github.com/respawnd/respawnd/storage"
 )
 
-// info returns the state of a user for other nodes.
-func (l *links) info(u *user) userInfo {
+// info returns the entry of a client of this node.
+func (l *links) info(u *user) *userState {
 	x := u.session
-	var former []string
+	v := &userState{
+		id: l.id(u), nick: u.nick, field: u.field, realName: u.realName, host: u.host, mask: u.mask, game: x.game, away: u.away,
+		peer: x.peer, account: uint64(x.account), profile: uint64(x.profile), since: u.since, keys: copyPairs(u.keys.pairs),
+	}
 	for _, n := range u.former {
-		former = append(former, n.nick)
+		v.former = append(v.former, n.nick)
 	}
-	return userInfo{
-		former: former, away: u.away,
-		id: l.id(u), nick: u.nick, field: u.field, realName: u.realName, host: u.host, mask: u.mask, game: x.game,
-		peer: x.peer, account: uint64(x.account), profile: uint64(x.profile), since: u.since,
+	for _, m := range u.joined {
+		v.joined = append(v.joined, claim{membershipOf(m), m.claims})
 	}
+	return v
 }
 
-// entered publishes a client of this node that signed on.
+// entered makes a client of this node known that signed on.
 func (l *links) entered(u *user) {
+	l.index(u)
+	if l.bus == nil {
+		return
+	}
 	l.users[l.id(u)] = u
 	l.leases.end(l.id(u))
-	l.index(u)
-	l.publish(&event{kind: evEnter, info: l.info(u)})
+	l.touchUser(u)
 }
 
-// left publishes that a client of this node has gone.
-func (l *links) left(u *user, reason string) {
-	if l.users[l.id(u)] == u {
-		delete(l.users, l.id(u))
-		l.publish(&event{kind: evLeave, who: l.id(u), text: cut(reason, maxLine)})
+// touchUser is touch for a client of this node.
+func (l *links) touchUser(u *user) { l.touch(linkKey{user: l.id(u)}) }
+
+// leaving notes that a user leaves the hall, while it is still a member of its channels. The other
+// nodes learn that from its own one: the owner of a channel only says that its member is gone.
+func (l *links) leaving(u *user, reason string) {
+	id := l.id(u)
+	if u.node == "" && l.users[id] == u {
+		delete(l.users, id)
+		l.note(linkKey{user: id}, &event{kind: evLeave, text: cut(reason, maxLine)})
+	}
+	for _, m := range u.joined {
+		if l.mine(m.channel) {
+			l.note(linkKey{foldChannel(m.channel.name), id}, &event{kind: evGone})
+		}
 	}
 }
 
-// learn returns the user of an info, which it adds if it is not known. It is nil for a
-// client of this node that has left, and for one of a node that is not there.
-func (l *links) learn(info *userInfo) *user {
-	u := l.users[info.id]
-	if _, live := l.live[info.id.node]; u != nil || !live {
-		return u
+// applyUser applies a user of the sender.
+func (l *links) applyUser(c *linkChange, e *event) {
+	u := l.users[c.Key.user]
+	if c.Removed {
+		if u != nil {
+			reason := "Connection reset"
+			if e.kind == evLeave {
+				reason = e.text
+			}
+			l.forget(u, reason)
+		}
+		return
 	}
+	v := c.Value.(*userState)
+	l.leases.end(v.id)
+	if u == nil {
+		u = l.learn(v)
+	}
+	if u.left {
+		return
+	}
+	if u.nick != v.nick {
+		l.hall.renamed(u, v.nick)
+	}
+	u.keys.pairs, u.away = copyPairs(v.keys), v.away
+	u.setFormer(v.former)
+	for _, m := range u.joined {
+		m.barred = m.channel.banned(u)
+	}
+	old, _ := c.Old.(*userState)
+	l.applyClaims(u, v, old)
+}
+
+// applyClaims makes a user a member of the channels that it is in as its own node says: of those of
+// other owners that have it, and later of those of this node if the claim is new.
+func (l *links) applyClaims(u *user, v, old *userState) {
+	for i := range v.joined {
+		j := &v.joined[i]
+		k := linkKey{foldChannel(j.name), v.id}
+		c := l.hall.channels[k.channel]
+		if c != nil && u.member(c) != nil {
+			continue
+		}
+		if owner := l.owner(k.channel); owner != l.self && slices.Contains(l.chats, v.id.node) {
+			if m, ok := l.entry(owner, k).(*memberState); ok {
+				l.from = owner
+				l.put(u, k.channel, &m.membership)
+			}
+			continue
+		}
+		if old == nil || j.number > old.number(j.name) {
+			l.claims[k] = *j
+			l.needMerge()
+		}
+	}
+}
+
+// number returns the number of the claim of a channel.
+func (v *userState) number(name string) uint64 {
+	for i := range v.joined {
+		if foldChannel(v.joined[i].name) == foldChannel(name) {
+			return v.joined[i].number
+		}
+	}
+	return 0
+}
+
+// learn adds a user of another node.
+func (l *links) learn(v *userState) *user {
 	x := &session{
-		server: l.server, peer: info.peer, game: info.game, node: info.id.node, serial: info.id.serial,
-		login: login{account: storage.UserID(info.account), profile: storage.ProfileID(info.profile)},
+		server: l.server, peer: v.peer, game: v.game, node: v.id.node, serial: v.id.serial,
+		login: login{account: storage.UserID(v.account), profile: storage.ProfileID(v.profile)},
 	}
-	u = &user{
-		session: x, node: info.id.node, serial: info.id.serial, field: info.field, realName: info.realName,
-		host: info.host, mask: info.mask, since: info.since, away: info.away,
+	u := &user{
+		session: x, node: v.id.node, serial: v.id.serial, field: v.field, realName: v.realName,
+		host: v.host, mask: v.mask, since: v.since, away: v.away,
 	}
-	u.rename(info.nick)
-	u.setFormer(info.former)
-	x.heardAt.Store(info.since.Unix())
+	u.rename(v.nick)
+	x.heardAt.Store(v.since.Unix())
 	x.user = u
-	l.users[info.id] = u
+	l.users[v.id] = u
 	l.index(u)
 	return u
 }
@@ -124,30 +202,6 @@ func (l *links) freed(gone *user) {
 	}
 }
 
-// enter adds a user of the sender.
-func (l *links) enter(e *event) {
-	if e.info.id.node != l.from {
-		l.server.metrics.linkDrops.WithLabelValues(linkMalformed).Inc()
-		return
-	}
-	if in := l.incoming[l.from]; in != nil {
-		delete(in.users, e.info.id)
-	}
-	l.leases.end(e.info.id)
-	u := l.learn(&e.info)
-	if u == nil {
-		return
-	}
-	if u.nick != e.info.nick {
-		l.rename(u, e.info.nick)
-	}
-	u.keys.pairs, u.away = e.keys, e.info.away
-	u.setFormer(e.info.former)
-	for _, m := range u.joined {
-		m.barred = m.channel.banned(u)
-	}
-}
-
 // forget removes a user of another node.
 func (l *links) forget(u *user, reason string) {
 	delete(l.users, l.id(u))
@@ -156,17 +210,36 @@ func (l *links) forget(u *user, reason string) {
 	}
 }
 
-// rename gives a user of another node a nick.
-func (l *links) rename(u *user, nick string) {
-	if nick == "" || len(nick) > maxNick {
+// receive handles an event of another node for this one.
+func (l *links) receive(from string, data []byte) {
+	e, ok := parseEvent(data)
+	if !ok {
+		l.drop(linkMalformed)
 		return
 	}
-	l.leases.end(l.id(u))
-	l.hall.renamed(u, nick)
+	l.locked(func() {
+		switch u := l.here(&e); {
+		case e.kind == evOut:
+			l.throwOut(&e)
+		case u == nil:
+		case e.kind == evLines:
+			l.hall.deliver(u, []byte(e.text))
+		case e.kind == evClose:
+			closed(u, &e)
+		}
+	})
 }
 
-// ofSender returns the user of the sender that an event is about, nil if there is none.
-func (l *links) ofSender(e *event) *user { return l.users[userID{l.from, e.who.serial}] }
+// throwOut removes a member as an operator on another node commands.
+func (l *links) throwOut(e *event) {
+	c, u := l.hall.channel(e.channel), l.users[e.who]
+	if c == nil || u == nil || !l.mine(c) {
+		return
+	}
+	if m := u.member(c); m != nil {
+		l.hall.kickOut(nil, m, e.text)
+	}
+}
 
 // here returns the client of this node that an event is about, nil if it has gone.
 func (l *links) here(e *event) *user {
@@ -191,11 +264,7 @@ func (l *links) close(x *session, reason error) {
 }
 
 // closed ends the session of a client of this node as another node says.
-func (l *links) closed(e *event) {
-	u := l.here(e)
-	if u == nil {
-		return
-	}
+func closed(u *user, e *event) {
 	why := error(quit{cut(e.text, maxLine)})
 	if e.text == endedTexts[endedBanned] {
 		why = endedBanned
@@ -203,43 +272,24 @@ func (l *links) closed(e *event) {
 	u.session.Kick(why)
 }
 
-// leaving notes that a user leaves the hall, while it is still a member of its channels.
-// The other nodes learn that from its own one, and from the owner of each channel: a
-// JOIN of it may still be on the way from there.
-func (l *links) leaving(u *user, reason string) {
-	if u.node == "" {
-		l.left(u, reason)
+// tellModes sends changes of modes of a channel of this node.
+func (l *links) tellModes(c *channel, from *user, changes []modeChange) {
+	if l.bus == nil {
 		return
 	}
-	if l.from == "" {
-		return // its node is lost, as all notice
-	}
-	for _, m := range u.joined {
-		if m.channel.owner == l.self {
-			l.tell(m.channel, event{kind: evGone, who: l.id(u), text: cut(reason, maxLine)})
-		}
-	}
-}
-
-// tellJoin publishes a member that joined a channel of this node.
-func (l *links) tellJoin(m *member) {
-	l.tell(m.channel, event{kind: evJoin, info: l.info(m.user), rank: rank{m.op, m.voice, m.owner}, since: m.since, word: m.as})
-}
-
-// tellModes publishes changes of modes of a channel of this node.
-func (l *links) tellModes(c *channel, from, but *user, changes []modeChange) {
 	e := event{kind: evModes, by: l.author(from)}
 	for _, m := range changes {
 		change := linkedChange{modeChange: m}
 		if m.letter == 'o' || m.letter == 'v' {
 			if u := l.hall.nicks[foldNick(m.arg)]; u != nil {
 				change.who = l.id(u)
+				if in := u.member(c); in != nil {
+					l.touchMember(in)
+				}
 			}
 		}
 		e.changes = append(e.changes, change)
 	}
-	if but != nil {
-		e.who = l.id(but)
-	}
 	l.tell(c, e)
+	l.touchChannel(c)
 }

@@ -65,9 +65,7 @@ func (x *session) toChannel(command, target, text string, talk bool) {
 	if s := x.server; s.opt.Said != nil && isTalk(command, text) {
 		s.opt.Said(c.name, u.nick, text)
 	}
-	if l := h.links; l != nil {
-		l.tell(c, event{kind: evMessage, by: l.author(u), word: command, text: text})
-	}
+	h.links.tell(c, event{kind: evMessage, by: h.links.author(u), word: command, text: text})
 }
 
 // isTalk reports whether players read a message.

@@ -28,11 +28,10 @@ type metrics struct {
 
 // Reasons to drop messages between nodes.
 const (
-	linkMalformed   = "malformed" // or of another version
-	linkUnknownNode = "unknown_node"
-	linkTooLong     = "too_long"
-	linkUnsent      = "not_sent"
-	linkPanic       = "panic"
+	linkMalformed = "malformed" // or of another version
+	linkTooLong   = "too_long"
+	linkUnsent    = "not_sent"
+	linkPanic     = "panic"
 )
 
 func newMetrics(reg prometheus.Registerer, h *hall) *metrics {
@@ -44,7 +43,7 @@ func newMetrics(reg prometheus.Registerer, h *hall) *metrics {
 		delivered:    in.Counter("respawnd_peerchat_messages_delivered_total", "Messages queued for receivers."),
 		linkCommands: in.Counter("respawnd_peerchat_cluster_commands_total", "Commands of clients of other nodes."),
 		linkDrops: in.Counters("respawnd_peerchat_cluster_dropped_total", "Messages between nodes that were dropped.", "reason",
-			linkMalformed, linkUnknownNode, linkTooLong, linkUnsent, linkPanic),
+			linkMalformed, linkTooLong, linkUnsent, linkPanic),
 	}
 	for c := range commandTable() {
 		m.commands.WithLabelValues(c)

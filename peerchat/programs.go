@@ -94,5 +94,5 @@ func (s *Server) Owns(channel string) bool {
 	h := s.hall
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.links == nil || h.links.owned(foldChannel(channel))
+	return h.links.owned(foldChannel(channel))
 }

@@ -417,10 +417,8 @@ func (x *session) changeNick(nick string) {
 		x.displace(holder)
 	}
 	h.renamed(u, nick)
-	if l := h.links; l != nil {
-		l.leases.end(l.id(u))
-		l.publish(&event{kind: evNick, who: l.id(u), text: nick})
-	}
+	h.links.leases.end(h.links.id(u))
+	h.links.touchUser(u)
 }
 
 // renamed gives a user a nick that is free, and shows it to those that share a channel
@@ -430,15 +428,9 @@ func (h *hall) renamed(u *user, nick string) {
 		return appendText(appendFrom(dst, prefix, "NICK"), nick)
 	})
 	h.forgetNick(u)
-	if h.links != nil {
-		h.links.freed(u)
-	}
+	h.links.freed(u)
 	u.rename(nick)
-	if h.links != nil {
-		h.links.index(u)
-	} else {
-		h.nicks[foldNick(nick)] = u
-	}
+	h.links.index(u)
 	for _, m := range u.joined {
 		m.barred = m.barred || m.channel.bars(&u.names)
 	}

@@ -87,8 +87,8 @@ func New(opt Options) *Server {
 	_, _ = rand.Read(s.maskKey[:]) // never fails
 	if opt.Cluster != nil {
 		copy(s.maskKey[:], opt.Accounts.Keys.MAC([]byte("respawnd masks of addresses in chat"))) // as on the other nodes
-		h.links = newLinks(s, opt.Cluster)
 	}
+	h.links = newLinks(s, opt.Cluster)
 	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))
 	return s
@@ -97,13 +97,11 @@ func New(opt Options) *Server {
 // Serve serves the connections of ln until ctx ends. It returns after all its
 // goroutines, with nil unless ln broke. It closes ln.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if l := s.hall.links; l != nil {
-		var links sync.WaitGroup
-		defer links.Wait()
-		linked, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the last clients leave with it
-		defer cancel()
-		links.Go(func() { l.serve(linked) })
-	}
+	var links sync.WaitGroup
+	defer links.Wait()
+	linked, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the last clients leave with it
+	defer cancel()
+	links.Go(func() { s.hall.links.serve(linked) })
 	var programs sync.WaitGroup
 	defer programs.Wait()
 	programs.Go(func() { s.servePrograms(ctx) })

@@ -124,9 +124,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) { s.serve(ctx,
 func (s *Server) serve(ctx context.Context, c *netserve.Conn, program bool) {
 	now := time.Now()
 	x := &session{server: s, conn: c, peer: c.Peer(), program: program, out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
-	if l := s.hall.links; l != nil {
-		x.serial = l.serial.Add(1)
-	}
+	x.serial = s.hall.links.serial.Add(1)
 	x.heardAt.Store(now.Unix())
 	defer x.release()
 	stop := context.AfterFunc(ctx, func() { x.Kick(errShutdown) })

@@ -47,6 +47,7 @@ type Map[K comparable, V any] struct {
 	nodes   map[string]*owner[K, V]
 	rounds  uint32        // the last one of an owner
 	settled chan struct{} // closed when a node is complete or gone
+	reached chan struct{} // closed when changes of a node are applied
 }
 
 // MapOptions are the parts of a Map. Name and Codec are required.
@@ -87,6 +88,7 @@ type Change[K comparable, V any] struct {
 	Value   V // the zero value if it is removed
 	Had     bool
 	Removed bool
+	Gone    bool // removed because its owner is gone
 	// Note is that of PutNote or DeleteNote. Without it a change is one of Put or Delete, or of
 	// an entry that was read because changes may have been missed. It is valid during the call.
 	Note []byte
@@ -110,7 +112,7 @@ type placed[K comparable] struct {
 func NewMap[K comparable, V any](opt MapOptions[K, V]) *Map[K, V] {
 	m := &Map[K, V]{
 		opt: opt, subject: "map." + opt.Name, filled: make(chan struct{}, 1), own: make(map[K]entry[V]),
-		nodes: make(map[string]*owner[K, V]), settled: make(chan struct{}),
+		nodes: make(map[string]*owner[K, V]), settled: make(chan struct{}), reached: make(chan struct{}),
 	}
 	if opt.Bus != nil {
 		m.metrics = newMapMetrics(opt.Registerer, opt.Name)
@@ -225,6 +227,13 @@ func (m *Map[K, V]) Others() iter.Seq2[K, V] {
 			}
 		}
 	}
+}
+
+// Number returns the number of the last change of an entry of this node.
+func (m *Map[K, V]) Number() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.number
 }
 
 // Keys returns the keys of the entries of this node.

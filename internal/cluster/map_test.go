@@ -347,6 +347,35 @@ func TestMapNotes(t *testing.T) {
 }
 
 // Entries of a node that is gone stay for the grace, also when it has started again without them.
+// TestMapReach: a wait for changes ends when they are here, also if they were lost at first.
+func TestMapReach(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprint("lost ", lost), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "a", "b")
+				a, b := w.nodes["a"], w.nodes["b"]
+				time.Sleep(time.Second)
+				w.Lose(func(_, _, _ string) bool { return lost })
+				a.put("k", "v")
+				time.Sleep(cluster.Collect)
+				w.Lose(nil)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				b.Reach(ctx, "a", a.Number())
+				if got := b.of("a")["k"]; got != "v" || ctx.Err() != nil {
+					t.Errorf("the entry is %q after the wait, %v", got, ctx.Err())
+				}
+				began := time.Now()
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if b.Reach(ctx, "a", a.Number()+1); time.Since(began) != time.Second {
+					t.Errorf("a wait for a change that does not come took %v", time.Since(began))
+				}
+			})
+		})
+	}
+}
+
 func TestMapGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "a", "b")

@@ -186,6 +186,8 @@ func (m *Map[K, V]) receive(from string, data []byte) {
 			o.want()
 		}
 		o.last = max(o.last, h.number, last)
+		close(m.reached)
+		m.reached = make(chan struct{})
 	})
 }
 
@@ -266,7 +268,7 @@ func (m *Map[K, V]) remove(node string, o *owner[K, V], k K, it *item) {
 		note = it.note
 	}
 	if (had || len(note) > 0) && m.opt.Changed != nil {
-		m.opt.Changed(Change[K, V]{Node: node, Key: k, Old: old.value, Had: had, Removed: true, Note: note})
+		m.opt.Changed(Change[K, V]{Node: node, Key: k, Old: old.value, Had: had, Removed: true, Gone: !old.until.IsZero(), Note: note})
 	}
 }
 
@@ -411,6 +413,32 @@ func (m *Map[K, V]) Complete() map[string]bool {
 		}
 	}
 	return out
+}
+
+// Settled returns a channel that is closed when the entries of another node are all here, or when it
+// leaves.
+func (m *Map[K, V]) Settled() <-chan struct{} {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.settled
+}
+
+// Reach waits until all changes of a node up to a number of its Map are applied here, or ctx ends.
+func (m *Map[K, V]) Reach(ctx context.Context, node string, number uint64) {
+	for ctx.Err() == nil {
+		m.mu.RLock()
+		o, settled, reached := m.nodes[node], m.settled, m.reached
+		there := o != nil && o.complete && o.last >= number
+		m.mu.RUnlock()
+		if there {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-settled:
+		case <-reached:
+		}
+	}
 }
 
 // Await waits until the entries of all live nodes are here, while Run runs. It returns the nodes
