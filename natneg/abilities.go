@@ -51,7 +51,7 @@ func (a Abilities) AppendTo(b []byte) []byte {
 
 // abilities returns the tests that are meaningful for the sender of a request.
 func (s *Server) abilities(r *request) (a Abilities) {
-	node := s.nodes != nil && s.nodes.tester() != nil
+	node := s.nodes.tester() != nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, from := s.sockets.otherPort(r.To)

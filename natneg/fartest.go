@@ -70,11 +70,9 @@ func (s *Server) forgetFarTests(now time.Time) {
 
 // farTest answers NAT test 2, or holds the answer back for test 3.
 func (s *Server) farTest(r *request, answer []byte) drop {
-	if s.nodes != nil {
-		if w := s.nodes.tester(); w != nil {
-			s.send.Send(w, answer, netip.Addr{}, r.From)
-			return notDropped
-		}
+	if w := s.nodes.tester(); w != nil {
+		s.send.Send(w, answer, netip.Addr{}, r.From)
+		return notDropped
 	}
 	test := farTest{w: r.w, natneg1: r.To, answer: answer}
 	s.mu.Lock()

@@ -125,10 +125,8 @@ func (s *Server) init(r *request) drop {
 		return dropIndex
 	}
 	s.metrics.received.init.Inc()
-	if s.nodes != nil {
-		if dropped, here := s.nodes.init(r, &in); !here {
-			return dropped
-		}
+	if dropped, here := s.nodes.init(r, &in); !here {
+		return dropped
 	}
 	return s.admit(r, &in)
 }
@@ -224,13 +222,10 @@ func (s *Server) connectAck(r *request) drop {
 		return dropIndex
 	}
 	s.metrics.received.connectAck.Inc()
-	switch {
-	case s.takeReceipt(r, a.Index):
+	if s.takeReceipt(r, a.Index) {
 		return notDropped
-	case s.nodes != nil:
-		return s.nodes.pass(r)
 	}
-	return dropUnexpected
+	return s.nodes.pass(r, dropUnexpected)
 }
 
 // takeReceipt passes the receipt of a connect to its negotiation. It returns whether
@@ -258,10 +253,10 @@ func (s *Server) testAck(r *request) drop {
 	case s.takeTest(r, &t):
 		s.metrics.received.testAck.Inc()
 		return notDropped
-	case s.nodes != nil && r.Cookie != cookieNATTest:
-		return s.nodes.pass(r)
+	case r.Cookie == cookieNATTest:
+		return dropUnused
 	}
-	return dropUnused
+	return s.nodes.pass(r, dropUnused)
 }
 
 // takeTest passes the receipt of a test to its negotiation. It returns whether there is
@@ -303,13 +298,10 @@ func (s *Server) report(r *request) drop {
 		return dropIndex
 	}
 
-	switch {
-	case s.settle(r, &rep):
+	if s.settle(r, &rep) {
 		return notDropped
-	case s.nodes != nil:
-		return s.nodes.pass(r)
 	}
-	return dropUnexpected
+	return s.nodes.pass(r, dropUnexpected)
 }
 
 // settle hands a report to its negotiation and notes the outcome. It returns whether

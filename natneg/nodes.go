@@ -25,7 +25,7 @@ const (
 
 // nodes connects the nodes of a cluster. Each cookie belongs to one of them, which
 // holds its negotiation. The others check packets and forward them; answers leave from
-// the socket that the player knows. nil: this node is alone.
+// the socket that the player knows. nil: this node is alone, and all is for it.
 type nodes struct {
 	bus     cluster.Bus
 	server  *Server
@@ -131,6 +131,9 @@ func (r *nodes) forward(to string, f *forwarded) drop {
 // init takes an init that came to a socket of this node. here is true if the cookie
 // belongs to this node, which has to take it then.
 func (r *nodes) init(q *request, in *Init) (dropped drop, here bool) {
+	if r == nil {
+		return notDropped, true
+	}
 	owner := r.owner(q.Cookie)
 	f := forwardedOf(q)
 	if !r.callers.heard(q.Cookie, &f, in, owner, r.server.live.Load().MaxOpen, q.now) {
@@ -142,13 +145,14 @@ func (r *nodes) init(q *request, in *Init) (dropped drop, here bool) {
 	return r.forward(owner, &f), false
 }
 
-// pass passes on a receipt or a report that no negotiation here is for.
-func (r *nodes) pass(q *request) drop {
-	owner := r.owner(q.Cookie)
-	if owner == r.bus.Self() {
-		return dropUnexpected
+// pass passes on a receipt or a report that no negotiation here is for. alone is why a node that is
+// alone drops it.
+func (r *nodes) pass(q *request, alone drop) drop {
+	if r == nil {
+		return alone
 	}
-	if !r.callers.count(q.Cookie, endpointOf(q.From), q.now) {
+	owner := r.owner(q.Cookie)
+	if owner == r.bus.Self() || !r.callers.count(q.Cookie, endpointOf(q.From), q.now) {
 		return dropUnexpected
 	}
 	f := forwardedOf(q)
@@ -161,6 +165,9 @@ func forwardedOf(q *request) forwarded {
 
 // run handles messages of other nodes, and repeats packets that were forwarded to a node that left, until ctx ends.
 func (r *nodes) run(ctx context.Context) {
+	if r == nil {
+		return
+	}
 	for _, cancel := range []func(){
 		r.bus.Subscribe(subjectPacket, r.packet), r.bus.Subscribe(subjectSend, r.send), r.bus.Subscribe(subjectTest, r.test),
 		r.bus.Subscribe(subjectReady, r.isReady), r.bus.Subscribe(subjectPairs, r.pairs),
@@ -341,6 +348,9 @@ const natnegNames = 3
 // an address that the client never wrote to; nil unless this node is natneg1 and the
 // node of natneg3 is there.
 func (r *nodes) tester() netserve.PacketWriter {
+	if r == nil {
+		return nil
+	}
 	nodes := r.server.live.Load().Nodes
 	if len(nodes) < natnegNames || nodes[0] != r.bus.Self() || nodes[2] == nodes[0] || nodes[2] == nodes[1] {
 		return nil

@@ -160,9 +160,7 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, secondHandler{s}, s.opt.Packets(1)) })
 	}
 	g.Go(func() error { s.turn(ctx); return nil })
-	if s.nodes != nil {
-		g.Go(func() error { s.nodes.run(ctx); return nil })
-	}
+	g.Go(func() error { s.nodes.run(ctx); return nil })
 	if s.opt.Relay != nil {
 		g.Go(func() error { s.wishes.serve(ctx); return nil })
 	}
