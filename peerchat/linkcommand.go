@@ -68,7 +68,10 @@ func (l *links) runOne(ctx context.Context, x *session, c *command, m *message) 
 		var changed chan struct{}
 		err := l.hall.act(x, func() error {
 			folded := foldChannel(m.param(c.channel - 1))
-			if l.readsOnly(x, c, m) || l.owned(folded) {
+			switch {
+			case x.user.request >= number: // the owner that is gone executed it
+				return nil
+			case l.readsOnly(x, c, m) || l.owned(folded):
 				return c.run(x, ctx, m)
 			}
 			owner, changed = l.owner(folded), l.changed
