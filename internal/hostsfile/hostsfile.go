@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -153,6 +154,28 @@ func (f *File) Set(game string, at netip.Addr, names []string) error {
 		f.lines = append(f.lines, at.String()+" "+name+" "+mark+f.end)
 	}
 	f.lines = append(f.lines, mark+" end"+f.end)
+	return nil
+}
+
+// Move gives all lines of games another address. The error is a *ConflictError as that of Set; the
+// file must not be written then.
+func (f *File) Move(at netip.Addr) error {
+	names := make(map[string][]string)
+	var order []string
+	for _, e := range f.Entries() {
+		if names[e.Game] == nil {
+			order = append(order, e.Game)
+		}
+		if !slices.Contains(names[e.Game], e.Name) {
+			names[e.Game] = append(names[e.Game], e.Name)
+		}
+	}
+	f.Remove("") // or a game conflicts with the next one
+	for _, game := range order {
+		if err := f.Set(game, at, names[game]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -176,3 +176,30 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+func TestMove(t *testing.T) {
+	one, two := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	f, err := Parse([]byte("127.0.0.1 localhost\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, game := range []string{"ut", "swat4"} {
+		if err := f.Set(game, one, []string{"natneg1.gamespy.com", game + ".gamespy.com"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Move(two); err != nil {
+		t.Fatal(err)
+	}
+	want := []Entry{{"ut", "natneg1.gamespy.com", two}, {"ut", "ut.gamespy.com", two}, {"swat4", "natneg1.gamespy.com", two}, {"swat4", "swat4.gamespy.com", two}}
+	if got := f.Entries(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	f, err = Parse(append(f.Bytes(), "192.0.2.2 ut.gamespy.com\n"...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conflict, ok := errors.AsType[*ConflictError](f.Move(one)); !ok || conflict.Name != "ut.gamespy.com" || conflict.Game != "" {
+		t.Errorf("a line of others: %v", conflict)
+	}
+}

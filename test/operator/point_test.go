@@ -55,11 +55,43 @@ func TestPoint(t *testing.T) {
 	rig.WantIn(t, rig.Cli(t, nil, hostsOf(path, "--status")...), "no game leads")
 }
 
+// TestPointManyGames directs several games in one step, moves them, and takes one back.
+func TestPointManyGames(t *testing.T) {
+	t.Parallel()
+	path := rig.WriteFile(t, "hosts", "127.0.0.1 localhost\n")
+	content := func() string {
+		b, err := os.ReadFile(path)
+		rig.Must(t, err)
+		return string(b)
+	}
+	rig.Refused(t, commands.ExitFailure, nil, hostsOf(path, "gmtes", "gmtest", "halfway", "--to", "192.0.2.1", "--yes"), "did you mean gmtest", "halfway")
+	rig.WantIn(t, rig.Cli(t, nil, hostsOf(path, "gmtest", "swat4", "--to", "192.0.2.1", "--yes")...), "2 games lead to 192.0.2.1", "point --undo\n")
+	rig.WantIn(t, content(), "192.0.2.1 gmtest.master.gamespy.com # respawnd gmtest;", "192.0.2.1 swat4.master.gamespy.com # respawnd swat4;")
+	rig.WantIn(t, rig.Cli(t, nil, hostsOf(path, "--move", "192.0.2.9", "--dry-run")...), "192.0.2.9 swat4.master.gamespy.com (swat4, was 192.0.2.1)")
+	rig.WantIn(t, rig.Cli(t, nil, hostsOf(path, "--move", "192.0.2.9", "--yes")...), "all games lead to 192.0.2.9")
+	if got := content(); strings.Contains(got, "192.0.2.1") || !strings.HasPrefix(got, "127.0.0.1 localhost\n") {
+		t.Errorf("moved: %q", got)
+	}
+	rig.WantIn(t, rig.Cli(t, nil, hostsOf(path, "--move", "192.0.2.9")...), "no lines of games that lead elsewhere")
+	rig.Cli(t, nil, hostsOf(path, "--undo", "swat4", "other")...)
+	if got := content(); strings.Contains(got, "swat4") || !strings.Contains(got, "gmtest") {
+		t.Errorf("swat4 undone: %q", got)
+	}
+	rig.Cli(t, nil, hostsOf(path, "--undo")...)
+	out := rig.Cli(t, nil, hostsOf(path, "--all", "--to", "192.0.2.1", "--yes")...)
+	rig.WantIn(t, out, "swat4: ", "games lead to 192.0.2.1")
+	if n := strings.Count(out, "\n"); n < 10 {
+		t.Errorf("--all directs %d games", n)
+	}
+	rig.WantIn(t, rig.Cli(t, nil, "hosts", "--game", "gmtest,swat4", "--ip", "192.0.2.1"), "# gmtest under", "# swat4 under")
+}
+
 func TestPointRefuses(t *testing.T) {
 	t.Parallel()
 	path := rig.WriteFile(t, "hosts", "")
 	for _, args := range [][]string{
-		{}, {"gmtest"}, {"--to", "192.0.2.1"}, {"gmtest", "--to", "192.0.2.1", "--undo"}, {"--undo", "--status"}, {"gmtest", "--status"}, {"a", "b", "--to", "192.0.2.1"},
+		{}, {"gmtest"}, {"--to", "192.0.2.1"}, {"gmtest", "--to", "192.0.2.1", "--undo"}, {"--undo", "--status"}, {"gmtest", "--status"}, {"gmtest", "--all", "--to", "192.0.2.1"}, {"--all"}, {"gmtest", "--move", "192.0.2.1"}, {"--move", "192.0.2.1", "--to", "192.0.2.1"},
+		{"gmtest", "swat4", "--to", "192.0.2.1", "--kit", "kit.zip"},
 	} {
 		rig.Refused(t, commands.ExitUsage, nil, hostsOf(path, args...))
 	}

@@ -53,11 +53,14 @@ func completeArgs(cmd *cobra.Command) {
 
 // completeArg suggests what the usage line names at the place of an argument.
 func completeArg(cmd *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	words := strings.Fields(cmd.Use)[1:]
-	if len(args) >= len(words) {
+	words, at := strings.Fields(cmd.Use)[1:], len(args)
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, "...") }); i >= 0 {
+		at = min(at, i) // any number of them
+	}
+	if at >= len(words) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	switch word := strings.Trim(words[len(args)], "[]"); {
+	switch word := strings.Trim(words[at], "[]."); {
 	case word == "GAME", word == "ROOM", word == "NAME" && cmd.Parent().Name() == "game":
 		return completeGame(cmd, args, text)
 	case word == "PROTOCOL":

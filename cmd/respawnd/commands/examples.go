@@ -15,7 +15,7 @@ var samples = map[string][]string{
 		"CIDR|IP", "192.0.2.7", "A.B.C.D", "192.0.2.1", "ADDRESS", "respawnd.example.org", "HOST", "respawnd.example.org",
 		"IP:PORT", "192.0.2.7:27015", "HOST:PORT", "192.0.2.7:27015", "PROTOCOL", "a2s", "DOMAIN", "example.org",
 		"KEY...", "1234-5678-9012-3456", "KEY|HASH", "1234-5678-9012-3456", "ID", "7", "PROFILE", "7", "KIND", "3", "INDEX", "0",
-		"GAME", "swat4", "WORDS", "'civ 4'", "FOLDER|URL", "https://cdn.example.org/list", "ROOM", "swat4", "TABLE", "maps", "TEXT", "'Welcome back'", "URL", "http://respawnd.example.org:8080",
+		"GAME", "swat4", "GAME...", "ut swat4", "WORDS", "'civ 4'", "FOLDER|URL", "https://cdn.example.org/list", "ROOM", "swat4", "TABLE", "maps", "TEXT", "'Welcome back'", "URL", "http://respawnd.example.org:8080",
 	},
 	"account export": {"FILE", "accounts.jsonl"}, "account import": {"FILE", "accounts.jsonl"},
 	"backup": {"FILE", "respawnd.tar"}, "restore": {"FILE", "respawnd.tar"}, "cdkey import": {"FILE", "keys.txt"}, "files get": {"FILE", "map.zip"},

@@ -23,112 +23,235 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostsfile"
 	"github.com/respawnd/respawnd/internal/kit"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // lookupTimeout bounds all questions to the system's resolver of one command.
 const lookupTimeout = 5 * time.Second
 
-const pointHelp = `Directs a game on this computer to a server: writes its host names into the hosts
+const pointHelp = `Directs games on this computer to a server: writes their host names into the hosts
 file, between lines that name the game, after showing them. The first change keeps
-a copy of the file beside it. --undo removes the lines again, --status shows them.
---kit writes an archive for players instead: lines, scripts and a README.
+a copy of the file beside it. --all directs all games that should play, --move those
+that are directed somewhere to another server. --undo removes the lines again,
+--status shows them. --kit writes an archive for players instead: lines, scripts and
+a README.
 
 The hosts file belongs to the administrator: on Linux and macOS put sudo in front,
 on Windows use a terminal that was opened with "Run as administrator".`
 
-var errPointForms = errors.New("want one of: point GAME --to HOST, point --undo [GAME], point --status")
+var errPointForms = errors.New("want one of: point GAME... --to HOST, point --all --to HOST, point --move HOST, point --undo [GAME...], point --status")
 
 // pointing is one use of the command.
 type pointing struct {
-	p              *cli.Console
-	to, file, kit  string
-	undo, status   bool
-	yes, onlyShown bool
-	anyway         bool
+	p                   *cli.Console
+	to, move, file, kit string
+	all, undo, status   bool
+	yes, onlyShown      bool
+	anyway              bool
 }
 
 func pointCommand(con *cli.Console) *cobra.Command {
 	o := &pointing{p: con}
-	cmd := cli.Leaf("point GAME --to HOST", "Direct a game on this computer to a server, or undo that", cobra.MaximumNArgs(1),
-		func(ctx context.Context, args []string) error {
-			game := strings.Join(args, "")
-			switch {
-			case o.status && !o.undo && o.to == "" && game == "":
-				return o.showStatus(ctx)
-			case o.undo && !o.status && o.to == "":
-				return o.remove(game)
-			case !o.undo && !o.status && game != "" && o.to != "" && o.kit != "":
-				return o.writeKit(ctx, game)
-			case !o.undo && !o.status && game != "" && o.to != "" && o.kit == "":
-				return o.point(ctx, game)
-			default:
-				return cli.Misused(errPointForms)
-			}
-		})
+	cmd := cli.Leaf("point GAME... --to HOST", "Direct games on this computer to a server, or undo that", cobra.ArbitraryArgs, o.run)
 	cmd.Long = pointHelp
 	flags := cmd.Flags()
 	flags.StringVar(&o.to, "to", "", "the server: its IPv4 address, or its name")
-	flags.BoolVar(&o.undo, "undo", false, "remove the lines of GAME, or of all games")
+	flags.BoolVar(&o.all, "all", false, "all games that should play there")
+	flags.StringVar(&o.move, "move", "", "another server for all games that are directed to one")
+	flags.BoolVar(&o.undo, "undo", false, "remove the lines of the games, or of all")
 	flags.BoolVar(&o.status, "status", false, "show the games and their servers")
 	flags.StringVar(&o.file, "file", hostsfile.Path(), "the hosts file")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.anyway, "anyway", false, "also point a game that is known to be played elsewhere, or that needs more than the server has")
-	flags.StringVar(&o.kit, "kit", "", "only write all that a player needs into this archive (.zip), and change nothing")
+	flags.StringVar(&o.kit, "kit", "", "only write all that a player of one game needs into this archive (.zip), and change nothing")
 	flags.BoolVar(&o.onlyShown, "dry-run", false, "only print the file that would be written")
 	cmd.AddCommand(pointTestCommand(con), pointPatchCommand(con))
 	return con.JSONFlag(cmd)
 }
 
-// point writes the lines of a game.
-func (o *pointing) point(ctx context.Context, game string) error {
+// run performs the form of the command that the flags name.
+func (o *pointing) run(ctx context.Context, wanted []string) error {
+	forms := 0
+	for _, on := range []bool{o.to != "", o.move != "", o.undo, o.status} {
+		if on {
+			forms++
+		}
+	}
+	named := len(wanted) > 0
+	switch {
+	case forms != 1 || o.all && o.to == "" || o.kit != "" && (o.all || len(wanted) != 1):
+	case o.undo && o.kit == "":
+		return o.remove(wanted)
+	case o.to != "" && o.kit != "":
+		return o.writeKit(ctx, wanted[0])
+	case o.to != "" && named != o.all:
+		return o.point(ctx, wanted)
+	case o.move != "" && !named:
+		return o.moveAll(ctx)
+	case o.status && !named:
+		return o.showStatus(ctx)
+	}
+	return cli.Misused(errPointForms)
+}
+
+// directed is a game with the names that lead to a server.
+type directed struct {
+	games.Game
+	names []string
+}
+
+// directedGame returns a game that may be directed to a daemon with a configuration.
+func (o *pointing) directedGame(ctx context.Context, cfg *services.Config, words string) (directed, error) {
+	g, err := o.p.FindGame(ctx, cfg, words)
+	if err != nil {
+		return directed{}, err
+	}
+	known := g.Outlook(daemon.Built(cfg), nil)
+	if away := known.Word == games.Elsewhere || known.Word == games.Blocked; away && !o.anyway {
+		return directed{}, fmt.Errorf("%s: %s; --anyway points it all the same", g.Name, known.Line())
+	}
+	names, err := namesOf(g, cfg)
+	return directed{g, names}, err
+}
+
+// directedGames returns the games that are named, or with --all those that should play. The error has
+// all that may not be directed.
+func (o *pointing) directedGames(ctx context.Context, cfg *services.Config, wanted []string) (list []directed, err error) {
+	if o.all {
+		catalogue, err := operator.ReadGames(cfg.Games.File)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range catalogue.All() {
+			if names, err := namesOf(g, cfg); err == nil && g.See == "" && g.Outlook(daemon.Built(cfg), nil).Word.Good() {
+				list = append(list, directed{g, names})
+			}
+		}
+		return list, nil
+	}
+	var mistakes []error
+	for _, words := range wanted {
+		g, err := o.directedGame(ctx, cfg, words)
+		if err != nil {
+			mistakes = append(mistakes, err)
+		}
+		list = append(list, g)
+	}
+	return list, errors.Join(mistakes...)
+}
+
+// point writes the lines of games.
+func (o *pointing) point(ctx context.Context, wanted []string) error {
 	cfg, _, err := o.p.Load()
 	if err != nil {
 		return o.p.ListMistakes(err)
 	}
-	g, err := o.p.FindGame(ctx, cfg, game)
+	list, err := o.directedGames(ctx, cfg, wanted)
 	if err != nil {
 		return err
 	}
-	known := g.Outlook(daemon.Built(cfg), nil)
-	if away := known.Word == games.Elsewhere || known.Word == games.Blocked; away && !o.anyway {
-		return fmt.Errorf("%s: %s; --anyway points it all the same", g.Name, known.Line())
-	}
-	at, err := addressOf(ctx, o.to)
-	if err != nil {
-		return fmt.Errorf("--to: %w", err)
-	}
-	names, err := namesOf(g, cfg)
+	at, err := o.server(ctx, "--to", o.to)
 	if err != nil {
 		return err
 	}
-	set := func(f *hostsfile.File) error { return f.Set(g.Name, at, names) }
+	set := func(f *hostsfile.File) error {
+		for _, g := range list {
+			if err := f.Set(g.Name, at, g.names); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if err := o.try(set); err != nil {
 		return err
 	}
-	if at.String() != o.to {
-		if err := o.p.Say("%s is %s now. A hosts file holds addresses only: point the game again if that changes.\n", cli.Printable(o.to), at); err != nil {
-			return err
-		}
-	}
-	for _, line := range g.Says(daemon.Built(cfg), nil) {
-		if err := o.p.Say("%s: %s", g.Name, cli.Printable(line)); err != nil {
-			return err
-		}
-	}
-	for _, name := range names {
-		if err := o.p.Say("%s %s", at, name); err != nil {
+	lines := 0
+	for _, g := range list {
+		lines += len(g.names)
+		if err := o.showLines(cfg, g, at); err != nil {
 			return err
 		}
 	}
 	if o.onlyShown {
 		return nil
 	}
-	if err := o.confirm("Write these %s into %s?", cli.Counted(len(names), "line"), o.file); err != nil {
+	if err := o.confirm("Write these %s into %s?", cli.Counted(lines, "line"), o.file); err != nil {
 		return err
 	}
+	what, leads, back := list[0].Name, "leads", " "+list[0].Name
+	if len(list) > 1 {
+		what, leads, back = cli.Counted(len(list), "game"), "lead", ""
+	}
 	return o.update(set,
-		fmt.Sprintf("%s leads to %s. Back again: respawnd point --undo %s", g.Name, at, g.Name),
-		fmt.Sprintf("%s leads to %s already", g.Name, at))
+		fmt.Sprintf("%s %s to %s. Back again: respawnd point --undo%s", what, leads, at, back),
+		fmt.Sprintf("%s %s to %s already", what, leads, at))
+}
+
+// showLines shows the lines of a game, with what is known of playing it. Of all games it shows only how
+// many each has.
+func (o *pointing) showLines(cfg *services.Config, g directed, at netip.Addr) error {
+	if o.all {
+		return o.p.Say("%s: %s", g.Name, cli.Counted(len(g.names), "line"))
+	}
+	for _, line := range g.Says(daemon.Built(cfg), nil) {
+		if err := o.p.Say("%s: %s", g.Name, cli.Printable(line)); err != nil {
+			return err
+		}
+	}
+	for _, name := range g.names {
+		if err := o.p.Say("%s %s", at, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// server returns the address of the server that a flag names, and says it.
+func (o *pointing) server(ctx context.Context, flag, host string) (netip.Addr, error) {
+	at, err := addressOf(ctx, host)
+	if err != nil {
+		return at, fmt.Errorf("%s: %w", flag, err)
+	}
+	if at.String() != host {
+		err = o.p.Say("%s is %s now. A hosts file holds addresses only: respawnd point --move %s if that changes.\n", cli.Printable(host), at, cli.Printable(host))
+	}
+	return at, err
+}
+
+// moveAll gives the lines of all games another address.
+func (o *pointing) moveAll(ctx context.Context) error {
+	at, err := o.server(ctx, "--move", o.move)
+	if err != nil {
+		return err
+	}
+	f, err := hostsfile.Read(o.file)
+	if err != nil {
+		return o.explain(err)
+	}
+	entries := f.Entries()
+	if err := f.Move(at); err != nil {
+		return o.explain(err)
+	}
+	lines := 0
+	for _, e := range entries {
+		if e.Address == at {
+			continue
+		}
+		lines++
+		if err := o.p.Say("%s %s (%s, was %s)", at, cli.Printable(e.Name), cli.Printable(e.Game), e.Address); err != nil {
+			return err
+		}
+	}
+	if o.onlyShown {
+		return nil
+	}
+	if lines > 0 {
+		if err := o.confirm("Write these %s into %s?", cli.Counted(lines, "line"), o.file); err != nil {
+			return err
+		}
+	}
+	return o.update(func(f *hostsfile.File) error { return f.Move(at) },
+		fmt.Sprintf("all games lead to %s", at), fmt.Sprintf("there are no lines of games that lead elsewhere than to %s", at))
 }
 
 // writeKit writes the archive with all that a player of a game needs.
@@ -167,30 +290,34 @@ func (o *pointing) try(edit func(*hostsfile.File) error) error {
 	return nil
 }
 
-// remove removes the lines of a game, or of all.
-func (o *pointing) remove(game string) error {
-	game = strings.ToLower(game)
-	all := "all games"
-	if game != "" {
-		all = game
+// remove removes the lines of games, of all if none is named.
+func (o *pointing) remove(wanted []string) error {
+	what := "all games"
+	if len(wanted) > 0 {
+		what = strings.ToLower(strings.Join(wanted, ", "))
 	}
 	if o.onlyShown {
-		return o.listEntries(game)
+		return o.listEntries(wanted)
 	}
 	return o.update(func(f *hostsfile.File) error {
-		f.Remove(game)
+		if len(wanted) == 0 {
+			f.Remove("")
+		}
+		for _, game := range wanted {
+			f.Remove(strings.ToLower(game))
+		}
 		return nil
-	}, "removed the lines of "+cli.Printable(all), "there are no lines of "+cli.Printable(all))
+	}, "removed the lines of "+cli.Printable(what), "there are no lines of "+cli.Printable(what))
 }
 
-// listEntries prints the lines of a game, of all if it is empty.
-func (o *pointing) listEntries(game string) error {
+// listEntries prints the lines of games, of all if none is named.
+func (o *pointing) listEntries(wanted []string) error {
 	f, err := hostsfile.Read(o.file)
 	if err != nil {
 		return o.explain(err)
 	}
 	for _, e := range f.Entries() {
-		if game != "" && e.Game != game {
+		if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(game string) bool { return strings.EqualFold(game, e.Game) }) {
 			continue
 		}
 		if err := o.p.Say("%s %s", e.Address, cli.Printable(e.Name)); err != nil {
