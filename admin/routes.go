@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -95,6 +97,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, o *operator.Oper
 // them.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, o *operator.Operation, in any) {
 	out := &stream{w: w}
+	netserve.SetState(r.Context(), netserve.StateStream)
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it may last longer than a request; test writers have none
 	h := w.Header()
 	h.Set("Content-Type", o.Type)
 	h.Set("Cache-Control", "no-store")
@@ -138,6 +142,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	extendDeadline(s.w)
 	return s.w.Write(p)
 }
+
+// Flush sends what was written.
+func (s *stream) Flush() error { return http.NewResponseController(s.w).Flush() }
 
 // apiHeaders are those of every answer of the API.
 func apiHeaders(h http.Header, contentType string) {

@@ -16,7 +16,8 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "CD key checks", Nouns: []noun.Noun{noun.Keys}, Docs: []string{"protocols/cdkey"},
-		Steps: []service.Step{{Name: "cdkey check", Needs: []string{"cdkey"}, Order: service.OrderAlone, Run: check}},
+		Dialogue: dialogueOf(),
+		Steps:    []service.Step{{Name: "cdkey check", Needs: []string{"cdkey"}, Order: service.OrderAlone, Run: check}},
 		Check: func(string, service.Moment) error {
 			_, err := productModes(c.Products)
 			return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/colour"
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/meeting"
@@ -68,6 +69,7 @@ type Daemon struct {
 	relay     lateRelay
 	guests    netserve.Guests
 	meetings  meeting.Recorder
+	recorder  dialogue.Recorder
 	masters   func() []operator.OtherMaster // nil: no service reads other masters
 	operator  *operator.Local
 	webhooks  *webhook.Dispatcher
@@ -121,6 +123,7 @@ func (d *Daemon) open(ctx context.Context) error {
 	d.makeShared(s, d.log)
 	d.measure(s)
 	d.callbacks.verdicts = d.servers
+	d.recorder.Logs, d.recorder.Program, d.recorder.Protocol = []*verdicts.Log{d.servers, d.players}, d.opt.Version, s.dialogue
 	d.meetings.Follow(d.relayed)
 	d.registry.SetLimits(d.limits(s))
 	d.makeList(s)
@@ -202,6 +205,7 @@ func (d *Daemon) makeOperator(s *settings) {
 		CheckAdded:     d.asker.check,
 		OtherMasters:   d.otherMasters,
 		MeetingCounts:  &d.meetings,
+		Recorder:       &d.recorder,
 		RelayedPairs:   func() []operator.RelayedPair { return nil },
 		ServersChanged: d.listings.take,
 	}

@@ -52,7 +52,7 @@ func (d *Daemon) network(s *settings) service.Network {
 	listeners := configs.Listeners(s.config)
 	n := service.Network{
 		Host: func(n noun.Noun) string { return s.hostOf(listeners, n) }, UDPHost: udpHost(listeners),
-		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Guests: &d.guests,
+		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Tap: &d.recorder.Tap, Guests: &d.guests,
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
 		Banned:  d.bannedFrom, Bans: d.bans, FileBans: d.callbacks.fileBans,
 	}

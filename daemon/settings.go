@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/cluster/natsbus"
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/engine"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/mail"
@@ -134,6 +135,15 @@ func each[T any](s *settings, of func(*Entry) []T) (all []T) {
 		}
 	}
 	return all
+}
+
+// dialogue is dialogue.Recorder.Protocol.
+func (s *settings) dialogue(service string) dialogue.Protocol {
+	i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Name == service })
+	if i < 0 {
+		return dialogue.Protocol{}
+	}
+	return s.entries[i].Dialogue
 }
 
 // limits returns the limits of the list, without Exempt.

@@ -3,6 +3,7 @@ package gpcm
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -16,6 +17,9 @@ func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Sign-in, buddies, messages", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpcm", "protocols/battlefield2"}, Sessions: c.MaxConns,
 		Plays: []service.Play{{Service: "gpcm", Network: "TCP", Order: service.PlayMeets, Means: "you cannot sign in", Run: greet}},
+		// What players write to each other is not for the file either.
+		Dialogue: dialogue.Pairs("response", "proof", "user", "authtoken", "partnerchallenge", "lt", "ticket", "loginticket", "lkey", "sig",
+			"email", "password", "pass", "passenc", "passwordenc", "cdkey", "cdkeyenc", "msg"),
 	}
 }
 

@@ -3,6 +3,7 @@ package gpsp
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -15,7 +16,8 @@ var _ = verdicts.Speak("gpsp", verdicts.Speaker{What: "request for an account", 
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Accounts and search for players", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/gpsp"}, Private: c.Private,
-		Plays: []service.Play{{Service: "gpsp", Network: "TCP", Order: service.PlayMeets, Means: "the game finds and makes no accounts", Run: play}},
+		Plays:    []service.Play{{Service: "gpsp", Network: "TCP", Order: service.PlayMeets, Means: "the game finds and makes no accounts", Run: play}},
+		Dialogue: dialogue.Pairs("email", "password", "pass", "passenc", "passwordenc", "cdkey", "cdkeyenc"),
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Statistics and saved data", Nouns: []noun.Noun{noun.Accounts, noun.Stats}, Docs: []string{"protocols/gstats"},
-		Steps: []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: check}},
-		Plays: []service.Play{{Service: "gstats", Network: "TCP", Order: service.PlayKeeps, Means: "statistics and ranks are not kept", Run: play}},
+		Steps:    []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: check}},
+		Plays:    []service.Play{{Service: "gstats", Network: "TCP", Order: service.PlayKeeps, Means: "statistics and ranks are not kept", Run: play}},
+		Dialogue: dialogueOf(),
 	}
 }
 

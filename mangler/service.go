@@ -3,6 +3,7 @@ package mangler
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -15,8 +16,9 @@ var _ = verdicts.Speak("mangler", verdicts.Speaker{What: "question about a port"
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "NAT helper of Generals and Zero Hour", Docs: []string{"protocols/mangler"},
-		Steps: []service.Step{{Name: "mangler port", Needs: []string{"mangler"}, Order: service.OrderAlone, Run: check}},
-		Plays: []service.Play{{Service: "mangler", Network: "UDP", Order: service.PlayMeets, Family: true, Means: "matches between players behind some routers do not start", Run: play}},
+		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing},
+		Steps:    []service.Step{{Name: "mangler port", Needs: []string{"mangler"}, Order: service.OrderAlone, Run: check}},
+		Plays:    []service.Play{{Service: "mangler", Network: "UDP", Order: service.PlayMeets, Family: true, Means: "matches between players behind some routers do not start", Run: play}},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -25,7 +26,8 @@ const OutcomesFile = "natneg.outcomes"
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Connections through routers", Nouns: []noun.Noun{noun.Meetings, noun.Names}, Docs: []string{"protocols/natneg"}, Further: c.ExtraListen, Steps: steps(),
-		Plays: []service.Play{{Service: "natneg", Network: "UDP", Order: service.PlayMeets, Means: "games behind routers cannot be joined", Run: play}},
+		Plays:    []service.Play{{Service: "natneg", Network: "UDP", Order: service.PlayMeets, Means: "games behind routers cannot be joined", Run: play}},
+		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Leading(len(magic) + 2)}, // with the version and the type
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/news"
@@ -77,6 +78,8 @@ type Local struct {
 	// MeetingCounts counts how players who negotiated reached each other; nil where no
 	// daemon runs.
 	MeetingCounts *meeting.Recorder
+	// Recorder records dialogues of players; nil where no daemon runs.
+	Recorder *dialogue.Recorder
 	// RelayedPairs returns the pairs that are relayed; nil where no daemon runs.
 	RelayedPairs func() []RelayedPair
 	// ServersChanged applies the added and hidden servers of the store; nil where

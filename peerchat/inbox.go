@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // maxLine is the longest line that a client may send, in bytes with its end.
@@ -46,6 +48,9 @@ func (i *inbox) next(r io.Reader) (line []byte, err error) {
 		n, err := r.Read(i.buf[i.to:])
 		if i.cipher != nil {
 			i.cipher.apply(i.buf[i.to : i.to+n])
+		}
+		if c, ok := r.(*netserve.Conn); ok {
+			c.Heard(i.buf[i.to : i.to+n])
 		}
 		i.to += n
 		if n == 0 && err != nil {

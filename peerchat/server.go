@@ -108,7 +108,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer func() { _ = s.programs.Close() }() // also if ln broke
 	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
 		Gate: s.gate, FirstByte: 2 * s.opt.LoginTime, Idle: forever, // the session's own deadlines come first
-		Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
+		Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics, Ciphered: true,
 	})
 }
 

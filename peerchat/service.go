@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
@@ -21,8 +22,9 @@ const (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Chat and game lobbies", Nouns: []noun.Noun{noun.Accounts, noun.Chat, noun.Rooms}, Docs: []string{"protocols/peerchat", "operators/chat", "protocols/generals"},
-		Plays: []service.Play{{Service: "peerchat", Network: "TCP", Order: service.PlayMeets, Means: "the lobby does not open", Run: play}},
-		Steps: []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderPlayers, Run: meet}},
+		Plays:    []service.Play{{Service: "peerchat", Network: "TCP", Order: service.PlayMeets, Means: "the lobby does not open", Run: play}},
+		Dialogue: dialogue.Protocol{Split: dialogue.Lines, Blot: blot, Shape: commandOf, Secret: proves, Skip: enciphers},
+		Steps:    []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderPlayers, Run: meet}},
 		Check: func(string, service.Moment) error {
 			_, err := readMotd(c.MotdFile)
 			return err

@@ -254,6 +254,7 @@ func (x *session) answered() {
 
 // write writes b, which it enciphers in place.
 func (x *session) write(b []byte) error {
+	x.conn.Said(b)
 	if x.secure {
 		x.outCipher.apply(b)
 	}
@@ -325,6 +326,7 @@ func (x *session) writeNow(b []byte) int {
 	if x.failed {
 		return len(b)
 	}
+	x.conn.Said(b)
 	if x.secure {
 		x.outCipher.apply(b)
 	}

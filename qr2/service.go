@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
@@ -19,10 +20,11 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Game servers report here", Nouns: []noun.Noun{noun.GameSpy, noun.Names}, Docs: []string{"protocols/qr2"}, Origins: master.Origins{Origin, OldOrigin}, Decoder: NewDecoder,
-		Plays:  []service.Play{{Service: "qr2", Network: "UDP", Order: service.PlayReports, Means: "the game says that its online service is not available, and your own server is not listed", Run: play}},
-		Steps:  []service.Step{{Name: "qr2", Needs: []string{"qr2"}, Order: service.OrderRegister, Run: register}},
-		Takes:  []verdicts.Verdict{verdicts.SpeaksQR2, verdicts.SpeaksQR1},
-		Expire: c.Expire,
+		Plays:    []service.Play{{Service: "qr2", Network: "UDP", Order: service.PlayReports, Means: "the game says that its online service is not available, and your own server is not listed", Run: play}},
+		Steps:    []service.Step{{Name: "qr2", Needs: []string{"qr2"}, Order: service.OrderRegister, Run: register}},
+		Takes:    []verdicts.Verdict{verdicts.SpeaksQR2, verdicts.SpeaksQR1},
+		Expire:   c.Expire,
+		Dialogue: dialogue.Protocol{Blot: blot, Shape: shape},
 	}
 }
 

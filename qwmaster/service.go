@@ -3,6 +3,7 @@ package qwmaster
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/quake2"
@@ -47,7 +48,8 @@ func Dialect() q2master.Dialect {
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "QuakeWorld server lists", Docs: []string{"protocols/qwmaster"}, Shows: true, Origins: []*master.Origin{Origin},
-		Steps: q2master.Steps(name, quake2.World), Plays: q2master.Plays(name, quake2.World), Takes: []verdicts.Verdict{verdicts.SpeaksQuakeWorld},
+		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Word},
+		Steps:    q2master.Steps(name, quake2.World), Plays: q2master.Plays(name, quake2.World), Takes: []verdicts.Verdict{verdicts.SpeaksQuakeWorld},
 		Connect:  "QuakeWorld: set `setmaster {address}:{port}` on servers.",
 		AskEvery: c.AskEvery(),
 	}

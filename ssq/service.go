@@ -3,6 +3,7 @@ package ssq
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
@@ -12,7 +13,8 @@ import (
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Standard Server Queries", Docs: []string{"protocols/ssq"}, Stage: service.StageViews, Shows: true,
-		Steps: []service.Step{{Name: "ssq", Server: true, Needs: []string{"ssq"}, Order: service.OrderLists, Run: findServer}},
+		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Leading(5)},
+		Steps:    []service.Step{{Name: "ssq", Server: true, Needs: []string{"ssq"}, Order: service.OrderLists, Run: findServer}},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/uplink"
@@ -16,10 +17,11 @@ import (
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []*master.Origin{Origin},
-		Plays:   []service.Play{{Service: "valvemaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
-		Steps:   []service.Step{{Name: "valvemaster", Needs: []string{"valvemaster"}, Order: service.OrderAlone, Run: findServer}},
-		Takes:   []verdicts.Verdict{verdicts.SpeaksValve},
-		Connect: "Half-Life and other games with Valve’s protocol: enter `setmaster add {address}:{port}` in the console, of servers and of players’ games.",
+		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Leading(6)},
+		Plays:    []service.Play{{Service: "valvemaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
+		Steps:    []service.Step{{Name: "valvemaster", Needs: []string{"valvemaster"}, Order: service.OrderAlone, Run: findServer}},
+		Takes:    []verdicts.Verdict{verdicts.SpeaksValve},
+		Connect:  "Half-Life and other games with Valve’s protocol: enter `setmaster add {address}:{port}` in the console, of servers and of players’ games.",
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
@@ -23,6 +24,8 @@ var _ = verdicts.Speak("webservices", verdicts.Speaker{What: "request of a game"
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Web services of games", Nouns: []noun.Noun{noun.Accounts, noun.Files, noun.News, noun.Stats, noun.WebServices}, Docs: []string{"protocols/webservices", "protocols/dawnofwar", "protocols/nintendo"}, Optional: true, Steps: c.steps(), Plays: plays, Check: c.check,
+		Dialogue: dialogue.HTTP("password", "passwd", "passenc", "email", "proof", "challenge", "partnerchallenge", "peerkeyprivate", "loginticket", "npticket",
+			"authtoken", "token", "auth", "signature", "serverdata", "secretkey", "cdkey", "cdkeyhash", "userid", "gsbrcd", "csid", "macadr", "bssid", "apinfo"),
 		Parts:      map[games.Service]bool{"nas": c.NAS},
 		Files:      func(dataDir string) map[string]string { return map[string]string{auth.KeyName: c.KeyPath(dataDir)} },
 		SharedKeys: map[string]string{auth.KeyName: "webservices.key_file"},

@@ -99,6 +99,7 @@ var ranks = map[string]int{
 	"internal/bans":                2,
 	"internal/cdkeys":              2,
 	"internal/colour":              2,
+	"internal/dialogue":            2,
 	"internal/cluster/clustertest": 2, // for tests
 	"internal/metric/metrictest":   2, // for tests
 	"internal/coherence":           2,

@@ -232,6 +232,8 @@ func (b *batch) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) err
 		}
 	}
 	b.waiting++
+	m := b.sock.conn.metrics.Load()
+	m.packet(m.watching(), Said, b.sock.conn.local.Port(), to, data)
 	return nil
 }
 

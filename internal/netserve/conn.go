@@ -22,6 +22,7 @@ type Conn struct {
 	seat        Seat
 	waiting     atomic.Pointer[shelved] // nil: it did not have to wait
 	metrics     *Metrics
+	ciphered    bool // see ConnOptions
 
 	firstByteBy time.Time
 	endBy       time.Time // zero: no end
@@ -45,6 +46,7 @@ func newConn(raw net.Conn, now time.Time, opt *ConnOptions) *Conn {
 		peer:        addrPortOf(raw.RemoteAddr()),
 		local:       addrPortOf(raw.LocalAddr()),
 		metrics:     opt.Metrics,
+		ciphered:    opt.Ciphered,
 		firstByteBy: now.Add(opt.FirstByte),
 		maxIdle:     opt.Idle,
 		maxWrite:    opt.Write,
@@ -111,6 +113,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if n > 0 {
 		c.heard.Store(true)
 		c.metrics.read(n)
+		c.passed(Heard, p[:n])
 	}
 	c.check(err, &c.reading, reason)
 	return n, err
@@ -160,6 +163,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.raw.Write(p)
 	if n > 0 {
 		c.metrics.wrote(n)
+		c.passed(Said, p[:n])
 	}
 	c.check(err, &c.writing, reason)
 	return n, err
@@ -182,6 +186,7 @@ func (c *Conn) TryWrite(p []byte) (int, error) {
 	}
 	if n > 0 {
 		c.metrics.wrote(n)
+		c.passed(Said, p[:n])
 	}
 	return n, err
 }

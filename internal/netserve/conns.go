@@ -66,6 +66,8 @@ type ConnOptions struct {
 	// Exempt reports whether MaxPerAddr and Rate do not apply to an address;
 	// nil: they always apply. It runs in the accept loop, so it must not block.
 	Exempt func(netip.Addr) bool
+	// Ciphered reports that what passes is not plain text: the handler gives it to Heard and Said.
+	Ciphered bool
 	// Gate, if it is not nil, decides on new connections in place of MaxConns,
 	// MaxPerAddr, Rate, Burst and Exempt. Its limits can be changed while the
 	// service runs. It belongs to one service.
@@ -217,6 +219,7 @@ func (s *connServer) serve(ctx context.Context, c *Conn) {
 	s.open[c] = struct{}{}
 	s.mu.Unlock()
 	s.opt.Metrics.Opened()
+	c.tell(Opened, nil)
 	s.serving.Go(func() {
 		defer s.release(c)
 		defer s.panics.contain("connection")
@@ -231,6 +234,7 @@ func (s *connServer) release(c *Conn) {
 	delete(s.open, c)
 	s.mu.Unlock()
 	c.seat.Leave()
+	c.tell(Closed, nil)
 	s.opt.Metrics.Closed()
 }
 

@@ -34,7 +34,7 @@ func ServeHTTP(srv *http.Server, ln net.Listener, opt ConnOptions) error {
 			c.(*gatedConn).seat.SetState(StateIdle)
 		}
 	}
-	next := srv.Handler
+	next := tapHTTP(opt.Metrics, srv.Handler)
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		SetState(r.Context(), StateBusy)
 		next.ServeHTTP(w, r)

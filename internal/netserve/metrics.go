@@ -37,6 +37,7 @@ type Metrics struct {
 	evicted               [StateProtected]prometheus.Counter
 
 	service string
+	tap     *Tap // nil: nothing is recorded
 	dropped *prometheus.CounterVec
 	addDrop sync.Mutex                                    // held while drops is replaced
 	drops   atomic.Pointer[map[string]prometheus.Counter] // never changed once stored

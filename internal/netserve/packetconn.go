@@ -189,6 +189,7 @@ func (s *socket) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) er
 		return err
 	}
 	m.sent(1, len(data))
+	m.packet(m.watching(), Said, s.conn.local.Port(), to, data)
 	return nil
 }
 

@@ -136,8 +136,11 @@ func (r *packetReader) run(ctx context.Context) error {
 			continue
 		}
 		pause.reset()
+		watch := r.metrics.watching()
 		for i := range n {
-			r.serve(b, b.packet(i))
+			p := b.packet(i)
+			r.metrics.packet(watch, Heard, r.sock.conn.local.Port(), p.From, p.Data)
+			r.serve(b, p)
 		}
 		b.flush()
 	}

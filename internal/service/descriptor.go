@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -58,6 +59,10 @@ type Descriptor struct {
 	// Connect tells players and operators of game servers how to set this master, where they are given no
 	// names to look up: a text with {address}, {port} and code between backquotes. Empty: nothing.
 	Connect string
+
+	// Dialogue is what a recording must know of its messages; without it only their lengths are
+	// recorded.
+	Dialogue dialogue.Protocol
 
 	// The fields below depend on the settings.
 

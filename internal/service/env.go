@@ -66,6 +66,8 @@ type Network struct {
 	Further []string
 	// Own has the addresses at which UDP services of this daemon listen.
 	Own part.Sockets
+	// Tap takes what is recorded of an address.
+	Tap *netserve.Tap
 	// Guests are the protocols whose clients expect them at the port of qr2 too.
 	Guests *netserve.Guests
 	// Trusted has the addresses in net.trusted, by the present settings.
@@ -171,6 +173,6 @@ func (e *Env) Peers(scope storage.Scope, log *verdicts.Log) part.Peers {
 // drops for the given reasons. They are registered then.
 func (e *Env) Counted(reasons ...string) part.Self {
 	s := e.Self
-	s.Metrics = netserve.NewMetrics(s.Registerer, s.Name, reasons...)
+	s.Metrics = netserve.NewMetrics(s.Registerer, s.Name, reasons...).Tapped(e.Tap)
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -49,6 +50,7 @@ type Entry struct {
 type Log struct {
 	log      zerolog.Logger
 	capacity int
+	watch    atomic.Pointer[func(*Entry)] // nil: no recording is made
 
 	mu          sync.Mutex // guards the fields below
 	sources     map[source]*record
@@ -129,9 +131,22 @@ func (l *Log) note(from source, game string, v Verdict, detail string) {
 	if l == nil {
 		return
 	}
+	if watch := l.watch.Load(); watch != nil {
+		(*watch)(&Entry{Service: from.service, Addr: from.addr, Game: game, Verdict: v})
+	}
 	if e, skipped, due := l.record(from, game, v, detail, time.Now()); due {
 		l.write(&e, skipped)
 	}
+}
+
+// Watch has f called with each verdict, also with those that repeat others; nil: with none. f
+// must not block.
+func (l *Log) Watch(f func(*Entry)) {
+	if f == nil {
+		l.watch.Store(nil)
+		return
+	}
+	l.watch.Store(&f)
 }
 
 // Noted is a verdict that is still to be noted.

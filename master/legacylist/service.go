@@ -15,7 +15,8 @@ var _ = verdicts.Speak("legacylist", verdicts.Speaker{What: "request for a list"
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Server lists in games from before 2004", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/legacylist"}, Shows: true, Steps: steps(),
-		Plays: []service.Play{{Service: "legacylist", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play}},
+		Plays:    []service.Play{{Service: "legacylist", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play}},
+		Dialogue: dialogueOf(),
 	}
 }
 

@@ -3,6 +3,7 @@ package serverbrowse
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -15,7 +16,8 @@ var _ = verdicts.Speak("serverbrowse", verdicts.Speaker{What: "request for a lis
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Server lists in games", Nouns: []noun.Noun{noun.GameSpy, noun.Names, noun.Rooms}, Docs: []string{"protocols/serverbrowse"}, Shows: true, Steps: steps(),
-		Plays: []service.Play{{Service: "serverbrowse", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play}},
+		Plays:    []service.Play{{Service: "serverbrowse", Network: "TCP", Order: service.PlayLists, Means: "the server browser of the game stays empty", Run: play}},
+		Dialogue: dialogue.Protocol{Split: split, Blot: dialogue.Nothing},
 	}
 }
 

@@ -49,6 +49,7 @@ var oneDaemon = []string{
 	"docs/operators/chat.md", "docs/players.md", "docs/operators/accounts.md", "docs/operators/admin.md", "docs/operators/dns.md",
 	"docs/operators/troubleshooting.md", "docs/operators/servers.md", "docs/operators/monitoring.md", "docs/protocols/relay.md",
 	"docs/protocols/federation.md", "docs/protocols/utmaster.md", "docs/protocols/webservices.md",
+	"docs/operators/recordings.md",
 }
 
 // journeys are the pages with commands, and the steps of each.
@@ -103,6 +104,11 @@ var journeys = map[string][]step{
 	},
 	"docs/operators/troubleshooting.md": {
 		{line: `respawnd doctor 203.0.113.7`, before: (*journey).serveWithGuest, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"listed"}},
+	},
+	"docs/operators/recordings.md": {
+		{line: `respawnd record swat4 203.0.113.7`, before: (*journey).serve, with: []string{"203.0.113.7", "127.0.0.1 --for 1s"}, want: []string{"wrote swat4.jsonl", "the time is over"}},
+		{line: `respawnd replay swat4.jsonl`, want: []string{"0 differ"}},
+		{line: `respawnd replay swat4.jsonl --to 192.0.2.1`, with: []string{"192.0.2.1", "127.0.0.1"}, want: []string{"0 differ"}},
 	},
 	"docs/operators/configure.md": {
 		{line: `respawnd config`, want: []string{"# respawnd: every setting", "qr2:"}},

@@ -16,7 +16,7 @@ import (
 func Commands(con *cli.Console) []*cobra.Command {
 	return []*cobra.Command{
 		gameCommand(con), banCommand(con), serverCommand(con), federationCommand(con), clusterCommand(con),
-		doctorCommand(con), backupCommand(con), auditCommand(con),
+		doctorCommand(con), recordCommand(con), backupCommand(con), auditCommand(con),
 		cli.About(noun.Accounts, accountCommand(con)), cli.About(noun.Chat, chatCommand(con)), cli.About(noun.Keys, cdkeyCommand(con)),
 		cli.About(noun.Files, filesCommand(con)), cli.About(noun.News, motdCommand(con)), cli.About(noun.News, patchCommand(con)), playedCommand(con),
 		cli.About(noun.Stats, statsCommand(con)), cli.About(noun.Stats, matchesCommand(con)), cli.About(noun.Stats, sakeCommand(con)),

@@ -13,6 +13,6 @@ import (
 // Commands returns the commands of this package.
 func Commands(con *cli.Console) []*cobra.Command {
 	return []*cobra.Command{
-		cli.About(noun.Names, hostsCommand(con)), cli.About(noun.Names, pointCommand(con)), cli.About(noun.Meetings, checkNATCommand(con)), queryCommand(con), reportCommand(con),
+		cli.About(noun.Names, hostsCommand(con)), cli.About(noun.Names, pointCommand(con)), cli.About(noun.Meetings, checkNATCommand(con)), queryCommand(con), reportCommand(con), replayCommand(con),
 	}
 }
