@@ -55,6 +55,10 @@ const (
 	groupFleet
 	groupFresh
 	groupLookouts
+	groupQuake2
+	groupQuake2Browsers
+	groupQuakeWorld
+	groupQuakeWorldBrowsers
 )
 
 // host is a game server that reports in QR2's binary form.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/quake2"
 )
 
 // soakPlayers is how many accounts a soak makes.
@@ -39,6 +41,10 @@ func soakers() []population {
 		{"valvemaster list", openValveBrowser, 30, 20, 100},
 		{"q3master heartbeat", openQuake3Server, 100, 10, 30},
 		{"q3master list", openQuake3Browser, 30, 20, 100},
+		{"q2master heartbeat", quake2Servers("q2master", quake2.Two, groupQuake2), 60, 10, 30},
+		{"q2master list", quake2Browsers("q2master", quake2.Two, groupQuake2Browsers), 20, 10, 100},
+		{"qwmaster heartbeat", quake2Servers("qwmaster", quake2.World, groupQuakeWorld), 60, 10, 30},
+		{"qwmaster list", quake2Browsers("qwmaster", quake2.World, groupQuakeWorldBrowsers), 20, 10, 100},
 		{"utmaster state", openEpicServer, 60, 10, 30},
 		{"utmaster list", openEpicBrowser, 30, 20, 0},
 		{"idmaster heartbeat", openDoom3Server, 60, 10, 30},

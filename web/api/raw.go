@@ -13,7 +13,8 @@ const rawType = "application/octet-stream"
 // Q2PRO, Q2RTX and FTE for Quake 2's family, ezQuake and FTE for QuakeWorld.
 type raw struct{ *API }
 
-// quake2 answers /v1/q2: the servers of Quake 2, or of another game, as text or entries.
+// quake2 answers /v1/q2: the servers of Quake 2, or of another game, as text or entries. At the
+// name that Q2PRO, Q2RTX and FTE ask, if it leads here, the first page is this list.
 func (s raw) quake2(w http.ResponseWriter, r *http.Request, p Params) error {
 	if p["game"] == "" {
 		p["game"] = "quake2"

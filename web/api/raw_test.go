@@ -28,6 +28,9 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%s: status %d with the tag", path, got.Code)
 		}
 	}
+	if got := f.Get("http://q2servers.com:8080/?raw=2").Body.String(); got != one {
+		t.Errorf("at the name of another master: %q, want %q", got, one)
+	}
 	for path, want := range map[string]int{
 		"/v1/q2": http.StatusBadRequest, "/v1/q2?raw=3": http.StatusBadRequest, "/raw/quakeworld": http.StatusNotFound, "/raw/.txt": http.StatusNotFound,
 	} {

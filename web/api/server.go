@@ -104,6 +104,7 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/v1/servers/{gamedir}", Serve: s.with(xash{s}.serve)},
 		{Pattern: "/v1/gamedirs", Serve: s.with(xash{s}.serve)},
 		{Pattern: "/v1/q2", Serve: s.with(raw{s}.quake2, "raw", "game")},
+		{Pattern: "q2servers.com/{$}", Serve: s.with(raw{s}.quake2, "raw", "game")},
 		{Pattern: "/raw/{file}", Serve: s.with(raw{s}.file)},
 		{Pattern: "/json/{game}", Serve: networks{s}.list},
 		{Pattern: "/json/{game}/{server}", Serve: networks{s}.server},
