@@ -31,6 +31,7 @@ import (
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/nwmaster"
+	"github.com/respawnd/respawnd/odamaster"
 	"github.com/respawnd/respawnd/peerchat"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/q2master"
@@ -190,6 +191,9 @@ type Config struct {
 	Q2Master q2master.Config `key:"q2master"`
 	// Master server for QuakeWorld and HexenWorld, in the same way.
 	QWMaster qwmaster.Config `key:"qwmaster"`
+	// Master server for Odamex: servers send heartbeats and are asked for their info, launchers
+	// get the list.
+	OdaMaster odamaster.Config `key:"odamaster"`
 	// Master server in the form of Epic's: Unreal Tournament 2003 and 2004 and Unreal 2
 	// XMP. Servers report over one connection each and are probed over UDP, browsers get
 	// the list and the message of the day of `respawnd motd`.

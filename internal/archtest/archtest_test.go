@@ -171,6 +171,7 @@ var ranks = map[string]int{
 	"utmaster":            5,
 	"idmaster":            5,
 	"nwmaster":            5,
+	"odamaster":           5,
 	"valvemaster":         5,
 	"web":                 5,
 	"webhook":             5,

@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/nwmaster"
+	"github.com/respawnd/respawnd/odamaster"
 	"github.com/respawnd/respawnd/q2master"
 	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
@@ -53,7 +54,7 @@ func TestStatsOfEveryOrigin(t *testing.T) {
 			qr2.Origin, qr2.OldOrigin, zanmaster.Origin, valvemaster.Origin, master.Found, master.Static, q3master.Origin, master.Federated, utmaster.Origin,
 			idmaster.Origin, codmaster.Origin, nwmaster.Origin,
 			{Name: "new"},
-			q2master.Origin, qwmaster.Origin,
+			odamaster.Origin, q2master.Origin, qwmaster.Origin,
 		}
 		for i, o := range origins {
 			f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.%d:6500", i+1), Change: func(s *master.Server) { s.Origin = o }})
