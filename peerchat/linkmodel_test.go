@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/racetest"
 )
 
-// TestNodesAtRandom: whatever players do while nodes die, come back and lose each other,
+// TestNodesAtRandom: whatever players do while nodes die, come back, lose each other and lose messages,
 // all nodes know the same afterwards.
 func TestNodesAtRandom(t *testing.T) {
 	racetest.Skip(t, "one goroutine of a node runs at a time")
@@ -51,6 +51,10 @@ func playAtRandom(t *testing.T, r *rand.Rand) {
 			n.net.Cut(node, names[r.IntN(len(names))])
 		case 4:
 			n.net.Heal()
+			n.net.Lose(nil)
+		case 9:
+			lost := rand.New(rand.NewPCG(uint64(i), 2))
+			n.net.Lose(func(_, _, _ string) bool { return lost.IntN(3) == 0 })
 		case 5, 6, 7, 8:
 			if f == nil {
 				break
@@ -80,6 +84,7 @@ func playAtRandom(t *testing.T, r *rand.Rand) {
 		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
 	}
 	n.net.Heal()
+	n.net.Lose(nil)
 	time.Sleep(time.Minute)
 	n.same()
 	for _, p := range players {

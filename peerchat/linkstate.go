@@ -181,18 +181,20 @@ func (l *links) applyChannel(c *linkChange, e *event) {
 // orphan handles a channel that its owner no longer has: it is gone, another one has taken the
 // channel, or has no members. Clients of this node are claimed from the next owner.
 func (l *links) orphan(c *channel, taken bool) {
+	folded := foldChannel(c.name)
+	next := l.owner(folded)
 	c.owner, c.orphaned = "", time.Now()
 	for _, m := range slices.Clone(c.members) {
 		switch {
 		case m.user.node == "":
 			m.claims++
 			l.touchMember(m)
-		case !taken:
+		case !taken && l.entry(next, linkKey{folded, l.id(m.user)}) == nil:
 			l.hall.part(m, "")
 		}
 	}
 	l.endIfEmpty(c)
-	l.touch(linkKey{channel: foldChannel(c.name)})
+	l.touch(linkKey{channel: folded})
 }
 
 // orphans claims channels again that no owner took.
@@ -234,6 +236,7 @@ func (l *links) follow(folded string, v *channelState) {
 			return // it learns of more from the entry of this node or of the last owner
 		}
 		c.owner = v.node
+		l.merges = true // the next look adds members that the last owner removed
 		for _, m := range slices.Clone(c.members) {
 			k := linkKey{folded, l.id(m.user)}
 			switch {
@@ -278,7 +281,7 @@ func (l *links) merge() {
 	for folded := range l.hall.channels {
 		owners[folded], states[folded] = l.owner(folded), nil
 	}
-	members := make(map[linkKey]*memberState)
+	members := make(map[string]map[linkKey]*memberState) // by node and channel
 	for k, v := range l.shared.Others() {
 		if k.channel != "" && owners[k.channel] == "" {
 			owners[k.channel] = l.owner(k.channel)
@@ -289,24 +292,29 @@ func (l *links) merge() {
 				states[k.channel] = append(states[k.channel], v)
 			}
 		case *memberState:
-			if v.node == owners[k.channel] {
-				members[k] = v
+			if members[v.node+k.channel] == nil {
+				members[v.node+k.channel] = make(map[linkKey]*memberState)
 			}
+			members[v.node+k.channel][k] = v
 		}
 	}
-	for k, v := range members {
-		if u := l.users[k.user]; u != nil && !u.left {
-			l.from = v.node
-			l.put(u, k.channel, &v.membership)
+	add := func(node, folded string) {
+		for k, v := range members[node+folded] {
+			if u := l.users[k.user]; u != nil && !u.left {
+				l.put(u, folded, &v.membership)
+			}
 		}
 	}
 	for folded, list := range states {
 		if l.from = ""; owners[folded] == l.self {
-			l.take(folded, list)
+			if last := l.take(folded, list); last != "" {
+				add(last, folded)
+			}
 			continue
 		}
 		for _, v := range list {
 			if l.from = v.node; v.node == owners[folded] {
+				add(v.node, folded)
 				l.follow(folded, v)
 			}
 		}
@@ -324,34 +332,41 @@ func (l *links) merge() {
 }
 
 // take makes this node the owner of a channel that belongs to it, with the state that has the most
-// changes. list is what other nodes know.
-func (l *links) take(folded string, list []*channelState) {
+// changes. list is what other nodes know. It returns the last owner, whose members it has to add,
+// empty if this node has been the owner.
+func (l *links) take(folded string, list []*channelState) (last string) {
 	h := l.hall
 	c := h.channels[folded]
 	var best *channelState
 	epoch := uint64(0)
 	for _, v := range list {
-		if epoch = max(epoch, v.epoch); best == nil || v.rev > best.rev {
+		if last == "" || v.epoch > epoch {
+			last, epoch = v.node, v.epoch
+		}
+		if best == nil || v.rev > best.rev {
 			best = v
 		}
 	}
+	was := c != nil && l.mine(c)
 	if c == nil {
 		c = h.make(best.name, best.since)
 		h.adopt(c, best)
-	} else if best == nil && l.mine(c) {
-		return
+	} else if best == nil && was {
+		return ""
 	}
 	epoch = max(epoch, c.epoch) + 1
 	if best != nil && best.rev > c.rev {
 		h.adopt(c, best)
 	}
-	if c.epoch = epoch; !l.mine(c) {
-		c.owner = l.self
-		for _, m := range c.members {
-			l.touch(linkKey{folded, l.id(m.user)})
-		}
-	}
+	c.epoch, c.owner = epoch, l.self
 	l.touch(linkKey{channel: folded})
+	if was {
+		return ""
+	}
+	for _, m := range c.members {
+		l.touch(linkKey{folded, l.id(m.user)})
+	}
+	return last
 }
 
 // ends reports whether a channel that has lost its last member ends: its owner, if it is another

@@ -28,6 +28,7 @@ type owner[K comparable, V any] struct {
 	orphans     bool   // some entries may stay for a time only
 	last        uint64 // number of the last change that came
 	floor       uint64 // of the last change that was known when its entries were read
+	known       uint64 // of the last one that parts of its entries may show; older notes are outdated
 	// While its entries are read:
 	round  uint32       // of the reading; kept until the next one
 	missed bool         // changes were missed since it began
@@ -105,7 +106,8 @@ func (m *Map[K, V]) meet(ctx context.Context, node string, incarnation uint64) {
 		o = &owner[K, V]{entries: make(map[K]entry[V])}
 		m.nodes[node] = o
 	}
-	o.same, o.incarnation, o.live, o.last, o.floor = o.incarnation == incarnation, incarnation, true, 0, 0
+	o.same, o.incarnation, o.live = o.incarnation == incarnation, incarnation, true
+	o.last, o.floor, o.known = 0, 0, 0
 	o.wanted = make(chan struct{}, 1)
 	ctx, o.end = context.WithCancel(ctx) //nolint:gosec // leave calls it
 	m.begin(o)
@@ -226,6 +228,8 @@ func (m *Map[K, V]) take(node string, o *owner[K, V], it *item, part bool) error
 	round := old.round
 	if part {
 		round = o.round
+	} else if it.number <= o.known {
+		it.note = nil
 	}
 	switch {
 	case had && old.until.IsZero() && it.number <= old.number:
@@ -326,7 +330,7 @@ func (m *Map[K, V]) readAll(ctx context.Context, node string, o *owner[K, V]) er
 		if ask.number == 0 {
 			all = h.number // later changes come in batches
 		}
-		ask.number, err = m.takePart(ctx, node, o, all, items)
+		ask.number, err = m.takePart(ctx, node, o, all, h.number, items)
 		if err != nil || ask.number == 0 {
 			return err
 		}
@@ -334,13 +338,15 @@ func (m *Map[K, V]) readAll(ctx context.Context, node string, o *owner[K, V]) er
 }
 
 // takePart applies a part of the entries of a node of which all is the number of the last change
-// to read. It returns the number to continue after; 0: that was the last part.
-func (m *Map[K, V]) takePart(ctx context.Context, node string, o *owner[K, V], all uint64, items []byte) (last uint64, err error) {
+// to read, and known that of the last change before the part was made. It returns the number to
+// continue after; 0: that was the last part.
+func (m *Map[K, V]) takePart(ctx context.Context, node string, o *owner[K, V], all, known uint64, items []byte) (last uint64, err error) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
 	if err := ctx.Err(); err != nil {
 		return 0, err // the node left, and may be another incarnation now
 	}
+	m.both(func() { o.known = max(o.known, known) })
 	last = m.apply(node, o, items, true)
 	m.both(func() { o.last = max(o.last, all) })
 	if last == 0 || last >= all {
