@@ -55,10 +55,25 @@ func blotParameters(b []byte, secret []string) {
 // element matches the start of an element of XML and the text in it.
 var element = regexp.MustCompile(`<(?:[\w.-]+:)?([\w.-]+)(?:\s[^<>]*)?>([^<]*)`)
 
+// blotElements overwrites the texts of secret elements and of those in them.
 func blotElements(b []byte, secret []string) {
 	for _, at := range element.FindAllSubmatchIndex(b, -1) {
-		if contains(secret, b[at[2]:at[3]]) {
-			Overwrite(b[at[4]:at[5]])
+		name := b[at[2]:at[3]]
+		if !contains(secret, name) {
+			continue
+		}
+		inside := b[at[4]:]
+		if end := bytes.Index(inside, append(bytes.Clone(name), '>')); end >= 0 {
+			inside = inside[:end]
+		}
+		tag := false
+		for i, c := range inside {
+			switch {
+			case c == '<' || c == '>':
+				tag = c == '<'
+			case !tag:
+				inside[i] = '*'
+			}
 		}
 	}
 }

@@ -161,10 +161,10 @@ func TestMessageWithoutAnEndIsRecordedAsLength(t *testing.T) {
 
 func TestWebServicesAreBlotted(t *testing.T) {
 	b := []byte("POST /a?token=abc&x=1 HTTP/1.1\r\nCookie: me\r\nHost: h\r\n\r\n" +
-		`<s:Body><ns1:Login a="1"><ns1:password>pw</ns1:password><ns1:nick>n</ns1:nick></ns1:Login></s:Body>&passwd=pw2&z=3`)
+		`<s:Body><ns1:Login a="1"><ns1:password>pw</ns1:password><ns1:nick>n</ns1:nick><token><ns1:Value>5E</ns1:Value></token></ns1:Login></s:Body>&passwd=pw2&z=3`)
 	HTTP("password", "passwd", "token").Blot(b)
 	want := "POST /a?token=***&x=1 HTTP/1.1\r\nCookie: **\r\nHost: h\r\n\r\n" +
-		`<s:Body><ns1:Login a="1"><ns1:password>**</ns1:password><ns1:nick>n</ns1:nick></ns1:Login></s:Body>&passwd=***&z=3`
+		`<s:Body><ns1:Login a="1"><ns1:password>**</ns1:password><ns1:nick>n</ns1:nick><token><ns1:Value>**</ns1:Value></token></ns1:Login></s:Body>&passwd=***&z=3`
 	if string(b) != want {
 		t.Errorf("%s\nwant\n%s", b, want)
 	}
