@@ -1,16 +1,26 @@
 package admin
 
 import (
+	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/session"
 )
@@ -126,4 +136,84 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, v *visit) {
 	s.opt.Log.Info().Stringer("peer", peerOf(r)).Str("by", v.session.Owner).Msg("operator logged out of the admin page")
 	cookie(r, sessionCookie, 0).Delete(w)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// Headers with which the command line identifies its user, for the audit log
+// only: the token permits everything under any name.
+const (
+	viaHeader = "Respawnd-Via" // cli
+	byHeader  = "Respawnd-By"  // a name, percent-encoded
+)
+
+// maxByHeader is the longest byHeader that is read, in bytes.
+const maxByHeader = 3 * storage.MaxAuditBy
+
+// apiActor returns the actor of a request to the API.
+func apiActor(r *http.Request) operator.Actor {
+	a := operator.Actor{Via: storage.ViaAPI, From: peerOf(r)}
+	if r.Header.Get(viaHeader) == string(storage.ViaCommand) {
+		a.Via = storage.ViaCommand
+	}
+	if text := r.Header.Get(byHeader); len(text) <= maxByHeader {
+		if by, err := url.QueryUnescape(text); err == nil {
+			a.By = by
+		}
+	}
+	return a
+}
+
+// peerOf returns the address that a request came from. Behind a proxy it is
+// that of the proxy: headers with the original address can be forged.
+func peerOf(r *http.Request) netip.Addr {
+	a, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address means unknown
+	return a.Addr().Unmap()
+}
+
+// minToken is the shortest token that is accepted from a file, in characters.
+const minToken = 16
+
+// LoadToken reads the admin token from a file. If the file is missing, it makes
+// one with 256 random bits, readable only by its owner. The file gets its name
+// only when it is complete and on disk: a truncated one would be rejected at
+// every start.
+func LoadToken(path string) (token string, created bool, err error) {
+	token, err = ReadToken(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return token, false, err
+	}
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never returns an error
+	token = hex.EncodeToString(random[:])
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", false, err
+	}
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".new-*") // of mode 0600
+	if err != nil {
+		return "", false, err
+	}
+	_, err = f.WriteString(token + "\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return "", false, errors.Join(err, os.Remove(f.Name()))
+	}
+	return token, true, nil
+}
+
+// ReadToken reads the admin token from a file.
+func ReadToken(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	b = bytes.TrimSpace(b)
+	if len(b) < minToken {
+		return "", fmt.Errorf("%s: a token has at least %d characters; remove the file and start again to get a new one", path, minToken)
+	}
+	return string(b), nil
 }

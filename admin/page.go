@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -312,9 +313,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 				s.showError(w, r, err, v)
 				return
 			}
-			if to == "" {
-				to = v.path
-			}
+			to = cmp.Or(to, v.path)
 			v.session.Data.set(done)
 			http.Redirect(w, r, to, http.StatusSeeOther)
 		})

@@ -357,3 +357,65 @@ func parseAdvertised(text string) (netip.Addr, error) {
 	}
 	return a.Unmap(), nil
 }
+
+// Advertised is an address under which game servers with a private or loopback
+// address are listed for clients that cannot reach that.
+type Advertised struct {
+	From netip.Prefix // network of the servers, masked; the zero Prefix: all others
+	As   netip.Addr   // IPv4
+}
+
+// String returns the entry as an operator writes it.
+func (a Advertised) String() string {
+	if !a.From.IsValid() {
+		return a.As.String()
+	}
+	return a.From.String() + "=" + a.As.String()
+}
+
+// parseAdvertisedAs reads an address or NETWORK=ADDRESS.
+func parseAdvertisedAs(text string) (a Advertised, err error) {
+	address := text
+	if network, as, found := strings.Cut(text, "="); found {
+		address = as
+		if a.From, err = parsePrefix(network); err != nil || !a.From.Addr().Is4() {
+			return Advertised{}, errors.New("is not a network and an address: write 10.0.0.0/8=203.0.113.5")
+		}
+	}
+	if a.As, err = parseAdvertised(address); err != nil || !a.As.IsValid() {
+		return Advertised{}, errors.New("is not the IPv4 address of a machine, or a network and such an address: write 203.0.113.5 or 10.0.0.0/8=203.0.113.5")
+	}
+	return a, nil
+}
+
+// errPostgresURL reports a text that is not the URL of a database.
+var errPostgresURL = errors.New("is not the address of a database: write postgres://USER:PASSWORD@db.example.org/DATABASE, special characters as %40")
+
+// CheckPostgresURL returns an error for a text that is not the URL of a PostgreSQL
+// database. The error does not quote it, because it may hold a password.
+func CheckPostgresURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Opaque != "" || u.Fragment != "" {
+		return errPostgresURL
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return errPostgresURL
+	}
+	if u.Host == "" && q.Get("host") == "" {
+		return errors.New("names no server: write it after the @, or a Unix socket as ?host=/run/postgresql")
+	}
+	if strings.Trim(u.Path, "/") == "" && q.Get("dbname") == "" && q.Get("database") == "" {
+		return errors.New("names no database: write it after the server, as in postgres://db.example.org/respawnd")
+	}
+	return nil
+}
+
+// parsePostgresURL checks the URL of a database.
+func parsePostgresURL(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", nil
+	}
+	return text, CheckPostgresURL(text)
+}

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -156,9 +157,7 @@ func parseWebhook(n *yaml.Node) (w Webhook, wrong mistakes) {
 	if y.PlayersLow != nil {
 		w.PlayersLow = *y.PlayersLow
 	}
-	if w.Format == "" {
-		w.Format = "json"
-	}
+	w.Format = cmp.Or(w.Format, "json")
 	if y.URL != "" {
 		url, err := ParseWebhookURL(y.URL)
 		if w.URL = url; err != nil {

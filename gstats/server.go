@@ -9,10 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -145,4 +148,63 @@ func (s *Server) troubled(ctx context.Context, err error, what string) {
 	if untold, tell := s.trouble.Tell(time.Now()); tell {
 		fault.Log(s.opt.Log, err).Err(err).Int("lines_left_out", untold).Msg(what)
 	}
+}
+
+// sweepEvery is the interval at which old reports are removed.
+const sweepEvery = time.Hour
+
+// sweepOnce removes old reports, unless the clock may be wrong.
+func (s *Server) sweepOnce(ctx context.Context, watch *clock.Watch, now time.Time, running time.Duration) {
+	if _, steady := watch.Steady(now, running); !steady {
+		return
+	}
+	n, err := s.opt.Book.Sweep(ctx, clock.Deletable(now))
+	if err != nil {
+		s.troubled(ctx, err, "old reports of games not removed")
+	}
+	if n > 0 {
+		s.opt.Log.Info().Int("count", n).Msg("removed old reports of games")
+	}
+}
+
+// Results of an authentication of a player.
+const (
+	loginAccepted = iota
+	loginRefused
+)
+
+// Results of a report of a game.
+const (
+	reportStored = iota
+	reportUntrusted
+	reportTooLarge
+	reportFailed
+)
+
+// metrics are the counters of the service; netserve.Metrics counts connections and
+// drops.
+type metrics struct {
+	commands   [len(commandNames)]prometheus.Counter
+	sets, gets [len(resultNames)]prometheus.Counter
+	logins     [2]prometheus.Counter
+	reports    [4]prometheus.Counter
+	players    prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := metric.With(reg)
+	m := &metrics{players: f.Gauge("respawnd_gstats_players", "Players who are authenticated, on all connections.")}
+	fill := func(to []prometheus.Counter, names []string, metric, help, label string) {
+		v := f.Counters(metric, help, label)
+		for i := range to {
+			to[i] = v.WithLabelValues(names[i])
+		}
+	}
+	fill(m.commands[:], commandNames[:], "respawnd_gstats_requests_total", "Requests of games.", "request")
+	fill(m.sets[:], resultNames[:], "respawnd_gstats_sets_total", "Requests to store data of players, by how they ended.", "result")
+	fill(m.gets[:], resultNames[:], "respawnd_gstats_gets_total", "Requests for data of players, by how they ended.", "result")
+	fill(m.logins[:], []string{"accepted", "refused"}, "respawnd_gstats_logins_total", "Authentications of players.", "result")
+	fill(m.reports[:], []string{"stored", "untrusted", "too_large", "failed"}, "respawnd_gstats_reports_total",
+		"Reports of games; the untrusted ones are stored too.", "result")
+	return m
 }

@@ -221,17 +221,11 @@ var FindAccount = New(Operation{
 	}
 	for i := range a.Profiles {
 		p := &a.Profiles[i]
-		for id, err := range l.Store.BuddiesOf(ctx, p.Profile.ID) {
-			if err != nil {
-				return accounts.Account{}, err
-			}
-			p.Buddies = append(p.Buddies, id)
+		if p.Buddies, err = storage.Collect(l.Store.BuddiesOf(ctx, p.Profile.ID)); err != nil {
+			return accounts.Account{}, err
 		}
-		for id, err := range l.Store.BlocksOf(ctx, p.Profile.ID) {
-			if err != nil {
-				return accounts.Account{}, err
-			}
-			p.Blocks = append(p.Blocks, id)
+		if p.Blocks, err = storage.Collect(l.Store.BlocksOf(ctx, p.Profile.ID)); err != nil {
+			return accounts.Account{}, err
 		}
 	}
 	return a, nil

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -296,4 +297,9 @@ func (c *Catalogue) tryRooms(ctx context.Context, list []games.Game) error {
 		}
 	}
 	return nil
+}
+
+// BuiltIn returns the games that are part of the program.
+func BuiltIn() games.Embedded {
+	return games.Embedded{Games: configs.GameTable, Rooms: configs.RoomTable, Facts: configs.Games, Editions: configs.EditionTable}
 }

@@ -119,10 +119,7 @@ var UnbanCDKey = New(Operation{
 
 // keyError says which CD key an error is about.
 func keyError(id storage.ProductKeyID, err error) error {
-	if err != nil {
-		return fmt.Errorf("CD key %s: %w", keyText(id), err)
-	}
-	return nil
+	return subject(err, "CD key %s", keyText(id))
 }
 
 // productText returns a product as the audit log has it.

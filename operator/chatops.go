@@ -79,10 +79,8 @@ var RemoveChatRule = New(Operation{
 	if err != nil {
 		return Removed{}, err
 	}
-	if err := l.Rules.Remove(about(withAction(ctx, ruleActions[key.Kind].remove), ruleText(key), ""), key); err != nil {
-		return Removed{}, fmt.Errorf("%s of %s: %w", key.Kind, ruleText(key), err)
-	}
-	return Removed{1}, nil
+	err = l.Rules.Remove(about(withAction(ctx, ruleActions[key.Kind].remove), ruleText(key), ""), key)
+	return Removed{1}, subject(err, "%s of %s", key.Kind, ruleText(key))
 })
 
 // removeRoomRules lifts the rules of a group room that no longer exists.

@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -80,10 +79,7 @@ var DeleteFile = New(Operation{
 
 // fileError says which file an error is about.
 func fileError(id storage.FileID, err error) error {
-	if err != nil {
-		return fmt.Errorf("file %d: %w", id, err)
-	}
-	return nil
+	return subject(err, "file %d", id)
 }
 
 // sweepFiles removes contents that belonged to the files of a deleted account. The next sweep

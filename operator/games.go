@@ -34,15 +34,14 @@ var ListGames = New(Operation{Name: "game list", Route: "GET /games", What: "Sho
 
 // PutGames stores the operator's own records, each in place of an earlier one of the same game.
 // Nothing is stored unless the catalogue accepts all of them.
-var PutGames = New(Operation{Name: "game add", Route: "PUT /games", What: "Add a game, or change a built-in one", Action: "game.put"}, putGames)
+var PutGames = New(Operation{Name: "game add", Route: "PUT /games", What: "Add a game, or change a built-in one", Action: "game.put"},
+	func(ctx context.Context, l *Local, list GameList) (Stored, error) {
+		return storeGames(ctx, l, list, "")
+	})
 
 // Stored is how many records were stored.
 type Stored struct {
 	Stored int `json:"stored"`
-}
-
-func putGames(ctx context.Context, l *Local, list GameList) (Stored, error) {
-	return storeGames(ctx, l, list, "")
 }
 
 // storeGames is putGames with a detail for the audit log.

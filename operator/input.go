@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,12 +153,7 @@ func (o *Operation) readBody(body io.Reader, v any, fields []Field) error {
 }
 
 func hasBody(fields []Field) bool {
-	for i := range fields {
-		if fields[i].JSON != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fields, func(f Field) bool { return f.JSON != "" })
 }
 
 // decodeOne decodes exactly one value of JSON.

@@ -67,8 +67,5 @@ var DeleteMatch = New(Operation{
 
 // matchError says which match an error is about.
 func matchError(id uint32, err error) error {
-	if err != nil {
-		return fmt.Errorf("match %d: %w", id, err)
-	}
-	return nil
+	return subject(err, "match %d", id)
 }

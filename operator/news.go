@@ -58,10 +58,7 @@ var ClearMotd = New(Operation{
 	Name: "motd clear", Route: "DELETE /motd", What: "Remove the message of the day of a game", About: noun.News,
 }, func(ctx context.Context, l *Local, in MotdRef) (Removed, error) {
 	game := storage.Fold(in.Game)
-	if err := l.News.RemoveMotd(about(ctx, game, ""), game); err != nil {
-		return Removed{}, fmt.Errorf("message of the day of %q: %w", game, err)
-	}
-	return Removed{1}, nil
+	return Removed{1}, subject(l.News.RemoveMotd(about(ctx, game, ""), game), "message of the day of %q", game)
 })
 
 // ListPatches returns the patches and the versions that asked for them.
@@ -108,10 +105,7 @@ var RemovePatch = New(Operation{
 	if errors.Is(err, news.ErrConfigured) {
 		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}
-	if err != nil {
-		return Removed{}, fmt.Errorf("patch for %s: %w", patchText(id), err)
-	}
-	return Removed{1}, nil
+	return Removed{1}, subject(err, "patch for %s", patchText(id))
 })
 
 // patchText returns the version that a patch is for, as the audit log has it.

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 )
 
 // Errors that callers decide by. Storage's errors pass through unchanged.
@@ -27,3 +29,39 @@ type (
 		Done int `json:"done"`
 	}
 )
+
+// MaxImport is the size of one request of an import, in bytes of JSON. A single record may be larger.
+const MaxImport = 4 << 20
+
+// maxRecords is the maximum number of records in one request of an import.
+const maxRecords = min(MaxAccountPage, MaxStatsImport)
+
+// InParts calls f for parts of a list that fit into a request of an import, of up to limit bytes.
+func InParts[T any](list []T, limit int, f func([]T) error) error {
+	for len(list) > 0 {
+		n, size := 0, 0
+		for n < len(list) && n < maxRecords {
+			b, err := json.Marshal(list[n])
+			if err != nil {
+				return err
+			}
+			if size += len(b); n > 0 && size > limit {
+				break
+			}
+			n++
+		}
+		if err := f(list[:n]); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// subject says what an error is about; nil stays nil.
+func subject(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}

@@ -20,14 +20,8 @@ type GameQuery struct {
 // ListRooms returns the group rooms that were added.
 var ListRooms = New(Operation{Name: "game room list", Route: "GET /rooms", What: "Show the group rooms that were added", About: noun.Rooms},
 	func(ctx context.Context, l *Local, in GameQuery) ([]storage.Room, error) {
-		out := []storage.Room{}
-		for r, err := range l.Store.Rooms(ctx, in.Game) {
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, r)
-		}
-		return out, nil
+		list, err := storage.Collect(l.Store.Rooms(ctx, in.Game))
+		return append([]storage.Room{}, list...), err
 	})
 
 // NewRoom is a room to be stored: a storage.Room.

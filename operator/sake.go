@@ -37,17 +37,11 @@ type SakeGame struct {
 var ListSakeTables = New(Operation{
 	Name: "sake tables", Route: "GET /sake/tables", What: "Show the tables of a game", About: noun.Stats,
 }, func(ctx context.Context, l *Local, in SakeGame) ([]storage.SakeTable, error) {
-	list := []storage.SakeTable{} // never null as JSON
 	if in.Game == "" {
 		return nil, fmt.Errorf("%w: the game is missing", ErrBadRequest)
 	}
-	for t, err := range l.Store.SakeTables(ctx, storage.Fold(in.Game)) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, t)
-	}
-	return list, nil
+	list, err := storage.Collect(l.Store.SakeTables(ctx, storage.Fold(in.Game)))
+	return append([]storage.SakeTable{}, list...), err // never null as JSON
 })
 
 // ListSakeRecords returns records of a table in the order of their ids. storage.ErrNoTable: there is no
@@ -90,16 +84,10 @@ var DeleteSake = New(Operation{
 		return Removed{n}, sakeError(table, err)
 	}
 	ctx = aboutID(ctx, t.ID, subject, "record "+strconv.FormatUint(uint64(t.ID), 10))
-	if err := l.Store.DeleteSakeRecord(ctx, table, t.ID, 0); err != nil {
-		return Removed{}, sakeError(table, err)
-	}
-	return Removed{1}, nil
+	return Removed{1}, sakeError(table, l.Store.DeleteSakeRecord(ctx, table, t.ID, 0))
 })
 
 // sakeError says which table an error is about.
 func sakeError(t storage.SakeTableID, err error) error {
-	if err != nil {
-		return fmt.Errorf("table %q of %q: %w", t.Name, t.Game, err)
-	}
-	return nil
+	return subject(err, "table %q of %q", t.Name, t.Game)
 }

@@ -62,19 +62,13 @@ var ListKept = New(Operation{
 	if l.AskedServers != nil {
 		k.Asked = l.AskedServers()
 	}
-	for a, err := range l.Store.AddedServers(ctx) {
-		if err != nil {
-			return k, err
-		}
-		k.Added = append(k.Added, a)
+	added, err := storage.Collect(l.Store.AddedServers(ctx))
+	if err != nil {
+		return k, err
 	}
-	for h, err := range l.Store.HiddenServers(ctx) {
-		if err != nil {
-			return k, err
-		}
-		k.Hidden = append(k.Hidden, h)
-	}
-	return k, nil
+	hidden, err := storage.Collect(l.Store.HiddenServers(ctx))
+	k.Added, k.Hidden = append(k.Added, added...), append(k.Hidden, hidden...)
+	return k, err
 })
 
 // NewServer is a server to be added.
@@ -188,7 +182,7 @@ var UnhideServer = New(Operation{
 	Name: "server unhide", Route: "DELETE /servers/hidden", What: "Show a hidden server again",
 }, func(ctx context.Context, l *Local, in HiddenRef) (Removed, error) {
 	if err := l.Store.UnhideServer(about(ctx, in.Address.String(), ""), in.Address); err != nil {
-		return Removed{}, fmt.Errorf("server %v: %w", in.Address, err)
+		return Removed{}, subject(err, "server %v", in.Address)
 	}
 	return Removed{1}, l.serversChanged(ctx)
 })
@@ -200,3 +194,41 @@ func (l *Local) serversChanged(ctx context.Context) error {
 	}
 	return l.ServersChanged(ctx)
 }
+
+// OtherMaster is the state of another master whose servers are listed here.
+type OtherMaster struct {
+	Name     string `json:"name"`
+	Protocol string `json:"protocol"`
+	Address  string `json:"address"`
+	Game     string `json:"game,omitempty"`
+	Verified bool   `json:"verified,omitempty"` // its servers are listed without a query of our own
+
+	State    string    `json:"state"`                 // one of the Master states
+	Error    string    `json:"error,omitempty"`       // of the last reading; after a success the part of the list that is not used
+	Failures int       `json:"failures"`              // readings in a row that failed
+	Read     time.Time `json:"last_success,omitzero"` // last reading that did not fail
+	Next     time.Time `json:"next,omitzero"`         // time of the next reading; zero: one is under way
+
+	Told    int            `json:"told"`    // servers that it lists, without the refused ones
+	Listed  int            `json:"listed"`  // of them in our list on its word or as known from it
+	Refused map[string]int `json:"refused"` // entries of the last reading, by reason
+}
+
+// The states of an OtherMaster.
+const (
+	MasterWaiting = "waiting" // not read yet
+	MasterReading = "reading" // it is being read for the first time
+	MasterRead    = "read"
+	MasterFailing = "failing"
+	MasterElse    = "elsewhere" // another node of the cluster reads it
+)
+
+// ListMasters returns the other masters that are read, in the order of the configuration.
+var ListMasters = New(Operation{
+	Name: "federation status", Route: "GET /federation", What: "Show the state of the other masters and the numbers of their servers",
+}, func(_ context.Context, l *Local, _ None) ([]OtherMaster, error) {
+	if l.OtherMasters == nil {
+		return nil, ErrNotRunning
+	}
+	return append([]OtherMaster{}, l.OtherMasters()...), nil // never null as JSON
+})

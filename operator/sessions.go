@@ -1,12 +1,14 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -45,23 +47,14 @@ type Session struct {
 	Node       string            `json:"node,omitempty"` // of the cluster
 }
 
+var stateWords = map[presence.State]string{
+	presence.Offline: "appears offline", presence.Online: "online", presence.Playing: "playing",
+	presence.Staging: "staging", presence.Chatting: "chatting", presence.Away: "away",
+}
+
 // stateWord returns the word for the state that a player set.
 func stateWord(s presence.State) string {
-	switch s {
-	case presence.Offline:
-		return "appears offline"
-	case presence.Online:
-		return "online"
-	case presence.Playing:
-		return "playing"
-	case presence.Staging:
-		return "staging"
-	case presence.Chatting:
-		return "chatting"
-	case presence.Away:
-		return "away"
-	}
-	return fmt.Sprintf("state %d", int(s))
+	return cmp.Or(stateWords[s], fmt.Sprintf("state %d", int(s)))
 }
 
 // SessionQuery selects sessions.
@@ -138,3 +131,82 @@ var CountWaiting = New(Operation{
 	w.Messages, w.Profiles, err = l.Store.CountMessages(ctx)
 	return w, err
 })
+
+// RelayedPair is two players whose packets are passed on here.
+type RelayedPair struct {
+	Game   string        `json:"game,omitempty"` // empty: not in the catalogue
+	Since  time.Time     `json:"since"`
+	Last   time.Time     `json:"last,omitzero"` // the last packet; zero: none was passed on
+	Client RelayedPlayer `json:"client"`
+	Host   RelayedPlayer `json:"host"`
+}
+
+// RelayedPlayer is one player of a RelayedPair.
+type RelayedPlayer struct {
+	Address netip.AddrPort `json:"address"` // without a port until it has come
+	Come    bool           `json:"come"`    // it has sent a packet
+	Port    uint16         `json:"port"`    // of ours that it sends to
+	Packets uint64         `json:"packets"` // of it that were passed on
+	Bytes   uint64         `json:"bytes"`
+}
+
+// ListRelayed returns the pairs of players that this node relays, the oldest first.
+var ListRelayed = New(Operation{
+	Name: "relay", Route: "GET /relay", What: "Show the players that are relayed", About: noun.Relays,
+}, func(_ context.Context, l *Local, _ None) ([]RelayedPair, error) {
+	if l.RelayedPairs == nil {
+		return nil, ErrNotRunning
+	}
+	return append([]RelayedPair{}, l.RelayedPairs()...), nil // never null as JSON
+})
+
+// Meetings are the numbers of pairs of players that negotiated here, by the kinds of
+// their routers.
+type Meetings struct {
+	Since time.Time      `json:"since,omitzero"` // when counting began; zero: nothing was counted
+	Pairs []MeetingCount `json:"pairs"`
+}
+
+// MeetingCount is how often pairs with two kinds of routers reached each other, by the
+// way.
+type MeetingCount struct {
+	Routers    [2]string `json:"routers"` // open, cone, symmetric, strict or unknown
+	Direct     uint64    `json:"direct"`
+	Negotiated uint64    `json:"negotiated"`
+	Relayed    uint64    `json:"relayed"`
+	Failed     uint64    `json:"failed"`
+	Unreported uint64    `json:"unreported"` // old games do not report
+}
+
+// GetMeetings returns how players who negotiated on this node reached each other.
+var GetMeetings = New(Operation{
+	Name: "meetings", Route: "GET /meetings", What: "Show how players who negotiated reached each other", About: noun.Meetings,
+}, func(_ context.Context, l *Local, _ None) (Meetings, error) {
+	if l.MeetingCounts == nil {
+		return Meetings{}, ErrNotRunning
+	}
+	m := Meetings{Since: l.MeetingCounts.Since().UTC(), Pairs: []MeetingCount{}}
+	for _, c := range l.MeetingCounts.Counts() {
+		routers := [2]string{c.KindA.String(), c.KindB.String()}
+		if n := len(m.Pairs); n == 0 || m.Pairs[n-1].Routers != routers {
+			m.Pairs = append(m.Pairs, MeetingCount{Routers: routers})
+		}
+		m.Pairs[len(m.Pairs)-1].add(c)
+	}
+	return m, nil
+})
+
+func (m *MeetingCount) add(c meeting.Count) {
+	switch c.Way {
+	case meeting.Direct:
+		m.Direct += c.Number
+	case meeting.Negotiated:
+		m.Negotiated += c.Number
+	case meeting.Relayed:
+		m.Relayed += c.Number
+	case meeting.Failed:
+		m.Failed += c.Number
+	case meeting.Unreported:
+		m.Unreported += c.Number
+	}
+}

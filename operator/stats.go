@@ -226,7 +226,7 @@ var GetPlayerStats = New(Operation{
 
 // profileError says which profile an error is about.
 func profileError(id storage.ProfileID, err error) error {
-	return fmt.Errorf("profile %d: %w", id, err)
+	return subject(err, "profile %d", id)
 }
 
 // GetStatBlock returns a block with its data, or storage.ErrNotFound.
@@ -243,10 +243,7 @@ var GetStatBlock = New(Operation{
 
 // blockError says which block an error is about.
 func blockError(id storage.StatBlockID, err error) error {
-	if err == nil {
-		return nil
-	}
-	return profileError(id.Profile, fmt.Errorf("%s: %w", blockText(id), err))
+	return subject(err, "profile %d: %s", id.Profile, blockText(id))
 }
 
 // blockText returns a block as the audit log has it.

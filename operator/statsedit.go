@@ -110,17 +110,11 @@ func stored(ctx context.Context, l *Local, id storage.ProfileID) (StoredStats, e
 		return StoredStats{}, profileError(id, err)
 	}
 	s := StoredStats{Profile: id, Nick: clean.UTF8(p.Nick)}
-	for b, err := range l.Store.StatBlocks(ctx, id) {
-		if err != nil {
-			return StoredStats{}, profileError(id, err)
-		}
-		s.Blocks = append(s.Blocks, b)
+	if s.Blocks, err = storage.Collect(l.Store.StatBlocks(ctx, id)); err != nil {
+		return StoredStats{}, profileError(id, err)
 	}
-	for score, err := range l.Store.ScoresOf(ctx, id) {
-		if err != nil {
-			return StoredStats{}, profileError(id, err)
-		}
-		s.Scores = append(s.Scores, score)
+	if s.Scores, err = storage.Collect(l.Store.ScoresOf(ctx, id)); err != nil {
+		return StoredStats{}, profileError(id, err)
 	}
 	return s, nil
 }

@@ -2,6 +2,7 @@ package quickmatch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,10 +161,7 @@ func (b *bot) round(now time.Time) (idle bool) {
 // done sends the output of the machine and reports the outcome.
 func (b *bot) done(out []send, what []outcome) {
 	for _, s := range out {
-		to := s.nick
-		if to == "" {
-			to = b.channel
-		}
+		to := cmp.Or(s.nick, b.channel)
 		b.sayLocked("PRIVMSG " + to + " :" + s.text)
 	}
 	for _, o := range what {

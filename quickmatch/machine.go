@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -234,14 +235,9 @@ func (m *machine) tick(now time.Time) (out []send, what []outcome) {
 
 // sorted returns the waiting players, the longest waiting first.
 func (m *machine) sorted() []*player {
-	list := make([]*player, 0, len(m.waiting))
-	for _, p := range m.waiting {
-		list = append(list, p)
-	}
-	slices.SortFunc(list, func(a, b *player) int {
+	return slices.SortedFunc(maps.Values(m.waiting), func(a, b *player) int {
 		return cmp.Or(a.since.Compare(b.since), strings.Compare(a.nick, b.nick))
 	})
-	return list
 }
 
 // group returns a complete group with a player, nil if there is none yet. It repeatedly
@@ -340,11 +336,7 @@ func (m *machine) sizes() (text string, cut int) {
 	for p, list := range m.pools {
 		count[p.ladder] += len(list)
 	}
-	ladders := make([]int32, 0, len(count))
-	for l := range count {
-		ladders = append(ladders, l)
-	}
-	slices.SortFunc(ladders, func(a, b int32) int { return cmp.Or(count[b]-count[a], int(a)-int(b)) })
+	ladders := slices.SortedFunc(maps.Keys(count), func(a, b int32) int { return cmp.Or(count[b]-count[a], int(a)-int(b)) })
 	if len(ladders) > maxLadders {
 		ladders, cut = ladders[:maxLadders], len(ladders)-maxLadders
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -107,13 +108,7 @@ func (b *Ban) Check() error {
 	if _, err := CanonicalPrefix(b.Prefix); err != nil {
 		return err
 	}
-	if err := b.Scope.check(); err != nil {
-		return err
-	}
-	if err := checkText("ban reason", b.Reason, MaxBanReason); err != nil {
-		return err
-	}
-	return checkText("ban author", b.By, MaxBanBy)
+	return cmp.Or(b.Scope.check(), checkText("ban reason", b.Reason, MaxBanReason), checkText("ban author", b.By, MaxBanBy))
 }
 
 // Canonical returns b as it is stored: checked, with its prefix in canonical

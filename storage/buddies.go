@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -61,10 +62,7 @@ func (r *Request) Check() error {
 	if len(r.Signature) != SignatureLen {
 		return invalid("signature does not have %d bytes", SignatureLen)
 	}
-	if err := checkWord("signature", r.Signature, SignatureLen); err != nil {
-		return err
-	}
-	return checkBlob("reason", r.Reason, MaxReason)
+	return cmp.Or(checkWord("signature", r.Signature, SignatureLen), checkBlob("reason", r.Reason, MaxReason))
 }
 
 // MessageKind is the kind of a message. The numbers are stored and never

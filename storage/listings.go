@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net"
@@ -31,16 +32,10 @@ type AddedServer struct {
 
 // Check reports whether s keeps the limits; the error matches ErrInvalid.
 func (s *AddedServer) Check() error {
-	if err := checkHostPort(s.Address); err != nil {
-		return err
-	}
-	if err := checkName("protocol of the server", s.Protocol, MaxServerWord); err != nil {
-		return err
-	}
-	if err := checkText("game of the server", s.Game, MaxServerWord); err != nil {
-		return err
-	}
-	return checkText("author", s.By, MaxListingBy)
+	return cmp.Or(
+		checkHostPort(s.Address), checkName("protocol of the server", s.Protocol, MaxServerWord),
+		checkText("game of the server", s.Game, MaxServerWord), checkText("author", s.By, MaxListingBy),
+	)
 }
 
 // HiddenServer is the public address of a game server that an operator hides
@@ -57,10 +52,7 @@ func (s *HiddenServer) Check() error {
 	if !s.Address.IsValid() || s.Address.Port() == 0 {
 		return invalid("hidden server has no address")
 	}
-	if err := checkText("reason", s.Reason, MaxHiddenReason); err != nil {
-		return err
-	}
-	return checkText("author", s.By, MaxListingBy)
+	return cmp.Or(checkText("reason", s.Reason, MaxHiddenReason), checkText("author", s.By, MaxListingBy))
 }
 
 // checkHostPort returns an error for a text that is not a host:port.

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -143,13 +144,7 @@ func (p *Profile) Check() error {
 	if p.Sex > SexFemale {
 		return invalid("sex is over %d", SexFemale)
 	}
-	if err := checkBirthday(p.Birthday); err != nil {
-		return err
-	}
-	if err := p.checkUniqueNicks(); err != nil {
-		return err
-	}
-	return p.checkCDKeys()
+	return cmp.Or(checkBirthday(p.Birthday), p.checkUniqueNicks(), p.checkCDKeys())
 }
 
 func (p *Profile) checkUniqueNicks() error {

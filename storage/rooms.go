@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -57,10 +58,7 @@ func (r *Room) Check() error {
 			return err
 		}
 	}
-	if err := checkName("room game", r.Game, MaxGameName); err != nil {
-		return err
-	}
-	return checkName("room name", r.Name, MaxRoomName)
+	return cmp.Or(checkName("room game", r.Game, MaxGameName), checkName("room name", r.Name, MaxRoomName))
 }
 
 // Rooms keeps the group rooms, unique by id over all games.

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,10 +37,7 @@ type SakeTableID struct {
 
 // Check returns an error that matches ErrInvalid for names that cannot be stored.
 func (id SakeTableID) Check() error {
-	if err := checkName("game name", id.Game, MaxGameName); err != nil {
-		return err
-	}
-	return CheckSakeName("table", id.Name)
+	return cmp.Or(checkName("game name", id.Game, MaxGameName), CheckSakeName("table", id.Name))
 }
 
 // CheckSakeName returns an error that matches ErrInvalid for a name of a table or field

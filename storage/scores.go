@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -67,10 +68,7 @@ func (id ScoreID) Check() error {
 }
 
 func checkBoard(game, board string) error {
-	if err := checkName("game of a score", game, MaxGameName); err != nil {
-		return err
-	}
-	return checkName("name of a board", board, MaxBoardName)
+	return cmp.Or(checkName("game of a score", game, MaxGameName), checkName("name of a board", board, MaxBoardName))
 }
 
 // checkScore returns an error for a value that is out of range.

@@ -32,8 +32,10 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"unicode"
 	"unicode/utf8"
 
@@ -136,4 +138,35 @@ func checkText(what, s string, limit int) error {
 		}
 	}
 	return nil
+}
+
+// The tables that daemons hold in memory, as Revisions names them.
+const (
+	TableBans      = "bans"
+	TableChatRules = "chat_rules"
+	TableGames     = "games"    // and rooms
+	TableListings  = "listings" // added and hidden servers
+	TableNews      = "news"     // messages of the day and patches
+	TableKeys      = "product_keys"
+
+	TablePlayReports = "play_reports"
+)
+
+// Revisions is implemented by engines that several daemons use at once.
+type Revisions interface {
+	// Revisions returns a number for each table that daemons hold in memory. It grows
+	// with every change of the table, in the same step. A table that never changed may
+	// be missing.
+	Revisions(ctx context.Context) (map[string]int64, error)
+}
+
+// Collect returns the records of an iteration, or none and its first error.
+func Collect[T any](all iter.Seq2[T, error]) (list []T, err error) {
+	for v, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }

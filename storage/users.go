@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -102,10 +103,7 @@ func (u *User) Check() error {
 	if len(u.Homes) > MaxHomes {
 		return invalid("more than %d homes", MaxHomes)
 	}
-	if err := checkText("ban reason", u.Ban.Reason, MaxBanReason); err != nil {
-		return err
-	}
-	return checkText("ban author", u.Ban.By, MaxBanBy)
+	return cmp.Or(checkText("ban reason", u.Ban.Reason, MaxBanReason), checkText("ban author", u.Ban.By, MaxBanBy))
 }
 
 // Canonical returns u as it is stored: checked, with times in UTC, sharing no

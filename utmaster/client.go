@@ -2,6 +2,7 @@ package utmaster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -79,10 +80,7 @@ type Browser struct {
 // open signs in and sends a request.
 func (b *Browser) open(conn net.Conn, request []byte) error {
 	h := Hello{Word: b.Word + "CLIENT", Version: b.Version, OS: 4, Language: "int"}
-	key := b.Key
-	if key == "" {
-		key = DefaultKey
-	}
+	key := cmp.Or(b.Key, DefaultKey)
 	if err := signIn(conn, h, key); err != nil {
 		return err
 	}
@@ -183,10 +181,7 @@ type Host struct {
 // Open signs in on conn and answers probes from now on. It takes the connection over.
 func (h *Host) Open(ctx context.Context, conn net.Conn) error {
 	h.conn, h.asked, h.dropped = conn, make(chan struct{}), make(chan string, 16)
-	key := h.Key
-	if key == "" {
-		key = DefaultKey
-	}
+	key := cmp.Or(h.Key, DefaultKey)
 	err := netclient.During(ctx, conn, func() error {
 		if err := signIn(conn, Hello{Word: h.Word + "SERVER", Version: h.Version, OS: 4, Language: "int", Statistics: -1}, key); err != nil {
 			return err

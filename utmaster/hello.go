@@ -126,15 +126,7 @@ func ParseHello(p []byte) (Hello, error) {
 
 // isKeyHash reports whether a text can be the digest of a CD key, as bans have it.
 func isKeyHash(s string) bool {
-	if len(s) != keyHashLen {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return len(s) == keyHashLen && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // appendWord appends a message of a text and numbers.

@@ -59,7 +59,7 @@ type Server struct {
 func New(opt Options) *Server {
 	s := &Server{opt: opt, table: newTable(), foreign: foreign.NewNotes(opt.Verdicts, serviceName)}
 	s.metrics = newMetrics(opt.Registerer, s.countServers)
-	s.views = newViews(s.metrics)
+	s.views = views.New[viewKey, view, *view](views.TextOptions(s.metrics.views.Kept))
 	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.live.Store(&s.opt.Config)
 	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))

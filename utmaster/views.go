@@ -22,10 +22,6 @@ type viewKey struct {
 // view is an encoded list at one moment. It is not changed.
 type view struct{ views.Text }
 
-func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
-	return views.New[viewKey, view, *view](views.TextOptions(m.views.Kept))
-}
-
 // view returns the list for a request. text are the bytes of its filters.
 func (s *Server) view(x *session, filters []Filter, text string) (*view, error) {
 	for _, f := range filters {

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -78,10 +79,7 @@ func discordLine(e Event) string {
 }
 
 func discordServer(s *Server) string {
-	name := s.Name
-	if name == "" {
-		name = "no name"
-	}
+	name := cmp.Or(s.Name, "no name")
 	line := "**" + escapeMarkdown(name) + "** (" + escapeMarkdown(s.Title) + ") at `" + s.Address + "`, " + strconv.Itoa(s.Players)
 	if s.MaxPlayers > 0 {
 		line += "/" + strconv.Itoa(s.MaxPlayers)

@@ -2,14 +2,16 @@ package webservices
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
@@ -54,7 +56,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // request returns the known facts about a request before it has a route.
 func (s *Server) request(r *http.Request) *soap.Request {
-	q := &soap.Request{Host: hostOf(r.Host), Path: r.URL.Path, Secure: isSecure(r.Context())}
+	q := &soap.Request{Host: hostOf(r.Host), Path: r.URL.Path, Secure: r.Context().Value(secureKey{}) != nil}
 	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		q.From = netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port())
 	}
@@ -63,8 +65,6 @@ func (s *Server) request(r *http.Request) *soap.Request {
 
 // secureKey is the key of a context whose requests are encrypted.
 type secureKey struct{}
-
-func isSecure(ctx context.Context) bool { return ctx.Value(secureKey{}) != nil }
 
 // refuse answers with a status other than 200, which clients show as an error of
 // HTTP.
@@ -170,15 +170,12 @@ func (s *Server) envelope(r *http.Request, q *soap.Request, service *soap.Servic
 		}
 		return envelope, func() {}, ""
 	}
-	most := service.MaxBody
-	if most == 0 {
-		most = soap.MaxBody
-	}
+	most := cmp.Or(service.MaxBody, soap.MaxBody)
 	if r.ContentLength > int64(most) {
 		return nil, func() {}, droppedLarge
 	}
 	body, err := s.bodies.read(r.Body, most)
-	done = func() { s.bodies.release(body) }
+	done = func() { s.bodies.bytes.Add(-int64(cap(body))) }
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, done, droppedLarge
@@ -246,4 +243,66 @@ func (s *Server) contain(r *http.Request) {
 		s.opt.Log.Error().Str("panic", clean.Line(fmt.Sprint(v), netserve.MaxHTTPLog)).Str("path", clean.Line(r.URL.Path, maxDetail)).Bytes("stack", debug.Stack()).Msg("handler panicked")
 	}
 	panic(http.ErrAbortHandler)
+}
+
+// maxBodies bounds the bodies of all requests that are in memory, in bytes.
+const maxBodies = 64 << 20
+
+// firstRead is how much memory a body gets at first.
+const firstRead = 4 << 10
+
+// Errors of reading a body.
+var (
+	errTooLarge = errors.New("the body is too large")
+	errBusy     = errors.New("too many bodies are in memory")
+)
+
+// bodies counts the bytes of all bodies in memory.
+type bodies struct{ bytes atomic.Int64 }
+
+// take takes n bytes and reports whether there were as many left.
+func (b *bodies) take(n int) bool {
+	if b.bytes.Add(int64(n)) <= maxBodies {
+		return true
+	}
+	b.bytes.Add(-int64(n))
+	return false
+}
+
+// read reads a body of at most n bytes. Clients may announce more than they
+// send: a body that ends like a request is complete. The caller gives the
+// capacity of the result back with release, also after an error, and may use the bytes read before
+// it was cut off.
+func (b *bodies) read(r io.Reader, n int) (body []byte, err error) {
+	for {
+		if len(body) == cap(body) {
+			if len(body) > n {
+				return body, errTooLarge
+			}
+			grown := min(max(2*cap(body), firstRead), n+1)
+			if !b.take(grown - cap(body)) {
+				return body, errBusy
+			}
+			body = append(make([]byte, 0, grown), body...)
+		}
+		m, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+m]
+		switch {
+		case len(body) > n:
+			return body, errTooLarge
+		case errors.Is(err, io.EOF), m > 0 && endsEnvelope(body):
+			return body, nil
+		case err != nil:
+			return body, err
+		}
+	}
+}
+
+// endsEnvelope reports whether a body ends with the end tag of an Envelope.
+func endsEnvelope(body []byte) bool {
+	body = bytes.TrimRight(body, " \t\r\n\x00")
+	if !bytes.HasSuffix(body, []byte("Envelope>")) {
+		return false
+	}
+	return bytes.HasPrefix(body[bytes.LastIndexByte(body, '<')+1:], []byte("/"))
 }

@@ -1,6 +1,7 @@
 package a2s
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 )
@@ -52,35 +53,14 @@ const (
 	KindOldInfo   Kind = 'm' // of servers that are older than KindInfo
 )
 
-// String returns the kind's name as logs and metrics spell it.
-func (k Kind) String() string {
-	switch k {
-	case InfoRequest:
-		return "info request"
-	case PlayersRequest:
-		return "players request"
-	case RulesRequest:
-		return "rules request"
-	case ChallengeRequest:
-		return "challenge request"
-	case PingRequest:
-		return "ping request"
-	case KindChallenge:
-		return "challenge"
-	case KindPlayers:
-		return "players"
-	case KindRules:
-		return "rules"
-	case KindInfo:
-		return "info"
-	case KindPing:
-		return "ping"
-	case KindOldInfo:
-		return "old info"
-	default:
-		return "unknown"
-	}
+var kindNames = map[Kind]string{
+	InfoRequest: "info request", PlayersRequest: "players request", RulesRequest: "rules request",
+	ChallengeRequest: "challenge request", PingRequest: "ping request",
+	KindChallenge: "challenge", KindPlayers: "players", KindRules: "rules", KindInfo: "info", KindPing: "ping", KindOldInfo: "old info",
 }
+
+// String returns the kind's name as logs and metrics spell it.
+func (k Kind) String() string { return cmp.Or(kindNames[k], "unknown") }
 
 // Message is a whole message.
 //

@@ -35,10 +35,6 @@ type Grants struct {
 	log             zerolog.Logger
 }
 
-func newGrants(log zerolog.Logger) *Grants {
-	return &Grants{tokens: newGrantMemory(maxTokens), tickets: newGrantMemory(maxTickets), log: log}
-}
-
 // Token lets a client log in that another service has authenticated: its holder
 // logs in as Profile without a password and proves that it also knows the
 // Challenge.

@@ -41,12 +41,9 @@ func New(store storage.ChatRules) *Table {
 // nothing has changed.
 func (t *Table) Load(ctx context.Context) error {
 	return t.Change(func([]storage.ChatRule) ([]storage.ChatRule, bool, error) {
-		var loaded []storage.ChatRule
-		for r, err := range t.store.ChatRules(ctx) {
-			if err != nil {
-				return nil, false, fmt.Errorf("load chat rules: %w", err)
-			}
-			loaded = append(loaded, r)
+		loaded, err := storage.Collect(t.store.ChatRules(ctx))
+		if err != nil {
+			return nil, false, fmt.Errorf("load chat rules: %w", err)
 		}
 		return loaded, true, nil
 	})

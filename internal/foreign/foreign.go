@@ -101,29 +101,18 @@ func isBeat(f quake2.Form, p []byte) bool {
 	return ok && kind == quake2.KindHeartbeat
 }
 
+var protocolVerdicts = map[Protocol]verdicts.Verdict{
+	QR2: verdicts.SpeaksQR2, QR1: verdicts.SpeaksQR1, CDKey: verdicts.SpeaksCDKey, Zandronum: verdicts.SpeaksZandronum,
+	Valve: verdicts.SpeaksValve, Quake3: verdicts.SpeaksQuake3, Quake2: verdicts.SpeaksQuake2, QuakeWorld: verdicts.SpeaksQuakeWorld,
+}
+
 // verdict returns the verdict on a server that speaks a protocol to a service of
 // another one.
 func (p Protocol) verdict() verdicts.Verdict {
-	switch p {
-	case QR2:
-		return verdicts.SpeaksQR2
-	case QR1:
-		return verdicts.SpeaksQR1
-	case CDKey:
-		return verdicts.SpeaksCDKey
-	case Zandronum:
-		return verdicts.SpeaksZandronum
-	case Valve:
-		return verdicts.SpeaksValve
-	case Quake3:
-		return verdicts.SpeaksQuake3
-	case Quake2:
-		return verdicts.SpeaksQuake2
-	case QuakeWorld:
-		return verdicts.SpeaksQuakeWorld
-	default:
-		return verdicts.NotUnderstood
+	if v, ok := protocolVerdicts[p]; ok {
+		return v
 	}
+	return verdicts.NotUnderstood
 }
 
 // Verdicts on dropped packets are noted at this rate at most: they cost

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -91,7 +92,7 @@ func ParseText(text []byte) (Status, error) {
 func (s *Status) sort(fields []Field) {
 	named := make(map[int]bool) // rows with a player's name
 	for _, f := range fields {
-		if column, row, ok := cutRow(f.Name); ok && isPlayerName(column) {
+		if column, row, ok := cutRow(f.Name); ok && slices.Contains(PlayerNames(), column) {
 			named[row] = true
 		}
 	}
@@ -137,8 +138,6 @@ func cutRow(name string) (column string, row int, ok bool) {
 
 // PlayerNames returns the columns that may have the names of players.
 func PlayerNames() []string { return []string{"player_", "playername_", "name_"} }
-
-func isPlayerName(column string) bool { return slices.Contains(PlayerNames(), column) }
 
 // isTeamColumn reports whether a column is one of teams: score_t or teamname_,
 // but not team_, which is the team of a player.
@@ -190,4 +189,11 @@ func (b *tableBuilder) table() Table {
 		t.Columns = b.columns
 	}
 	return t
+}
+
+// Askable reports whether a packet to an address can reach one server and
+// no other host: an IPv4 address with a port, neither multicast nor broadcast.
+func Askable(a netip.AddrPort) bool {
+	ip := a.Addr()
+	return ip.Is4() && a.Port() != 0 && !ip.IsMulticast() && ip.As4()[0] != 0 && ip.As4()[0] < 240
 }

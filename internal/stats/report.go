@@ -155,6 +155,6 @@ func (b *Book) DeleteGame(ctx context.Context, id uint64) error { return b.store
 // Sweep removes reports that are too old and returns how many.
 func (b *Book) Sweep(ctx context.Context, now time.Time) (int, error) {
 	n, err := b.store.SweepReports(ctx, now.Add(-b.Limits().KeepFor))
-	b.metrics.swept(n)
+	b.metrics.dropped.WithLabelValues(droppedAge).Add(float64(n))
 	return n, err
 }

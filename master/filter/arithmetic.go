@@ -102,8 +102,3 @@ func shift(op opcode, a, b int64) value {
 	}
 	return integer(a >> b)
 }
-
-// negate is -v.
-func negate(v value) value {
-	return arithmetic(opSubtract, integer(0), v)
-}

@@ -97,26 +97,17 @@ func (l *lexer) word() token {
 	return l.take(kind, op, width)
 }
 
+var keywords = map[string]sign{
+	"and": {tokenOperator, opAnd}, "or": {tokenOperator, opOr}, "not": {tokenNot, 0},
+	"like": {tokenLike, 0}, "is": {tokenIs, 0}, "in": {tokenIn, 0}, "null": {tokenNull, 0},
+}
+
 func keyword(word string) (tokenKind, opcode) {
 	const longest = len("null")
-	if len(word) > longest {
-		return tokenField, 0
-	}
-	switch strings.ToLower(word) {
-	case "and":
-		return tokenOperator, opAnd
-	case "or":
-		return tokenOperator, opOr
-	case "not":
-		return tokenNot, 0
-	case "like":
-		return tokenLike, 0
-	case "is":
-		return tokenIs, 0
-	case "in":
-		return tokenIn, 0
-	case "null":
-		return tokenNull, 0
+	if len(word) <= longest {
+		if s, ok := keywords[strings.ToLower(word)]; ok {
+			return s.kind, s.op
+		}
 	}
 	return tokenField, 0
 }
@@ -141,59 +132,30 @@ func (l *lexer) number() (token, error) {
 	return t, nil
 }
 
-// signAt returns the operator, parenthesis or comma text starts with; width 0: none.
+// sign is what an operator, a parenthesis or a comma means.
+type sign struct {
+	kind tokenKind
+	op   opcode
+}
+
+var signs = map[string]sign{
+	"||": {tokenOperator, opOr}, "&&": {tokenOperator, opAnd}, "==": {tokenOperator, opEqual},
+	"!=": {tokenOperator, opNotEqual}, "<>": {tokenOperator, opNotEqual},
+	"<=": {tokenOperator, opLessEqual}, ">=": {tokenOperator, opGreaterEqual},
+	"<<": {tokenOperator, opShiftLeft}, ">>": {tokenOperator, opShiftRight},
+	"(": {tokenOpen, 0}, ")": {tokenClose, 0}, ",": {tokenComma, 0}, "!": {tokenNot, 0},
+	"=": {tokenOperator, opEqual}, "<": {tokenOperator, opLess}, ">": {tokenOperator, opGreater},
+	"&": {tokenOperator, opBitAnd}, "|": {tokenOperator, opBitOr}, "^": {tokenOperator, opBitXor},
+	"+": {tokenOperator, opAdd}, "-": {tokenOperator, opSubtract},
+	"*": {tokenOperator, opMultiply}, "/": {tokenOperator, opDivide}, "%": {tokenOperator, opRemainder},
+}
+
+// signAt returns the sign that text starts with; width 0: none.
 func signAt(text string) (kind tokenKind, op opcode, width int) {
-	if len(text) > 1 {
-		switch text[:2] {
-		case "||":
-			return tokenOperator, opOr, 2
-		case "&&":
-			return tokenOperator, opAnd, 2
-		case "==":
-			return tokenOperator, opEqual, 2
-		case "!=", "<>":
-			return tokenOperator, opNotEqual, 2
-		case "<=":
-			return tokenOperator, opLessEqual, 2
-		case ">=":
-			return tokenOperator, opGreaterEqual, 2
-		case "<<":
-			return tokenOperator, opShiftLeft, 2
-		case ">>":
-			return tokenOperator, opShiftRight, 2
+	for width := min(len(text), 2); width > 0; width-- {
+		if s, ok := signs[text[:width]]; ok {
+			return s.kind, s.op, width
 		}
-	}
-	switch text[0] {
-	case '(':
-		return tokenOpen, 0, 1
-	case ')':
-		return tokenClose, 0, 1
-	case ',':
-		return tokenComma, 0, 1
-	case '!':
-		return tokenNot, 0, 1
-	case '=':
-		return tokenOperator, opEqual, 1
-	case '<':
-		return tokenOperator, opLess, 1
-	case '>':
-		return tokenOperator, opGreater, 1
-	case '&':
-		return tokenOperator, opBitAnd, 1
-	case '|':
-		return tokenOperator, opBitOr, 1
-	case '^':
-		return tokenOperator, opBitXor, 1
-	case '+':
-		return tokenOperator, opAdd, 1
-	case '-':
-		return tokenOperator, opSubtract, 1
-	case '*':
-		return tokenOperator, opMultiply, 1
-	case '/':
-		return tokenOperator, opDivide, 1
-	case '%':
-		return tokenOperator, opRemainder, 1
 	}
 	return 0, 0, 0
 }

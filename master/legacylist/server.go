@@ -2,7 +2,9 @@ package legacylist
 
 import (
 	"context"
+	"errors"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/views"
 )
 
@@ -47,7 +50,7 @@ type Server struct {
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	m := newMetrics(opt.Registerer)
-	s := &Server{opt: opt, metrics: m, views: newViews(m)}
+	s := &Server{opt: opt, metrics: m, views: views.New[viewKey, view, *view](views.TextOptions(m.views.Kept))}
 	s.shares = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1 / shareEvery.Seconds(), Burst: shareBurst})
 	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	return s
@@ -68,4 +71,39 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		Gate: s.gate, MaxLifetime: maxLifetime, Grace: service.Grace,
 		Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
 	})
+}
+
+// name is that of the service in the log of verdicts.
+const name = "legacylist"
+
+// noteList notes the result of a list request. Faults of the connection are not
+// noted.
+func (x *session) noteList(game string, err error) {
+	why, refused := errors.AsType[ended](err)
+	switch {
+	case err == nil:
+		x.note(game, verdicts.ListSent)
+	case !refused:
+	case why == endedSecret:
+		x.note(game, verdicts.NoSecret)
+	case why == endedValidation:
+		x.note(game, verdicts.WrongResponse)
+	case why == endedFilter, why == endedExpensive:
+		x.note(game, verdicts.BadFilter)
+	case why == endedTooLong, why == endedEnctype:
+		x.note(game, verdicts.MalformedRequest)
+	}
+}
+
+// refused notes that a connection is refused. It sends nothing: the client
+// would not understand a message before its request.
+func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
+	if why.OfAddress() {
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
+	}
+	return nil
+}
+
+func (x *session) note(game string, v verdicts.Verdict) {
+	x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), game, v)
 }

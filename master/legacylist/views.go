@@ -35,10 +35,6 @@ func (v *view) list(bare bool) []byte {
 	return v.Bytes
 }
 
-func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
-	return views.New[viewKey, view, *view](views.TextOptions(m.views.Kept))
-}
-
 // view returns the list for a request of an asker.
 func (s *Server) view(game games.Game, r *inquiry, asker advertise.Asker) (*view, error) {
 	f, err := s.compile(r.filter, game.Name)

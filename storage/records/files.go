@@ -28,11 +28,6 @@ func fileEntries(f storage.File) ([]entry, error) {
 	}, err
 }
 
-// usageKey names the usage of a profile, to load it.
-func usageKey(owner storage.ProfileID) engine.Key {
-	return engine.Key{Table: tableFileUsage, Key: idKey(owner)}
-}
-
 // fileUsage returns the usage of a profile, or of all for 0.
 func (v *view) fileUsage(owner storage.ProfileID) storage.FileUsage {
 	var s sum
@@ -52,7 +47,7 @@ func (c *change) addFileUsage(owner storage.ProfileID, by sum) {
 
 // loadUsage loads what addFileUsage reads, and other keys.
 func (c *change) loadUsage(owner storage.ProfileID, more ...engine.Key) {
-	c.load(append(append(more, usageKey(owner)), c.totalKeys(totalFiles)...)...)
+	c.load(append(append(more, engine.Key{Table: tableFileUsage, Key: idKey(owner)}), c.totalKeys(totalFiles)...)...)
 }
 
 // CreateFile is described in [storage.Files].

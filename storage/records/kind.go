@@ -46,7 +46,7 @@ func (k *kind[R]) put(ctx context.Context, s *Store, records ...R) error {
 // load loads what a step that changes the records under keys reads.
 func (k *kind[R]) load(c *change, keys [][]byte) {
 	all := append(keysIn(k.table, keys), k.number())
-	if name := heldAs(k.table); name != "" {
+	if name := heldAs[k.table]; name != "" {
 		all = append(all, engine.Key{Table: tableRevisions, Key: []byte(name)})
 	}
 	c.load(all...)

@@ -1,8 +1,14 @@
 package records
 
 import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
 	"slices"
 
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/copying"
 	"github.com/respawnd/respawnd/storage/engine"
 )
 
@@ -11,7 +17,7 @@ type form int
 
 const (
 	recordForm form = iota // records, see value.go
-	entryForm              // entries of an index, pairs and numbers, see entry.go
+	entryForm              // entries of an index, pairs and numbers, see sealEntry
 	listForm               // chunks of the saved list and its head: readers notice what is missing
 	partForm               // sealed like entries, but readers know the keys and miss none
 	noForm                 // empty: only the numbers of the table are used
@@ -99,4 +105,58 @@ func readAtStart(t engine.Table) bool {
 		return true
 	}
 	return false
+}
+
+// CopyMarks seals marks of copies as entries.
+func CopyMarks() copying.Marks { return copying.Marks{Seal: sealEntry, Open: openEntry} }
+
+// CopyMark returns the source of the copy into this store that was interrupted, "" if there
+// is none.
+func (s *Store) CopyMark(ctx context.Context) (string, error) {
+	return CopyMarks().Unfinished(ctx, s.eng)
+}
+
+// CopiedTables returns the tables of which a copy consists: all but those of daemons that
+// share a database. What those hold ends with the daemons, or follows from the data folder
+// of the first one that starts; the contents of files are copied by other ways, because a
+// lone daemon has them in a folder.
+func CopiedTables() []engine.Table { return slices.DeleteFunc(Layout().Tables, ofDaemons) }
+
+// ofDaemons reports whether a table is one of daemons that share a database.
+func ofDaemons(t engine.Table) bool {
+	return slices.Contains([]engine.Table{
+		tableRevisions, tableFences, tableRuns, tableBeats, tableSessions, tableSessionsOf, tableDisplaced, tableEnds,
+		tableGrants, tableGrantsOf, tableContents, tableContentHeads, tableKeys,
+	}, t)
+}
+
+// The value of an entry of an index, of a pair and of a number is
+// its content, which may be empty, and the CRC-32C of the key and the content,
+// big-endian. The key holds the data of such an entry, so a changed key must be
+// noticed.
+
+// flag is one byte of a content: 1 if on.
+func flag(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// sealEntry returns the value of an entry.
+func sealEntry(key, content []byte) []byte {
+	sum := crc32.Update(checksum(key), castagnoli, content)
+	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(content)+crc32.Size), content...), sum)
+}
+
+// openEntry returns the content of an entry. It shares the memory of value.
+func openEntry(key, value []byte) ([]byte, error) {
+	n := len(value) - crc32.Size
+	if n < 0 {
+		return nil, fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(value))
+	}
+	if binary.BigEndian.Uint32(value[n:]) != crc32.Update(checksum(key), castagnoli, value[:n]) {
+		return nil, fmt.Errorf("%w: checksum differs", storage.ErrDamaged)
+	}
+	return value[:n], nil
 }

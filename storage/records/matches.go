@@ -22,9 +22,6 @@ func matchOfKey(game string, id uint64) []byte {
 	return binary.BigEndian.AppendUint64(gamePrefix(game), ^id)
 }
 
-// matchPlayerKey is the key of a match in tableMatchPlayers.
-func matchPlayerKey(p storage.ProfileID, id uint64) []byte { return append(idKey(p), matchKey(id)...) }
-
 // matchEntries returns the index entries of a match.
 func matchEntries(m *storage.Match) []entry {
 	all := []entry{{t: tableMatchesOf, key: string(matchOfKey(m.Game, m.ID))}}
@@ -32,7 +29,7 @@ func matchEntries(m *storage.Match) []entry {
 		all = append(all, entry{t: tableMatchesOpen, key: string(matchKey(m.ID))})
 	}
 	for _, p := range m.Profiles() {
-		all = append(all, entry{t: tableMatchPlayers, key: string(matchPlayerKey(p, m.ID))})
+		all = append(all, entry{t: tableMatchPlayers, key: string(append(idKey(p), matchKey(m.ID)...))})
 	}
 	return all
 }

@@ -11,31 +11,19 @@ import (
 
 var _ storage.Revisions = Shared{}
 
-// heldAs returns the name under which daemons hold a table in memory, "" if they do not.
-func heldAs(t engine.Table) string {
-	switch t {
-	case tableBans:
-		return storage.TableBans
-	case tableChatRules:
-		return storage.TableChatRules
-	case tableGames, tableRooms:
-		return storage.TableGames
-	case tableAddedServers, tableHiddenServers:
-		return storage.TableListings
-	case tableMotds, tablePatches:
-		return storage.TableNews
-	case tablePlayReports:
-		return storage.TablePlayReports
-	case tableProductKeys:
-		return storage.TableKeys
-	}
-	return ""
+// heldAs has the names under which daemons hold tables in memory.
+var heldAs = map[engine.Table]string{
+	tableBans: storage.TableBans, tableChatRules: storage.TableChatRules,
+	tableGames: storage.TableGames, tableRooms: storage.TableGames,
+	tableAddedServers: storage.TableListings, tableHiddenServers: storage.TableListings,
+	tableMotds: storage.TableNews, tablePatches: storage.TableNews,
+	tablePlayReports: storage.TablePlayReports, tableProductKeys: storage.TableKeys,
 }
 
 // changes records that the step changes a table.
 func (c *change) changes(t engine.Table) {
 	c.wrote = true
-	if name := heldAs(t); name != "" && !slices.Contains(c.held, name) {
+	if name := heldAs[t]; name != "" && !slices.Contains(c.held, name) {
 		c.held = append(c.held, name)
 	}
 }

@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -41,9 +42,7 @@ func placeOf(value float64, id storage.ProfileID) []byte {
 
 // valueKey returns 8 bytes whose order is the reverse of the order of values.
 func valueKey(value float64) []byte {
-	if value == 0 {
-		value = 0 // there are two zeros
-	}
+	value = cmp.Or(value, 0) // there are two zeros
 	bits := math.Float64bits(value)
 	if bits>>63 == 0 {
 		bits = ^bits &^ (1 << 63)

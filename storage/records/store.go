@@ -67,7 +67,7 @@
 //
 // Numbers in keys and values are big-endian, so that byte order is number order. Every
 // value has checksums, also those that are empty here: records over their key and their
-// payload (value.go), the others over both together (entry.go). They are checked whenever
+// payload (value.go), the others over both together (layout.go). They are checked whenever
 // a value is read. A record that is damaged can be deleted but not changed.
 //
 // # Steps

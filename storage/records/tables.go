@@ -66,7 +66,7 @@ const (
 	tableMatchPlayers engine.Table = "match_players"
 
 	tableCounts engine.Table = "counts" // see counts.go
-	tableMarks  engine.Table = "marks"  // see rooms.go and copying.go
+	tableMarks  engine.Table = "marks"  // see rooms.go and layout.go
 )
 
 // The tables of daemons that share a database.

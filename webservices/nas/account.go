@@ -195,12 +195,7 @@ func isGameCode(s string) bool { return len(s) == gameLen && isCode(s) }
 
 // isCode reports whether a text has letters and digits only.
 func isCode(s string) bool {
-	for i := range len(s) {
-		if !isAlnum(s[i]) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(c rune) bool { return !isAlnum(c) })
 }
 
 // variant returns the text that distinguishes accounts of one user id.

@@ -1,16 +1,21 @@
 package nas
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -156,3 +161,85 @@ func (r *Backend) note(q *soap.Request, v verdicts.Verdict, detail string) {
 
 // unknown notes a request for something that is not here.
 func (r *Backend) unknown(q *soap.Request, what string) { r.note(q, verdicts.UnknownRequest, what) }
+
+// ConsoleConfig is the part of section webservices of the configuration about consoles of
+// Nintendo. The comment of each field explains its key.
+type ConsoleConfig struct {
+	// Sign-in, connection test and downloads of DS and Wii, true or false.
+	NAS bool `key:"nas" default:"true"`
+	// Consoles of Nintendo that have not signed in here before, true or false. true:
+	// they get an account. false: only those that have one are let in.
+	NASNewConsoles bool `key:"nas_new_consoles" default:"true" live:"true"`
+	// Binds the accounts of these consoles to the hardware address too, true or false.
+	// false: everyone who knows the user id of a console signs in as its player, and
+	// players can learn that of others. A change gives all consoles other accounts.
+	NASHardware bool `key:"nas_hardware" default:"true"`
+	// Folder with files that games of these consoles download, one folder below it for
+	// each game, named after the game's code of four letters and digits in upper case.
+	// Empty: none.
+	NASDownloads string `key:"nas_downloads" as:"text" live:"true"`
+}
+
+// CheckConsoles returns the mistake in the configuration that can be found on this machine.
+func (c *ConsoleConfig) CheckConsoles() error {
+	if c.NASDownloads == "" {
+		return nil
+	}
+	info, err := os.Stat(c.NASDownloads)
+	if err != nil {
+		return fmt.Errorf("webservices.nas_downloads: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("webservices.nas_downloads: %s is not a folder", c.NASDownloads)
+	}
+	return nil
+}
+
+// Requests, as metrics name them.
+const (
+	requestTest     = "conntest"
+	requestCreate   = "acctcreate"
+	requestLogin    = "login"
+	requestLocate   = "svcloc"
+	requestWords    = "pr"
+	requestCount    = "count"
+	requestList     = "list"
+	requestContents = "contents"
+	requestOther    = "other"
+)
+
+// Results of requests, as metrics name them.
+const (
+	resultOK        = "ok"
+	resultMalformed = "malformed" // the body is no form
+	resultBadField  = "bad_field"
+	resultUnknown   = "unknown" // there is no such action or path
+	resultBanned    = "banned"  // the account is
+	resultClosed    = "closed"  // the console is new, and new ones are not accepted
+	resultThrottled = "throttled"
+	resultDeleted   = "deleted" // the profile was
+	resultNotFound  = "not_found"
+	resultCut       = "cut_off" // the client did not read the whole file
+	resultFailed    = "failed"  // the store or the disk failed
+)
+
+// metrics are the counters of the backend.
+type metrics struct {
+	requests *prometheus.CounterVec // request, result
+	sent     prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := metric.With(reg)
+	return &metrics{
+		requests: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_webservices_nas_total", Help: "Requests of consoles of Nintendo, by result.",
+		}, []string{"request", "result"}),
+		sent: f.Counter("respawnd_webservices_nas_sent_bytes_total", "Size of files that consoles of Nintendo downloaded."),
+	}
+}
+
+// done counts a request.
+func (r *Backend) done(request, result string) {
+	r.metrics.requests.WithLabelValues(request, result).Inc()
+}

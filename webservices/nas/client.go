@@ -2,6 +2,7 @@ package nas
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,10 +43,7 @@ func (c *Client) Post(ctx context.Context, label, path string, f Form) (Answer, 
 
 // exchange sends a request as some games do, with two Host lines, and reads the answer.
 func (c *Client) exchange(ctx context.Context, method, label, path, body string) (a Answer, err error) {
-	domain := c.Domain
-	if domain == "" {
-		domain = NintendoDomain
-	}
+	domain := cmp.Or(c.Domain, NintendoDomain)
 	host := "Host: " + label + "." + domain + "\r\n"
 	head := method + " " + path + " HTTP/1.1\r\n" + host + "User-Agent: Nitro WiFi SDK/2.0\r\n" + host
 	if method == "POST" {

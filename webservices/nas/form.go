@@ -3,7 +3,12 @@ package nas
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Bounds of a form.
@@ -87,12 +92,7 @@ func (f Form) Value(name string) []byte {
 
 // Has reports whether there is a field of a name.
 func (f Form) Has(name string) bool {
-	for i := range f {
-		if f[i].Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f, func(x Field) bool { return x.Name == name })
 }
 
 // Text returns a field that is printable ASCII, without zeros at its end; empty if it is
@@ -176,7 +176,7 @@ func digit(c byte) byte {
 func appendEscaped(b []byte, name string) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := range len(name) {
-		if c := name[i]; isAlnum(c) {
+		if c := name[i]; isAlnum(rune(c)) {
 			b = append(b, c)
 		} else {
 			b = append(b, '%', digits[c>>4], digits[c&0xF])
@@ -185,7 +185,48 @@ func appendEscaped(b []byte, name string) []byte {
 	return b
 }
 
-// isAlnum reports whether a byte is a letter or a digit of ASCII.
-func isAlnum(c byte) bool {
+// isAlnum reports whether a character is a letter or a digit of ASCII.
+func isAlnum(c rune) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// errText reports a text that is not in the encoding that it should have.
+var errText = errors.New("not a text in its encoding")
+
+// decodeUTF16 returns a text in UTF-16. Half a character, of a byte or of a pair, is an
+// error.
+func decodeUTF16(b []byte, order binary.ByteOrder) (string, error) {
+	if len(b)%2 != 0 {
+		return "", errText
+	}
+	var out strings.Builder
+	for i := 0; i < len(b); i += 2 {
+		c := rune(order.Uint16(b[i:]))
+		if utf16.IsSurrogate(c) {
+			if i+4 > len(b) {
+				return "", errText
+			}
+			i += 2
+			if c = utf16.DecodeRune(c, rune(order.Uint16(b[i:]))); c == utf8.RuneError {
+				return "", errText
+			}
+		}
+		out.WriteRune(c)
+	}
+	return out.String(), nil
+}
+
+// orderOf returns the byte order of a console.
+func orderOf(wii bool) binary.ByteOrder {
+	if wii {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// upToZero returns the part before the first zero of a text: fields of a fixed length are
+// filled with them.
+func upToZero(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s
 }

@@ -162,10 +162,5 @@ func isFileName(s string) bool {
 	if s == "" || len(s) > maxFileName || strings.IndexByte("._ ", s[0]) >= 0 || strings.HasSuffix(s, ".") || strings.HasSuffix(s, " ") {
 		return false
 	}
-	for i := range len(s) {
-		if c := s[i]; !isAlnum(c) && strings.IndexByte("._- +()[]!#$&'@^,;={}", c) < 0 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(c rune) bool { return !isAlnum(c) && !strings.ContainsRune("._- +()[]!#$&'@^,;={}", c) })
 }

@@ -20,9 +20,6 @@ type order struct {
 	falling bool         // the whole order is reversed
 }
 
-// randomOrder is a new random order.
-func randomOrder() order { return order{random: true, seed: maphash.MakeSeed()} }
-
 type sortColumn struct {
 	slot    int
 	falling bool

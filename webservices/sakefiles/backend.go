@@ -10,11 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
 )
 
 // Result is the value of the header Sake-File-Result.
@@ -201,3 +205,91 @@ func setPassive(h http.Header) {
 
 // isConsole reports whether a host is one that consoles of Nintendo ask.
 func isConsole(host string) bool { return strings.HasSuffix(host, ".nintendowifi.net") }
+
+// Pages returns the paths of the backend.
+func (r *Backend) Pages() []soap.Page {
+	hosts := []string{"{g}.sake.{d}", "{g}.secure.sake.{d}", "sake.{d}", "secure.sake.{d}", soap.APIHost}
+	return []soap.Page{
+		{Name: "sakefiles.upload", Hosts: hosts, Path: "/SakeFileServer/upload.aspx", Serve: r.upload, MaxBody: maxForm},
+		{Name: "sakefiles.download", Hosts: hosts, Path: "/SakeFileServer/download.aspx", Serve: r.download},
+	}
+}
+
+// FileConfig is the part of section webservices of the configuration that is about files. The
+// comment of each field explains its key.
+type FileConfig struct {
+	// Size of the largest file that players may upload, {range}. Those that are larger
+	// get Sake-File-Result 5, as do all others that exceed a limit.
+	FileSize int `key:"file_size" default:"4MiB" range:"1 to 64MiB" live:"true"`
+	// Files of one profile, {range}.
+	PlayerFiles int `key:"player_files" default:"64" range:"0 to 200000" live:"true"`
+	// Size of all files of one profile, {range}.
+	PlayerFileSize int `key:"player_file_size" default:"32MiB" range:"1 to 64GiB" live:"true"`
+	// Files of all players, {range}.
+	MaxFiles int `key:"max_files" default:"200000" range:"0 to 200000" live:"true"`
+	// Size of the files of all players, {range}. A backup holds them, and needs as much
+	// free space in the data folder while it is written.
+	MaxFileSpace int `key:"max_file_space" default:"1GiB" range:"1 to 1024GiB" live:"true"`
+	// Uploads at a time, {range}.
+	MaxUploads int `key:"max_uploads" default:"64" range:"0 to 100000" live:"true"`
+	// Uploads at a time from one address, {range}.
+	MaxUploadsPerAddr int `key:"max_uploads_per_addr" default:"8" range:"1 to 100000" live:"true"`
+	// Uploads without a proof, true or false. An upload only claims to be of a profile.
+	// true: it is accepted. false: only if that profile is signed in from the same
+	// address, or has shown a valid ticket from it within the last hour.
+	UnprovedUploads bool `key:"unproved_uploads" default:"false" live:"true"`
+}
+
+// limits returns the limits of files.
+func (c *FileConfig) limits() files.Limits {
+	return files.Limits{
+		File:   int64(c.FileSize),
+		Player: storage.FileUsage{Files: c.PlayerFiles, Bytes: int64(c.PlayerFileSize)},
+		Total:  storage.FileUsage{Files: c.MaxFiles, Bytes: int64(c.MaxFileSpace)},
+	}
+}
+
+// Results of requests, as metrics name them.
+const (
+	resultOK        = "ok"
+	resultDummy     = "placeholder"   // a file that does not exist, for a console
+	resultMethod    = "http_method"   // not GET or not POST
+	resultForm      = "file_count"    // no file, or several
+	resultMissing   = "parameter"     // a parameter is missing or no number
+	resultNotFound  = "not_found"     // no such file or game
+	resultTooLarge  = "too_large"     // the file
+	resultQuota     = "quota"         // of the player or of all
+	resultBusy      = "busy"          // too many uploads at a time
+	resultUnproved  = "not_signed_in" // the profile is not signed in from there
+	resultBanned    = "banned"        // the account is
+	resultCut       = "cut_off"       // the form ended early, or came too slowly
+	resultMalformed = "malformed"     // the body is no form
+	resultFailed    = "failed"        // the store or the disk failed
+)
+
+func results() []string {
+	return []string{
+		resultOK, resultDummy, resultMethod, resultForm, resultMissing, resultNotFound, resultTooLarge, resultQuota, resultBusy,
+		resultUnproved, resultBanned, resultCut, resultMalformed, resultFailed,
+	}
+}
+
+// metrics are the counters of the backend.
+type metrics struct {
+	uploads, downloads *prometheus.CounterVec // result
+	received, sent     prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer, table *files.Table, busy func() int) *metrics {
+	f := metric.With(reg)
+	usage := metric.Slow(func() (storage.FileUsage, error) { return table.Usage(context.Background()) })
+	f.GaugeFunc("respawnd_webservices_files", "Files of players.", func() int { return usage().Files })
+	f.GaugeFunc("respawnd_webservices_file_bytes", "Size of the files of players.", func() int { return int(usage().Bytes) })
+	f.GaugeFunc("respawnd_webservices_uploads", "Uploads that are being received.", busy)
+	return &metrics{
+		uploads:   f.Counters("respawnd_webservices_uploads_total", "Uploads, by result.", "result", results()...),
+		downloads: f.Counters("respawnd_webservices_downloads_total", "Downloads, by result.", "result", results()...),
+		received:  f.Counter("respawnd_webservices_uploaded_bytes_total", "Size of files that were uploaded."),
+		sent:      f.Counter("respawnd_webservices_downloaded_bytes_total", "Size of files that were downloaded."),
+	}
+}

@@ -28,7 +28,7 @@ var (
 // Parse returns the element of the method: the first child of the Body of an
 // Envelope. The rest is not read. The result shares no memory with body.
 func Parse(body []byte) (*Element, error) {
-	p := parser{rest: skipStart(body)}
+	p := parser{rest: bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))}
 	if err := p.enter("Envelope"); err != nil {
 		return nil, err
 	}
@@ -49,9 +49,6 @@ func Parse(body []byte) (*Element, error) {
 		}
 	}
 }
-
-// skipStart skips a byte order mark.
-func skipStart(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) }
 
 // parser reads one request. Its methods move rest on.
 type parser struct {
@@ -334,4 +331,40 @@ func reference(b []byte) (r rune, n int) {
 		}
 		return rune(v), end + 1
 	}
+}
+
+// Element is an element of a request: a text or children.
+type Element struct {
+	Name     string // without the prefix of its namespace
+	Value    string // valid UTF-8; empty if there are children
+	Children []*Element
+}
+
+// Child returns the first child with a name, nil if there is none. It may be
+// called on nil.
+func (e *Element) Child(name string) *Element {
+	if e == nil {
+		return nil
+	}
+	for _, c := range e.Children {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Text returns the text of the first child with a name, "" if there is none.
+func (e *Element) Text(name string) string {
+	if c := e.Child(name); c != nil {
+		return c.Value
+	}
+	return ""
+}
+
+// Int returns the number of the first child with a name. ok is false if there is
+// no such child or its text is not a number of 64 bits.
+func (e *Element) Int(name string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(e.Text(name), 10, 64)
+	return n, err == nil
 }

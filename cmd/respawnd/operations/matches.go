@@ -73,3 +73,47 @@ func matchesShow(con *cli.Console) *cobra.Command {
 		}))
 	}))
 }
+
+func meetingsCommand(con *cli.Console) *cobra.Command {
+	cmd := con.JSONFlag(cli.Command(con, operator.GetMeetings, func(_ operator.None, m operator.Meetings) error {
+		number := func(n uint64) string { return strconv.FormatUint(n, 10) }
+		return cli.Show(con, "routers\tdirect\tnegotiated\trelayed\tfailed\tunreported", m.Pairs, func(c operator.MeetingCount) []string {
+			return []string{
+				c.Routers[0] + " x " + c.Routers[1], number(c.Direct), number(c.Negotiated), number(c.Relayed), number(c.Failed), number(c.Unreported),
+			}
+		})
+	}))
+	cmd.Long = cmd.Short + `, by the kinds of their
+routers: numbers of pairs, without addresses, kept over restarts. In a cluster each node
+counts its own.
+
+open: the public address is the player's own. cone: one port for all partners.
+symmetric: another port for each. strict: only answers get in, and whether it has one
+port for all partners is not known. unreported: they were introduced, and the game did
+not report the result.`
+	return cmd
+}
+
+func relayCommand(con *cli.Console) *cobra.Command {
+	cmd := cli.ListOf(con, operator.ListRelayed, "game…\tclient\thost\tsince\tlast packet\tpackets\tbytes",
+		func(r operator.RelayedPair) []string {
+			return []string{
+				cli.Dash(r.Game), relayedAt(r.Client), relayedAt(r.Host), cli.Stamp(r.Since), cli.Stamp(r.Last),
+				fmt.Sprintf("%d + %d", r.Client.Packets, r.Host.Packets), fmt.Sprintf("%d + %d", r.Client.Bytes, r.Host.Bytes),
+			}
+		})
+	cmd.Long = cmd.Short + `: pairs whose routers prevent a direct
+connection, and whose packets pass through this machine. In a cluster each node shows its own.
+
+packets, bytes: sent by the client, and sent by the host. An address without a port
+has not sent anything yet.`
+	return cmd
+}
+
+// relayedAt returns the address of a relayed player.
+func relayedAt(r operator.RelayedPlayer) string {
+	if !r.Come {
+		return r.Address.Addr().String()
+	}
+	return r.Address.String()
+}

@@ -6,10 +6,16 @@
 package operations
 
 import (
+	"context"
+	"fmt"
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/noun"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // Commands returns the commands of this package.
@@ -22,4 +28,20 @@ func Commands(con *cli.Console) []*cobra.Command {
 		cli.About(noun.Stats, statsCommand(con)), cli.About(noun.Stats, matchesCommand(con)), cli.About(noun.Stats, sakeCommand(con)),
 		cli.About(noun.Relays, relayCommand(con)), cli.About(noun.Meetings, meetingsCommand(con)),
 	}
+}
+
+func backupCommand(con *cli.Console) *cobra.Command {
+	return con.OperatorCommand("backup FILE", operator.Backup.What, cobra.ExactArgs(1),
+		func(ctx context.Context, c operator.Conn, args []string) error {
+			m := con.Meter(0)
+			size, err := backup.Replace(args[0], func(w io.Writer) error {
+				defer m.End()
+				_, err := operator.Backup.Call(ctx, c, operator.None{}, io.MultiWriter(w, m))
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("no backup written: %w", err)
+			}
+			return con.Say("wrote %s (%d bytes); it holds secrets, keep it safe", args[0], size)
+		})
 }

@@ -2,11 +2,13 @@ package operations
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -43,4 +45,54 @@ func playedExport(con *cli.Console) *cobra.Command {
 		_, err := operator.ExportPlayed.Call(ctx, c, operator.None{}, con.Out)
 		return err
 	})
+}
+
+func sakeCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("sake", "Show and delete the records that games store",
+		cli.ListOf(con, operator.ListSakeTables, "table…\trecords\tbytes\tfields…", func(t storage.SakeTable) []string {
+			names := make([]string, len(t.Columns))
+			for i, c := range t.Columns {
+				names[i] = c.Name
+			}
+			return []string{t.Name, strconv.Itoa(t.Records), strconv.FormatInt(t.Bytes, 10), cli.Dash(strings.Join(names, " "))}
+		}),
+		sakeShow(con),
+		cli.Command(con, operator.DeleteSake, func(in operator.SakeTarget, out operator.Removed) error {
+			return con.Say("deleted %s of table %s of %s", cli.Counted(out.Removed, "record"), in.Table, in.Game)
+		}))
+}
+
+func sakeShow(con *cli.Console) *cobra.Command {
+	in := new(operator.SakeQuery)
+	return cli.Showing(con, &operator.ListSakeRecords.Operation, in, func(ctx context.Context, c operator.Conn, _ []string) error {
+		q := *in
+		var all []storage.SakeRecord
+		for left := in.Limit; left > 0; left = in.Limit - len(all) {
+			q.Limit = min(left, operator.MaxSakeListed)
+			page, err := operator.ListSakeRecords.Call(ctx, c, q)
+			if err != nil {
+				return err
+			}
+			all = append(all, page...)
+			if len(page) < q.Limit {
+				break
+			}
+			q.After = page[len(page)-1].ID
+		}
+		return cli.Show(con, "id\towner\tchanged\tfields", all, func(r storage.SakeRecord) []string {
+			return []string{strconv.FormatUint(uint64(r.ID), 10), strconv.FormatUint(uint64(r.Owner), 10), cli.Stamp(r.Changed), cli.Dash(sakeFields(r))}
+		})
+	})
+}
+
+// maxSakeText is how many characters of the name and of the value of a field are shown.
+const maxSakeText = 60
+
+// sakeFields returns the fields of a record in one line.
+func sakeFields(r storage.SakeRecord) string {
+	all := make([]string, len(r.Fields))
+	for i, f := range r.Fields {
+		all[i] = clean.Shorten(f.Name, maxSakeText+1) + "=" + clean.Shorten(f.Value.String(), maxSakeText+1)
+	}
+	return strings.Join(all, " ")
 }

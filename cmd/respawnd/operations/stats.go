@@ -19,7 +19,8 @@ import (
 
 func statsCommand(con *cli.Console) *cobra.Command {
 	stats := cli.Group("stats", "Show and repair the statistics of players: data, scores, reported games",
-		statsGame(con), statsShow(con), statsSet(con), statsDelete(con), statsExport(con), statsImport(con))
+		statsGame(con), statsShow(con), statsSet(con), statsDelete(con),
+		exporting(con, operator.ExportStats, new(operator.None), func() string { return "" }), statsImport(con))
 	stats.Long = stats.Short + ".\n\n" +
 		"PROFILE is the number of a profile, which `respawnd account show` prints.\n" +
 		"KIND is 0 (private, games only read it), 1 (private), 2 (public, games only read it) or 3 (public).\n" +

@@ -13,10 +13,6 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-func statsExport(con *cli.Console) *cobra.Command {
-	return exporting(con, operator.ExportStats, new(operator.None), func() string { return "" })
-}
-
 func statsImport(con *cli.Console) *cobra.Command {
 	cmd := importCommand(con, operator.ImportStats.What,
 		func(ctx context.Context, op operator.Conn, in io.Reader) error { return importStats(ctx, con, op, in) })
