@@ -27,7 +27,7 @@ func (c *Config) Open(_ context.Context, e *service.Env) (*service.Running, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil { //nolint:gosec // web servers of other users read it
 		return nil, &service.KeyError{Key: "snapshot.dir", Err: err}
 	}
 	root, err := os.OpenRoot(c.Dir)

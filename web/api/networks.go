@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -245,12 +246,10 @@ func (q *networkList) whole(r *Row) map[string]any {
 		}
 		out["player_"+strconv.Itoa(i)] = player
 	}
-	for name, value := range map[string]any{
+	maps.Copy(out, map[string]any{
 		"id": e.ID, "sid": e.ID, "ip": e.IP, "hostport": e.HostPort, "queryport": q.asker.Given(r.Public).Port(), "hostname": e.HostName,
 		"gamename": e.GameName, "country": e.Country, "numplayers": e.Players, "maxplayers": e.MaxPlayers, "maptitle": e.MapTitle,
 		"mapname": e.MapName, "gametype": e.GameType, "label": e.Label, "dt_added": e.Added, "dt_updated": e.Updated, "dt_serverinfo": e.Updated,
-	} {
-		out[name] = value
-	}
+	})
 	return out
 }
