@@ -8,7 +8,8 @@ import (
 )
 
 // coder writes or reads the fields of an event. The same calls do both, so that the
-// two cannot differ. Numbers are varints, texts have their length in front.
+// two cannot differ. Numbers are varints, texts have their length in front. Fields that are
+// written are only read: several goroutines write an entry at a time.
 type coder struct {
 	buf     []byte
 	reading bool
@@ -37,14 +38,17 @@ func (c *coder) count(v *int, most int) {
 		c.fail()
 		n = 0
 	}
-	*v = int(n)
+	if c.reading {
+		*v = int(n)
+	}
 }
 
 // letter is a byte.
 func (c *coder) letter(v *byte) {
 	n := int(*v)
-	c.count(&n, math.MaxUint8)
-	*v = byte(n)
+	if c.count(&n, math.MaxUint8); c.reading {
+		*v = byte(n)
+	}
 }
 
 // flag is a truth value.
@@ -53,8 +57,9 @@ func (c *coder) flag(v *bool) {
 	if *v {
 		n = 1
 	}
-	c.count(&n, 1)
-	*v = n == 1
+	if c.count(&n, 1); c.reading {
+		*v = n == 1
+	}
 }
 
 // text is a text of at most that many bytes. A read one is a copy.

@@ -187,8 +187,9 @@ func (s *channelState) code(c *coder) {
 	c.moment(&s.since)
 	c.text(&s.topic, maxTopic)
 	f := int(s.flags)
-	c.count(&f, 1<<len(flagLetters)-1)
-	s.flags = flags(f)
+	if c.count(&f, 1<<len(flagLetters)-1); c.reading {
+		s.flags = flags(f)
+	}
 	c.text(&s.key, maxKey)
 	c.count(&s.limit, maxLimit)
 	codeList(c, &s.bans, maxBans, func(c *coder, b *ban) {

@@ -298,6 +298,7 @@ func (l *links) merge() {
 			members[v.node+k.channel][k] = v
 		}
 	}
+	var taken []linkKey
 	add := func(node, folded string) {
 		for k, v := range members[node+folded] {
 			if u := l.users[k.user]; u != nil && !u.left {
@@ -307,8 +308,10 @@ func (l *links) merge() {
 	}
 	for folded, list := range states {
 		if l.from = ""; owners[folded] == l.self {
-			if last := l.take(folded, list); last != "" {
-				add(last, folded)
+			last, took := l.take(folded, list)
+			add(last, folded)
+			if took {
+				taken = append(taken, linkKey{channel: folded})
 			}
 			continue
 		}
@@ -327,14 +330,17 @@ func (l *links) merge() {
 		}
 	}
 	clear(l.claims)
+	for _, k := range taken {
+		l.touch(k) // after its members: others would show that those left
+	}
 	l.endEmpty()
 	l.merges = false // whatever was made
 }
 
 // take makes this node the owner of a channel that belongs to it, with the state that has the most
 // changes. list is what other nodes know. It returns the last owner, whose members it has to add,
-// empty if this node has been the owner.
-func (l *links) take(folded string, list []*channelState) (last string) {
+// empty if there is none or this node is. took reports whether the entry of the channel changed.
+func (l *links) take(folded string, list []*channelState) (last string, took bool) {
 	h := l.hall
 	c := h.channels[folded]
 	var best *channelState
@@ -352,21 +358,20 @@ func (l *links) take(folded string, list []*channelState) (last string) {
 		c = h.make(best.name, best.since)
 		h.adopt(c, best)
 	} else if best == nil && was {
-		return ""
+		return "", false
 	}
 	epoch = max(epoch, c.epoch) + 1
 	if best != nil && best.rev > c.rev {
 		h.adopt(c, best)
 	}
 	c.epoch, c.owner = epoch, l.self
-	l.touch(linkKey{channel: folded})
 	if was {
-		return ""
+		return "", true
 	}
 	for _, m := range c.members {
 		l.touch(linkKey{folded, l.id(m.user)})
 	}
-	return last
+	return last, true
 }
 
 // ends reports whether a channel that has lost its last member ends: its owner, if it is another
