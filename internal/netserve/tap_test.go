@@ -41,7 +41,7 @@ func TestTapTakesRequestsAndAnswers(t *testing.T) {
 		_, _ = w.Write([]byte("answer to " + string(b)))
 	}))
 	for _, from := range []string{"192.0.2.1:1", "192.0.2.2:1"} {
-		r := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader("abc"))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/path", strings.NewReader("abc"))
 		r.RemoteAddr = from
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

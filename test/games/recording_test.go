@@ -55,7 +55,7 @@ func recordHere(t *testing.T, d *rig.Running, dir string) (stop func() (path str
 	}
 	return func() string {
 		cancel()
-		<-done // cut off, as by Ctrl-C
+		t.Log("cut off, as by Ctrl-C:", <-done)
 		return rig.WriteFile(t, "recording.jsonl", file.text.String())
 	}
 }

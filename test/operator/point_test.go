@@ -90,7 +90,16 @@ func TestPointRefuses(t *testing.T) {
 	t.Parallel()
 	path := rig.WriteFile(t, "hosts", "")
 	for _, args := range [][]string{
-		{}, {"gmtest"}, {"--to", "192.0.2.1"}, {"gmtest", "--to", "192.0.2.1", "--undo"}, {"--undo", "--status"}, {"gmtest", "--status"}, {"gmtest", "--all", "--to", "192.0.2.1"}, {"--all"}, {"gmtest", "--move", "192.0.2.1"}, {"--move", "192.0.2.1", "--to", "192.0.2.1"},
+		{},
+		{"gmtest"},
+		{"--to", "192.0.2.1"},
+		{"gmtest", "--to", "192.0.2.1", "--undo"},
+		{"--undo", "--status"},
+		{"gmtest", "--status"},
+		{"gmtest", "--all", "--to", "192.0.2.1"},
+		{"--all"},
+		{"gmtest", "--move", "192.0.2.1"},
+		{"--move", "192.0.2.1", "--to", "192.0.2.1"},
 		{"gmtest", "swat4", "--to", "192.0.2.1", "--kit", "kit.zip"},
 	} {
 		rig.Refused(t, commands.ExitUsage, nil, hostsOf(path, args...))
