@@ -654,3 +654,14 @@ func TestPagesAreAccessible(t *testing.T) {
 		t.Run(target, func(t *testing.T) { webtest.CheckFit(t, f.Get(target).Body.String()) })
 	}
 }
+
+// TestEmptyMirror: visitors are not asked to start a server where none can report.
+func TestEmptyMirror(t *testing.T) {
+	f := newFixture(t)
+	webtest.WantParts(t, "the first page", f.Page("/"), "No server is listed at the moment. Start one")
+	made := time.Now()
+	f.server.site.SetMirror(func() time.Time { return made })
+	page := f.Page("/")
+	webtest.WantParts(t, "that of a mirror", page, "This is a mirror", "No server is listed at the moment.")
+	webtest.WantNoParts(t, "that of a mirror", page, "Start one")
+}
