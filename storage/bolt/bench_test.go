@@ -83,7 +83,7 @@ func BenchmarkPut(b *testing.B) {
 		"engine": func(c *change, key []byte) error { return c.Put("games", key, value) },
 		"bbolt": func(c *change, key []byte) error {
 			c.wrote = true
-			return c.table("games").Put(key, bytes.Clone(value))
+			return c.table("games").bucket.Put(key, bytes.Clone(value))
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

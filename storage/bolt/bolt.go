@@ -163,7 +163,7 @@ func (e *Engine) Close() error {
 
 // View implements [engine.Engine].
 func (e *Engine) View(ctx context.Context, read func(engine.Reader) error) error {
-	return e.view(ctx, func(tx *bbolt.Tx) error { return read(reader{tx}) })
+	return e.view(ctx, func(tx *bbolt.Tx) error { return read(&reader{tx: tx}) })
 }
 
 // view runs fn in a reading transaction. fn must copy all data that it keeps.

@@ -10,16 +10,15 @@ import (
 )
 
 // Scan implements [engine.Reader].
-func (r reader) Scan(of engine.Range) iter.Seq2[engine.Entry, error] {
+func (r *reader) Scan(of engine.Range) iter.Seq2[engine.Entry, error] {
 	return func(yield func(engine.Entry, error) bool) {
-		b := r.table(of.Table)
-		if b == nil {
-			return
-		}
-		if of.Backward {
-			downwards(b, &of, yield)
-		} else {
-			upwards(b, &of, yield)
+		t := r.table(of.Table)
+		switch {
+		case t == nil:
+		case of.Backward:
+			downwards(t.bucket, &of, yield)
+		default:
+			upwards(t.bucket, &of, yield)
 		}
 	}
 }

@@ -9,29 +9,77 @@ import (
 )
 
 // A reader is a transaction as a step sees it that only reads.
-type reader struct{ tx *bbolt.Tx }
+type reader struct {
+	tx     *bbolt.Tx
+	opened []table
+	first  [2]table // room for the first ones
+}
 
-var _ engine.Reader = reader{}
+// A table is the bucket of a table that a transaction uses, kept because bbolt searches for it by its
+// name each time, and makes a cursor for each Get.
+type table struct {
+	name   engine.Table
+	bucket *bbolt.Bucket
+	asked  bool          // Get was called
+	at     *bbolt.Cursor // nil until the second Get
+}
 
-// table returns the bucket of a table, nil if there is none.
-func (r reader) table(t engine.Table) *bbolt.Bucket { return r.tx.Bucket([]byte(t)) }
+var _ engine.Reader = (*reader)(nil)
+
+// table returns the table with a name, nil if there is none. It is valid until the next call.
+func (r *reader) table(name engine.Table) *table {
+	for i := range r.opened {
+		if r.opened[i].name == name {
+			return &r.opened[i]
+		}
+	}
+	if b := r.tx.Bucket([]byte(name)); b != nil {
+		return r.open(name, b)
+	}
+	return nil
+}
+
+func (r *reader) open(name engine.Table, b *bbolt.Bucket) *table {
+	if r.opened == nil {
+		r.opened = r.first[:0]
+	}
+	r.opened = append(r.opened, table{name: name, bucket: b})
+	return &r.opened[len(r.opened)-1]
+}
+
+// seek returns the entry with a key, or the first one after it, and where it is.
+func (t *table) seek(key []byte) (k, v []byte, at *bbolt.Cursor) {
+	if t.at == nil {
+		t.at = t.bucket.Cursor()
+	}
+	k, v = t.at.Seek(key)
+	return k, v, t.at
+}
 
 // Get implements [engine.Reader].
-func (r reader) Get(t engine.Table, key []byte) ([]byte, error) {
-	if b := r.table(t); b != nil {
-		return b.Get(key), nil
+func (r *reader) Get(name engine.Table, key []byte) ([]byte, error) {
+	t := r.table(name)
+	if t == nil {
+		return nil, nil
+	}
+	if !t.asked { // many steps read one key
+		t.asked = true
+		return t.bucket.Get(key), nil
+	}
+	if k, v, _ := t.seek(key); bytes.Equal(k, key) {
+		return v, nil
 	}
 	return nil, nil
 }
 
 // Load implements [engine.Reader]: there is nothing to fetch.
-func (reader) Load(...engine.Key) error { return nil }
+func (*reader) Load(...engine.Key) error { return nil }
 
 // LoadRanges implements [engine.Reader].
-func (reader) LoadRanges(...engine.Range) error { return nil }
+func (*reader) LoadRanges(...engine.Range) error { return nil }
 
 // Last implements [engine.Reader].
-func (r reader) Last(t engine.Table) (uint64, error) { return lastNumber(r.tx, t) }
+func (r *reader) Last(t engine.Table) (uint64, error) { return lastNumber(r.tx, t) }
 
 // A change is the transaction of a group as its steps see it, one after the other. They
 // write only through its methods, so that the group knows which step wrote.
@@ -45,7 +93,7 @@ var _ engine.Tx = (*change)(nil)
 
 // newChange returns the change of a transaction.
 func newChange(tx *bbolt.Tx) *change {
-	return &change{reader: reader{tx}, last: make(map[engine.Table][]byte)}
+	return &change{reader: reader{tx: tx}, last: make(map[engine.Table][]byte)}
 }
 
 // appendFill is how full pages get to which keys are only added at the end. By
@@ -54,35 +102,36 @@ const appendFill = 0.9
 
 // Put implements [engine.Tx]. If the key comes after all others, pages that the
 // transaction splits are filled up.
-func (c *change) Put(t engine.Table, key, value []byte) error {
-	b := c.table(t)
-	if b == nil {
-		var err error
-		if b, err = c.tx.CreateBucket([]byte(t)); err != nil {
+func (c *change) Put(name engine.Table, key, value []byte) error {
+	t := c.table(name)
+	if t == nil {
+		b, err := c.tx.CreateBucket([]byte(name))
+		if err != nil {
 			return err
 		}
+		t = c.open(name, b)
 	}
 	c.wrote = true
-	last, known := c.last[t]
+	last, known := c.last[name]
 	if !known {
-		last = lastKey(b)
-		c.last[t] = last
+		last = lastKey(t.bucket)
+		c.last[name] = last
 	}
 	if bytes.Compare(key, last) > 0 {
-		b.FillPercent = appendFill
-		c.last[t] = bytes.Clone(key)
+		t.bucket.FillPercent = appendFill
+		c.last[name] = bytes.Clone(key)
 	}
-	return b.Put(key, append(make([]byte, 0, len(value)), value...)) // not nil, which would be no value
+	return t.bucket.Put(key, append(make([]byte, 0, len(value)), value...)) // not nil, which would be no value
 }
 
 // Delete implements [engine.Tx].
-func (c *change) Delete(t engine.Table, key []byte) error {
-	b := c.table(t)
-	if b == nil {
+func (c *change) Delete(name engine.Table, key []byte) error {
+	t := c.table(name)
+	if t == nil {
 		return nil
 	}
-	at := b.Cursor()
-	if k, _ := at.Seek(key); !bytes.Equal(k, key) || k == nil {
+	k, _, at := t.seek(key)
+	if !bytes.Equal(k, key) || k == nil {
 		return nil
 	}
 	c.wrote = true

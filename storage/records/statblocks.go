@@ -1,6 +1,7 @@
 package records
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -20,7 +21,8 @@ const blockHeader = 8
 // ascending), kind (1 byte). The blocks of a profile, and of an index in a game, are
 // neighbours.
 func statBlockKey(id storage.StatBlockID) []byte {
-	key := append(append(idKey(id.Profile), id.Game...), 0)
+	key := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(id.Game)+6), uint32(id.Profile))
+	key = append(append(key, id.Game...), 0)
 	key = binary.BigEndian.AppendUint32(key, uint32(id.Index)^1<<31)
 	return append(key, byte(id.Kind))
 }
@@ -99,8 +101,8 @@ func (s *Store) EditStatBlock(ctx context.Context, id storage.StatBlockID, limit
 	key := statBlockKey(id)
 	err := s.change(ctx, func(c *change) error {
 		next = storage.StatBlock{StatBlockID: id}
-		c.load(c.editKeys(id)...)
-		old, latest, err := c.blockBefore(id)
+		c.loadEdit(id.Profile, key)
+		old, latest, err := c.blockBefore(key)
 		if err = orElse(c.err, err); err != nil {
 			return err // edit gets nothing else than what is stored
 		}
@@ -121,33 +123,36 @@ func (s *Store) EditStatBlock(ctx context.Context, id storage.StatBlockID, limit
 	return next, nil
 }
 
-// sameIndex returns the ids of the blocks with the index of one.
-func sameIndex(id storage.StatBlockID) (all [4]storage.StatBlockID) {
-	for i, kind := range [...]storage.StatKind{storage.StatPrivateRead, storage.StatPrivateWrite, storage.StatPublicRead, storage.StatPublicWrite} {
-		all[i] = id
-		all[i].Kind = kind
+// sameIndex returns the keys of the blocks with the index of the one under a key, one of each kind.
+func sameIndex(key []byte) (all [4][]byte) {
+	keys := bytes.Repeat(key, len(all))
+	for i := range all {
+		all[i] = keys[i*len(key) : (i+1)*len(key) : (i+1)*len(key)]
+		all[i][len(key)-1] = byte(storage.StatPrivateRead) + byte(i)
 	}
 	return all
 }
 
-// editKeys returns what a change of a block reads.
-func (c *change) editKeys(id storage.StatBlockID) []engine.Key {
-	keys := append(c.totalKeys(totalBlocks),
-		engine.Key{Table: tableProfiles, Key: idKey(id.Profile)}, engine.Key{Table: tableStatSums, Key: profileSumKey(id.Profile)})
-	for _, same := range sameIndex(id) {
-		keys = append(keys, engine.Key{Table: tableStatBlocks, Key: statBlockKey(same)})
+// loadEdit loads what a change of a block reads.
+func (c *change) loadEdit(id storage.ProfileID, key []byte) {
+	if !c.shared {
+		return
 	}
-	return keys
+	keys := append(c.totalKeys(totalBlocks),
+		engine.Key{Table: tableProfiles, Key: idKey(id)}, engine.Key{Table: tableStatSums, Key: profileSumKey(id)})
+	for _, same := range sameIndex(key) {
+		keys = append(keys, engine.Key{Table: tableStatBlocks, Key: same})
+	}
+	c.load(keys...)
 }
 
 // blockBefore returns the present data of a block, and the latest change of a block with
 // the same index.
-func (v *view) blockBefore(id storage.StatBlockID) (old []byte, latest int64, err error) {
-	for _, same := range sameIndex(id) {
-		key := statBlockKey(same)
-		value := v.get(tableStatBlocks, key)
+func (v *view) blockBefore(key []byte) (old []byte, latest int64, err error) {
+	for _, same := range sameIndex(key) {
+		value := v.get(tableStatBlocks, same)
 		switch {
-		case value != nil && same == id:
+		case value != nil && bytes.Equal(same, key):
 			var modified int64
 			if modified, old, err = openBlock(key, value); err != nil {
 				return nil, 0, about(tableStatBlocks, key, err)
@@ -167,14 +172,14 @@ func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data [
 		return err
 	}
 	added := storage.StatSize{Blocks: 1, Bytes: int64(len(data))}
-	if old := c.get(tableStatBlocks, key); old != nil {
-		added.Blocks, added.Bytes = 0, added.Bytes-int64(blockLen(old))
+	if block := c.get(tableStatBlocks, key); block != nil {
+		added.Blocks, added.Bytes = 0, added.Bytes-int64(blockLen(block))
 	}
-	size, err := c.grow(id, added, limit)
+	old, size, err := c.grow(id, added, limit)
 	if err != nil {
 		return err
 	}
-	c.putSize(id, size)
+	c.putSize(id, old, size)
 	c.putRaw(tableStatBlocks, key, binary.BigEndian.AppendUint64(nil, uint64(second)), data)
 	return nil
 }
@@ -187,16 +192,17 @@ func (v *view) wantProfile(id storage.ProfileID) error {
 	return nil
 }
 
-// grow returns the size of the blocks of a profile after a change, or ErrFull.
+// grow returns the size of the blocks of a profile before and after a change, or ErrFull.
 // It writes nothing.
-func (v *view) grow(id storage.ProfileID, added storage.StatSize, limit int64) (storage.StatSize, error) {
-	size := v.statSize(id)
+func (v *view) grow(id storage.ProfileID, added storage.StatSize, limit int64) (old, size storage.StatSize, err error) {
+	old = v.statSize(id)
+	size = old
 	size.Blocks += added.Blocks
 	size.Bytes += added.Bytes
 	if added.Bytes > 0 && size.Bytes > limit || added.Blocks > 0 && size.Blocks > storage.MaxStatBlocks {
-		return size, storage.ErrStatsFull(id, size, limit)
+		return old, size, storage.ErrStatsFull(id, size, limit)
 	}
-	return size, nil
+	return old, size, nil
 }
 
 // DeleteStatBlock is described in [storage.Stats].
@@ -206,16 +212,16 @@ func (s *Store) DeleteStatBlock(ctx context.Context, id storage.StatBlockID) err
 	}
 	key := statBlockKey(id)
 	return s.change(ctx, func(c *change) error {
-		c.load(c.editKeys(id)...)
+		c.loadEdit(id.Profile, key)
 		value, err := c.stored(tableStatBlocks, key)
 		if err != nil {
 			return err
 		}
-		size, err := c.grow(id.Profile, storage.StatSize{Blocks: -1, Bytes: -int64(blockLen(value))}, 0)
+		old, size, err := c.grow(id.Profile, storage.StatSize{Blocks: -1, Bytes: -int64(blockLen(value))}, 0)
 		if err != nil {
 			return err
 		}
-		c.putSize(id.Profile, size)
+		c.putSize(id.Profile, old, size)
 		c.delete(tableStatBlocks, key)
 		return nil
 	})
@@ -249,7 +255,7 @@ func (c *change) dropStats(id storage.ProfileID) (int, error) {
 	blocks := c.keys(engine.Prefix(tableStatBlocks, idKey(id)))
 	c.deleteAll(tableStatBlocks, blocks)
 	if len(blocks) > 0 {
-		c.putSize(id, storage.StatSize{})
+		c.putSize(id, c.statSize(id), storage.StatSize{})
 	}
 	scores := c.keys(engine.Prefix(tableScores, idKey(id)))
 	for _, k := range scores {

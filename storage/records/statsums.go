@@ -84,9 +84,8 @@ func (v *view) statSize(id storage.ProfileID) storage.StatSize {
 	return storage.StatSize{Blocks: int(s.records), Bytes: s.bytes}
 }
 
-// putSize stores how much a profile has stored, and changes the total.
-func (c *change) putSize(id storage.ProfileID, size storage.StatSize) {
-	old := c.statSize(id)
+// putSize stores how much a profile has stored, and changes the total. It had old.
+func (c *change) putSize(id storage.ProfileID, old, size storage.StatSize) {
 	if old == size {
 		return
 	}
