@@ -3,7 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"time"
@@ -35,31 +34,12 @@ func Scopes() []Scope {
 
 // String returns the word for s.
 func (s Scope) String() string {
-	switch s {
-	case EveryScope:
-		return "every"
-	case ScopeAll:
-		return "all"
-	case ScopeLists:
-		return "lists"
-	case ScopePresence:
-		return "presence"
-	case ScopeZandronum:
-		return "zandronum"
-	}
-	return fmt.Sprintf("scope(%d)", uint8(s))
+	return wordOf(s, "scope", "every", "all", "lists", "presence", "zandronum")
 }
 
 // ParseScope is the inverse of Scope.String for the scopes that a ban can have.
 // The error names the allowed words and matches ErrInvalid.
-func ParseScope(word string) (Scope, error) {
-	for _, s := range Scopes() {
-		if s.String() == word {
-			return s, nil
-		}
-	}
-	return 0, invalid("ban scope %.40q is not one of %v", word, Scopes())
-}
+func ParseScope(word string) (Scope, error) { return parseWord("ban scope", word, Scopes()) }
 
 // MarshalText returns the word for s.
 func (s Scope) MarshalText() ([]byte, error) {
@@ -70,13 +50,9 @@ func (s Scope) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText is ParseScope.
-func (s *Scope) UnmarshalText(text []byte) error {
-	v, err := ParseScope(string(text))
-	if err != nil {
-		return err
-	}
-	*s = v
-	return nil
+func (s *Scope) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseScope(string(text))
+	return err
 }
 
 // check returns an error unless s is a scope of a ban.
@@ -117,10 +93,9 @@ func (b Ban) Canonical() (Ban, error) {
 	if err := b.Check(); err != nil {
 		return Ban{}, err
 	}
-	var err error
-	b.Prefix, err = CanonicalPrefix(b.Prefix)
+	b.Prefix, _ = CanonicalPrefix(b.Prefix) // Check had no error
 	b.Added, b.Expires = b.Added.Round(0).UTC(), b.Expires.Round(0).UTC()
-	return b, err
+	return b, nil
 }
 
 // CanonicalPrefix returns the one form in which a prefix is a key: masked, and

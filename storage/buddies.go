@@ -140,16 +140,12 @@ type Buddies interface {
 	// BuddiesOf yields the list of owner in the order of ids.
 	BuddiesOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
-	// HaveAsBuddy yields the profiles that have buddy on their lists, in the order of
-	// ids.
-	HaveAsBuddy(ctx context.Context, buddy ProfileID) iter.Seq2[ProfileID, error]
-
 	// Watched is BuddiesOf without profiles that owner blocks or that block
 	// owner: the profiles whose status owner may see.
 	Watched(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
-	// Watchers is HaveAsBuddy without profiles that id blocks or that block id:
-	// the profiles that may see the status of id.
+	// Watchers yields the profiles that have id on their lists, without those that id
+	// blocks or that block id, in the order of ids: they may see the status of id.
 	Watchers(ctx context.Context, id ProfileID) iter.Seq2[ProfileID, error]
 
 	// Relation returns the relation between the two.
@@ -189,10 +185,6 @@ type Buddies interface {
 	// The error is ErrNotFound if there is no such request, if it has expired
 	// at now or if it has another signature; ErrFull if from has MaxBuddies.
 	Accept(ctx context.Context, from, to ProfileID, signature string, now time.Time) error
-
-	// Withdraw closes the open request without adding a buddy, or returns
-	// ErrNotFound.
-	Withdraw(ctx context.Context, from, to ProfileID) error
 
 	// SweepRequests removes the requests that have expired at now and returns
 	// how many there were. It works in many small steps; after an error some

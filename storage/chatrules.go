@@ -3,7 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"strings"
@@ -33,27 +32,12 @@ const (
 func ChatKinds() []ChatKind { return []ChatKind{ChatBan, ChatMute, ChatModerator} }
 
 // String returns the word for k.
-func (k ChatKind) String() string {
-	switch k {
-	case ChatBan:
-		return "ban"
-	case ChatMute:
-		return "mute"
-	case ChatModerator:
-		return "moderator"
-	}
-	return fmt.Sprintf("kind(%d)", uint8(k))
-}
+func (k ChatKind) String() string { return wordOf(k, "kind", "", "ban", "mute", "moderator") }
 
 // ParseChatKind is the inverse of ChatKind.String. The error names the allowed
 // words and matches ErrInvalid.
 func ParseChatKind(word string) (ChatKind, error) {
-	for _, k := range ChatKinds() {
-		if k.String() == word {
-			return k, nil
-		}
-	}
-	return 0, invalid("kind of chat rule %.40q is not one of %v", word, ChatKinds())
+	return parseWord("kind of chat rule", word, ChatKinds())
 }
 
 // MarshalText returns the word for k.
@@ -63,13 +47,9 @@ func (k ChatKind) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText is ParseChatKind.
-func (k *ChatKind) UnmarshalText(text []byte) error {
-	v, err := ParseChatKind(string(text))
-	if err != nil {
-		return err
-	}
-	*k = v
-	return nil
+func (k *ChatKind) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseChatKind(string(text))
+	return err
 }
 
 // ChatRuleKey identifies a ChatRule. Exactly one of Profile and Prefix is set, for
@@ -142,14 +122,8 @@ func (r ChatRule) Canonical() (ChatRule, error) {
 	if r.ChatRuleKey, err = r.ChatRuleKey.Canonical(); err != nil {
 		return ChatRule{}, err
 	}
-	if err := checkText("reason of the chat rule", r.Reason, MaxBanReason); err != nil {
-		return ChatRule{}, err
-	}
-	if err := checkText("author of the chat rule", r.By, MaxBanBy); err != nil {
-		return ChatRule{}, err
-	}
 	r.Added, r.Expires = r.Added.Round(0).UTC(), r.Expires.Round(0).UTC()
-	return r, nil
+	return r, cmp.Or(checkText("reason of the chat rule", r.Reason, MaxBanReason), checkText("author of the chat rule", r.By, MaxBanBy))
 }
 
 // CanonicalChannel returns the one form in which the name of a channel is a key. Names

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -61,23 +62,16 @@ func CheckFileHash(hash string) error {
 // Canonical returns f as it is stored: checked, with its time in UTC. The error
 // matches ErrInvalid.
 func (f File) Canonical() (File, error) {
-	if err := checkName("game of the file", f.Game, MaxFileGame); err != nil {
-		return File{}, err
-	}
-	if err := checkText("name of the file", f.Name, MaxFileName); err != nil {
-		return File{}, err
-	}
-	if f.Owner == 0 {
+	switch {
+	case f.Owner == 0:
 		return File{}, invalid("the file has no owner")
-	}
-	if f.Size < 0 || f.Size > MaxFileSize {
+	case f.Size < 0 || f.Size > MaxFileSize:
 		return File{}, invalid("a file has 0 to %d bytes, not %d", MaxFileSize, f.Size)
-	}
-	if f.Downloads < 0 || f.Downloads > maxDownloads {
+	case f.Downloads < 0 || f.Downloads > maxDownloads:
 		return File{}, invalid("%d is not a number of downloads", f.Downloads)
 	}
 	f.Created = f.Created.Round(0).UTC()
-	return f, CheckFileHash(f.Hash)
+	return f, cmp.Or(checkName("game of the file", f.Game, MaxFileGame), checkText("name of the file", f.Name, MaxFileName), CheckFileHash(f.Hash))
 }
 
 // Files keeps the descriptions of files. DeleteProfile deletes those of its profile.

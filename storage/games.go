@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// IndexGameName is the index of game names in a TakenError.
-const IndexGameName = "game.name"
-
 // Limits of a Game.
 const (
 	MaxGameName = 64       // MaxGameName is the longest name in bytes.
@@ -51,14 +48,8 @@ func CheckGames(list []Game) error {
 // Games keeps the operator's game descriptions, unique by name. Names are
 // compared byte by byte.
 type Games interface {
-	// PutGame stores g and returns it with its new Rev. With Rev 0 it creates
-	// the game; the error is ErrTaken if the name exists. Otherwise it updates
-	// the game; the error is ErrConflict if g.Rev is not current, ErrNotFound
-	// if there is no such game.
-	PutGame(ctx context.Context, g Game) (Game, error)
-
-	// SetGames stores up to MaxGamesAtOnce games in one step, each replacing
-	// one of the same name, whatever its Rev.
+	// SetGames stores up to MaxGamesAtOnce games in one step, each with a new Rev
+	// in place of the one with the same name.
 	SetGames(ctx context.Context, list []Game) error
 
 	// GetGame returns the game of that name or ErrNotFound.

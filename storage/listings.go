@@ -30,9 +30,11 @@ type AddedServer struct {
 	Added    time.Time `json:"added,omitzero"`
 }
 
-// Check reports whether s keeps the limits; the error matches ErrInvalid.
-func (s *AddedServer) Check() error {
-	return cmp.Or(
+// Canonical returns s as it is stored: checked, with its time in UTC. The error matches
+// ErrInvalid.
+func (s AddedServer) Canonical() (AddedServer, error) {
+	s.Added = s.Added.Round(0).UTC()
+	return s, cmp.Or(
 		checkHostPort(s.Address), checkName("protocol of the server", s.Protocol, MaxServerWord),
 		checkText("game of the server", s.Game, MaxServerWord), checkText("author", s.By, MaxListingBy),
 	)
@@ -47,12 +49,15 @@ type HiddenServer struct {
 	Added   time.Time      `json:"added,omitzero"`
 }
 
-// Check reports whether s keeps the limits; the error matches ErrInvalid.
-func (s *HiddenServer) Check() error {
+// Canonical returns s as it is stored: checked, an IPv4-mapped address as IPv4, with its
+// time in UTC. The error matches ErrInvalid.
+func (s HiddenServer) Canonical() (HiddenServer, error) {
 	if !s.Address.IsValid() || s.Address.Port() == 0 {
-		return invalid("hidden server has no address")
+		return HiddenServer{}, invalid("hidden server has no address")
 	}
-	return cmp.Or(checkText("reason", s.Reason, MaxHiddenReason), checkText("author", s.By, MaxListingBy))
+	s.Address = netip.AddrPortFrom(s.Address.Addr().Unmap(), s.Address.Port())
+	s.Added = s.Added.Round(0).UTC()
+	return s, cmp.Or(checkText("reason", s.Reason, MaxHiddenReason), checkText("author", s.By, MaxListingBy))
 }
 
 // checkHostPort returns an error for a text that is not a host:port.

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -106,16 +107,13 @@ type MatchVersion struct {
 // Canonical returns m as it is stored: checked, with times in UTC. The error matches
 // ErrInvalid.
 func (m Match) Canonical() (Match, error) {
-	if err := checkName("game of a match", m.Game, MaxGameName); err != nil {
-		return Match{}, err
-	}
 	if len(m.Session) != matchIDLen || !slices.Contains(MatchOutcomes(), m.Outcome) {
 		return Match{}, invalid("a match needs the id of a session and an outcome")
 	}
 	if len(m.Sides) > MaxMatchSides || len(m.Players) > MaxMatchPlayers || len(m.Teams) > MaxMatchPlayers || len(m.Versions) > MaxMatchVersions {
 		return Match{}, invalid("too many players or reports in a match")
 	}
-	if err := m.checkTexts(); err != nil {
+	if err := cmp.Or(checkName("game of a match", m.Game, MaxGameName), m.checkTexts()); err != nil {
 		return Match{}, err
 	}
 	m.Began, m.First, m.Settled = m.Began.Round(0).UTC(), m.First.Round(0).UTC(), m.Settled.Round(0).UTC()

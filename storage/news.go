@@ -73,39 +73,26 @@ func CheckMotdText(text string) error {
 
 // Canonical returns m as it is stored. The error matches ErrInvalid.
 func (m Motd) Canonical() (Motd, error) {
-	if err := checkName("game of the message", m.Game, MaxMotdGame); err != nil {
-		return Motd{}, err
-	}
 	m.Text = strings.ReplaceAll(m.Text, "\r\n", "\n")
 	if m.Text == "" {
 		return Motd{}, invalid("the message of the day is empty")
 	}
-	if err := CheckMotdText(m.Text); err != nil {
-		return Motd{}, err
-	}
 	m.Set = m.Set.Round(0).UTC()
-	return m, checkText("author of the message", m.By, MaxListingBy)
+	return m, cmp.Or(checkName("game of the message", m.Game, MaxMotdGame), CheckMotdText(m.Text),
+		checkText("author of the message", m.By, MaxListingBy))
 }
 
 // Canonical returns p as it is stored. The error matches ErrInvalid.
 func (p Patch) Canonical() (Patch, error) {
-	if err := p.Check(); err != nil {
-		return Patch{}, err
-	}
-	if err := checkName("name of the patch", p.Name, MaxNewsValue); err != nil {
-		return Patch{}, err
-	}
-	if strings.Contains(p.Name+p.URL, `\`) {
+	switch {
+	case strings.Contains(p.Name+p.URL, `\`):
 		return Patch{}, invalid("the patch has a backslash, which ends a value")
-	}
-	if p.File < 0 || p.File > maxPatchNumber {
+	case p.File < 0 || p.File > maxPatchNumber:
 		return Patch{}, invalid("%d is not the number of a file", p.File)
 	}
-	if err := checkPatchURL(p.URL); err != nil {
-		return Patch{}, err
-	}
 	p.Added = p.Added.Round(0).UTC()
-	return p, checkText("author of the patch", p.By, MaxListingBy)
+	return p, cmp.Or(p.Check(), checkName("name of the patch", p.Name, MaxNewsValue), checkPatchURL(p.URL),
+		checkText("author of the patch", p.By, MaxListingBy))
 }
 
 // checkPatchURL returns an error for a text that is not empty and not an address that

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -64,13 +65,10 @@ func (id PlayReportID) Check() error {
 	if _, err := time.Parse(time.DateOnly, id.Day); err != nil {
 		return invalid("%.20q is not a day such as 2026-11-28", id.Day)
 	}
-	if err := checkName("game of the report", id.Game, MaxMotdGame); err != nil {
-		return err
-	}
 	if strings.Contains(id.Game+id.Reporter, "/") {
 		return invalid("the report has a slash, which separates the parts of its name")
 	}
-	return checkName("reporter", id.Reporter, maxPlayReporter)
+	return cmp.Or(checkName("game of the report", id.Game, MaxMotdGame), checkName("reporter", id.Reporter, maxPlayReporter))
 }
 
 // String returns the id as it is written in commands: DAY/GAME/REPORTER.
@@ -96,22 +94,13 @@ func (p *PlayReport) Check() error {
 	case len(p.Services) > maxPlayServices:
 		return invalid("the report has more than %d services", maxPlayServices)
 	}
-	for _, field := range []struct {
-		what, text string
-		most       int
-	}{
-		{"copy", p.Copy, MaxPlayVersion},
-		{"version", p.Version, MaxPlayVersion},
-		{"text of the report", p.Text, 4 * MaxPlayReportText},
-		{"verdict", p.Verdict, MaxPlaySource},
-		{"source", p.Source, MaxPlaySource},
-		{"services", strings.Join(p.Services, " "), MaxPlaySource * maxPlayServices},
-	} {
-		if err := checkText(field.what, field.text, field.most); err != nil {
-			return err
-		}
-	}
-	return p.PlayReportID.Check()
+	return cmp.Or(
+		checkText("copy", p.Copy, MaxPlayVersion), checkText("version", p.Version, MaxPlayVersion),
+		checkText("text of the report", p.Text, 4*MaxPlayReportText), checkText("verdict", p.Verdict, MaxPlaySource),
+		checkText("source", p.Source, MaxPlaySource),
+		checkText("services", strings.Join(p.Services, " "), MaxPlaySource*maxPlayServices),
+		p.PlayReportID.Check(),
+	)
 }
 
 // PlayReports keeps what players said of their games.

@@ -53,23 +53,14 @@ func (id ProductKeyID) Compare(other ProductKeyID) int {
 // Canonical returns k as it is stored: checked, with its time in UTC. The error
 // matches ErrInvalid.
 func (k ProductKey) Canonical() (ProductKey, error) {
-	if err := k.Check(); err != nil {
-		return ProductKey{}, err
-	}
-	if len(k.Sealed) > MaxSealedKey {
+	switch {
+	case len(k.Sealed) > MaxSealedKey:
 		return ProductKey{}, invalid("the sealed CD key is longer than %d bytes", MaxSealedKey)
-	}
-	if len(k.Sealed) == 0 && !k.Banned {
+	case len(k.Sealed) == 0 && !k.Banned:
 		return ProductKey{}, invalid("a CD key needs its sealed text or a ban")
 	}
-	if err := checkText("reason of the ban", k.Reason, MaxBanReason); err != nil {
-		return ProductKey{}, err
-	}
-	if err := checkText("author of the CD key", k.By, MaxBanBy); err != nil {
-		return ProductKey{}, err
-	}
 	k.Added = k.Added.Round(0).UTC()
-	return k, nil
+	return k, cmp.Or(k.Check(), checkText("reason of the ban", k.Reason, MaxBanReason), checkText("author of the CD key", k.By, MaxBanBy))
 }
 
 // ProductKeys keeps the CD keys of products.

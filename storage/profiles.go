@@ -117,34 +117,20 @@ func (p *Profile) UniqueNickIn(namespace int) string {
 
 // Check returns an error, which matches ErrInvalid, if p exceeds a limit.
 func (p *Profile) Check() error {
-	if p.ID > MaxAccountID || p.User > MaxAccountID {
+	switch {
+	case p.ID > MaxAccountID || p.User > MaxAccountID:
 		return invalid("profile or user id is over %d", MaxAccountID)
-	}
-	if p.Nick == "" {
+	case p.Nick == "":
 		return invalid("nick is empty")
-	}
-	for _, f := range []struct {
-		what  string
-		text  string
-		limit int
-	}{
-		{"nick", p.Nick, MaxNick},
-		{"first name", p.FirstName, MaxPersonName},
-		{"last name", p.LastName, MaxPersonName},
-		{"home page", p.Homepage, MaxHomepage},
-		{"zip code", p.Zip, MaxZip},
-		{"country", p.Country, MaxCountry},
-		{"place", p.Place, MaxPlace},
-		{"AIM name", p.AIM, MaxAIM},
-	} {
-		if err := checkLine(f.what, f.text, f.limit); err != nil {
-			return err
-		}
-	}
-	if p.Sex > SexFemale {
+	case p.Sex > SexFemale:
 		return invalid("sex is over %d", SexFemale)
 	}
-	return cmp.Or(checkBirthday(p.Birthday), p.checkUniqueNicks(), p.checkCDKeys())
+	return cmp.Or(
+		checkLine("nick", p.Nick, MaxNick), checkLine("first name", p.FirstName, MaxPersonName), checkLine("last name", p.LastName, MaxPersonName),
+		checkLine("home page", p.Homepage, MaxHomepage), checkLine("zip code", p.Zip, MaxZip), checkLine("country", p.Country, MaxCountry),
+		checkLine("place", p.Place, MaxPlace), checkLine("AIM name", p.AIM, MaxAIM),
+		checkBirthday(p.Birthday), p.checkUniqueNicks(), p.checkCDKeys(),
+	)
 }
 
 func (p *Profile) checkUniqueNicks() error {
@@ -153,20 +139,16 @@ func (p *Profile) checkUniqueNicks() error {
 	}
 	seen := make(map[int]bool, len(p.UniqueNicks))
 	for _, n := range p.UniqueNicks {
-		if err := checkNumber("namespace", n.Namespace); err != nil {
-			return err
-		}
-		if n.Namespace == 0 || seen[n.Namespace] {
+		switch {
+		case n.Namespace == 0 || seen[n.Namespace]:
 			return invalid("namespace %d twice or without unique nicks", n.Namespace)
-		}
-		seen[n.Namespace] = true
-		if n.Nick == "" || n.Key == "" {
+		case n.Nick == "" || n.Key == "":
 			return invalid("unique nick is empty")
 		}
-		if err := checkLine("unique nick", n.Nick, MaxUniqueNick); err != nil {
-			return err
-		}
-		if err := checkLine("key of the unique nick", n.Key, MaxUniqueNick); err != nil {
+		seen[n.Namespace] = true
+		err := cmp.Or(checkNumber("namespace", n.Namespace),
+			checkLine("unique nick", n.Nick, MaxUniqueNick), checkLine("key of the unique nick", n.Key, MaxUniqueNick))
+		if err != nil {
 			return err
 		}
 	}
@@ -179,24 +161,19 @@ func (p *Profile) checkCDKeys() error {
 	}
 	seen := make(map[string]bool, len(p.CDKeys))
 	for _, k := range p.CDKeys {
-		if seen[k.Game] {
+		switch {
+		case seen[k.Game]:
 			return invalid("two CD keys of one game")
+		case k.Digest == "":
+			return invalid("digest of the CD key is empty")
+		case len(k.Sealed) > MaxSealed:
+			return invalid("sealed CD key is longer than %d bytes", MaxSealed)
 		}
 		seen[k.Game] = true
-		if err := checkName("game of the CD key", k.Game, MaxGameName); err != nil {
+		err := cmp.Or(checkName("game of the CD key", k.Game, MaxGameName),
+			checkWord("digest of the CD key", k.Digest, MaxCDKeyDigest), checkWord("hash of the CD key", k.Hash, MaxCDKeyDigest))
+		if err != nil {
 			return err
-		}
-		if k.Digest == "" {
-			return invalid("digest of the CD key is empty")
-		}
-		if err := checkWord("digest of the CD key", k.Digest, MaxCDKeyDigest); err != nil {
-			return err
-		}
-		if err := checkWord("hash of the CD key", k.Hash, MaxCDKeyDigest); err != nil {
-			return err
-		}
-		if len(k.Sealed) > MaxSealed {
-			return invalid("sealed CD key is longer than %d bytes", MaxSealed)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 )
@@ -67,17 +68,14 @@ type Credit struct {
 // Canonical returns r as it is stored: checked, with times in UTC. The error
 // matches ErrInvalid.
 func (r Report) Canonical() (Report, error) {
-	if err := checkName("game of a report", r.Game, MaxGameName); err != nil {
-		return Report{}, err
-	}
-	if len(r.Pairs) > MaxReportPairs {
+	switch {
+	case len(r.Pairs) > MaxReportPairs:
 		return Report{}, invalid("report is longer than %d bytes", MaxReportPairs)
-	}
-	if len(r.Profiles) > MaxReportProfiles {
+	case len(r.Profiles) > MaxReportProfiles:
 		return Report{}, invalid("report names more than %d profiles", MaxReportProfiles)
 	}
 	r.Started, r.Updated = r.Started.Round(0).UTC(), r.Updated.Round(0).UTC()
-	return r, nil
+	return r, checkName("game of a report", r.Game, MaxGameName)
 }
 
 // CheckCredits returns an error that matches ErrInvalid for credits that a report
@@ -88,10 +86,7 @@ func CheckCredits(credits []Credit) error {
 	}
 	for i := range credits {
 		c := &credits[i]
-		if err := c.Check(); err != nil {
-			return err
-		}
-		if err := checkScore(c.Value); err != nil {
+		if err := cmp.Or(c.Check(), checkScore(c.Value)); err != nil {
 			return err
 		}
 		if c.How < ScoreSum || c.How > ScoreLast {

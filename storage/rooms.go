@@ -38,23 +38,18 @@ type Room struct {
 
 // Check returns an error, which matches ErrInvalid, if r exceeds a limit.
 func (r *Room) Check() error {
-	if r.ID > MaxRoomID {
+	switch {
+	case r.ID > MaxRoomID:
 		return invalid("room id is over %d", MaxRoomID)
-	}
-	if r.ID == 0 && r.Rev != 0 {
+	case r.ID == 0 && r.Rev != 0:
 		return invalid("room has a revision but no id")
-	}
-	if r.MaxWaiting < 0 || r.MaxWaiting > math.MaxInt32 {
+	case r.MaxWaiting < 0 || r.MaxWaiting > math.MaxInt32:
 		return invalid("room max_waiting is outside 0 to %d", math.MaxInt32)
-	}
-	if len(r.Fields) > MaxRoomFields {
+	case len(r.Fields) > MaxRoomFields:
 		return invalid("room has more than %d fields", MaxRoomFields)
 	}
 	for _, f := range r.Fields {
-		if err := checkName("room field name", f.Name, MaxFieldName); err != nil {
-			return err
-		}
-		if err := checkText("room field value", f.Value, MaxFieldValue); err != nil {
+		if err := cmp.Or(checkName("room field name", f.Name, MaxFieldName), checkText("room field value", f.Value, MaxFieldValue)); err != nil {
 			return err
 		}
 	}

@@ -72,10 +72,6 @@ func (r *SakeRow) Open(id uint32, stored []byte) error {
 	return nil
 }
 
-// OpenFields gives the row the fields of a stored form, for engines that keep its other
-// parts apart. It shares the memory of fields.
-func (r *SakeRow) OpenFields(fields []byte) { r.fields = fields }
-
 func errSakeRow(id uint32) error { return fmt.Errorf("%w: SAKE record %d", ErrDamaged, id) }
 
 // Next returns the next field and removes it from the row; ok is false at the end, and
@@ -148,14 +144,8 @@ func AppendSakeRow(b []byte, rec *SakeRecord, columns []uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(rec.RatingSum))
 	b = binary.AppendVarint(b, rec.Created.Unix())
 	b = binary.AppendVarint(b, rec.Changed.Unix())
-	return AppendSakeFields(b, rec.Fields, columns)
-}
-
-// AppendSakeFields appends the part of the stored form that has the fields. columns has
-// the number of the column of each field.
-func AppendSakeFields(b []byte, fields []SakeField, columns []uint32) []byte {
-	for i := range fields {
-		v := &fields[i].Value
+	for i := range rec.Fields {
+		v := &rec.Fields[i].Value
 		b = binary.AppendUvarint(b, uint64(columns[i])<<4|uint64(v.Type))
 		switch v.Type {
 		case SakeFloat:

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/netip"
@@ -43,31 +44,19 @@ type Server struct {
 
 // Check returns an error, which matches ErrInvalid, if s exceeds a limit.
 func (s *Server) Check() error {
-	if !s.Source.IsValid() {
+	switch {
+	case !s.Source.IsValid():
 		return invalid("server has no source address")
-	}
-	if err := checkName("server game", s.Game, MaxServerWord); err != nil {
-		return err
-	}
-	if err := checkText("server origin", s.Origin, MaxServerWord); err != nil {
-		return err
-	}
-	if err := checkText("server country", s.Country, MaxServerWord); err != nil {
-		return err
-	}
-	if err := checkText("server reached", s.Reached, MaxServerWord); err != nil {
-		return err
-	}
-	if err := checkText("server region", s.Region, MaxServerWord); err != nil {
-		return err
-	}
-	if len(s.Local) > MaxServerLocal {
+	case len(s.Local) > MaxServerLocal:
 		return invalid("server has more than %d local addresses", MaxServerLocal)
-	}
-	if len(s.Report)+len(s.Rules)+len(s.Players)+len(s.Teams) > MaxServerSections {
+	case len(s.Report)+len(s.Rules)+len(s.Players)+len(s.Teams) > MaxServerSections:
 		return invalid("server sections are longer than %d bytes", MaxServerSections)
 	}
-	return nil
+	return cmp.Or(
+		checkName("server game", s.Game, MaxServerWord), checkText("server origin", s.Origin, MaxServerWord),
+		checkText("server country", s.Country, MaxServerWord), checkText("server reached", s.Reached, MaxServerWord),
+		checkText("server region", s.Region, MaxServerWord),
+	)
 }
 
 // ListedServer is one server of a list to save.
@@ -119,8 +108,4 @@ type Servers interface {
 	// replaced meanwhile is still yielded to its end. A damaged part is one
 	// item with an error, the rest follows.
 	LoadServers(ctx context.Context) iter.Seq2[Server, error]
-
-	// ServersSavedAt returns when the list was saved, ErrNotFound if it never
-	// was.
-	ServersSavedAt(ctx context.Context) (time.Time, error)
 }

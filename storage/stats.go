@@ -71,32 +71,25 @@ type StatTotals struct {
 
 // Check returns an error that matches ErrInvalid for an id that cannot be stored.
 func (id StatBlockID) Check() error {
-	if err := checkName("game of a block", id.Game, MaxGameName); err != nil {
-		return err
-	}
-	if id.Profile == 0 || id.Profile > MaxAccountID {
+	switch {
+	case id.Profile == 0 || id.Profile > MaxAccountID:
 		return invalid("%d is not the id of a profile", id.Profile)
-	}
-	if id.Kind > StatPublicWrite {
+	case id.Kind > StatPublicWrite:
 		return invalid("%d is not a kind of block", id.Kind)
-	}
-	if id.Index < 0 {
+	case id.Index < 0:
 		return invalid("index %d of a block is below 0, which no game can read", id.Index)
 	}
-	return nil
+	return checkName("game of a block", id.Game, MaxGameName)
 }
 
 // Canonical returns b as it is stored: checked, with its time in UTC and whole
 // seconds. The error matches ErrInvalid.
 func (b StatBlock) Canonical() (StatBlock, error) {
-	if err := b.Check(); err != nil {
-		return StatBlock{}, err
-	}
 	if len(b.Data) > MaxStatBlock {
 		return StatBlock{}, invalid("block is longer than %d bytes", MaxStatBlock)
 	}
 	b.Modified = time.Unix(StatSecond(b.Modified), 0).UTC()
-	return b, nil
+	return b, b.Check()
 }
 
 // StatSecond returns the seconds of a time since 1970 within the range that

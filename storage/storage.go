@@ -140,6 +140,25 @@ func checkText(what, s string, limit int) error {
 	return nil
 }
 
+// wordOf returns the word for a number, the first one being that for 0; what is the word for
+// those that have none.
+func wordOf[T ~uint8](n T, what string, words ...string) string {
+	if int(n) < len(words) && words[n] != "" {
+		return words[n]
+	}
+	return fmt.Sprintf("%s(%d)", what, uint8(n))
+}
+
+// parseWord returns the one of several values that has a word.
+func parseWord[T fmt.Stringer](what, word string, all []T) (v T, err error) {
+	for _, v := range all {
+		if v.String() == word {
+			return v, nil
+		}
+	}
+	return v, invalid("%s %.40q is not one of %v", what, word, all)
+}
+
 // The tables that daemons hold in memory, as Revisions names them.
 const (
 	TableBans      = "bans"

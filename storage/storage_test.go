@@ -10,7 +10,7 @@ import (
 )
 
 func TestTakenErrorIsErrTaken(t *testing.T) {
-	err := fmt.Errorf("game %q: %w", "a", &TakenError{Index: IndexGameName})
+	err := fmt.Errorf("room %q: %w", "a", &TakenError{Index: IndexRoomID})
 	if !errors.Is(err, ErrTaken) || errors.Is(err, ErrConflict) {
 		t.Errorf("errors.Is(%v, ErrTaken) is wrong", err)
 	}

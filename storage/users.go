@@ -82,28 +82,20 @@ func (r *ResetLink) In(now time.Time) bool { return len(r.Digest) > 0 && now.Bef
 
 // Check returns an error, which matches ErrInvalid, if u exceeds a limit.
 func (u *User) Check() error {
-	if u.ID > MaxAccountID {
+	switch n := len(u.Reset.Digest); {
+	case u.ID > MaxAccountID:
 		return invalid("user id is over %d", MaxAccountID)
-	}
-	if err := checkNumber("partner code", u.Partner); err != nil {
-		return err
-	}
-	if u.Email == "" {
+	case u.Email == "":
 		return invalid("e-mail is empty")
-	}
-	if err := checkWord("e-mail", u.Email, MaxEmail); err != nil {
-		return err
-	}
-	if len(u.Secret) > MaxSealed || len(u.Password) > MaxSealed {
+	case len(u.Secret) > MaxSealed || len(u.Password) > MaxSealed:
 		return invalid("sealed value is longer than %d bytes", MaxSealed)
-	}
-	if n := len(u.Reset.Digest); n != 0 && n != ResetDigest || n == 0 && !u.Reset.Expires.IsZero() {
+	case n != 0 && n != ResetDigest || n == 0 && !u.Reset.Expires.IsZero():
 		return invalid("reset link without a digest of %d bytes", ResetDigest)
-	}
-	if len(u.Homes) > MaxHomes {
+	case len(u.Homes) > MaxHomes:
 		return invalid("more than %d homes", MaxHomes)
 	}
-	return cmp.Or(checkText("ban reason", u.Ban.Reason, MaxBanReason), checkText("ban author", u.Ban.By, MaxBanBy))
+	return cmp.Or(checkNumber("partner code", u.Partner), checkWord("e-mail", u.Email, MaxEmail),
+		checkText("ban reason", u.Ban.Reason, MaxBanReason), checkText("ban author", u.Ban.By, MaxBanBy))
 }
 
 // Canonical returns u as it is stored: checked, with times in UTC, sharing no

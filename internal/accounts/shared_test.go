@@ -9,19 +9,15 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/cluster/clustertest"
+	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/storagetest"
 )
-
-func TestGrantModel(t *testing.T) {
-	storagetest.RunGrants(t, func(*testing.T) storage.Grants { return new(storagetest.GrantModel) })
-}
 
 // twoServices are the services of two nodes on one store.
 func twoServices(t *testing.T) (a, b *Service) {
 	t.Helper()
 	net := clustertest.New(t, "a", "b")
-	model := new(storagetest.GrantModel)
+	model := storetest.Shared()
 	services := make([]*Service, 2)
 	for i, name := range []string{"a", "b"} {
 		s := newService(nil, nil, Options{})

@@ -101,7 +101,7 @@ func Copy(ctx context.Context, from, to *Side, opt copying.Options) (copying.Res
 }
 
 func copyTables(ctx context.Context, from, to tables.Engine, opt copying.Options) (copying.Result, error) {
-	opt.Tables, opt.Marks, opt.Check = records.CopiedTables(), records.CopyMarks(), records.Layout().Check
+	opt.Tables, opt.Check = records.CopiedTables(), records.Layout().Check
 	return copying.Copy(ctx, from, to, opt)
 }
 

@@ -27,6 +27,9 @@ func New(tb testing.TB) *records.Store {
 	return open(tb, &memory.Engine{})
 }
 
+// Shared returns an empty store in memory that several nodes use.
+func Shared() records.Shared { return records.NewShared(&memory.Engine{}, "", zerolog.Nop()) }
+
 // File returns a store in a file, which it makes if there is none. It is closed with the
 // test, and the file does not survive a crash of the machine.
 func File(tb testing.TB, path string) *records.Store {

@@ -104,39 +104,34 @@ func Verify(path string, layout engine.Layout) (err error) {
 	return nil
 }
 
-// verify checks, in this order: the length of the file, the structure of its
-// pages, that it is a storage file, and the values.
+// verify checks a file and its values.
 func verify(tx *bbolt.Tx, path string, size int64, layout *engine.Layout) error {
-	if err := checkSize(tx, size); err != nil {
+	found, old, err := inspect(tx, path, size, layout, nil, nil)
+	switch {
+	case err != nil:
 		return err
-	}
-	found, err := checkTree(tx, path, newContents(layout), nil, nil)
-	if err != nil {
-		return err
-	}
-	old, err := readHeader(tx)
-	if err != nil {
-		return err
-	}
-	if old.empty {
+	case old.empty:
 		return ErrNotOurs
-	}
-	if err := old.checkNewer(layout.Version); err != nil {
-		return err
-	}
-	if found.oneHead {
+	case found.oneHead:
 		return errOneHead
-	}
-	if old.schema < layout.Version {
+	case old.schema < layout.Version:
 		return nil
 	}
 	return errors.Join(found.lost.err(), found.bad.err())
 }
 
-// checkSize returns an error for a truncated file.
-func checkSize(tx *bbolt.Tx, size int64) error {
+// inspect checks, in this order: the length of the file, the structure of its pages, see
+// checkTree, and that it is a storage file of a version that is known.
+func inspect(tx *bbolt.Tx, path string, size int64, layout *engine.Layout, only func(bucket string) bool, stop <-chan struct{},
+) (found *contents, old header, err error) {
 	if size < tx.Size() {
-		return fmt.Errorf("%w: %d of %d bytes are there", engine.ErrDamaged, size, tx.Size())
+		return nil, old, fmt.Errorf("%w: %d of %d bytes are there", engine.ErrDamaged, size, tx.Size())
 	}
-	return nil
+	if found, err = checkTree(tx, path, newContents(layout), only, stop); err == nil {
+		old, err = readHeader(tx)
+	}
+	if err == nil && old.schema > layout.Version {
+		err = fmt.Errorf("%w: schema %d, this version knows up to %d", ErrNewer, old.schema, layout.Version)
+	}
+	return found, old, err
 }

@@ -16,7 +16,7 @@
 //
 // Numbers are big-endian. What the tables hold is the business of the code above, which
 // says by Options.Layout what must be there. The values of both buckets have a checksum
-// (entry.go), except the first two. bbolt keeps a number with each bucket too, but without
+// (engine.Seal), except the first two. bbolt keeps a number with each bucket too, but without
 // one.
 //
 // # Damage
@@ -57,6 +57,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/respawnd/respawnd/storage/engine"
 )
@@ -100,7 +101,7 @@ type Engine struct {
 	log    zerolog.Logger
 	layout engine.Layout
 	broken atomic.Pointer[error] // reason for refusing changes; nil: none
-	writes writes
+	writes engine.Writes
 	check  *check
 	group  *group // nil until the file is prepared
 }
@@ -188,32 +189,36 @@ var errIdle = errors.New("nothing was written")
 func (e *Engine) update(fn func(*bbolt.Tx) error) (err error) {
 	if err := e.check.err(); err != nil {
 		if isDamage(err) {
-			e.writes.report(0, err)
+			e.writes.Report(0, err)
 		}
 		return err
 	}
 	if broken := e.broken.Load(); broken != nil {
-		e.writes.report(0, *broken)
+		e.writes.Report(0, *broken)
 		return *broken
 	}
 	panicking := true
 	defer func() {
 		if panicking && err != nil {
 			e.broken.Store(&err)
-			e.writes.report(0, err)
+			e.writes.Report(0, err)
 		}
 	}()
 	defer catchDamage(e.path, &err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	var began time.Time
+	var n uint64      // number of the write
 	var refused error // error of the step, not of the disk
 	err = e.db.Update(func(tx *bbolt.Tx) error {
-		began = e.writes.begin()
+		n = e.writes.Begin()
 		refused = fn(tx)
 		return refused
 	})
 	panicking = false
-	e.writes.end(began, err, refused)
+	if refused != nil || errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		e.writes.Drop(n)
+	} else {
+		e.writes.End(n, err)
+	}
 	if errors.Is(err, errIdle) {
 		return nil
 	}

@@ -89,21 +89,12 @@ func (e *Engine) readAtStart(bucket string) bool {
 // examine checks the file, or the part that a start reads if the rest is checked
 // later, and returns its header.
 func (e *Engine) examine(tx *bbolt.Tx, size int64) (old header, err error) {
-	if err := checkSize(tx, size); err != nil {
-		return old, err
-	}
 	only := e.readAtStart
 	if !e.check.later {
 		only = nil
 	}
-	found, err := checkTree(tx, e.path, newContents(&e.layout), only, e.check.stop)
+	found, old, err := inspect(tx, e.path, size, &e.layout, only, e.check.stop)
 	if err != nil {
-		return old, err
-	}
-	if old, err = readHeader(tx); err != nil {
-		return old, err
-	}
-	if err := old.checkNewer(e.layout.Version); err != nil {
 		return old, err
 	}
 	older := old.empty || old.schema != e.layout.Version
@@ -150,11 +141,7 @@ func (e *Engine) readWhole() error {
 		return err
 	}
 	return e.view(context.Background(), func(tx *bbolt.Tx) error {
-		err := checkSize(tx, info.Size())
-		if err != nil {
-			return e.explain(err)
-		}
-		found, err := checkTree(tx, e.path, newContents(&e.layout), nil, e.check.stop)
+		found, _, err := inspect(tx, e.path, info.Size(), &e.layout, nil, e.check.stop)
 		if err == nil {
 			err = e.report(found, true)
 		}

@@ -64,7 +64,7 @@ func (c *contents) own(bucket string, key, value []byte) error {
 	if bucket == bucketMeta && (string(key) == metaApp || string(key) == metaSchema) {
 		return nil // readHeader checks them, also in older versions
 	}
-	_, err := openEntry(key, value)
+	_, err := engine.Unseal(key, value)
 	return err
 }
 

@@ -51,7 +51,7 @@ func TestDamagedValues(t *testing.T) {
 	}{
 		"payload of a record":     {"games", append(sealed([]byte("b"), nil), '?'), false},
 		"record of another key":   {"games", sealed([]byte("other"), nil), true},
-		"entry of another key":    {"nicks", sealEntry([]byte("other"), nil), true},
+		"entry of another key":    {"nicks", engine.Seal([]byte("other"), nil), true},
 		"number without checksum": {bucketSequences, make([]byte, 8), true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func fill(tx engine.Tx, i int) (err error) {
 	}
 	for _, t := range []engine.Table{"users_by_email", "nicks", "found_by", "buddies", "ranks", "counts"} {
 		key := []byte(nick + "\x00" + strings.Repeat("k", i))
-		err = errors.Join(err, tx.Put(t, key, sealEntry(key, key4(i))))
+		err = errors.Join(err, tx.Put(t, key, engine.Seal(key, key4(i))))
 	}
 	if i%10 == 0 { // beyond a page
 		key := []byte("\x00c" + nick)

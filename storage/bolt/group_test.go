@@ -55,7 +55,7 @@ func yield() { runtime.Gosched() }
 
 // putMark writes a key.
 func putMark(tx engine.Tx, key string) error {
-	return tx.Put("marks", []byte(key), sealEntry([]byte(key), nil))
+	return tx.Put("marks", []byte(key), engine.Seal([]byte(key), nil))
 }
 
 // markStep is a step that writes a key and returns err.

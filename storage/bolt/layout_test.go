@@ -3,7 +3,6 @@ package bolt
 import (
 	"context"
 	"encoding/binary"
-	"hash/crc32"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,8 +17,8 @@ func testLayout() engine.Layout { return records.Layout() }
 
 // sealed returns the value of a record under a key, of version 2.
 func sealed(key, payload []byte) []byte {
-	value := binary.BigEndian.AppendUint32([]byte{2}, crc32.Checksum(payload, castagnoli))
-	value = binary.BigEndian.AppendUint32(value, crc32.Checksum(key, castagnoli))
+	value := binary.BigEndian.AppendUint32([]byte{2}, engine.Checksum(payload))
+	value = binary.BigEndian.AppendUint32(value, engine.Checksum(key))
 	return append(value, payload...)
 }
 

@@ -16,10 +16,8 @@ import (
 // records; and a bucket in a bucket for each generation of the saved server list. Few
 // values change, so one transaction is enough for any number of accounts.
 func moveNumbers(tx *bbolt.Tx) error {
-	for _, name := range []string{"sequences", "marks", "counts"} {
-		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return err
-		}
+	if err := createBuckets(tx, "sequences", "marks", "counts"); err != nil {
+		return err
 	}
 	for _, move := range []func(*bbolt.Tx) error{moveSequences, moveMeta, moveTotals, moveGenerations} {
 		if err := move(tx); err != nil {

@@ -56,7 +56,7 @@ func (d *dump) bucket(name string, b *bbolt.Bucket) error {
 func (d *dump) moved() map[string]string {
 	want := make(map[string]string)
 	put := func(bucket, key string, content []byte) {
-		want[bucket+"/"+key] = string(sealEntry([]byte(key), content))
+		want[bucket+"/"+key] = string(engine.Seal([]byte(key), content))
 	}
 	number := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 	users := uint64(0)

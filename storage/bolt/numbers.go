@@ -19,7 +19,7 @@ func lastNumber(tx *bbolt.Tx, t engine.Table) (uint64, error) {
 	if value == nil {
 		return 0, nil
 	}
-	content, err := openEntry([]byte(t), value)
+	content, err := engine.Unseal([]byte(t), value)
 	if err == nil && len(content) != 8 {
 		err = fmt.Errorf("%w: %d bytes", engine.ErrDamaged, len(content))
 	}
@@ -32,5 +32,5 @@ func lastNumber(tx *bbolt.Tx, t engine.Table) (uint64, error) {
 // putNumber stores the last number of a table, of which lastNumber found none that is
 // higher.
 func putNumber(tx *bbolt.Tx, t engine.Table, n uint64) error {
-	return tx.Bucket([]byte(bucketSequences)).Put([]byte(t), sealEntry([]byte(t), binary.BigEndian.AppendUint64(nil, n)))
+	return tx.Bucket([]byte(bucketSequences)).Put([]byte(t), engine.Seal([]byte(t), binary.BigEndian.AppendUint64(nil, n)))
 }

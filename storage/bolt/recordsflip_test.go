@@ -60,8 +60,7 @@ func fullStore(t *testing.T) []byte {
 		errs = append(errs, err)
 		_, err = s.RateSakeRecord(ctx, storage.SakeTableID{Game: "gmtest", Name: "levels"}, uint32(p.ID), 1, 5)
 		errs = append(errs, err)
-		_, err = s.PutGame(ctx, storage.Game{Name: strings.ToLower(nick), Doc: make([]byte, 100), Changed: now})
-		errs = append(errs, err)
+		errs = append(errs, s.SetGames(ctx, []storage.Game{{Name: strings.ToLower(nick), Doc: make([]byte, 100), Changed: now}}))
 		_, err = s.PutRoom(ctx, storage.Room{Game: "gmtest", Name: nick})
 		errs = append(errs, err)
 		_, err = s.AddAudit(ctx, storage.AuditEntry{Time: now, Action: "test", Detail: nick})
@@ -167,7 +166,7 @@ func storeAnswers(ctx context.Context, s *records.Store) map[string]string {
 	}
 	messages, boxes, err := s.CountMessages(ctx)
 	add("messages", [2]int{messages, boxes}, err)
-	list(add, "who has as buddy", s.HaveAsBuddy(ctx, 1))
+	list(add, "who has as buddy", s.Watchers(ctx, 1))
 	list(add, "users", s.Users(ctx, 0))
 	list(add, "games", s.Games(ctx))
 	list(add, "rooms", s.Rooms(ctx, "gmtest"))

@@ -25,12 +25,54 @@ type migration func(tx *bbolt.Tx) (done bool, err error)
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults), once(addFields), once(moveNumbers), once(addPlayReports)}
+	return []migration{
+		once(wrapValues),
+		// Schema 1 had no accounts and no buddies. A version without them must not use the file:
+		// its backups would lack the sealing key.
+		with("users", "users_by_email", "profiles", "nicks", "uniquenicks", "cdkeys", "found_by",
+			"buddies", "buddy_of", "blocks", "blocked_by", "requests", "requests_from", "mailboxes"),
+		// Schema 2 had no audit log. A version without it must not use the file: its changes would
+		// not be recorded.
+		with("audit"),
+		sealKeys,
+		// Schema 4 had no rules of chat and no CD keys. A program that does not know them must not
+		// run on the file: it would let banned players talk, and banned keys play.
+		with("chat_rules", "product_keys"),
+		// Schema 5 had no data of games: no results, records and files of players, and no messages
+		// of the day. A program that does not know them must not run on the file: the data of a
+		// deleted profile would stay.
+		with("motds", "patches", "files", "files_by_owner", "files_by_hash", "file_usage",
+			"sake_tables", "sake_records", "sake_by_owner", "sake_ratings", "sake_meta",
+			"stat_blocks", "stat_sums", "reports", "reports_of", "report_runs", "scores", "ranks", "rank_chunks",
+			"matches", "matches_of", "matches_open", "match_players"),
+		// Schema 6 had users and profiles as JSON only, which is still read. A program that does not
+		// know the binary form must not run on the file: it would take accounts for damaged.
+		with(),
+		once(moveNumbers),
+		// Schema 8 had no reports of players on games. A program that does not know them must not run
+		// on the file: its copies would lack them.
+		with("play_reports"),
+	}
 }
 
 // once is a migration in one transaction.
 func once(step func(tx *bbolt.Tx) error) migration {
 	return func(tx *bbolt.Tx) (bool, error) { return true, step(tx) }
+}
+
+// with is a migration that creates buckets.
+func with(buckets ...string) migration {
+	return once(func(tx *bbolt.Tx) error { return createBuckets(tx, buckets...) })
+}
+
+// createBuckets creates the buckets that are missing.
+func createBuckets[S ~string](tx *bbolt.Tx, names ...S) error {
+	for _, name := range names {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wrapValues goes from schema 0 to 1. Schema 0 had the bare JSON of a record as
@@ -63,69 +105,6 @@ func wrapValues(tx *bbolt.Tx) error {
 	return nil
 }
 
-// addAccounts goes from schema 1 to 2. Schema 1 had no accounts and no buddies.
-// A version without them must not use the file: its backups would lack the
-// sealing key.
-func addAccounts(tx *bbolt.Tx) error {
-	for _, name := range []string{
-		"users", "users_by_email", "profiles", "nicks", "uniquenicks", "cdkeys", "found_by",
-		"buddies", "buddy_of", "blocks", "blocked_by", "requests", "requests_from", "mailboxes",
-	} {
-		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addAudit goes from schema 2 to 3. Schema 2 had no audit log. A version
-// without it must not use the file: its changes would not be recorded.
-func addAudit(tx *bbolt.Tx) error {
-	_, err := tx.CreateBucketIfNotExists([]byte("audit"))
-	return err
-}
-
-// addRules goes from schema 4 to 5. Schema 4 had no rules of chat and no CD keys. A
-// program that does not know them must not run on the file: it would let banned players
-// talk, and banned keys play.
-func addRules(tx *bbolt.Tx) error {
-	for _, bucket := range []string{"chat_rules", "product_keys"} {
-		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addResults goes from schema 5 to 6. Schema 5 had no data of games: no
-// results, records and files of players, and no messages of the day. A program that does
-// not know them must not run on the file: the data of a deleted profile would stay.
-func addResults(tx *bbolt.Tx) error {
-	for _, bucket := range []string{
-		"motds", "patches", "files", "files_by_owner", "files_by_hash", "file_usage",
-		"sake_tables", "sake_records", "sake_by_owner", "sake_ratings", "sake_meta",
-		"stat_blocks", "stat_sums", "reports", "reports_of", "report_runs", "scores", "ranks", "rank_chunks",
-		"matches", "matches_of", "matches_open", "match_players",
-	} {
-		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addFields goes from schema 6 to 7. Schema 6 had users and profiles as JSON only,
-// which is still read. A program that does not know the binary form must not run on the
-// file: it would take accounts for damaged.
-func addFields(*bbolt.Tx) error { return nil }
-
-// addPlayReports goes from schema 8 to 9. Schema 8 had no reports of players on games. A program
-// that does not know them must not run on the file: its copies would lack them.
-func addPlayReports(tx *bbolt.Tx) error {
-	_, err := tx.CreateBucketIfNotExists([]byte("play_reports"))
-	return err
-}
-
 // header is the content of a file's meta bucket.
 type header struct {
 	empty  bool // nothing was ever written
@@ -146,14 +125,6 @@ func readHeader(tx *bbolt.Tx) (header, error) {
 		return header{}, fmt.Errorf("%w: schema number", ErrNotOurs)
 	}
 	return header{schema: binary.BigEndian.Uint64(schema)}, nil
-}
-
-// checkNewer returns an error for a schema above present.
-func (h header) checkNewer(present uint64) error {
-	if h.schema > present {
-		return fmt.Errorf("%w: schema %d, this version knows up to %d", ErrNewer, h.schema, present)
-	}
-	return nil
 }
 
 // upgrade recognises the file, saves a copy if it is older, and brings it to the present
@@ -211,14 +182,9 @@ func (e *Engine) begin(tx *bbolt.Tx) error {
 	return putSchema(tx, e.layout.Version)
 }
 
-// createTables creates the buckets that are missing.
+// createTables creates the buckets of the present layout that are missing.
 func (e *Engine) createTables(tx *bbolt.Tx) error {
-	for _, t := range append([]engine.Table{bucketMeta, bucketSequences}, e.layout.Tables...) {
-		if _, err := tx.CreateBucketIfNotExists([]byte(t)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return createBuckets(tx, append([]engine.Table{bucketMeta, bucketSequences}, e.layout.Tables...)...)
 }
 
 // errOneHead reports a file with one damaged head.

@@ -280,7 +280,7 @@ func TestNumbersOutliveTheEngine(t *testing.T) {
 
 func TestDamagedNumberIsNotUsed(t *testing.T) {
 	e := openLoose(t)
-	bad := sealEntry([]byte("user_ids"), bytes.Repeat([]byte{1}, 8))
+	bad := engine.Seal([]byte("user_ids"), bytes.Repeat([]byte{1}, 8))
 	bad[3]++
 	overwrite(t, e, bucketSequences, []byte("user_ids"), bad)
 	for name, step := range map[string]func(engine.Tx) error{

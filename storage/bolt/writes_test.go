@@ -41,7 +41,7 @@ func TestLastWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.writes.end(e.writes.begin(), syscall.ENOSPC, nil)
+	e.writes.End(e.writes.Begin(), syscall.ENOSPC)
 	if _, err := e.LastWrite(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("LastWrite() after a full disk = %v", err)
 	}
@@ -50,23 +50,6 @@ func TestLastWrite(t *testing.T) {
 	}
 	if _, err := e.LastWrite(); err != nil {
 		t.Errorf("LastWrite() after a probe = %v", err)
-	}
-}
-
-// A transaction ends after the next one has begun: the lock of the file is free
-// before the result is known.
-func TestWritesThatOverlap(t *testing.T) {
-	var w writes
-	first := w.begin()
-	second := first.Add(time.Second)
-	w.began = second
-	w.end(first, syscall.EIO, nil)
-	if !w.began.Equal(second) {
-		t.Errorf("the write that began at %v is unknown after the end of the one at %v", second, first)
-	}
-	w.end(second, nil, nil)
-	if !w.began.IsZero() || w.err != nil {
-		t.Errorf("after all writes: one began at %v, the last ended with %v", w.began, w.err)
 	}
 }
 
@@ -98,7 +81,7 @@ func TestOnWrite(t *testing.T) {
 			t.Errorf("%v is seen as %v, want no write", refusal, seen)
 		}
 	}
-	e.writes.end(e.writes.begin(), syscall.ENOSPC, nil)
+	e.writes.End(e.writes.Begin(), syscall.ENOSPC)
 	want("a full disk", syscall.ENOSPC)
 	_ = e.update(func(*bbolt.Tx) error { panic("page 7 is odd") })
 	want("a page that cannot be read", engine.ErrDamaged)

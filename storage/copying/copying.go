@@ -30,8 +30,6 @@ type Options struct {
 	// Source names the source, so that only a copy from the same one is continued. It is
 	// not empty.
 	Source string
-	// Marks seal the mark as the target seals its entries.
-	Marks Marks
 	// Progress is called now and then with the number of entries of a table that were
 	// copied; nil: nothing is.
 	Progress func(t engine.Table, entries int)
@@ -67,7 +65,7 @@ func Copy(ctx context.Context, from, to engine.Engine, opt Options) (r Result, e
 	if opt.Source == "" {
 		return r, errors.New("the source of a copy needs a name")
 	}
-	source, err := opt.Marks.Unfinished(ctx, from)
+	source, err := Unfinished(ctx, from)
 	if err == nil && source != "" {
 		err = ErrUnfinished
 	}
@@ -90,12 +88,12 @@ func Copy(ctx context.Context, from, to engine.Engine, opt Options) (r Result, e
 		r.Entries += t.Entries
 		r.Bytes += t.Bytes
 	}
-	return r, opt.Marks.remove(ctx, to)
+	return r, unmark(ctx, to)
 }
 
 // begin marks an empty target. One with entries must have the mark of the same copy.
 func begin(ctx context.Context, to engine.Engine, opt *Options) (resumed bool, err error) {
-	source, err := opt.Marks.Unfinished(ctx, to)
+	source, err := Unfinished(ctx, to)
 	switch {
 	case err != nil:
 		return false, err
@@ -118,7 +116,7 @@ func begin(ctx context.Context, to engine.Engine, opt *Options) (resumed bool, e
 	if err != nil {
 		return false, err
 	}
-	return false, opt.Marks.set(ctx, to, opt.Source)
+	return false, mark(ctx, to, opt.Source)
 }
 
 // copyNumbers has the target give out no number that the source has given out.

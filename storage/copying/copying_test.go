@@ -21,20 +21,8 @@ import (
 // tables are those of the engines that are copied.
 var tables = []engine.Table{"large", "marks", "empty", "many", "ids"}
 
-// marks wrap the mark, as records do.
-var marks = copying.Marks{
-	Seal: func(key, content []byte) []byte { return fmt.Appendf(nil, "%s=%s", key, content) },
-	Open: func(key, value []byte) ([]byte, error) {
-		content, ok := bytes.CutPrefix(value, fmt.Appendf(nil, "%s=", key))
-		if !ok {
-			return nil, engine.ErrDamaged
-		}
-		return content, nil
-	},
-}
-
 func options() copying.Options {
-	return copying.Options{Tables: tables, Source: "a", Marks: marks, Check: check, Damaged: func(engine.Table, []byte, error) {}}
+	return copying.Options{Tables: tables, Source: "a", Check: check, Damaged: func(engine.Table, []byte, error) {}}
 }
 
 // check takes a value that begins with ! for a damaged one.
@@ -94,7 +82,7 @@ func digests(t *testing.T, e engine.Engine) []copying.TableResult {
 // unfinished returns the source of an interrupted copy.
 func unfinished(t *testing.T, e engine.Engine) string {
 	t.Helper()
-	source, err := marks.Unfinished(t.Context(), e)
+	source, err := copying.Unfinished(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}

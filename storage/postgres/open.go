@@ -76,7 +76,7 @@ type Engine struct {
 	metrics *metrics
 	layout  engine.Layout
 	strict  map[engine.Table]bool
-	writes  writes
+	writes  engine.Writes
 
 	tables  *sync.Map // numbers (int16) by engine.Table
 	numbers *sync.Map // *numbers by engine.Table

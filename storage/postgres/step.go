@@ -55,7 +55,7 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 	}
 	a := &attempt{}
 	return e.repeat(ctx, a, func(ctx context.Context, conn *pgxpool.Conn) error {
-		n := e.writes.begin()
+		n := e.writes.Begin()
 		x := newTx(ctx, e, conn, a)
 		err := x.update(change)
 		if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == codeMemory && !a.coarse {
@@ -67,9 +67,9 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 		}
 		down := unavailable(conn, err)
 		if down != nil || a.sent && !again {
-			e.writes.end(n, down)
+			e.writes.End(n, down)
 		} else {
-			e.writes.drop(n)
+			e.writes.Drop(n)
 		}
 		return err
 	})

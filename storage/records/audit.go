@@ -19,9 +19,6 @@ const minAuditDrop = 100
 // auditPart is the number of entries that are counted at once.
 const auditPart = 10_000
 
-// auditKey is the key of an entry.
-func auditKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
-
 // auditRings returns the parts of the log: that of operators, and that of players. Each has
 // a limit of its own, so that changes of players cannot push those of operators out. Both
 // share one sequence of numbers.
@@ -60,7 +57,7 @@ func (s *Store) note(ctx context.Context, c *change) {
 // the same time would be in each other's way in a store that daemons share.
 func (s *Store) addAudit(c *change, e storage.AuditEntry) storage.AuditEntry {
 	e.Seq = c.next(tableAudit)
-	c.put(auditRingOf(e), auditKey(e.Seq), e)
+	c.put(auditRingOf(e), numberKey(e.Seq), e)
 	limit := int(s.maxAudit.Load())
 	if period := max(1, limit/10); e.Seq%uint64(period) == 0 {
 		for _, ring := range auditRings() {
@@ -101,16 +98,9 @@ func newest(v *view, ring engine.Table, from []byte, limit int) (n int, last []b
 }
 
 // AddAudit is described in [storage.Audit].
-func (s *Store) AddAudit(ctx context.Context, e storage.AuditEntry) (stored storage.AuditEntry, err error) {
+func (s *Store) AddAudit(ctx context.Context, e storage.AuditEntry) (storage.AuditEntry, error) {
 	e = e.Canonical()
-	err = s.change(storage.WithoutAudit(ctx), func(c *change) error {
-		stored = s.addAudit(c, e)
-		return nil
-	})
-	if err != nil {
-		return storage.AuditEntry{}, err
-	}
-	return stored, nil
+	return perform(storage.WithoutAudit(ctx), s, func(c *change) (storage.AuditEntry, error) { return s.addAudit(c, e), nil })
 }
 
 // LimitAudit is described in [storage.Audit].
@@ -128,7 +118,7 @@ func (p *auditPlace) begin(v *view, before uint64, limit int) {
 	if before == 0 {
 		return
 	}
-	p.before = auditKey(before)
+	p.before = numberKey(before)
 	for i, ring := range auditRings() {
 		newer, _ := newest(v, ring, p.before, limit)
 		p.left[i] -= newer

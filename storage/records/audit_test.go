@@ -20,7 +20,7 @@ func addEntries(t *testing.T, s *Store, n int, via storage.Via) {
 func TestDamagedAuditEntryIsOneItem(t *testing.T) {
 	s := openNew(t)
 	addEntries(t, s, 3, storage.ViaAPI)
-	damage(t, s, tableAudit, auditKey(2), []byte("nonsense"))
+	damage(t, s, tableAudit, numberKey(2), []byte("nonsense"))
 	var got []string
 	for e, err := range s.AuditLog(t.Context(), 0) {
 		got = append(got, fmt.Sprint(e.Seq, isDamage(err)))

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"time"
@@ -14,6 +13,7 @@ import (
 var bans = kind[storage.Ban]{
 	table: tableBans,
 	key:   func(b *storage.Ban) []byte { return banKey(b.Prefix, b.Scope) },
+	canon: storage.Ban.Canonical,
 	over:  (*storage.Ban).Expired,
 }
 
@@ -29,13 +29,7 @@ func banKey(prefix netip.Prefix, scope storage.Scope) []byte {
 }
 
 // AddBan is described in [storage.Bans].
-func (s *Store) AddBan(ctx context.Context, b storage.Ban) error {
-	b, err := b.Canonical()
-	if err != nil {
-		return err
-	}
-	return bans.put(ctx, s, b)
-}
+func (s *Store) AddBan(ctx context.Context, b storage.Ban) error { return bans.put(ctx, s, b) }
 
 // RemoveBan is described in [storage.Bans].
 func (s *Store) RemoveBan(ctx context.Context, prefix netip.Prefix, scope storage.Scope) (int, error) {
@@ -51,15 +45,8 @@ func (s *Store) RemoveBan(ctx context.Context, prefix netip.Prefix, scope storag
 	for i, scope := range scopes {
 		keys[i] = banKey(prefix, scope)
 	}
-	removed := 0
-	err = s.change(ctx, func(c *change) error {
-		removed = c.removeAll(tableBans, keys)
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("remove ban %v: %w", prefix, err)
-	}
-	return removed, nil
+	removed, err := perform(ctx, s, func(c *change) (int, error) { return c.removeAll(tableBans, keys), nil })
+	return removed, wrapped(err, "remove ban %v", prefix)
 }
 
 // Bans is described in [storage.Bans].

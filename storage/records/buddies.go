@@ -138,11 +138,6 @@ func (s *Store) BuddiesOf(ctx context.Context, owner storage.ProfileID) iter.Seq
 	return s.pairs(ctx, tableBuddies, owner)
 }
 
-// HaveAsBuddy is described in [storage.Buddies].
-func (s *Store) HaveAsBuddy(ctx context.Context, buddy storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return s.pairs(ctx, tableBuddyOf, buddy)
-}
-
 // Watched is described in [storage.Buddies].
 func (s *Store) Watched(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
 	return s.pairs(ctx, tableBuddies, owner, tableBlocks, tableBlockedBy)
@@ -169,21 +164,18 @@ func (s *Store) ImportRelations(ctx context.Context, owner storage.ProfileID, bu
 			keys = append(keys, profiles.key(id))
 		}
 		c.load(keys...)
-		if _, err := profiles.get(c.view, owner); err != nil {
-			return err
-		}
-		if err := c.importPairs(buddyPairs, owner, buddies, storage.IndexBuddy, storage.MaxBuddies); err != nil {
-			return err
-		}
-		return c.importPairs(blockPairs, owner, blocks, storage.IndexBlock, storage.MaxBlocks)
+		profiles.want(c.view, owner)
+		c.importPairs(buddyPairs, owner, buddies, storage.IndexBuddy, storage.MaxBuddies)
+		c.importPairs(blockPairs, owner, blocks, storage.IndexBlock, storage.MaxBlocks)
+		return nil
 	})
 }
 
 // importPairs stores the first possible pairs of a profile that has none yet. New buddies
 // have no open request.
-func (c *change) importPairs(d directions, owner storage.ProfileID, others []storage.ProfileID, index string, limit int) error {
+func (c *change) importPairs(d directions, owner storage.ProfileID, others []storage.ProfileID, index string, limit int) {
 	if c.count(d.there, idKey(owner), 1) > 0 {
-		return &storage.TakenError{Index: index}
+		c.failed(&storage.TakenError{Index: index})
 	}
 	stored := make(map[storage.ProfileID]bool)
 	for _, other := range others {
@@ -196,7 +188,6 @@ func (c *change) importPairs(d directions, owner storage.ProfileID, others []sto
 			c.deletePair(requestPairs, other, owner)
 		}
 	}
-	return nil
 }
 
 // RemoveBlock is described in [storage.Buddies].
@@ -217,9 +208,7 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 	r.Sent = r.Sent.Round(0).UTC()
 	return s.change(ctx, func(c *change) error {
 		c.loadAsk(r.From, r.To)
-		if err := c.checkPair(r.From, r.To); err != nil {
-			return err
-		}
+		c.failed(c.checkPair(r.From, r.To))
 		if c.hasPair(tableBuddies, r.From, r.To) {
 			return &storage.TakenError{Index: storage.IndexBuddy}
 		}
@@ -289,11 +278,6 @@ func (s *Store) Accept(ctx context.Context, from, to storage.ProfileID, signatur
 		c.deletePair(requestPairs, to, from)
 		return nil
 	})
-}
-
-// Withdraw is described in [storage.Buddies].
-func (s *Store) Withdraw(ctx context.Context, from, to storage.ProfileID) error {
-	return s.removePair(ctx, requestPairs, to, from)
 }
 
 // SweepRequests is described in [storage.Buddies].

@@ -13,6 +13,7 @@ import (
 var chatRules = kind[storage.ChatRule]{
 	table: tableChatRules,
 	key:   func(r *storage.ChatRule) []byte { return chatRuleKey(r.ChatRuleKey) },
+	canon: storage.ChatRule.Canonical,
 	most:  storage.MaxChatRules,
 	over:  (*storage.ChatRule).Expired,
 }
@@ -31,10 +32,6 @@ func chatRuleKey(k storage.ChatRuleKey) []byte {
 
 // PutChatRule is described in [storage.ChatRules].
 func (s *Store) PutChatRule(ctx context.Context, r storage.ChatRule) error {
-	r, err := r.Canonical()
-	if err != nil {
-		return err
-	}
 	return chatRules.put(ctx, s, r)
 }
 

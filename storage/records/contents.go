@@ -176,25 +176,22 @@ func (s Shared) DropContent(ctx context.Context, hash string) (dropped bool, err
 		return false, err
 	}
 	var seen *contentHead // at the beginning
-	err = s.step(ctx, func(c *change) error {
-		dropped = false
+	return perform(storage.WithoutAudit(ctx), s.Store, func(c *change) (bool, error) {
 		h := c.head(raw)
 		if seen == nil {
 			seen = &h
 		}
 		if h.number == 0 || h != *seen || c.first(engine.Prefix(tableFilesByHash, raw)).Key != nil {
-			return nil
+			return false, nil
 		}
-		dropped = true
 		for part := range int64(maxParts) {
 			if part*storage.ContentPart < h.size {
 				c.delete(tableContents, partKey(raw, part))
 			}
 		}
 		c.delete(tableContentHeads, raw)
-		return nil
+		return true, nil
 	})
-	return dropped && err == nil, err
 }
 
 // Contents is described in [storage.Contents]. One that is not whole is among them if no

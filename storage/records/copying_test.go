@@ -17,7 +17,7 @@ func copyStore(t *testing.T, from *Store) *Store {
 	t.Helper()
 	to := openNew(t)
 	_, err := copying.Copy(t.Context(), from.eng, to.eng, copying.Options{
-		Tables: CopiedTables(), Source: "a", Marks: CopyMarks(), Check: Layout().Check,
+		Tables: CopiedTables(), Source: "a", Check: Layout().Check,
 	})
 	if err != nil {
 		t.Fatalf("Copy() = %v", err)
@@ -86,11 +86,11 @@ func TestCopyOfASharedStore(t *testing.T) {
 	}
 	to := Shared{copyStore(t, from.Store)}
 	for _, table := range Layout().Tables {
-		want := entriesOf(t, from, table)
-		if want == 0 && ofDaemons(table) && table != tableFences && table != tableBeats && table != tableDisplaced {
+		want, ofDaemon := entriesOf(t, from, table), declared[table].trait == ofDaemons
+		if want == 0 && ofDaemon && table != tableFences && table != tableBeats && table != tableDisplaced {
 			t.Errorf("%s is empty, so that this test is none of it", table)
 		}
-		if ofDaemons(table) {
+		if ofDaemon {
 			want = 0
 		}
 		if n := entriesOf(t, to, table); n != want {
@@ -111,7 +111,7 @@ func TestInterruptedCopyIsSeen(t *testing.T) {
 	if mark, err := s.CopyMark(t.Context()); mark != "the source" || err != nil {
 		t.Errorf("CopyMark() = %q, %v", mark, err)
 	}
-	_, err = copying.Copy(t.Context(), s.eng, &memory.Engine{}, copying.Options{Tables: CopiedTables(), Source: "a", Marks: CopyMarks()})
+	_, err = copying.Copy(t.Context(), s.eng, &memory.Engine{}, copying.Options{Tables: CopiedTables(), Source: "a"})
 	if !errors.Is(err, copying.ErrUnfinished) {
 		t.Errorf("Copy() of it = %v, want ErrUnfinished", err)
 	}

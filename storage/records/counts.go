@@ -46,7 +46,7 @@ func (c *change) addCount(name countName, n int64) {
 	if old := c.entry(tableCounts, key, 8); old != nil {
 		n += int64(binary.BigEndian.Uint64(old))
 	}
-	c.putEntry(tableCounts, key, binary.BigEndian.AppendUint64(nil, uint64(n)))
+	c.putEntry(tableCounts, key, numberKey(uint64(n)))
 }
 
 // countOf returns a count. A step that changes something does not rely on it.

@@ -13,13 +13,12 @@ func (s Shared) EndSessions(ctx context.Context, e storage.AccountEnd) (fence ui
 	if err := e.Check(); err != nil {
 		return 0, err
 	}
-	err = s.step(ctx, func(c *change) error {
-		fence = c.next(tableFences)
+	return perform(storage.WithoutAudit(ctx), s.Store, func(c *change) (uint64, error) {
+		fence := c.next(tableFences)
 		content := append(append(idKey(e.User), idKey(e.Profile)...), e.Reason)
 		c.putEntry(tableEnds, numberKey(fence), content)
-		return nil
+		return fence, nil
 	})
-	return fence, err
 }
 
 // endRange is the range of the ends of sessions above a fence.
@@ -42,17 +41,13 @@ func endsAfter(v *view, fence uint64) (ends []storage.AccountEnd) {
 func (s Shared) SweepEnds(ctx context.Context, upto uint64) (n int, err error) {
 	r := engine.Range{Table: tableEnds, To: append(numberKey(upto), 0), Limit: mostAtOnce}
 	for {
-		var keys [][]byte
-		err := s.step(ctx, func(c *change) error {
-			keys = c.keys(r)
+		dropped, err := perform(storage.WithoutAudit(ctx), s.Store, func(c *change) (int, error) {
+			keys := c.keys(r)
 			c.deleteAll(tableEnds, keys)
-			return nil
+			return len(keys), nil
 		})
-		if err != nil {
+		if n += dropped; err != nil || dropped < mostAtOnce {
 			return n, err
-		}
-		if n += len(keys); len(keys) < mostAtOnce {
-			return n, nil
 		}
 	}
 }

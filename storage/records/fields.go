@@ -2,7 +2,6 @@ package records
 
 import (
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -114,13 +113,23 @@ func (f *fields) words(tag byte, w *[]uint64) {
 func (f *fields) time(tag byte, t *time.Time) {
 	switch {
 	case !f.reading && !t.IsZero():
-		f.data = binary.AppendVarint(append(f.data, tag), t.Unix())
-		f.data = binary.AppendUvarint(f.data, uint64(t.Nanosecond()))
+		f.data = append(f.data, tag)
+		f.bareTime(t)
 	case f.reading && f.next(tag):
-		seconds, nanos := f.varint(), f.uvarint()
-		f.bad = f.bad || nanos >= uint64(time.Second)
-		*t = time.Unix(seconds, int64(nanos)).UTC()
+		f.bareTime(t)
 	}
+}
+
+// bareTime is a time without a tag.
+func (f *fields) bareTime(t *time.Time) {
+	if !f.reading {
+		f.data = binary.AppendVarint(f.data, t.Unix())
+		f.data = binary.AppendUvarint(f.data, uint64(t.Nanosecond()))
+		return
+	}
+	seconds, nanos := f.varint(), f.uvarint()
+	f.bad = f.bad || nanos >= uint64(time.Second)
+	*t = time.Unix(seconds, int64(nanos)).UTC()
 }
 
 // items is a field that is a list; of names the fields of an item.
@@ -223,9 +232,9 @@ func decodeFields[R any](payload []byte, record *R) error {
 	case *storage.Profile:
 		profileFields(&f, r)
 	}
-	if f.bad || len(f.data) > 0 {
+	err := f.end("not the fields of a record")
+	if err != nil {
 		*record = *new(R)
-		return fmt.Errorf("%w: not the fields of a record", storage.ErrDamaged)
 	}
-	return nil
+	return err
 }

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"iter"
 
 	"github.com/respawnd/respawnd/storage"
@@ -20,12 +19,13 @@ func hashPrefix(hash string) ([]byte, error) {
 }
 
 // fileEntries returns the index entries of a file.
-func fileEntries(f storage.File) ([]entry, error) {
+func (c *change) fileEntries(f storage.File) []entry {
 	prefix, err := hashPrefix(f.Hash)
+	c.failed(err)
 	return []entry{
 		{t: tableFilesByOwner, key: string(append(idKey(f.Owner), idKey(f.ID)...))},
 		{t: tableFilesByHash, key: string(append(prefix, idKey(f.ID)...))},
-	}, err
+	}
 }
 
 // fileUsage returns the usage of a profile, or of all for 0.
@@ -57,22 +57,15 @@ func (s *Store) CreateFile(ctx context.Context, f storage.File, owner, all stora
 		return storage.File{}, err
 	}
 	all.Files = min(all.Files, storage.MaxFiles)
-	var next storage.File
-	err = s.change(ctx, func(c *change) (err error) {
+	next, err := perform(ctx, s, func(c *change) (storage.File, error) {
 		c.loadUsage(f.Owner, append(files.number(0), profiles.key(f.Owner))...)
-		if _, err := profiles.get(c.view, f.Owner); err != nil {
-			return err
-		}
+		profiles.want(c.view, f.Owner)
 		if !fits(c.view, 0, f.Size, all) || !fits(c.view, f.Owner, f.Size, owner) {
-			return storage.ErrFull
+			return f, storage.ErrFull
 		}
-		next, err = c.createFile(f)
-		return err
+		return c.createFile(f), nil
 	})
-	if err != nil {
-		return storage.File{}, fmt.Errorf("file of profile %d: %w", f.Owner, err)
-	}
-	return next, nil
+	return next, wrapped(err, "file of profile %d", f.Owner)
 }
 
 // fits reports whether one more file is within a limit of a profile, or of all for 0. That of all
@@ -82,18 +75,14 @@ func fits(v *view, owner storage.ProfileID, size int64, limit storage.FileUsage)
 }
 
 // createFile stores a file after the checks and returns it with its id.
-func (c *change) createFile(f storage.File) (_ storage.File, err error) {
-	if f.ID, err = files.newID(c); err != nil {
-		return f, err
-	}
-	entries, err := fileEntries(f)
-	if err != nil {
-		return f, err
-	}
-	c.moveEntries(nil, entries, nil)
+func (c *change) createFile(f storage.File) storage.File {
+	id, err := files.newID(c)
+	c.failed(err)
+	f.ID = id
+	c.moveEntries(nil, c.fileEntries(f), nil)
 	c.addFileUsage(f.Owner, sum{1, f.Size})
 	c.put(tableFiles, idKey(f.ID), f)
-	return f, nil
+	return f
 }
 
 // FilesOf is described in [storage.Files].
@@ -109,47 +98,33 @@ func (s *Store) GetFile(ctx context.Context, id storage.FileID) (storage.File, e
 // DeleteFile is described in [storage.Files].
 func (s *Store) DeleteFile(ctx context.Context, id storage.FileID) error {
 	return s.change(ctx, func(c *change) error {
-		f, err := files.get(c.view, id)
-		if err != nil {
-			return err
-		}
+		f := files.want(c.view, id)
 		c.loadUsage(f.Owner)
-		return c.dropFile(f)
+		c.dropFile(f)
+		return nil
 	})
 }
 
 // dropFile removes a file from everything that names or counts it.
-func (c *change) dropFile(f storage.File) error {
-	entries, err := fileEntries(f)
-	if err != nil {
-		return err
-	}
-	c.moveEntries(entries, nil, nil)
+func (c *change) dropFile(f storage.File) {
+	c.moveEntries(c.fileEntries(f), nil, nil)
 	c.addFileUsage(f.Owner, sum{-1, -f.Size})
 	c.delete(tableFiles, idKey(f.ID))
-	return nil
 }
 
 // dropFiles removes the files of a profile.
-func (c *change) dropFiles(owner storage.ProfileID) error {
+func (c *change) dropFiles(owner storage.ProfileID) {
 	keys := c.keys(engine.Prefix(tableFilesByOwner, idKey(owner)))
 	if len(keys) == 0 {
-		return nil
+		return
 	}
 	for i, key := range keys {
 		keys[i] = lastID(key)
 	}
 	c.loadUsage(owner, keysIn(tableFiles, keys)...)
 	for _, key := range keys {
-		f, err := get[storage.File](c.view, tableFiles, key)
-		if err == nil {
-			err = c.dropFile(f)
-		}
-		if err != nil {
-			return err
-		}
+		c.dropFile(want[storage.File](c.view, tableFiles, key))
 	}
-	return nil
 }
 
 // Files is described in [storage.Files].
@@ -180,27 +155,22 @@ func (s *Store) AddDownloads(ctx context.Context, counts map[storage.FileID]int6
 	return s.change(ctx, func(c *change) error {
 		c.load(keys...)
 		for id, n := range counts {
-			if err := c.addDownloads(id, n); err != nil {
-				return err
-			}
+			c.addDownloads(id, n)
 		}
 		return nil
 	})
 }
 
 // addDownloads adds to the number of downloads of a file, if there is one.
-func (c *change) addDownloads(id storage.FileID, n int64) error {
+func (c *change) addDownloads(id storage.FileID, n int64) {
 	f, err := get[storage.File](c.view, tableFiles, idKey(id))
 	if isMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
+		return
 	}
 	f.Downloads += n
-	if _, err := f.Canonical(); err != nil {
-		return err
+	if err == nil {
+		_, err = f.Canonical()
 	}
+	c.failed(err)
 	c.put(tableFiles, idKey(id), f)
-	return nil
 }

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/respawnd/respawnd/storage"
@@ -12,24 +11,6 @@ import (
 var games = kind[storage.Game]{
 	table: tableGames,
 	key:   func(g *storage.Game) []byte { return []byte(g.Name) },
-	rev:   func(g *storage.Game) *storage.Rev { return &g.Rev },
-	index: storage.IndexGameName,
-}
-
-// PutGame is described in [storage.Games].
-func (s *Store) PutGame(ctx context.Context, g storage.Game) (stored storage.Game, err error) {
-	if err := g.Check(); err != nil {
-		return storage.Game{}, err
-	}
-	g.Changed = g.Changed.UTC()
-	err = s.change(ctx, func(c *change) (err error) {
-		_, stored, err = games.revise(c, g)
-		return err
-	})
-	if err != nil {
-		return storage.Game{}, fmt.Errorf("game %q: %w", g.Name, err)
-	}
-	return stored, nil
 }
 
 // SetGames is described in [storage.Games].
@@ -37,30 +18,25 @@ func (s *Store) SetGames(ctx context.Context, list []storage.Game) error {
 	if err := storage.CheckGames(list); err != nil {
 		return err
 	}
-	names := make([][]byte, len(list))
-	for i, g := range list {
-		names[i] = []byte(g.Name)
-	}
 	return s.change(ctx, func(c *change) error {
-		c.load(keysIn(tableGames, names)...)
+		loadEach(c, tableGames, list, func(g storage.Game) []byte { return []byte(g.Name) })
 		for _, g := range list {
 			if err := c.setGame(g); err != nil {
-				return fmt.Errorf("game %q: %w", g.Name, err)
+				return wrapped(err, "game %q", g.Name)
 			}
 		}
 		return nil
 	})
 }
 
-// setGame stores a game whatever its revision.
+// setGame stores a game with a new revision. A damaged one cannot be replaced, only deleted.
 func (c *change) setGame(g storage.Game) error {
-	old, err := get[storage.Game](c.view, tableGames, []byte(g.Name))
-	if err != nil && !isMissing(err) {
+	if _, err := get[storage.Game](c.view, tableGames, []byte(g.Name)); err != nil && !isMissing(err) {
 		return err
 	}
-	g.Rev, g.Changed = old.Rev, g.Changed.UTC()
-	_, _, err = games.revise(c, g)
-	return err
+	g.Rev, g.Changed = storage.Rev(c.next(tableGames)), g.Changed.UTC()
+	c.put(tableGames, []byte(g.Name), g)
+	return nil
 }
 
 // GetGame is described in [storage.Games].

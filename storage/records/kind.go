@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -16,19 +17,22 @@ import (
 type kind[R any] struct {
 	table engine.Table
 	key   func(*R) []byte
+	canon func(R) (R, error)       // checks a record for put and returns it as it is stored
 	most  int                      // how many there may be; 0: any number
 	over  func(*R, time.Time) bool // whether a record has expired; nil: none does
 	gone  func(*change, *R)        // removes what else there is of one that has expired; nil: nothing
-	rev   func(*R) *storage.Rev    // the revision; nil: a record replaces another
-	index string                   // of the keys, in a TakenError; of kinds with revisions
 }
 
 // put stores records, each in place of one with the same key, all or none. The error is
 // ErrFull if there would be too many.
 func (k *kind[R]) put(ctx context.Context, s *Store, records ...R) error {
-	keys := make([][]byte, len(records))
-	for i := range records {
-		keys[i] = k.key(&records[i])
+	records, keys := slices.Clone(records), make([][]byte, len(records))
+	for i, r := range records {
+		r, err := k.canon(r)
+		if err != nil {
+			return err
+		}
+		records[i], keys[i] = r, k.key(&r)
 	}
 	return s.change(ctx, func(c *change) error {
 		k.load(c, keys)
@@ -70,21 +74,8 @@ func (k *kind[R]) count(c *change, n int) error {
 	if n > k.most {
 		return fmt.Errorf("%w: there may be %d", storage.ErrFull, k.most)
 	}
-	c.putEntry(tableCounts, k.number().Key, binary.BigEndian.AppendUint64(nil, uint64(n)))
+	c.putEntry(tableCounts, k.number().Key, numberKey(uint64(n)))
 	return nil
-}
-
-// revise stores a record with a new revision, if its present one is current. It returns
-// the record that was there, or the zero one, and the new one.
-func (k *kind[R]) revise(c *change, r R) (old, stored R, err error) {
-	key := k.key(&r)
-	old, err = get[R](c.view, k.table, key)
-	if *k.rev(&r), err = c.revise(k.table, k.index, *k.rev(&r), *k.rev(&old), err); err != nil {
-		return old, r, err
-	}
-	c.put(k.table, key, r)
-	stored, err = get[R](c.view, k.table, key) // it shares no memory with r
-	return old, stored, err
 }
 
 // get returns the record under a key, or ErrNotFound.

@@ -39,7 +39,7 @@ func TestLayoutHasAllTables(t *testing.T) {
 
 func TestLayoutCheck(t *testing.T) {
 	key, other := []byte("key"), []byte("kex")
-	record, entry := sealRecord(key, []byte("{"), []byte("}")), sealEntry(key, []byte("content"))
+	record, entry := sealRecord(key, []byte("{"), []byte("}")), engine.Seal(key, []byte("content"))
 	flip := func(b []byte) []byte {
 		b = slices.Clone(b)
 		b[len(b)-1] ^= 1

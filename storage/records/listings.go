@@ -13,6 +13,7 @@ import (
 var addedServers = kind[storage.AddedServer]{
 	table: tableAddedServers,
 	key:   func(a *storage.AddedServer) []byte { return []byte(a.Address) },
+	canon: storage.AddedServer.Canonical,
 	most:  storage.MaxAddedServers,
 }
 
@@ -20,6 +21,7 @@ var addedServers = kind[storage.AddedServer]{
 var hiddenServers = kind[storage.HiddenServer]{
 	table: tableHiddenServers,
 	key:   func(h *storage.HiddenServer) []byte { return addressKey(h.Address) },
+	canon: storage.HiddenServer.Canonical,
 	most:  storage.MaxHiddenServers,
 }
 
@@ -30,10 +32,6 @@ func addressKey(a netip.AddrPort) []byte {
 
 // AddServer is described in [storage.Listings].
 func (s *Store) AddServer(ctx context.Context, a storage.AddedServer) error {
-	if err := a.Check(); err != nil {
-		return err
-	}
-	a.Added = a.Added.Round(0).UTC()
 	return addedServers.put(ctx, s, a)
 }
 
@@ -49,11 +47,6 @@ func (s *Store) AddedServers(ctx context.Context) iter.Seq2[storage.AddedServer,
 
 // HideServer is described in [storage.Listings].
 func (s *Store) HideServer(ctx context.Context, h storage.HiddenServer) error {
-	if err := h.Check(); err != nil {
-		return err
-	}
-	h.Address = netip.AddrPortFrom(h.Address.Addr().Unmap(), h.Address.Port())
-	h.Added = h.Added.Round(0).UTC()
 	return hiddenServers.put(ctx, s, h)
 }
 

@@ -103,9 +103,9 @@ func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Messa
 		return err
 	}
 	return s.change(ctx, func(c *change) error {
-		box, err := c.openMailbox(to, m.Sent)
-		if err != nil || box.has(m) {
-			return err
+		box := c.openMailbox(to, m.Sent)
+		if box.has(m) {
+			return nil
 		}
 		if !box.fits(m) {
 			return fmt.Errorf("messages for profile %d: %w", to, storage.ErrFull)
@@ -123,12 +123,10 @@ func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []sto
 			return 0, err
 		}
 	}
-	n := 0
-	err := s.change(ctx, func(c *change) error {
-		n = 0
-		box, err := c.openMailbox(to, time.Time{})
-		if err != nil || len(messages) == 0 {
-			return err
+	return perform(ctx, s, func(c *change) (n int, err error) {
+		box := c.openMailbox(to, time.Time{})
+		if len(messages) == 0 {
+			return 0, nil
 		}
 		for size := box.size(); n < len(messages); n++ {
 			m := messages[n]
@@ -141,27 +139,21 @@ func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []sto
 			c.addMessage(&box, box.place(m), m)
 		}
 		c.putMailbox(to, box)
-		return nil
+		return n, nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
 }
 
 // openMailbox returns the mailbox of a profile, which must exist, without
 // messages that have expired at now.
-func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, error) {
+func (c *change) openMailbox(to storage.ProfileID, now time.Time) mailbox {
 	c.load(profiles.key(to), mailboxKey(to))
-	if err := c.wantProfile(to); err != nil {
-		return mailbox{}, err
-	}
+	c.failed(c.wantProfile(to))
 	box, err := mailboxOf(c.view, to)
-	if err != nil && !isMissing(err) {
-		return mailbox{}, err
+	if !isMissing(err) {
+		c.failed(err)
 	}
 	box.dropExpired(now)
-	return box, nil
+	return box
 }
 
 // addMessage inserts a message into a mailbox, which is not stored yet.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -12,9 +11,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/engine"
 )
-
-// matchKey is the key of a match: its id (8 bytes).
-func matchKey(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
 
 // matchOfKey is the key of a match in tableMatchesOf: the inverted id makes the
 // newest the first.
@@ -26,10 +22,10 @@ func matchOfKey(game string, id uint64) []byte {
 func matchEntries(m *storage.Match) []entry {
 	all := []entry{{t: tableMatchesOf, key: string(matchOfKey(m.Game, m.ID))}}
 	if m.Outcome == storage.MatchOpen {
-		all = append(all, entry{t: tableMatchesOpen, key: string(matchKey(m.ID))})
+		all = append(all, entry{t: tableMatchesOpen, key: string(numberKey(m.ID))})
 	}
 	for _, p := range m.Profiles() {
-		all = append(all, entry{t: tableMatchPlayers, key: string(append(idKey(p), matchKey(m.ID)...))})
+		all = append(all, entry{t: tableMatchPlayers, key: string(append(idKey(p), numberKey(m.ID)...))})
 	}
 	return all
 }
@@ -46,43 +42,32 @@ func (s *Store) PutMatch(ctx context.Context, m storage.Match, credits []storage
 	if err := storage.CheckCredits(credits); err != nil {
 		return storage.Match{}, err
 	}
-	var next storage.Match
-	err = s.change(ctx, func(c *change) error {
-		next = m
+	next, err := perform(ctx, s, func(c *change) (storage.Match, error) {
+		next := m
 		next.Sides, next.Players = slices.Clone(m.Sides), slices.Clone(m.Players)
-		old, open, err := c.matchBefore(&next)
-		if err != nil {
-			return err
-		}
+		old, open := c.matchBefore(&next)
 		c.putMatch(old, &next)
 		if open && next.Outcome.Counts() {
-			if _, err := c.credit(credits, next.Settled); err != nil {
-				return err
-			}
+			c.credit(credits, next.Settled)
 		}
-		return c.limitMatches(next.Game, next.ID, keep)
+		c.limitMatches(next.Game, next.ID, keep)
+		return next, nil
 	})
-	if err != nil {
-		return storage.Match{}, fmt.Errorf("match %s: %w", m.Session, err)
-	}
-	return next, nil
+	return next, wrapped(err, "match %s", m.Session)
 }
 
 // matchBefore returns the index entries of the stored state of a match and whether it is
 // open, as one that is not stored is. It forgets profiles in m that do not exist.
-func (c *change) matchBefore(m *storage.Match) (old []entry, open bool, err error) {
+func (c *change) matchBefore(m *storage.Match) (old []entry, open bool) {
 	players := m.Profiles()
-	keys := []engine.Key{{Table: tableMatches, Key: matchKey(m.ID)}, {Table: tableStatSums, Key: matchSumKey(m.Game)}}
+	keys := []engine.Key{{Table: tableMatches, Key: numberKey(m.ID)}, {Table: tableStatSums, Key: matchSumKey(m.Game)}}
 	for _, p := range players {
 		keys = append(keys, profiles.key(p))
 	}
 	c.load(keys...)
 	open = true
 	if m.ID != 0 {
-		stored, err := get[storage.Match](c.view, tableMatches, matchKey(m.ID))
-		if err != nil {
-			return nil, false, err
-		}
+		stored := want[storage.Match](c.view, tableMatches, numberKey(m.ID))
 		old, open = matchEntries(&stored), stored.Outcome == storage.MatchOpen
 	}
 	for _, p := range players {
@@ -90,7 +75,7 @@ func (c *change) matchBefore(m *storage.Match) (old []entry, open bool, err erro
 			m.Forget(p)
 		}
 	}
-	return old, open, nil
+	return old, open
 }
 
 // putMatch stores a match whose stored state has the entries old; without an id it
@@ -101,37 +86,34 @@ func (c *change) putMatch(old []entry, m *storage.Match) {
 		c.addSum(tableStatSums, matchSumKey(m.Game), sum{records: 1})
 	}
 	c.moveEntries(old, matchEntries(m), nil)
-	c.put(tableMatches, matchKey(m.ID), m)
+	c.put(tableMatches, numberKey(m.ID), m)
 }
 
 // limitMatches removes the oldest matches of a game beyond a number, but not the match
 // stay.
-func (c *change) limitMatches(game string, stay uint64, keep int) error {
+func (c *change) limitMatches(game string, stay uint64, keep int) {
 	oldest := engine.Prefix(tableMatchesOf, gamePrefix(game))
 	oldest.Backward, oldest.Loose = true, true // an older one that is stored meanwhile may stay
 	for range maxReportDrop {
 		if c.sum(tableStatSums, matchSumKey(game)).records <= int64(keep) {
-			return nil
+			return
 		}
 		e := c.first(oldest)
 		if len(e.Key) != len(oldest.From)+8 {
-			return nil
+			return
 		}
 		id := ^binary.BigEndian.Uint64(lastID64(e.Key))
 		if id == stay {
-			return nil
+			return
 		}
-		if err := c.dropMatch(id); err != nil {
-			return err
-		}
+		c.failed(c.dropMatch(id))
 	}
-	return nil
 }
 
 // dropMatch removes a match and its index entries. Those of a damaged match are
 // searched for.
 func (c *change) dropMatch(id uint64) error {
-	key := matchKey(id)
+	key := numberKey(id)
 	m, err := get[storage.Match](c.view, tableMatches, key)
 	entries := matchEntries(&m)
 	if isDamage(err) {
@@ -150,7 +132,7 @@ func (c *change) dropMatch(id uint64) error {
 // findMatch returns the game and the index entries of a damaged match. It reads the
 // whole of the indexes.
 func findMatch(v *view, id uint64) (game string, entries []entry) {
-	for t, suffix := range map[engine.Table][]byte{tableMatchesOf: matchKey(^id), tableMatchesOpen: matchKey(id), tableMatchPlayers: matchKey(id)} {
+	for t, suffix := range map[engine.Table][]byte{tableMatchesOf: numberKey(^id), tableMatchesOpen: numberKey(id), tableMatchPlayers: numberKey(id)} {
 		for e := range v.scan(whole(t)) {
 			if !bytes.HasSuffix(e.Key, suffix) {
 				continue
@@ -165,32 +147,25 @@ func findMatch(v *view, id uint64) (game string, entries []entry) {
 }
 
 // forgetMatches removes a profile from its matches.
-func (c *change) forgetMatches(p storage.ProfileID) error {
+func (c *change) forgetMatches(p storage.ProfileID) {
 	index := c.keys(engine.Prefix(tableMatchPlayers, idKey(p)))
-	ids := make([][]byte, len(index))
-	for i, key := range index {
-		ids[i] = lastID64(key)
-	}
-	c.load(keysIn(tableMatches, ids)...)
+	ids := loadEach(c, tableMatches, index, lastID64)
 	for i, key := range index {
 		m, err := get[storage.Match](c.view, tableMatches, ids[i])
 		switch {
 		case isMissing(err) || isDamage(err): // a damaged one cannot be read
 			c.delete(tableMatchPlayers, key)
-		case err != nil:
-			return err
-		default:
+		case !c.failed(err):
 			old := matchEntries(&m)
 			m.Forget(p)
 			c.putMatch(old, &m)
 		}
 	}
-	return nil
 }
 
 // GetMatch is described in [storage.Matches].
 func (s *Store) GetMatch(ctx context.Context, id uint64) (storage.Match, error) {
-	return fetch[storage.Match](ctx, s, tableMatches, matchKey(id))
+	return fetch[storage.Match](ctx, s, tableMatches, numberKey(id))
 }
 
 // Matches is described in [storage.Matches].

@@ -12,6 +12,7 @@ import (
 var motds = kind[storage.Motd]{
 	table: tableMotds,
 	key:   func(m *storage.Motd) []byte { return []byte(m.Game) },
+	canon: storage.Motd.Canonical,
 	most:  storage.MaxMotds,
 }
 
@@ -19,6 +20,7 @@ var motds = kind[storage.Motd]{
 var patches = kind[storage.Patch]{
 	table: tablePatches,
 	key:   func(p *storage.Patch) []byte { return patchKey(p.PatchID) },
+	canon: storage.Patch.Canonical,
 	most:  storage.MaxPatches,
 }
 
@@ -28,13 +30,7 @@ func patchKey(id storage.PatchID) []byte {
 }
 
 // PutMotd is described in [storage.News].
-func (s *Store) PutMotd(ctx context.Context, m storage.Motd) error {
-	m, err := m.Canonical()
-	if err != nil {
-		return err
-	}
-	return motds.put(ctx, s, m)
-}
+func (s *Store) PutMotd(ctx context.Context, m storage.Motd) error { return motds.put(ctx, s, m) }
 
 // RemoveMotd is described in [storage.News].
 func (s *Store) RemoveMotd(ctx context.Context, game string) error {
@@ -45,13 +41,7 @@ func (s *Store) RemoveMotd(ctx context.Context, game string) error {
 func (s *Store) Motds(ctx context.Context) iter.Seq2[storage.Motd, error] { return motds.all(ctx, s) }
 
 // PutPatch is described in [storage.News].
-func (s *Store) PutPatch(ctx context.Context, p storage.Patch) error {
-	p, err := p.Canonical()
-	if err != nil {
-		return err
-	}
-	return patches.put(ctx, s, p)
-}
+func (s *Store) PutPatch(ctx context.Context, p storage.Patch) error { return patches.put(ctx, s, p) }
 
 // RemovePatch is described in [storage.News].
 func (s *Store) RemovePatch(ctx context.Context, id storage.PatchID) error {

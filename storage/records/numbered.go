@@ -19,6 +19,9 @@ var files = numbered[storage.File, storage.FileID]{tableFiles, tableFileIDs}
 // idKey is the key of a record with an id, and the content of an entry of an index.
 func idKey[ID ~uint32](id ID) []byte { return binary.BigEndian.AppendUint32(nil, uint32(id)) }
 
+// numberKey is the key of a number: of a match, a report, an entry of the audit log, a run.
+func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
 // key names the record with an id, to load it.
 func (n numbered[R, ID]) key(id ID) engine.Key { return engine.Key{Table: n.table, Key: idKey(id)} }
 
@@ -89,6 +92,13 @@ func (n numbered[R, ID]) checkID(v *view, id ID, index string) error {
 func (n numbered[R, ID]) get(v *view, id ID) (record R, err error) {
 	err = n.getInto(v, id, &record)
 	return record, err
+}
+
+// want is get of a record without which the step fails.
+func (n numbered[R, ID]) want(v *view, id ID) R {
+	record, err := n.get(v, id)
+	v.failed(err)
+	return record
 }
 
 // getInto is get with decodeInto.

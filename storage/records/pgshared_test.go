@@ -109,7 +109,7 @@ func TestCopyIntoDatabase(t *testing.T) {
 	from := openNew(t)
 	storagetest.Fill(t, from)
 	to := pgStore(t, pgURL(t))
-	opt := copying.Options{Tables: CopiedTables(), Source: "a", Marks: CopyMarks(), Check: Layout().Check}
+	opt := copying.Options{Tables: CopiedTables(), Source: "a", Check: Layout().Check}
 	r, err := copying.Copy(t.Context(), from.eng, to.eng, opt)
 	if err != nil {
 		t.Fatalf("Copy() = %v", err)

@@ -12,15 +12,13 @@ import (
 var playReports = kind[storage.PlayReport]{
 	table: tablePlayReports,
 	key:   func(p *storage.PlayReport) []byte { return []byte(p.String()) },
+	canon: func(p storage.PlayReport) (storage.PlayReport, error) { return p, p.Check() },
 	most:  storage.MaxPlayReports,
 	over:  func(p *storage.PlayReport, now time.Time) bool { return p.Day < now.UTC().Format(time.DateOnly) },
 }
 
 // PutPlayReport is described in [storage.PlayReports].
 func (s *Store) PutPlayReport(ctx context.Context, p storage.PlayReport) error {
-	if err := p.Check(); err != nil {
-		return err
-	}
 	return playReports.put(ctx, s, p)
 }
 

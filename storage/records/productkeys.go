@@ -12,6 +12,7 @@ import (
 var productKeys = kind[storage.ProductKey]{
 	table: tableProductKeys,
 	key:   func(k *storage.ProductKey) []byte { return productKeyKey(k.ProductKeyID) },
+	canon: storage.ProductKey.Canonical,
 	most:  storage.MaxProductKeys,
 }
 
@@ -23,14 +24,7 @@ func productKeyKey(id storage.ProductKeyID) []byte {
 
 // PutProductKeys is described in [storage.ProductKeys].
 func (s *Store) PutProductKeys(ctx context.Context, keys []storage.ProductKey) error {
-	canonical := make([]storage.ProductKey, len(keys))
-	for i, k := range keys {
-		var err error
-		if canonical[i], err = k.Canonical(); err != nil {
-			return err
-		}
-	}
-	return productKeys.put(ctx, s, canonical...)
+	return productKeys.put(ctx, s, keys...)
 }
 
 // RemoveProductKey is described in [storage.ProductKeys].

@@ -73,28 +73,23 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 	if err != nil {
 		return storage.Profile{}, err
 	}
-	var next storage.Profile
 	ctx, about := withMade(ctx)
 	*about = uint32(p.User)
-	err = s.change(ctx, func(c *change) error {
-		next = p
+	next, err := perform(ctx, s, func(c *change) (storage.Profile, error) {
+		next := p
 		keys := append(unique(profileEntries(&p)), append(profiles.number(p.ID), users.key(p.User), profiles.key(p.ID))...)
 		c.load(keys...)
-		if _, err := users.get(c.view, p.User); err != nil {
-			return err
-		}
+		users.want(c.view, p.User)
 		if c.count(tableNicks, idKey(p.User), storage.MaxProfiles) >= storage.MaxProfiles {
-			return storage.ErrFull
+			return next, storage.ErrFull
 		}
 		if err := checkNew(c.view, p); err != nil {
-			return err
+			return next, err
 		}
-		return profiles.create(c, &next)
+		err := profiles.create(c, &next)
+		return next, err
 	})
-	if err != nil {
-		return storage.Profile{}, fmt.Errorf("create profile of user %d: %w", p.User, err)
-	}
-	return next, nil
+	return next, wrapped(err, "create profile of user %d", p.User)
 }
 
 // GetProfile is described in [storage.Accounts].
@@ -104,24 +99,20 @@ func (s *Store) GetProfile(ctx context.Context, id storage.ProfileID) (storage.P
 
 // ProfilesOf is described in [storage.Accounts].
 func (s *Store) ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error) {
-	return read(ctx, s, func(v *view) ([]storage.Profile, error) { return profilesOf(v, user) })
+	return look(ctx, s, func(v *view) []storage.Profile { return profilesOf(v, user) })
 }
 
 // profilesOf returns the profiles of a user in the order of their nicks.
-func profilesOf(v *view, user storage.UserID) (all []storage.Profile, err error) {
+func profilesOf(v *view, user storage.UserID) (all []storage.Profile) {
 	var ids [][]byte
 	for e := range v.entries(engine.Prefix(tableNicks, idKey(user)), 4) {
 		ids = append(ids, e.Value)
 	}
 	v.load(keysIn(tableProfiles, ids)...)
 	for _, id := range ids {
-		p, err := get[storage.Profile](v, tableProfiles, id)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
+		all = append(all, want[storage.Profile](v, tableProfiles, id))
 	}
-	return all, nil
+	return all
 }
 
 // ProfileByNick is described in [storage.Accounts].
@@ -149,11 +140,7 @@ func (s *Store) ProfileByUniqueNick(ctx context.Context, namespace int, key stri
 func (s *Store) NamespacesOfUniqueNick(ctx context.Context, key string) ([]int, error) {
 	return look(ctx, s, func(v *view) (found []int) {
 		all := namespaces(v)
-		keys := make([][]byte, len(all))
-		for i, namespace := range all {
-			keys[i] = uniqueNickKey(namespace, key)
-		}
-		v.load(keysIn(tableUniqueNicks, keys)...)
+		keys := loadEach(v, tableUniqueNicks, all, func(namespace int) []byte { return uniqueNickKey(namespace, key) })
 		for i, namespace := range all {
 			if v.has(tableUniqueNicks, keys[i]) {
 				found = append(found, namespace)
@@ -205,43 +192,29 @@ func (s *Store) UpdateProfile(ctx context.Context, p storage.Profile) (storage.P
 		}
 		return nil
 	})
-	if err != nil {
-		return storage.Profile{}, fmt.Errorf("profile %d: %w", p.ID, err)
-	}
-	return next, nil
+	return next, wrapped(err, "profile %d", p.ID)
 }
 
 // DeleteProfile is described in [storage.Accounts].
 func (s *Store) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
-		p, err := profiles.get(c.view, id)
-		if err != nil {
-			return err
-		}
+		p := profiles.want(c.view, id)
 		if c.count(tableNicks, idKey(p.User), 2) < 2 {
 			return storage.ErrLast
 		}
-		return c.dropProfile(p)
+		c.dropProfile(p)
+		return nil
 	})
 }
 
 // dropProfile removes a profile and all data that belongs to it.
-func (c *change) dropProfile(p storage.Profile) error {
+func (c *change) dropProfile(p storage.Profile) {
 	c.moveEntries(profileEntries(&p), nil, nil)
 	c.dropRelations(p.ID)
 	c.delete(tableMailboxes, idKey(p.ID))
-	if err := c.dropFiles(p.ID); err != nil {
-		return err
-	}
-	if err := c.dropSake(p.ID); err != nil {
-		return err
-	}
-	if _, err := c.dropStats(p.ID); err != nil {
-		return err
-	}
-	if err := c.forgetMatches(p.ID); err != nil {
-		return err
-	}
+	c.dropFiles(p.ID)
+	c.dropSake(p.ID)
+	c.dropStats(p.ID)
+	c.forgetMatches(p.ID)
 	c.delete(tableProfiles, idKey(p.ID))
-	return nil
 }

@@ -109,19 +109,19 @@ func (c *change) putChunk(part chunk) {
 }
 
 // add inserts a place.
-func (r ranking) add(c *change, place []byte) error {
+func (r ranking) add(c *change, place []byte) {
 	key := r.key(place)
 	at, _ := r.chunkOf(key)
 	c.putEntry(tableRanks, key, nil)
 	if at.n++; at.n <= maxChunk {
 		c.putChunk(at)
-		return nil
+	} else {
+		r.divide(c, at)
 	}
-	return r.divide(c, at)
 }
 
 // divide makes two chunks of one.
-func (r ranking) divide(c *change, at chunk) error {
+func (r ranking) divide(c *change, at chunk) {
 	var middle []byte
 	n := 0
 	for key := range r.places(at.first, nil, at.n/2+1) {
@@ -129,52 +129,46 @@ func (r ranking) divide(c *change, at chunk) error {
 		n++
 	}
 	if n <= at.n/2 {
-		return fmt.Errorf("%s %q: %w: it has fewer than %d places", tableRankChunks, at.first, storage.ErrDamaged, at.n)
+		c.failed(fmt.Errorf("%s %q: %w: it has fewer than %d places", tableRankChunks, at.first, storage.ErrDamaged, at.n))
 	}
 	c.putChunk(chunk{middle, at.n - at.n/2})
 	c.putChunk(chunk{at.first, at.n / 2})
-	return nil
 }
 
 // remove deletes a place. A chunk that has become small is joined to the one
 // before it.
-func (r ranking) remove(c *change, place []byte) error {
+func (r ranking) remove(c *change, place []byte) {
 	key := r.key(place)
 	at, before := r.chunkOf(key)
-	if err := r.leave(c, key); err != nil {
-		return err
-	}
+	r.leave(c, key)
 	at.n--
 	if before.first == nil || at.n > maxChunk/4 || at.n+before.n > maxChunk/2 {
 		c.putChunk(at)
-		return nil
+		return
 	}
 	c.delete(tableRankChunks, at.first)
 	c.putChunk(chunk{before.first, before.n + at.n})
-	return nil
 }
 
 // leave deletes the key of a place, which must be there.
-func (r ranking) leave(c *change, key []byte) error {
+func (r ranking) leave(c *change, key []byte) {
 	if !c.remove(tableRanks, key) {
-		return fmt.Errorf("%s %q: %w: a score has no place", tableRanks, key, storage.ErrDamaged)
+		c.failed(fmt.Errorf("%s %q: %w: a score has no place", tableRanks, key, storage.ErrDamaged))
 	}
-	return nil
 }
 
 // move replaces a place by another. Most moves stay in their chunk and leave its number as
 // it is, so that steps that move other scores of the chunk need not wait.
-func (r ranking) move(c *change, from, to []byte) error {
+func (r ranking) move(c *change, from, to []byte) {
 	old, _ := r.chunkOf(r.key(from))
 	next, _ := r.chunkOf(r.key(to))
 	if !bytes.Equal(old.first, next.first) {
-		if err := r.remove(c, from); err != nil {
-			return err
-		}
-		return r.add(c, to)
+		r.remove(c, from)
+		r.add(c, to)
+		return
 	}
 	c.putEntry(tableRanks, r.key(to), nil)
-	return r.leave(c, r.key(from))
+	r.leave(c, r.key(from))
 }
 
 // before returns how many places are before one, or before the beginning of
@@ -235,11 +229,7 @@ func (r ranking) page(game, board string, from, n int) (page []storage.Score, er
 	id := func(p storage.ProfileID) storage.ScoreID {
 		return storage.ScoreID{Game: game, Board: board, Profile: p}
 	}
-	keys := make([][]byte, len(profiles))
-	for i, p := range profiles {
-		keys[i] = scoreKey(id(p))
-	}
-	r.v.load(keysIn(tableScores, keys)...)
+	loadEach(r.v, tableScores, profiles, func(p storage.ProfileID) []byte { return scoreKey(id(p)) })
 	for _, p := range profiles {
 		score, err := getScore(r.v, id(p))
 		if err != nil {

@@ -21,9 +21,6 @@ const maxReportDrop = 100
 // The payload of a report is the length of its head (unsigned varint), the head,
 // which is the JSON of the report without its pairs, and the pairs.
 
-// reportKey is the key of a report: its id (8 bytes).
-func reportKey(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
-
 // reportOfKey is the key of a report in tableReportsOf.
 func reportOfKey(game string, id uint64) []byte {
 	return binary.BigEndian.AppendUint64(gamePrefix(game), id)
@@ -71,15 +68,13 @@ func readReport(_ *view, e engine.Entry) (r storage.Report, err error) {
 
 // report returns a report or ErrNotFound.
 func (v *view) report(id uint64) (r storage.Report, err error) {
-	key := reportKey(id)
+	key := numberKey(id)
 	value, err := v.stored(tableReports, key)
 	if err != nil {
 		return r, err
 	}
-	if r, err = readReport(v, engine.Entry{Key: key, Value: value}); err != nil {
-		return r, fmt.Errorf("%s %d: %w", tableReports, id, err)
-	}
-	return r, nil
+	r, err = readReport(v, engine.Entry{Key: key, Value: value})
+	return r, wrapped(err, "%s %d", tableReports, id)
 }
 
 // PutReport is described in [storage.Stats].
@@ -92,33 +87,19 @@ func (s *Store) PutReport(ctx context.Context, r storage.Report, credits []stora
 	if err := storage.CheckCredits(credits); err != nil {
 		return storage.ReportResult{}, err
 	}
-	var result storage.ReportResult
-	err = s.change(ctx, func(c *change) error {
-		result = storage.ReportResult{}
+	return perform(ctx, s, func(c *change) (result storage.ReportResult, err error) {
 		next, old, err := c.mergeReport(r, scoreKeys(credits))
-		if err != nil {
-			return err
-		}
 		result.ID = old.ID
-		if next == nil {
-			return nil
+		if err != nil || next == nil {
+			return result, err
 		}
-		if result.ID, err = c.putReport(next); err != nil {
-			return err
-		}
-		result.Stored = true
+		result.ID, result.Stored = c.putReport(next), true
 		if next.Done && next.Trusted {
-			if result.Credited, err = c.credit(credits, next.Updated); err != nil {
-				return err
-			}
+			result.Credited = c.credit(credits, next.Updated)
 		}
-		result.Dropped, err = c.limitReports(next.Game, result.ID, limits)
-		return err
+		result.Dropped = c.limitReports(next.Game, result.ID, limits)
+		return result, nil
 	})
-	if err != nil {
-		return storage.ReportResult{}, err
-	}
-	return result, nil
 }
 
 // mergeReport returns the report to be stored, nil if there is nothing to store,
@@ -151,23 +132,21 @@ func (c *change) loadReport(r *storage.Report, run []byte, more ...engine.Key) {
 }
 
 // putReport stores a report, under a new id if it has none, and returns the id.
-func (c *change) putReport(r *storage.Report) (uint64, error) {
+func (c *change) putReport(r *storage.Report) uint64 {
 	var grown sum
 	if r.ID == 0 {
 		r.ID, grown.records = c.next(tableReports), 1
 		c.putEntry(tableReportsOf, reportOfKey(r.Game, r.ID), nil)
-		c.putEntry(tableReportRuns, reportRunKey(r), reportKey(r.ID))
+		c.putEntry(tableReportRuns, reportRunKey(r), numberKey(r.ID))
 	} else {
-		grown.bytes = -reportSize(c.get(tableReports, reportKey(r.ID)))
+		grown.bytes = -reportSize(c.get(tableReports, numberKey(r.ID)))
 	}
 	head, err := reportHead(*r)
-	if err != nil {
-		return 0, err
-	}
+	c.failed(err)
 	grown.bytes += int64(len(head) + len(r.Pairs))
 	c.countReports(r, grown)
-	c.putRaw(tableReports, reportKey(r.ID), head, r.Pairs)
-	return r.ID, nil
+	c.putRaw(tableReports, numberKey(r.ID), head, r.Pairs)
+	return r.ID
 }
 
 // reportSize returns the size of a stored report as the sums count it.
@@ -184,50 +163,51 @@ func (c *change) countReports(r *storage.Report, by sum) {
 
 // limitReports removes the oldest reports beyond the limits, but not the report
 // keep, and returns how many.
-func (c *change) limitReports(game string, keep uint64, limits storage.ReportLimits) (dropped int, err error) {
+func (c *change) limitReports(game string, keep uint64, limits storage.ReportLimits) (dropped int) {
 	if limits.PerGame > 0 {
 		n := c.sum(tableStatSums, reportSumKey(game)).records
 		for ; n > int64(limits.PerGame) && dropped < maxReportDrop; n-- {
-			size, err := c.dropOldest(engine.Prefix(tableReportsOf, gamePrefix(game)), keep)
-			if err != nil || size < 0 {
-				return dropped, err
+			if c.dropOldest(engine.Prefix(tableReportsOf, gamePrefix(game)), keep) < 0 {
+				return dropped
 			}
 			dropped++
 		}
 	}
 	if limits.Bytes <= 0 {
-		return dropped, nil
+		return dropped
 	}
 	for used := c.countOf(countReportBytes); used > limits.Bytes && dropped < maxReportDrop; dropped++ {
-		size, err := c.dropOldest(whole(tableReports), keep)
-		if err != nil || size < 0 {
-			return dropped, err
+		size := c.dropOldest(whole(tableReports), keep)
+		if size < 0 {
+			break
 		}
 		used -= size
 	}
-	return dropped, nil
+	return dropped
 }
 
 // dropOldest removes the first report of a range, whose keys end with ids, and returns its
 // size; -1 if there is none, or only the report keep. It does not matter if an older one is
 // stored meanwhile, so steps that add reports need not wait for each other.
-func (c *change) dropOldest(r engine.Range, keep uint64) (size int64, err error) {
+func (c *change) dropOldest(r engine.Range, keep uint64) int64 {
 	r.Loose = true
 	e := c.first(r)
 	if len(e.Key) < 8 {
-		return -1, nil
+		return -1
 	}
 	id := binary.BigEndian.Uint64(lastID64(e.Key))
 	if id == keep {
-		return -1, nil
+		return -1
 	}
-	return c.dropReport(id)
+	size, err := c.dropReport(id)
+	c.failed(err)
+	return size
 }
 
 // dropReport removes a report and its index entries, and returns its size. The entries of a
 // damaged report are searched for.
 func (c *change) dropReport(id uint64) (size int64, err error) {
-	key := reportKey(id)
+	key := numberKey(id)
 	value, err := c.stored(tableReports, key)
 	if err != nil {
 		return 0, err

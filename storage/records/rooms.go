@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"iter"
 
 	"github.com/respawnd/respawnd/storage"
@@ -14,8 +13,6 @@ import (
 var rooms = kind[storage.Room]{
 	table: tableRooms,
 	key:   func(r *storage.Room) []byte { return idKey(r.ID) },
-	rev:   func(r *storage.Room) *storage.Rev { return &r.Rev },
-	index: storage.IndexRoomID,
 }
 
 // markRoom is the key in tableMarks of the id of a room that was given out last.
@@ -29,36 +26,43 @@ func gamePrefix(game string) []byte { return append([]byte(game), 0) }
 func roomIndexKey(game string, id uint32) []byte { return append(gamePrefix(game), idKey(id)...) }
 
 // PutRoom is described in [storage.Rooms].
-func (s *Store) PutRoom(ctx context.Context, r storage.Room) (stored storage.Room, err error) {
+func (s *Store) PutRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
 	if err := r.Check(); err != nil {
 		return storage.Room{}, err
 	}
 	ctx, made := withMade(ctx)
-	err = s.change(ctx, func(c *change) (err error) {
-		stored, err = c.putRoom(r)
+	stored, err := perform(ctx, s, func(c *change) (storage.Room, error) {
+		stored, err := c.putRoom(r)
 		*made = stored.ID
-		return err
+		return stored, err
 	})
-	if err != nil {
-		return storage.Room{}, fmt.Errorf("room %d %q: %w", r.ID, r.Name, err)
-	}
-	return stored, nil
+	return stored, wrapped(err, "room %d %q", r.ID, r.Name)
 }
 
-// putRoom stores a room and moves its index entry.
+// putRoom stores a room, if its revision is current, and moves its index entry. A damaged
+// room cannot be replaced, only deleted.
 func (c *change) putRoom(r storage.Room) (storage.Room, error) {
 	if r.ID == 0 {
 		r.ID = c.freeRoomID()
 	}
-	old, next, err := rooms.revise(c, r)
-	if err != nil {
+	key := idKey(r.ID)
+	old, err := get[storage.Room](c.view, tableRooms, key)
+	switch missing := isMissing(err); {
+	case err != nil && !missing:
 		return r, err
+	case r.Rev == 0 && !missing:
+		return r, &storage.TakenError{Index: storage.IndexRoomID}
+	case r.Rev != 0 && missing:
+		return r, storage.ErrNotFound
+	case r.Rev != 0 && r.Rev != old.Rev:
+		return r, storage.ErrConflict
+	case !missing && old.Game != r.Game:
+		c.delete(tableRoomsByGame, roomIndexKey(old.Game, r.ID))
 	}
-	if old.ID != 0 && old.Game != next.Game {
-		c.delete(tableRoomsByGame, roomIndexKey(old.Game, old.ID))
-	}
-	c.putEntry(tableRoomsByGame, roomIndexKey(next.Game, next.ID), nil)
-	return next, nil
+	r.Rev = storage.Rev(c.next(tableRooms))
+	c.put(tableRooms, key, r)
+	c.putEntry(tableRoomsByGame, roomIndexKey(r.Game, r.ID), nil)
+	return get[storage.Room](c.view, tableRooms, key) // it shares no memory with r
 }
 
 // freeRoomID assigns the id after the last one that it assigned, skipping those
@@ -87,10 +91,7 @@ func (s *Store) GetRoom(ctx context.Context, id uint32) (storage.Room, error) {
 // DeleteRoom is described in [storage.Rooms].
 func (s *Store) DeleteRoom(ctx context.Context, id uint32) error {
 	return s.change(ctx, func(c *change) error {
-		r, err := get[storage.Room](c.view, tableRooms, idKey(id))
-		if err != nil {
-			return err
-		}
+		r := want[storage.Room](c.view, tableRooms, idKey(id))
 		c.delete(tableRoomsByGame, roomIndexKey(r.Game, id))
 		c.delete(tableRooms, idKey(id))
 		return nil

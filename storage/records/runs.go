@@ -109,27 +109,21 @@ func (s Shared) EndRun(ctx context.Context, run uint64) error {
 
 // Beat is described in [storage.Sessions]. All but the runs is read loosely: only the node
 // itself writes its number of beats, and what it misses now it finds at the next beat.
-func (s Shared) Beat(ctx context.Context, node string, run, after uint64, mail storage.Mail) (p storage.Pulse, err error) {
+func (s Shared) Beat(ctx context.Context, node string, run, after uint64, mail storage.Mail) (storage.Pulse, error) {
 	if len(mail.To) > storage.MaxMail {
 		return storage.Pulse{}, storage.ErrInvalid
 	}
-	err = s.step(ctx, func(c *change) error {
+	return perform(storage.WithoutAudit(ctx), s.Store, func(c *change) (p storage.Pulse, err error) {
 		c.loadRanges(whole(tableRuns), beatRange(), displacedRange(run), endRange(after))
 		all := c.allRuns()
-		if err := stateOf(all, node, run); err != nil {
-			return err
-		}
+		c.failed(stateOf(all, node, run))
 		beats := allBeats(c.view)
 		own := beat{beats[run].number + 1, mail}
 		beats[run] = own
 		p = storage.Pulse{Runs: alive(all, beats), Displaced: displacedOf(c.view, run), Ends: endsAfter(c.view, after)}
 		c.putEntry(tableBeats, numberKey(run), own.content())
-		return nil
+		return p, nil
 	})
-	if err != nil {
-		return storage.Pulse{}, err
-	}
-	return p, nil
 }
 
 // stateOf returns why a run cannot be used, nil if it can.

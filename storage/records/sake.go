@@ -148,33 +148,29 @@ func (c *change) storeSake(p *sakePlan) {
 }
 
 // planSakeTable finds the table of a new record of an owner, or begins a new one.
-func (c *change) planSakeTable(id storage.SakeTableID, owner storage.ProfileID) (p sakePlan, last uint32, err error) {
+func (c *change) planSakeTable(id storage.SakeTableID, owner storage.ProfileID) (p sakePlan, last uint32) {
 	c.load(engine.Key{Table: tableSakeTables, Key: sakeTableName(id)}, engine.Key{Table: tableSakeMeta, Key: sakeLastIDKey(id)}, profiles.key(owner))
-	p.table, err = getSakeTable(c.view, id)
-	if errors.Is(err, storage.ErrNoTable) {
-		p.fresh, err = true, nil
+	t, err := getSakeTable(c.view, id)
+	if p.table, p.fresh = t, errors.Is(err, storage.ErrNoTable); p.fresh {
 		p.table = sakeTable{Game: id.Game, Name: id.Name, Number: c.sakeNumber([]byte{sakeLastTable}) + 1}
+	} else {
+		c.failed(err)
 	}
-	return p, c.sakeNumber(sakeLastIDKey(id)), err
+	return p, c.sakeNumber(sakeLastIDKey(id))
 }
 
 // addSake stores a new record under its id.
-func (c *change) addSake(p *sakePlan, last uint32, lim *storage.SakeLimits) error {
-	if _, err := profiles.get(c.view, p.rec.Owner); err != nil {
-		return err
-	}
-	if err := p.alignColumns(p.rec.Fields); err != nil {
-		return err
+func (c *change) addSake(p *sakePlan, last uint32, lim *storage.SakeLimits) {
+	profiles.want(c.view, p.rec.Owner)
+	if c.failed(p.alignColumns(p.rec.Fields)) {
+		return
 	}
 	p.seal()
-	if err := c.checkSakeLimits(p, lim); err != nil {
-		return err
-	}
+	c.failed(c.checkSakeLimits(p, lim))
 	if p.rec.ID > last {
 		c.putEntry(tableSakeMeta, sakeLastIDKey(p.table.id()), idKey(p.rec.ID))
 	}
 	c.storeSake(p)
-	return nil
 }
 
 // CreateSakeRecord is described in [storage.Sake].
@@ -185,22 +181,16 @@ func (s *Store) CreateSakeRecord(ctx context.Context, table storage.SakeTableID,
 		return 0, err
 	}
 	now := time.Now().Truncate(time.Second).UTC()
-	err = s.change(ctx, func(c *change) error {
-		p, last, err := c.planSakeTable(table, owner)
-		if err != nil {
-			return err
-		}
+	id, err = perform(ctx, s, func(c *change) (uint32, error) {
+		p, last := c.planSakeTable(table, owner)
 		if last >= storage.MaxSakeID {
-			return fmt.Errorf("ids of records: %w", storage.ErrFull)
+			return 0, fmt.Errorf("ids of records: %w", storage.ErrFull)
 		}
-		id = last + 1
-		p.rec = storage.SakeRecord{ID: id, Owner: owner, Created: now, Changed: now, Fields: fields}
-		return c.addSake(&p, last, &lim)
+		p.rec = storage.SakeRecord{ID: last + 1, Owner: owner, Created: now, Changed: now, Fields: fields}
+		c.addSake(&p, last, &lim)
+		return last + 1, nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("create SAKE record: %w", err)
-	}
-	return id, nil
+	return id, wrapped(err, "create SAKE record")
 }
 
 // ImportSakeRecord is described in [storage.Sake].
@@ -212,55 +202,45 @@ func (s *Store) ImportSakeRecord(ctx context.Context, r storage.OwnedSakeRecord)
 		return fmt.Errorf("%w: SAKE record %d", storage.ErrInvalid, r.ID)
 	}
 	err := s.change(ctx, func(c *change) error {
-		p, last, err := c.planSakeTable(r.SakeTableID, r.Owner)
-		if err != nil {
-			return err
-		}
+		p, last := c.planSakeTable(r.SakeTableID, r.Owner)
 		if c.has(tableSakeRecords, sakeRecordKey(p.table.Number, r.ID)) {
 			return storage.ErrTaken
 		}
 		p.rec = r.SakeRecord
-		return c.addSake(&p, last, &storage.SakeLimits{})
+		c.addSake(&p, last, &storage.SakeLimits{})
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("import SAKE record %d: %w", r.ID, err)
-	}
-	return nil
+	return wrapped(err, "import SAKE record %d", r.ID)
 }
 
 // ownSake returns a table and one of its records, which owner must own unless it is 0.
-func (c *change) ownSake(table storage.SakeTableID, id uint32, owner storage.ProfileID) (t sakeTable, r storage.SakeRow, size int, err error) {
-	if t, err = getSakeTable(c.view, table); err != nil {
-		return t, r, 0, err
+func (c *change) ownSake(table storage.SakeTableID, id uint32, owner storage.ProfileID) (t sakeTable, r storage.SakeRow, size int) {
+	t, err := getSakeTable(c.view, table)
+	if err == nil {
+		r, size, err = sakeRow(c.view, t.Number, id)
 	}
-	r, size, err = sakeRow(c.view, t.Number, id)
 	if err == nil && owner != 0 && r.Owner != owner {
 		err = storage.ErrNotOwner
 	}
-	return t, r, size, err
+	c.failed(err)
+	return t, r, size
 }
 
 // replaceSake stores what edit makes of a record, and returns it. The fields in changed are
 // new, or have another type.
 func (c *change) replaceSake(t sakeTable, row *storage.SakeRow, size int, lim *storage.SakeLimits, edit func(*storage.SakeRecord) (changed []storage.SakeField),
-) (storage.SakeRecord, error) {
-	p := sakePlan{table: t, existing: size}
+) storage.SakeRecord {
 	rec, err := row.Record(t.Columns)
-	if err != nil {
-		return rec, err
-	}
-	p.rec = rec
-	if err := p.alignColumns(edit(&p.rec)); err != nil {
-		return rec, err
+	p := sakePlan{table: t, existing: size, rec: rec}
+	if c.failed(err) || c.failed(p.alignColumns(edit(&p.rec))) {
+		return rec
 	}
 	p.seal()
 	if lim != nil {
-		if err := c.checkSakeLimits(&p, lim); err != nil {
-			return rec, err
-		}
+		c.failed(c.checkSakeLimits(&p, lim))
 	}
 	c.storeSake(&p)
-	return p.rec, nil
+	return p.rec
 }
 
 // UpdateSakeRecord is described in [storage.Sake].
@@ -272,37 +252,25 @@ func (s *Store) UpdateSakeRecord(ctx context.Context, table storage.SakeTableID,
 	}
 	now := time.Now().Truncate(time.Second).UTC()
 	err := s.change(ctx, func(c *change) error {
-		t, row, size, err := c.ownSake(table, id, owner)
-		if err != nil {
-			return err
-		}
-		_, err = c.replaceSake(t, &row, size, &lim, func(rec *storage.SakeRecord) []storage.SakeField {
+		t, row, size := c.ownSake(table, id, owner)
+		c.replaceSake(t, &row, size, &lim, func(rec *storage.SakeRecord) []storage.SakeField {
 			rec.Merge(fields)
 			rec.Changed = now
 			return fields
 		})
-		return err
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("update SAKE record %d: %w", id, err)
-	}
-	return nil
+	return wrapped(err, "update SAKE record %d", id)
 }
 
 // DeleteSakeRecord is described in [storage.Sake].
 func (s *Store) DeleteSakeRecord(ctx context.Context, table storage.SakeTableID, id uint32, owner storage.ProfileID) error {
 	err := s.change(ctx, func(c *change) error {
-		t, row, size, err := c.ownSake(table, id, owner)
-		if err != nil {
-			return err
-		}
+		t, row, size := c.ownSake(table, id, owner)
 		c.dropSakeRecord(&t, id, row.Owner, size)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("delete SAKE record %d: %w", id, err)
-	}
-	return nil
+	return wrapped(err, "delete SAKE record %d", id)
 }
 
 // dropSakeRecord removes a record. Its ratings are removed by SweepSake: there may be
@@ -319,28 +287,19 @@ func (s *Store) RateSakeRecord(ctx context.Context, table storage.SakeTableID, i
 	if rating < 0 || rating > math.MaxUint8 {
 		return sum, fmt.Errorf("%w: a rating of %d", storage.ErrInvalid, rating)
 	}
-	err = s.change(ctx, func(c *change) error {
-		t, row, size, err := c.ownSake(table, id, 0)
-		if err != nil {
-			return err
-		}
+	sum, err = perform(ctx, s, func(c *change) (sum storage.SakeRating, err error) {
+		t, row, size := c.ownSake(table, id, 0)
 		key := sakeRatingKey(t.Number, id, rater)
 		if c.has(tableSakeRatings, key) {
-			return storage.ErrTaken
+			return sum, storage.ErrTaken
 		}
-		rec, err := c.replaceSake(t, &row, size, nil, func(rec *storage.SakeRecord) []storage.SakeField {
+		rec := c.replaceSake(t, &row, size, nil, func(rec *storage.SakeRecord) []storage.SakeField {
 			rec.Ratings++
 			rec.RatingSum += int64(rating)
 			return nil
 		})
-		if err == nil {
-			c.putEntry(tableSakeRatings, key, []byte{byte(rating)})
-		}
-		sum = storage.SakeRating{Ratings: rec.Ratings, Sum: rec.RatingSum}
-		return err
+		c.putEntry(tableSakeRatings, key, []byte{byte(rating)})
+		return storage.SakeRating{Ratings: rec.Ratings, Sum: rec.RatingSum}, nil
 	})
-	if err != nil {
-		return storage.SakeRating{}, fmt.Errorf("rate SAKE record %d: %w", id, err)
-	}
-	return sum, nil
+	return sum, wrapped(err, "rate SAKE record %d", id)
 }

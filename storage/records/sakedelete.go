@@ -12,10 +12,10 @@ import (
 
 // dropSake removes all records of a profile. Their number is bounded by
 // storage.MaxSakeOwned; the counts of tables change once for each table.
-func (c *change) dropSake(owner storage.ProfileID) error {
-	all, err := c.dropSakeOwned(owner)
-	if err != nil || all == (sum{}) {
-		return err
+func (c *change) dropSake(owner storage.ProfileID) {
+	all := c.dropSakeOwned(owner)
+	if all == (sum{}) {
+		return
 	}
 	c.addTotal(totalSake, all)
 	c.delete(tableSakeMeta, sakeOwnerKey(owner))
@@ -23,12 +23,11 @@ func (c *change) dropSake(owner storage.ProfileID) error {
 		c.delete(tableSakeRecords, key[4:])
 		c.delete(tableSakeByOwner, key)
 	}
-	return nil
 }
 
 // dropSakeOwned removes the counts of a profile in tables, takes them out of those of the
 // tables and games, and returns how much was taken, which is negative.
-func (c *change) dropSakeOwned(owner storage.ProfileID) (all sum, err error) {
+func (c *change) dropSakeOwned(owner storage.ProfileID) (all sum) {
 	prefix := append([]byte{sakeOwned}, idKey(owner)...)
 	owned := c.keys(engine.Prefix(tableSakeMeta, prefix))
 	var keys [][]byte
@@ -40,9 +39,7 @@ func (c *change) dropSakeOwned(owner storage.ProfileID) (all sum, err error) {
 	for _, key := range owned {
 		number := binary.BigEndian.Uint32(key[len(prefix):])
 		t, err := sakeTableOf(c.view, number)
-		if err != nil {
-			return all, err
-		}
+		c.failed(err)
 		n := c.sakeSum(key)
 		less := sum{-n.records, -n.bytes}
 		all = sum{all.records + less.records, all.bytes + less.bytes}
@@ -50,16 +47,16 @@ func (c *change) dropSakeOwned(owner storage.ProfileID) (all sum, err error) {
 		c.countSake(sakeNumberKey(sakeTableCount, number), less)
 		c.delete(tableSakeMeta, key)
 	}
-	return all, nil
+	return all
 }
 
 // DeleteSakeTable is described in [storage.Sake].
 func (s *Store) DeleteSakeTable(ctx context.Context, table storage.SakeTableID) (removed int, err error) {
 	for more := true; more; {
 		n := 0
-		err := s.change(ctx, func(c *change) (err error) {
-			n, more, err = c.emptySakeTable(table)
-			return err
+		err := s.change(ctx, func(c *change) error {
+			n, more = c.emptySakeTable(table)
+			return nil
 		})
 		if err != nil {
 			return removed, fmt.Errorf("delete SAKE table: %w", err)
@@ -71,18 +68,14 @@ func (s *Store) DeleteSakeTable(ctx context.Context, table storage.SakeTableID) 
 }
 
 // emptySakeTable removes some records of a table, and the table itself when it has no more.
-func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool, err error) {
+func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool) {
 	t, err := getSakeTable(c.view, table)
-	if err != nil {
-		return 0, false, err
-	}
+	c.failed(err)
 	entries, _, more := pageEntries(c.view, engine.Prefix(tableSakeRecords, idKey(t.Number)))
 	var keys []engine.Key
 	rows := make([]storage.SakeRow, len(entries))
 	for i, e := range entries {
-		if err := openSakeRow(e.Key, e.Value, &rows[i]); err != nil {
-			return 0, false, about(tableSakeRecords, e.Key, err)
-		}
+		c.failed(about(tableSakeRecords, e.Key, openSakeRow(e.Key, e.Value, &rows[i])))
 		keys = append(keys, c.sakeCountKeys(&t, rows[i].Owner)...)
 	}
 	c.load(keys...)
@@ -94,7 +87,7 @@ func (c *change) emptySakeTable(table storage.SakeTableID) (n int, more bool, er
 		c.delete(tableSakeMeta, sakeNumberKey(sakeTableKey, t.Number))
 		c.countSake(sakeGameKey(sakeTables, t.Game), sum{records: -1})
 	}
-	return len(entries), more, nil
+	return len(entries), more
 }
 
 // SweepSake is described in [storage.Sake].
@@ -164,9 +157,9 @@ func (c *change) withdrawRating(key []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.replaceSake(t, &row, size, nil, func(rec *storage.SakeRecord) []storage.SakeField {
+	c.replaceSake(t, &row, size, nil, func(rec *storage.SakeRecord) []storage.SakeField {
 		rec.Ratings, rec.RatingSum = max(rec.Ratings-1, 0), max(rec.RatingSum-int64(rating), 0)
 		return nil
 	})
-	return err
+	return c.damage()
 }

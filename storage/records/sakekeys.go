@@ -160,7 +160,7 @@ func openSakeRow(key, v []byte, r *storage.SakeRow) error {
 func sealSakeRow(key []byte, rec *storage.SakeRecord, columns []uint32) []byte {
 	value := storage.AppendSakeRow(make([]byte, recordHeader, recordHeader+32+24*len(rec.Fields)), rec, columns)
 	value[0] = recordVersion
-	binary.BigEndian.PutUint32(value[1:], checksum(value[recordHeader:]))
-	binary.BigEndian.PutUint32(value[valueHeader:], checksum(key))
+	binary.BigEndian.PutUint32(value[1:], engine.Checksum(value[recordHeader:]))
+	binary.BigEndian.PutUint32(value[valueHeader:], engine.Checksum(key))
 	return value
 }

@@ -53,11 +53,7 @@ func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids 
 		if err != nil {
 			return nil, err
 		}
-		keys := make([][]byte, len(ids))
-		for i, id := range ids {
-			keys[i] = sakeRecordKey(t.Number, id)
-		}
-		v.load(keysIn(tableSakeRecords, keys)...)
+		loadEach(v, tableSakeRecords, ids, func(id uint32) []byte { return sakeRecordKey(t.Number, id) })
 		for _, id := range ids {
 			row, _, err := sakeRow(v, t.Number, id)
 			if isMissing(err) {
@@ -195,12 +191,7 @@ func (s *Store) SakeRatings(ctx context.Context, table storage.SakeTableID, rate
 		if err != nil {
 			return nil, err
 		}
-		keys := make([][]byte, len(ids))
-		for i, id := range ids {
-			keys[i] = sakeRatingKey(t.Number, id, rater)
-		}
-		v.load(keysIn(tableSakeRatings, keys)...)
-		for _, key := range keys {
+		for _, key := range loadEach(v, tableSakeRatings, ids, func(id uint32) []byte { return sakeRatingKey(t.Number, id, rater) }) {
 			ratings = append(ratings, sakeRating(v, key))
 		}
 		return ratings, nil

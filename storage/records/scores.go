@@ -47,7 +47,7 @@ func valueKey(value float64) []byte {
 	if bits>>63 == 0 {
 		bits = ^bits &^ (1 << 63)
 	}
-	return binary.BigEndian.AppendUint64(nil, bits)
+	return numberKey(bits)
 }
 
 // readScore is the decoder of tableScores.
@@ -75,10 +75,10 @@ func scoreKeys(credits []storage.Credit) (keys []engine.Key) {
 }
 
 // loadCredits loads what credit reads.
-func (c *change) loadCredits(credits []storage.Credit) error {
+func (c *change) loadCredits(credits []storage.Credit) {
 	c.load(scoreKeys(credits)...)
 	if !c.shared {
-		return nil
+		return
 	}
 	var ranges []engine.Range
 	var places []engine.Key
@@ -86,8 +86,8 @@ func (c *change) loadCredits(credits []storage.Credit) error {
 		cr := &credits[i]
 		old, err := getScore(c.view, cr.ScoreID)
 		first := isMissing(err)
-		if err != nil && !first {
-			return err
+		if !first {
+			c.failed(err)
 		}
 		board := rankingOf(c.view, cr.Game, cr.Board)
 		was := board.key(placeOf(old.Value, cr.Profile))
@@ -100,7 +100,6 @@ func (c *change) loadCredits(credits []storage.Credit) error {
 	}
 	c.loadRanges(ranges...)
 	c.load(places...)
-	return nil
 }
 
 // putScore stores a score of a profile, which must exist.
@@ -110,16 +109,15 @@ func (c *change) putScore(score storage.Score) error {
 	switch {
 	case isMissing(err):
 		if err = c.mayAddScore(score.Profile); err == nil {
-			err = board.add(c, place)
+			board.add(c, place)
 		}
 	case err == nil && old.Value != score.Value:
-		err = board.move(c, placeOf(old.Value, old.Profile), place)
+		board.move(c, placeOf(old.Value, old.Profile), place)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		c.put(tableScores, scoreKey(score.ScoreID), scoreRecord{score.Value, score.Updated})
 	}
-	c.put(tableScores, scoreKey(score.ScoreID), scoreRecord{score.Value, score.Updated})
-	return nil
+	return err
 }
 
 // mayAddScore returns an error unless a profile exists and may have another score.
@@ -134,48 +132,41 @@ func (v *view) mayAddScore(id storage.ProfileID) error {
 }
 
 // dropScore removes the score under a key, also a damaged one.
-func (c *change) dropScore(key []byte) error {
+func (c *change) dropScore(key []byte) {
 	id, err := scoreID(key)
-	if err != nil {
-		return about(tableScores, key, err)
-	}
+	c.failed(about(tableScores, key, err))
 	board := rankingOf(c.view, id.Game, id.Board)
 	score, err := getScore(c.view, id)
 	place := placeOf(score.Value, id.Profile)
 	if isDamage(err) {
 		place, err = board.find(id.Profile), nil
 	}
-	if err == nil && place != nil {
-		err = board.remove(c, place)
-	}
-	if err != nil {
-		return err
+	c.failed(err)
+	if place != nil {
+		board.remove(c, place)
 	}
 	c.delete(tableScores, key)
-	return nil
 }
 
 // credit applies the credits of a report and returns how many there were. Those
 // for profiles that cannot have a score are skipped.
-func (c *change) credit(credits []storage.Credit, at time.Time) (n int, err error) {
-	if err := c.loadCredits(credits); err != nil {
-		return 0, err
-	}
+func (c *change) credit(credits []storage.Credit, at time.Time) (n int) {
+	c.loadCredits(credits)
 	for _, cr := range credits {
 		score, err := getScore(c.view, cr.ScoreID)
 		first := isMissing(err)
-		if err != nil && !first {
-			return n, err
+		if !first && c.failed(err) {
+			break
 		}
 		score.Value, score.Updated = cr.How.Apply(score.Value, cr.Value, first), at
 		switch err := c.putScore(score); {
 		case err == nil:
 			n++
 		case !isMissing(err) && !isFull(err):
-			return n, err
+			c.failed(err)
 		}
 	}
-	return n, nil
+	return n
 }
 
 // PutScore is described in [storage.Stats].
@@ -185,9 +176,7 @@ func (s *Store) PutScore(ctx context.Context, score storage.Score) error {
 		return err
 	}
 	return s.change(ctx, func(c *change) error {
-		if err := c.loadCredits([]storage.Credit{{ScoreID: score.ScoreID, How: storage.ScoreLast, Value: score.Value}}); err != nil {
-			return err
-		}
+		c.loadCredits([]storage.Credit{{ScoreID: score.ScoreID, How: storage.ScoreLast, Value: score.Value}})
 		return c.putScore(score)
 	})
 }
@@ -201,7 +190,8 @@ func (s *Store) DeleteScore(ctx context.Context, id storage.ScoreID) error {
 		if !c.has(tableScores, scoreKey(id)) {
 			return storage.ErrNotFound
 		}
-		return c.dropScore(scoreKey(id))
+		c.dropScore(scoreKey(id))
+		return nil
 	})
 }
 
@@ -216,10 +206,7 @@ func (s *Store) Ranking(ctx context.Context, game, board string, from, n int) (p
 		return nil, err
 	}
 	page, err = read(ctx, s, func(v *view) ([]storage.Score, error) { return rankingOf(v, game, board).page(game, board, from, n) })
-	if err != nil {
-		return nil, fmt.Errorf("ranking %q of %s: %w", board, game, err)
-	}
-	return page, nil
+	return page, wrapped(err, "ranking %q of %s", board, game)
 }
 
 // RankOf is described in [storage.Stats].
@@ -227,15 +214,11 @@ func (s *Store) RankOf(ctx context.Context, id storage.ScoreID) (score storage.S
 	if err := id.Check(); err != nil {
 		return score, err
 	}
-	score, err = read(ctx, s, func(v *view) (storage.Score, error) {
+	return read(ctx, s, func(v *view) (storage.Score, error) {
 		score, err := getScore(v, id)
 		if err == nil {
 			score.Rank = rankingOf(v, id.Game, id.Board).before(valueKey(score.Value)) + 1
 		}
 		return score, err
 	})
-	if err != nil {
-		return storage.Score{}, err
-	}
-	return score, nil
 }

@@ -40,126 +40,96 @@ const (
 	flagReached
 )
 
-func appendText[T string | []byte](dst []byte, text T) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+// serverFields names the parts of a record without Seen, which is in the index, for both
+// directions. It reports whether the server was not left out.
+func serverFields(f *fields, s *storage.Server) (kept bool) {
+	flags := flag(s.NATNeg)*flagNATNeg | flag(s.Reachable)*flagReachable | flag(s.Reached != "")*flagReached
+	f.form()
+	f.addrPort(&s.Source)
+	f.byte(&flags)
+	if flags == flagLeftOut {
+		return false
+	}
+	s.NATNeg, s.Reachable = flags&flagNATNeg != 0, flags&flagReachable != 0
+	f.addr(&s.Via)
+	bare(f, &s.Instance)
+	for _, word := range [...]*string{&s.Game, &s.Origin, &s.Country, &s.Region} {
+		bareText(f, word)
+	}
+	if flags&flagReached != 0 {
+		bareText(f, &s.Reached)
+	}
+	f.addrPort(&s.Public)
+	n := len(s.Local)
+	if bare(f, &n); f.reading && n > 0 {
+		s.Local = make([]netip.AddrPort, min(n, storage.MaxServerLocal))
+	}
+	f.bad = f.bad || n != len(s.Local)
+	for i := range s.Local {
+		f.addrPort(&s.Local[i])
+	}
+	for _, section := range [...]*[]byte{&s.Report, &s.Rules, &s.Players, &s.Teams} {
+		bareText(f, section)
+	}
+	f.dated(&s.First)
+	return true
 }
 
-func appendAddr(dst []byte, a netip.Addr) []byte {
+// form is the form of a record.
+func (f *fields) form() {
+	form := byte(serverForm)
+	f.byte(&form)
+	f.bad = f.bad || form != serverForm
+}
+
+// byte is a part of one byte.
+func (f *fields) byte(b *byte) {
+	switch {
+	case !f.reading:
+		f.data = append(f.data, *b)
+	case len(f.data) == 0:
+		f.bad = true
+	default:
+		*b, f.data = f.data[0], f.data[1:]
+	}
+}
+
+// bare is a part that is an unsigned number, without a tag.
+func bare[N ~int | ~uint32](f *fields, n *N) {
+	if f.reading {
+		*n = N(f.uvarint())
+	} else {
+		f.data = binary.AppendUvarint(f.data, uint64(*n))
+	}
+}
+
+// bareText is a part that is a text, without a tag. Bytes that are read share the memory of
+// the record.
+func bareText[S ~string | ~[]byte](f *fields, s *S) {
+	if !f.reading {
+		f.data = append(binary.AppendUvarint(f.data, uint64(len(*s))), *s...)
+	} else if b := f.bytes(); len(b) > 0 {
+		*s = S(b)
+	}
+}
+
+func (f *fields) addr(a *netip.Addr) {
+	if f.reading {
+		f.bad = a.UnmarshalBinary(f.bytes()) != nil || f.bad
+		return
+	}
 	text, _ := a.MarshalBinary() // never fails
-	return appendText(dst, text)
+	bareText(f, &text)
 }
 
-func appendAddrPort(dst []byte, a netip.AddrPort) []byte {
+func (f *fields) addrPort(a *netip.AddrPort) {
+	if f.reading {
+		f.bad = a.UnmarshalBinary(f.bytes()) != nil || f.bad
+		return
+	}
 	var space [32]byte
 	text, _ := a.AppendBinary(space[:0]) // never fails
-	return appendText(dst, text)
-}
-
-func appendTime(dst []byte, t time.Time) []byte {
-	dst = binary.AppendVarint(dst, t.Unix())
-	return binary.AppendUvarint(dst, uint64(t.Nanosecond()))
-}
-
-// appendServer appends a record without Seen, which is in the index.
-func appendServer(dst []byte, s *storage.Server) []byte {
-	dst = appendAddrPort(append(dst, serverForm), s.Source)
-	var flags byte
-	if s.NATNeg {
-		flags |= flagNATNeg
-	}
-	if s.Reachable {
-		flags |= flagReachable
-	}
-	if s.Reached != "" {
-		flags |= flagReached
-	}
-	dst = appendAddr(append(dst, flags), s.Via)
-	dst = binary.AppendUvarint(dst, uint64(s.Instance))
-	for _, word := range [...]string{s.Game, s.Origin, s.Country, s.Region} {
-		dst = appendText(dst, word)
-	}
-	if s.Reached != "" {
-		dst = appendText(dst, s.Reached)
-	}
-	dst = appendAddrPort(dst, s.Public)
-	dst = binary.AppendUvarint(dst, uint64(len(s.Local)))
-	for _, a := range s.Local {
-		dst = appendAddrPort(dst, a)
-	}
-	for _, section := range [...][]byte{s.Report, s.Rules, s.Players, s.Teams} {
-		dst = appendText(dst, section)
-	}
-	return appendTime(dst, s.First)
-}
-
-// appendLeftOut appends a record of a server that is left out.
-func appendLeftOut(dst []byte, source netip.AddrPort) []byte {
-	return append(appendAddrPort(append(dst, serverForm), source), flagLeftOut)
-}
-
-// appendSeen appends an entry of the index.
-func appendSeen(dst []byte, source netip.AddrPort, seen time.Time) []byte {
-	return appendTime(appendAddrPort(dst, source), seen)
-}
-
-// recordReader reads the parts of a record. After a missing part, bad is set
-// and all further parts are zero.
-type recordReader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *recordReader) fail() {
-	r.b, r.bad = nil, true
-}
-
-func (r *recordReader) byte() byte {
-	if len(r.b) == 0 {
-		r.fail()
-		return 0
-	}
-	c := r.b[0]
-	r.b = r.b[1:]
-	return c
-}
-
-func (r *recordReader) number() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-// text returns a text in the memory of the record; nil if it is empty.
-func (r *recordReader) text() []byte {
-	n := r.number()
-	if n > uint64(len(r.b)) {
-		r.fail()
-		return nil
-	}
-	text := r.b[:n:n]
-	r.b = r.b[n:]
-	if n == 0 {
-		return nil
-	}
-	return text
-}
-
-func (r *recordReader) addr() (a netip.Addr) {
-	if a.UnmarshalBinary(r.text()) != nil {
-		r.fail()
-	}
-	return a
-}
-
-func (r *recordReader) addrPort() (a netip.AddrPort) {
-	if a.UnmarshalBinary(r.text()) != nil {
-		r.fail()
-	}
-	return a
+	f.data = append(binary.AppendUvarint(f.data, uint64(len(text))), text...)
 }
 
 // Years 1 to 9999, the range of JSON, in seconds since 1970.
@@ -168,42 +138,56 @@ const (
 	lastSecond  = 253402300799
 )
 
-func (r *recordReader) time() time.Time {
-	sec, n := binary.Varint(r.b)
-	if n <= 0 || sec < firstSecond || sec > lastSecond {
-		r.fail()
-		return time.Time{}
-	}
-	r.b = r.b[n:]
-	nsec := r.number()
-	if nsec >= uint64(time.Second) {
-		r.fail()
-		return time.Time{}
-	}
-	return time.Unix(sec, int64(nsec)).UTC()
+// dated is a part that is a time within the range of JSON.
+func (f *fields) dated(t *time.Time) {
+	f.bareTime(t)
+	f.bad = f.bad || f.reading && (t.Unix() < firstSecond || t.Unix() > lastSecond)
 }
 
-// err returns the error of reading, nil if the record was read to its end.
-func (r *recordReader) err(what string) error {
-	if r.bad || len(r.b) > 0 {
+// end returns the error of reading, nil if the record was read to its end.
+func (f *fields) end(what string) error {
+	if f.bad || len(f.data) > 0 {
 		return fmt.Errorf("%w: %s", storage.ErrDamaged, what)
 	}
 	return nil
 }
 
+// appendServer appends a record.
+func appendServer(dst []byte, s *storage.Server) []byte {
+	f := fields{data: dst}
+	serverFields(&f, s)
+	return f.data
+}
+
+// appendLeftOut appends a record of a server that is left out.
+func appendLeftOut(dst []byte, source netip.AddrPort) []byte {
+	f := fields{data: dst}
+	f.form()
+	f.addrPort(&source)
+	return append(f.data, flagLeftOut)
+}
+
+// appendSeen appends an entry of the index.
+func appendSeen(dst []byte, source netip.AddrPort, seen time.Time) []byte {
+	f := fields{data: dst}
+	f.addrPort(&source)
+	f.bareTime(&seen)
+	return f.data
+}
+
 // recordSource returns the source of a record.
-func recordSource(record []byte) (netip.AddrPort, error) {
+func recordSource(record []byte) (source netip.AddrPort, err error) {
 	if len(record) > 0 && record[0] == '{' {
 		s, err := decodeJSON[storage.Server](record)
 		return s.Source, err
 	}
-	r := recordReader{b: record}
-	form := r.byte()
-	source := r.addrPort()
-	if r.bad || form != serverForm {
-		return source, fmt.Errorf("%w: source of a server", storage.ErrDamaged)
+	f := fields{reading: true, data: record}
+	f.form()
+	f.addrPort(&source)
+	if f.bad {
+		err = fmt.Errorf("%w: source of a server", storage.ErrDamaged)
 	}
-	return source, nil
+	return source, err
 }
 
 // decodeServer reads a record. It shares no memory with it, apart from the four
@@ -213,40 +197,9 @@ func decodeServer(record []byte) (s storage.Server, kept bool, err error) {
 		s, err = decodeJSON[storage.Server](record)
 		return s, true, err
 	}
-	r := recordReader{b: record}
-	if r.byte() != serverForm {
-		r.fail()
-	}
-	s.Source = r.addrPort()
-	flags := r.byte()
-	if flags == flagLeftOut {
-		return storage.Server{}, false, r.err("server that was left out")
-	}
-	s.NATNeg, s.Reachable = flags&flagNATNeg != 0, flags&flagReachable != 0
-	s.Via = r.addr()
-	s.Instance = uint32(r.number())
-	for _, word := range [...]*string{&s.Game, &s.Origin, &s.Country, &s.Region} {
-		*word = string(r.text())
-	}
-	if flags&flagReached != 0 {
-		s.Reached = string(r.text())
-	}
-	s.Public = r.addrPort()
-	n := r.number()
-	if n > storage.MaxServerLocal {
-		r.fail()
-	}
-	for range n {
-		if r.bad {
-			break
-		}
-		s.Local = append(s.Local, r.addrPort())
-	}
-	for _, section := range [...]*[]byte{&s.Report, &s.Rules, &s.Players, &s.Teams} {
-		*section = r.text()
-	}
-	s.First = r.time()
-	if err := r.err("server"); err != nil {
+	f := fields{reading: true, data: record}
+	kept = serverFields(&f, &s)
+	if err = f.end("server"); err != nil || !kept {
 		return storage.Server{}, false, err
 	}
 	return s, true, nil
@@ -254,7 +207,8 @@ func decodeServer(record []byte) (s storage.Server, kept bool, err error) {
 
 // decodeSeen reads an entry of the index.
 func decodeSeen(entry []byte) (source netip.AddrPort, seen time.Time, err error) {
-	r := recordReader{b: entry}
-	source, seen = r.addrPort(), r.time()
-	return source, seen, r.err("index of the server list")
+	f := fields{reading: true, data: entry}
+	f.addrPort(&source)
+	f.dated(&seen)
+	return source, seen, f.end("index of the server list")
 }

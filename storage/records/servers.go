@@ -20,7 +20,7 @@ func (s *Store) SaveServers(ctx context.Context, list iter.Seq[storage.ListedSer
 		return err
 	})
 	if err != nil {
-		return storage.SavedServers{}, fmt.Errorf("save servers: %w", err)
+		return storage.SavedServers{}, wrapped(err, "save servers")
 	}
 	return saved, nil
 }
@@ -31,9 +31,7 @@ func (s *Store) CompactServers(ctx context.Context) error {
 		return fmt.Errorf("compact the saved server list: %w", err)
 	}
 	if r, ok := s.eng.(interface{ Release(context.Context) error }); ok {
-		if err := r.Release(ctx); err != nil {
-			return fmt.Errorf("release the pages of the file: %w", err)
-		}
+		return wrapped(r.Release(ctx), "release the pages of the file")
 	}
 	return nil
 }
@@ -275,13 +273,4 @@ func (l *listReader) record(record []byte, err error) bool {
 		server.Seen = seen
 	}
 	return l.yield(server, nil)
-}
-
-// ServersSavedAt is described in [storage.Servers].
-func (s *Store) ServersSavedAt(ctx context.Context) (time.Time, error) {
-	head, err := s.readHead(ctx)
-	if err == nil && head.Saved.IsZero() {
-		err = storage.ErrNotFound
-	}
-	return head.Saved, err
 }

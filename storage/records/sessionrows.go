@@ -133,11 +133,7 @@ func (c *change) dropSessions(run uint64, all []place) {
 
 // loadUsers loads the sessions of the users of places.
 func (c *change) loadUsers(users []place) {
-	keys := make([]engine.Key, len(users))
-	for i, p := range users {
-		keys[i] = engine.Key{Table: tableSessions, Key: idKey(p.user)}
-	}
-	c.load(keys...)
+	loadEach(c, tableSessions, users, func(p place) []byte { return idKey(p.user) })
 }
 
 // sameSession reports whether two sessions have one place.

@@ -18,9 +18,7 @@ func (s Shared) EnterSession(ctx context.Context, e storage.LiveSession) (fence 
 	err = s.step(ctx, func(c *change) error {
 		c.load(engine.Key{Table: tableRuns, Key: numberKey(e.Run)}, engine.Key{Table: tableSessionsOf, Key: at},
 			engine.Key{Table: tableSessions, Key: idKey(e.User)}, engine.Key{Table: tableFences})
-		if err := canEnter(c.view, e.Run, at); err != nil {
-			return err
-		}
+		c.failed(canEnter(c.view, e.Run, at))
 		rows := c.rowsOf(e.User)
 		e.Fence = c.next(tableFences)
 		displaced = c.displace(rows, &e)
@@ -87,9 +85,7 @@ func (s Shared) RestoreSessions(ctx context.Context, node string, run uint64, se
 	}
 	err = s.step(ctx, func(c *change) error {
 		displaced = nil
-		if err := c.restoreRun(node, run); err != nil {
-			return err
-		}
+		c.failed(c.restoreRun(node, run))
 		c.raise(tableFences, highest)
 		c.loadUsers(users)
 		for _, p := range users {

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -46,9 +45,6 @@ func (s Shared) steps(ctx context.Context, fn func(*change) (more bool, err erro
 // mostAtOnce is the number of entries that one step of a longer work changes.
 const mostAtOnce = 500
 
-// numberKey is the key of a number.
-func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
-
 // ErrOtherKey means that the nodes that use the database have different keys.
 var ErrOtherKey = errors.New("the other nodes that use the database have another key; copy their file to this node")
 
@@ -56,17 +52,16 @@ var ErrOtherKey = errors.New("the other nodes that use the database have another
 // the database, or records it if this is the first. The error matches ErrOtherKey if
 // they differ: nodes with different keys could not read data that others have sealed or signed.
 func (s Shared) CheckKey(ctx context.Context, name, fingerprint string) error {
-	var first string
-	err := s.step(ctx, func(c *change) error {
+	first, err := perform(storage.WithoutAudit(ctx), s.Store, func(c *change) (string, error) {
 		content := c.entry(tableKeys, []byte(name), 0)
-		if first = string(content); content == nil {
-			first = fingerprint
-			c.putEntry(tableKeys, []byte(name), []byte(fingerprint))
+		if content == nil {
+			content = []byte(fingerprint)
+			c.putEntry(tableKeys, []byte(name), content)
 		}
-		return nil
+		return string(content), nil
 	})
 	if err != nil {
-		return fmt.Errorf("compare the key with that of other nodes: %w", err)
+		return wrapped(err, "compare the key with that of other nodes")
 	}
 	if first != fingerprint {
 		return fmt.Errorf("%w (its fingerprint is %s, that of the file here %s)", ErrOtherKey, first, fingerprint)

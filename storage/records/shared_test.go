@@ -519,7 +519,7 @@ func TestDamagedEntriesOfSharedStores(t *testing.T) {
 			"Revisions": func(s Shared) error { _, err := s.Revisions(ctx); return err },
 		}},
 	} {
-		for damage, value := range map[string][]byte{"short": sealEntry(test.key, nil), "changed": {1, 2, 3, 4, 5, 6, 7, 8}} {
+		for damage, value := range map[string][]byte{"short": engine.Seal(test.key, nil), "changed": {1, 2, 3, 4, 5, 6, 7, 8}} {
 			if damage == "short" && test.table == tableSessions { // no sessions
 				continue
 			}

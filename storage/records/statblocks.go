@@ -97,30 +97,26 @@ func (s *Store) EditStatBlock(ctx context.Context, id storage.StatBlockID, limit
 	if err := id.Check(); err != nil {
 		return storage.StatBlock{}, err
 	}
-	var next storage.StatBlock
 	key := statBlockKey(id)
-	err := s.change(ctx, func(c *change) error {
-		next = storage.StatBlock{StatBlockID: id}
+	return perform(ctx, s, func(c *change) (storage.StatBlock, error) {
+		next := storage.StatBlock{StatBlockID: id}
 		c.loadEdit(id.Profile, key)
-		old, latest, err := c.blockBefore(key)
-		if err = orElse(c.err, err); err != nil {
-			return err // edit gets nothing else than what is stored
+		old, latest := c.blockBefore(key)
+		if c.err != nil {
+			return next, c.err // edit gets nothing else than what is stored
 		}
 		data, err := edit(old)
 		if err != nil {
-			return err
+			return next, err
 		}
 		if len(data) > storage.MaxStatBlock {
-			return fmt.Errorf("%w: block is longer than %d bytes", storage.ErrInvalid, storage.MaxStatBlock)
+			return next, fmt.Errorf("%w: block is longer than %d bytes", storage.ErrInvalid, storage.MaxStatBlock)
 		}
 		second := storage.NextStatSecond(latest, at)
 		next.Modified = time.Unix(second, 0).UTC()
-		return c.putBlock(id.Profile, key, second, data, limit)
+		c.putBlock(id.Profile, key, second, data, limit)
+		return next, nil
 	})
-	if err != nil {
-		return storage.StatBlock{}, err
-	}
-	return next, nil
 }
 
 // sameIndex returns the keys of the blocks with the index of the one under a key, one of each kind.
@@ -148,40 +144,31 @@ func (c *change) loadEdit(id storage.ProfileID, key []byte) {
 
 // blockBefore returns the present data of a block, and the latest change of a block with
 // the same index.
-func (v *view) blockBefore(key []byte) (old []byte, latest int64, err error) {
+func (v *view) blockBefore(key []byte) (old []byte, latest int64) {
 	for _, same := range sameIndex(key) {
 		value := v.get(tableStatBlocks, same)
 		switch {
 		case value != nil && bytes.Equal(same, key):
-			var modified int64
-			if modified, old, err = openBlock(key, value); err != nil {
-				return nil, 0, about(tableStatBlocks, key, err)
-			}
-			latest = max(latest, modified)
+			modified, data, err := openBlock(key, value)
+			v.failed(about(tableStatBlocks, key, err))
+			old, latest = data, max(latest, modified)
 		case len(value) >= recordHeader+blockHeader:
 			latest = max(latest, int64(binary.BigEndian.Uint64(value[recordHeader:])))
 		}
 	}
-	return old, latest, nil
+	return old, latest
 }
 
 // putBlock stores a block of a profile, which must exist, unless it would then
 // exceed the limits. Nothing is written before it is checked.
-func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data []byte, limit int64) error {
-	if err := c.wantProfile(id); err != nil {
-		return err
-	}
+func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data []byte, limit int64) {
+	c.failed(c.wantProfile(id))
 	added := storage.StatSize{Blocks: 1, Bytes: int64(len(data))}
 	if block := c.get(tableStatBlocks, key); block != nil {
 		added.Blocks, added.Bytes = 0, added.Bytes-int64(blockLen(block))
 	}
-	old, size, err := c.grow(id, added, limit)
-	if err != nil {
-		return err
-	}
-	c.putSize(id, old, size)
-	c.putRaw(tableStatBlocks, key, binary.BigEndian.AppendUint64(nil, uint64(second)), data)
-	return nil
+	c.grow(id, added, limit)
+	c.putRaw(tableStatBlocks, key, numberKey(uint64(second)), data)
 }
 
 // wantProfile returns ErrNotFound if a profile does not exist.
@@ -192,17 +179,15 @@ func (v *view) wantProfile(id storage.ProfileID) error {
 	return nil
 }
 
-// grow returns the size of the blocks of a profile before and after a change, or ErrFull.
-// It writes nothing.
-func (v *view) grow(id storage.ProfileID, added storage.StatSize, limit int64) (old, size storage.StatSize, err error) {
-	old = v.statSize(id)
-	size = old
-	size.Blocks += added.Blocks
-	size.Bytes += added.Bytes
+// grow changes the size of the blocks of a profile. The step fails if the profile would exceed
+// its limits.
+func (c *change) grow(id storage.ProfileID, added storage.StatSize, limit int64) {
+	old := c.statSize(id)
+	size := storage.StatSize{Blocks: old.Blocks + added.Blocks, Bytes: old.Bytes + added.Bytes}
 	if added.Bytes > 0 && size.Bytes > limit || added.Blocks > 0 && size.Blocks > storage.MaxStatBlocks {
-		return old, size, storage.ErrStatsFull(id, size, limit)
+		c.failed(storage.ErrStatsFull(id, size, limit))
 	}
-	return old, size, nil
+	c.putSize(id, old, size)
 }
 
 // DeleteStatBlock is described in [storage.Stats].
@@ -214,14 +199,8 @@ func (s *Store) DeleteStatBlock(ctx context.Context, id storage.StatBlockID) err
 	return s.change(ctx, func(c *change) error {
 		c.loadEdit(id.Profile, key)
 		value, err := c.stored(tableStatBlocks, key)
-		if err != nil {
-			return err
-		}
-		old, size, err := c.grow(id.Profile, storage.StatSize{Blocks: -1, Bytes: -int64(blockLen(value))}, 0)
-		if err != nil {
-			return err
-		}
-		c.putSize(id.Profile, old, size)
+		c.failed(err)
+		c.grow(id.Profile, storage.StatSize{Blocks: -1, Bytes: -int64(blockLen(value))}, 0)
 		c.delete(tableStatBlocks, key)
 		return nil
 	})
@@ -238,20 +217,13 @@ func (s *Store) StatSizeOf(ctx context.Context, id storage.ProfileID) (storage.S
 }
 
 // DeleteStats is described in [storage.Stats].
-func (s *Store) DeleteStats(ctx context.Context, id storage.ProfileID) (n int, err error) {
-	err = s.change(ctx, func(c *change) error {
-		n, err = c.dropStats(id)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+func (s *Store) DeleteStats(ctx context.Context, id storage.ProfileID) (int, error) {
+	return perform(ctx, s, func(c *change) (int, error) { return c.dropStats(id), nil })
 }
 
 // dropStats removes the blocks and scores of a profile and returns how many
 // there were.
-func (c *change) dropStats(id storage.ProfileID) (int, error) {
+func (c *change) dropStats(id storage.ProfileID) int {
 	blocks := c.keys(engine.Prefix(tableStatBlocks, idKey(id)))
 	c.deleteAll(tableStatBlocks, blocks)
 	if len(blocks) > 0 {
@@ -259,11 +231,9 @@ func (c *change) dropStats(id storage.ProfileID) (int, error) {
 	}
 	scores := c.keys(engine.Prefix(tableScores, idKey(id)))
 	for _, k := range scores {
-		if err := c.dropScore(k); err != nil {
-			return 0, err
-		}
+		c.dropScore(k)
 	}
-	return len(blocks) + len(scores), nil
+	return len(blocks) + len(scores)
 }
 
 // ImportStats is described in [storage.Stats].
@@ -287,18 +257,12 @@ func (s *Store) ImportStats(ctx context.Context, id storage.ProfileID, blocks []
 		if c.count(tableStatBlocks, idKey(id), 1) > 0 || c.count(tableScores, idKey(id), 1) > 0 {
 			return fmt.Errorf("blocks of profile %d: %w", id, storage.ErrTaken)
 		}
-		if err := c.wantProfile(id); err != nil {
-			return err
-		}
+		c.failed(c.wantProfile(id))
 		for _, b := range blocks {
-			if err := c.putBlock(id, statBlockKey(b.StatBlockID), b.Modified.Unix(), b.Data, storage.MaxStatBytes); err != nil {
-				return err
-			}
+			c.putBlock(id, statBlockKey(b.StatBlockID), b.Modified.Unix(), b.Data, storage.MaxStatBytes)
 		}
 		for _, score := range scores {
-			if err := c.putScore(score); err != nil {
-				return err
-			}
+			c.failed(c.putScore(score))
 		}
 		return nil
 	})

@@ -57,7 +57,7 @@ func TestDamagedStats(t *testing.T) {
 	score := storage.ScoreID{Game: "gmtest", Board: "kills", Profile: 1}
 	damage(t, s, tableStatBlocks, statBlockKey(block), damagedValue)
 	damage(t, s, tableScores, scoreKey(score), damagedValue)
-	damage(t, s, tableReports, reportKey(1), damagedValue)
+	damage(t, s, tableReports, numberKey(1), damagedValue)
 
 	_, get := s.GetStatBlock(t.Context(), block)
 	_, set := s.EditStatBlock(t.Context(), block, 1000, time.Now(), func([]byte) ([]byte, error) { return nil, nil })
@@ -99,7 +99,7 @@ func TestDamagedStats(t *testing.T) {
 // A damaged report that is the oldest does not prevent further ones.
 func TestDamagedReportIsDropped(t *testing.T) {
 	s := statsStore(t)
-	damage(t, s, tableReports, reportKey(1), damagedValue)
+	damage(t, s, tableReports, numberKey(1), damagedValue)
 	got, err := s.PutReport(t.Context(), storage.Report{Game: "gmtest", Conn: 99}, nil, storage.ReportLimits{PerGame: 30})
 	if got.Dropped != 1 || err != nil {
 		t.Errorf("PutReport() = %+v, %v, want one report dropped", got, err)
@@ -109,7 +109,7 @@ func TestDamagedReportIsDropped(t *testing.T) {
 // An entry of an index whose record is missing is damage, and does not end the list.
 func TestReportIsMissing(t *testing.T) {
 	s := statsStore(t)
-	if err := s.eng.Update(t.Context(), func(tx engine.Tx) error { return tx.Delete(tableReports, reportKey(5)) }); err != nil {
+	if err := s.eng.Update(t.Context(), func(tx engine.Tx) error { return tx.Delete(tableReports, numberKey(5)) }); err != nil {
 		t.Fatal(err)
 	}
 	n, errs := 0, []error(nil)
@@ -133,7 +133,7 @@ func TestDamagedMatchCanBeDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	damage(t, s, tableMatches, matchKey(2), damagedValue)
+	damage(t, s, tableMatches, numberKey(2), damagedValue)
 	if err := s.DeleteMatch(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -154,21 +154,16 @@ func TestRankingChunksCount(t *testing.T) {
 	err := s.change(t.Context(), func(c *change) error {
 		board := rankingOf(c.view, "gmtest", "kills")
 		for i := range n {
-			if err := board.add(c, placeOf(float64(i), id(i).Profile)); err != nil {
-				return err
-			}
+			board.add(c, placeOf(float64(i), id(i).Profile))
 		}
 		for i := range n { // within a chunk, to another one, and away
 			from := placeOf(float64(i), id(i).Profile)
-			err := board.move(c, from, placeOf(float64(i)+0.5, id(i).Profile))
-			switch {
-			case err == nil && i%3 == 1:
-				err = board.move(c, placeOf(float64(i)+0.5, id(i).Profile), placeOf(float64(n-i)+0.25, id(i).Profile))
-			case err == nil && i%3 == 2:
-				err = board.remove(c, placeOf(float64(i)+0.5, id(i).Profile))
-			}
-			if err != nil {
-				return err
+			board.move(c, from, placeOf(float64(i)+0.5, id(i).Profile))
+			switch i % 3 {
+			case 1:
+				board.move(c, placeOf(float64(i)+0.5, id(i).Profile), placeOf(float64(n-i)+0.25, id(i).Profile))
+			case 2:
+				board.remove(c, placeOf(float64(i)+0.5, id(i).Profile))
 			}
 		}
 		return nil

@@ -6,64 +6,9 @@
 //
 // # Tables
 //
-//	table           key                                   value
-//	servers         node, NUL, h                          list head: generation, chunks, time
-//	                node, NUL, c, generation, chunk       chunk of a list (generation and chunk: 8 bytes)
-//	games           name                                  game
-//	rooms           id (4 bytes)                          room
-//	rooms_by_game   game, NUL, id (4 bytes)               empty
-//	bans            family, address, bits, scope          ban
-//	chat_rules      kind, profile or address, channel     chat rule
-//	product_keys    product (4 bytes), hash               CD key
-//	motds           game                                  message of the day
-//	patches         product (4 bytes), version            patch
-//	added_servers   host:port                             server to be asked
-//	hidden_servers  address (4 or 16 bytes), port         server that is hidden
-//	users           id (4 bytes)                          user
-//	users_by_email  partner (4 bytes), folded e-mail      user id
-//	profiles        id (4 bytes)                          profile
-//	nicks           user id, folded nick                  profile id
-//	uniquenicks     namespace (4 bytes), key              profile id, user id, which schema 7 had not
-//	cdkeys          game, NUL, digest or hash             profile id
-//	found_by        index (1 byte), folded value, NUL, id empty
-//	buddies         owner, buddy (ids)                    empty
-//	buddy_of        buddy, owner                          empty
-//	blocks          owner, other                          empty
-//	blocked_by      other, owner                          empty
-//	requests        to, from                              request
-//	requests_from   from, to                              empty
-//	mailboxes       to                                    messages that wait
-//	files           id (4 bytes)                          file
-//	files_by_owner  owner, id                             empty
-//	files_by_hash   hash (32 bytes), id                   empty
-//	file_usage      owner                                 number and size of files
-//	sake_tables     game, NUL, folded name of table       SAKE table: number, columns
-//	sake_records    table, id (4 bytes each)              SAKE record in binary form, see storage.SakeRow
-//	sake_by_owner   owner, table, id                      empty
-//	sake_ratings    table, id, author                     rating (1 byte)
-//	sake_meta       see sakekeys.go                       counts, numbers
-//	audit           number (8 bytes)                      entry of the audit log
-//	audit_players   number (8 bytes)                      likewise, of changes by players
-//	stat_blocks     profile, game, NUL, index, kind       data of a game for a player
-//	stat_sums       profile or game                       number and size of records
-//	reports         id (8 bytes)                          game that a server reported
-//	reports_of      game, NUL, id (8 bytes)               empty
-//	report_runs     game, NUL, connection, session        report id
-//	scores          profile, game, NUL, board             score
-//	ranks           game, NUL, board, NUL, value, profile empty
-//	rank_chunks     likewise, of the first of a chunk     number of ranks in the chunk
-//	matches         id (8 bytes)                          match of the competition service
-//	matches_of      game, NUL, inverted id                empty
-//	matches_open    id (8 bytes)                          empty: reports are missing
-//	match_players   profile, id (8 bytes)                 empty
-//	counts          name, NUL, part (1 byte)              part of a count (8 bytes), see counts.go
-//	marks           room                                  id given out last (4 bytes)
-//	                copy                                  which copy is not complete
-//
-// The ids of users, profiles and files are numbers of the tables user_ids, profile_ids and
-// file_ids, which hold nothing. Numbers of other tables are revisions, and the ids of
-// messages, reports, matches, audit entries and lists of servers. Daemons that share a
-// database have more tables, see tables.go.
+// The tables, their keys and values are declared in tables.go. Numbers of a table that is not
+// one of ids are revisions, and the ids of messages, reports, matches, audit entries and lists
+// of servers.
 //
 // Numbers in keys and values are big-endian, so that byte order is number order. Every
 // value has checksums, also those that are empty here: records over their key and their
@@ -140,18 +85,33 @@ func (s *Store) view(ctx context.Context, read func(*view) error) error {
 	})
 }
 
-// read returns the result of a step that reads.
+// read returns the result of a step that reads, the zero one after an error.
 func read[T any](ctx context.Context, s *Store, fn func(*view) (T, error)) (result T, err error) {
 	err = s.view(ctx, func(v *view) (err error) {
 		result, err = fn(v)
 		return err
 	})
+	if err != nil {
+		result = *new(T)
+	}
 	return result, err
 }
 
 // look is read of what is there or not.
 func look[T any](ctx context.Context, s *Store, fn func(*view) T) (T, error) {
 	return read(ctx, s, func(v *view) (T, error) { return fn(v), nil })
+}
+
+// perform is change with a result, which is zero after an error.
+func perform[T any](ctx context.Context, s *Store, fn func(*change) (T, error)) (result T, err error) {
+	err = s.change(ctx, func(c *change) (err error) {
+		result, err = fn(c)
+		return err
+	})
+	if err != nil {
+		result = *new(T)
+	}
+	return result, err
 }
 
 // A change is a step that changes records. The errors of its changes are kept as those of its
@@ -222,8 +182,8 @@ func (c *change) put(t engine.Table, key []byte, record any) {
 
 // putValue stores a value that is sealed.
 func (c *change) putValue(t engine.Table, key, value []byte) {
-	c.changes(t)
 	if c.err == nil {
+		c.changes(t)
 		c.failed(c.tx.Put(t, key, value))
 	}
 }
@@ -235,13 +195,13 @@ func (c *change) putRaw(t engine.Table, key, head, data []byte) {
 
 // putEntry stores an entry of an index, a pair or a number.
 func (c *change) putEntry(t engine.Table, key, content []byte) {
-	c.putValue(t, key, sealEntry(key, content))
+	c.putValue(t, key, engine.Seal(key, content))
 }
 
 // delete removes a key, which may be missing.
 func (c *change) delete(t engine.Table, key []byte) {
-	c.changes(t)
 	if c.err == nil {
+		c.changes(t)
 		c.failed(c.tx.Delete(t, key))
 	}
 }
@@ -287,22 +247,4 @@ func (c *change) raise(t engine.Table, n uint64) {
 	if c.err == nil {
 		c.failed(c.tx.Raise(t, n))
 	}
-}
-
-// revise returns the revision for a record that is about to be stored: given is the
-// caller's revision, found and err are the result of get for its key. A damaged record
-// cannot be replaced, only deleted.
-func (c *change) revise(t engine.Table, index string, given, found storage.Rev, err error) (storage.Rev, error) {
-	missing := isMissing(err)
-	switch {
-	case err != nil && !missing:
-		return 0, err
-	case given == 0 && !missing:
-		return 0, &storage.TakenError{Index: index}
-	case given != 0 && missing:
-		return 0, storage.ErrNotFound
-	case given != 0 && given != found:
-		return 0, storage.ErrConflict
-	}
-	return storage.Rev(c.next(t)), nil
 }

@@ -109,28 +109,24 @@ func (n *indexed[R, ID]) put(c *change, old []entry, r *R) {
 
 // update stores a record with a new revision, if its present one is current and check, which
 // gets the record that is there, has no error.
-func (n *indexed[R, ID]) update(ctx context.Context, s *Store, r R, check func(old *R) error) (next R, err error) {
-	err = s.change(ctx, func(c *change) error {
-		next = r
+func (n *indexed[R, ID]) update(ctx context.Context, s *Store, r R, check func(old *R) error) (R, error) {
+	return perform(ctx, s, func(c *change) (R, error) {
+		next := r
 		id, rev := n.head(&next)
 		entries := n.entries(&next)
 		c.load(append(unique(entries), n.key(*id))...)
 		old, err := n.get(c.view, *id)
 		if err != nil {
-			return err
+			return next, err
 		}
 		if _, current := n.head(&old); *current != *rev {
-			return storage.ErrConflict
+			return next, storage.ErrConflict
 		}
-		if err := check(&old); err != nil {
-			return err
-		}
-		if err := checkEntries(c.view, entries, *id); err != nil {
-			return err
+		if err = orElse(check(&old), checkEntries(c.view, entries, *id)); err != nil {
+			return next, err
 		}
 		*rev = storage.Rev(c.next(n.table))
 		n.put(c, n.entries(&old), &next)
-		return nil
+		return next, nil
 	})
-	return next, err
 }

@@ -28,11 +28,8 @@ func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Pr
 	made := []storage.NewUser{{User: u, Profiles: []storage.Profile{first}}}
 	ctx, about := withMade(ctx)
 	err := s.importUsers(ctx, made, func() { *about = uint32(made[0].User.ID) })
-	if err == nil {
-		err = made[0].Err
-	}
-	if err != nil {
-		return storage.User{}, storage.Profile{}, fmt.Errorf("create user: %w", err)
+	if err = orElse(err, made[0].Err); err != nil {
+		return storage.User{}, storage.Profile{}, wrapped(err, "create user")
 	}
 	return made[0].User, made[0].Profiles[0], nil
 }
@@ -207,27 +204,15 @@ func (s *Store) UpdateUser(ctx context.Context, u storage.User) (storage.User, e
 		return storage.User{}, err
 	}
 	next, err := users.update(ctx, s, u, func(*storage.User) error { return nil })
-	if err != nil {
-		return storage.User{}, fmt.Errorf("user %d: %w", u.ID, err)
-	}
-	return next, nil
+	return next, wrapped(err, "user %d", u.ID)
 }
 
 // DeleteUser is described in [storage.Accounts].
 func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 	return s.change(ctx, func(c *change) error {
-		u, err := users.get(c.view, id)
-		if err != nil {
-			return err
-		}
-		all, err := profilesOf(c.view, id)
-		if err != nil {
-			return err
-		}
-		for _, p := range all {
-			if err := c.dropProfile(p); err != nil {
-				return err
-			}
+		u := users.want(c.view, id)
+		for _, p := range profilesOf(c.view, id) {
+			c.dropProfile(p)
 		}
 		c.moveEntries(userEntries(&u), nil, nil)
 		c.addCount(countUsers, -1)

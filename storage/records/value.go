@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/engine"
 )
 
 // The value of a record in the file:
@@ -36,15 +37,10 @@ const (
 	recordHeader  = valueHeader + crc32.Size // of both
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// checksum is the CRC-32C of p. bbolt has no checksum on its pages.
-func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
-
 // sealInPlace completes a value whose first valueHeader bytes are still free.
 func sealInPlace(value []byte) []byte {
 	value[0] = chunkVersion
-	binary.BigEndian.PutUint32(value[1:valueHeader], checksum(value[valueHeader:]))
+	binary.BigEndian.PutUint32(value[1:valueHeader], engine.Checksum(value[valueHeader:]))
 	return value
 }
 
@@ -61,7 +57,7 @@ func unseal(value []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: value version %d", storage.ErrDamaged, value[0])
 	}
 	payload := value[header:]
-	if binary.BigEndian.Uint32(value[1:]) != checksum(payload) {
+	if binary.BigEndian.Uint32(value[1:]) != engine.Checksum(payload) {
 		return nil, fmt.Errorf("%w: checksum differs", storage.ErrDamaged)
 	}
 	return payload, nil
@@ -71,7 +67,7 @@ func unseal(value []byte) ([]byte, error) {
 // under. It does not check the payload.
 func checkKey(key, value []byte) error {
 	if len(value) >= recordHeader && (value[0] == recordVersion || value[0] == fieldsVersion) &&
-		binary.BigEndian.Uint32(value[valueHeader:]) != checksum(key) {
+		binary.BigEndian.Uint32(value[valueHeader:]) != engine.Checksum(key) {
 		return fmt.Errorf("%w: stored under another key", storage.ErrDamaged)
 	}
 	return nil
@@ -95,8 +91,8 @@ func encode(key []byte, record any) ([]byte, error) {
 func sealRecord(key, head, data []byte) []byte {
 	value := make([]byte, 0, recordHeader+len(head)+len(data))
 	value = append(value, recordVersion)
-	value = binary.BigEndian.AppendUint32(value, crc32.Update(checksum(head), castagnoli, data))
-	value = binary.BigEndian.AppendUint32(value, checksum(key))
+	value = binary.BigEndian.AppendUint32(value, engine.Checksum(head, data))
+	value = binary.BigEndian.AppendUint32(value, engine.Checksum(key))
 	return append(append(value, head...), data...)
 }
 

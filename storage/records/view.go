@@ -10,9 +10,10 @@ import (
 )
 
 // A view is a step that reads. It keeps the first error of its reads, which is then that of
-// the step, whatever the function of the step returns: after it they find nothing, and code
-// that reads does not ask after each one whether it failed. A record that is missing or
-// damaged is no such error, see get, but a damaged entry is.
+// the step, whatever the function of the step returns: after it they find nothing, changes do
+// nothing, and code does not ask after each one whether it failed. A record that is missing or
+// damaged is no such error, see get, but a damaged entry is. A step that cannot continue keeps
+// its reason likewise.
 type view struct {
 	engine.Reader
 	err error
@@ -134,7 +135,7 @@ func (v *view) wanted(t engine.Table, key []byte, size int) ([]byte, error) {
 
 // open returns the content of an entry that has at least size bytes.
 func (v *view) open(t engine.Table, e engine.Entry, size int) []byte {
-	content, err := openEntry(e.Key, e.Value)
+	content, err := engine.Unseal(e.Key, e.Value)
 	if err == nil && len(content) < size {
 		err = fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(content))
 	}
@@ -150,6 +151,13 @@ func (v *view) open(t engine.Table, e engine.Entry, size int) []byte {
 func get[R any](v *view, t engine.Table, key []byte) (record R, err error) {
 	err = getInto(v, t, key, &record)
 	return record, err
+}
+
+// want is get of a record without which the step fails.
+func want[R any](v *view, t engine.Table, key []byte) R {
+	record, err := get[R](v, t, key)
+	v.failed(err)
+	return record
 }
 
 // getInto is get with decodeInto.
@@ -179,9 +187,12 @@ func (v *view) stored(t engine.Table, key []byte) ([]byte, error) {
 }
 
 // about adds to an error where the value is that it is about.
-func about(t engine.Table, key []byte, err error) error {
+func about(t engine.Table, key []byte, err error) error { return wrapped(err, "%s %q", t, key) }
+
+// wrapped adds to an error what failed.
+func wrapped(err error, format string, args ...any) error {
 	if err != nil {
-		err = fmt.Errorf("%s %q: %w", t, key, err)
+		err = fmt.Errorf(format+": %w", append(args, err)...)
 	}
 	return err
 }
@@ -203,6 +214,16 @@ func keysIn(t engine.Table, keys [][]byte) []engine.Key {
 		}
 	}
 	return all
+}
+
+// loadEach loads the keys that things have in a table, and returns them.
+func loadEach[T any](v interface{ load(keys ...engine.Key) }, t engine.Table, things []T, key func(T) []byte) [][]byte {
+	keys := make([][]byte, len(things))
+	for i, thing := range things {
+		keys[i] = key(thing)
+	}
+	v.load(keysIn(t, keys)...)
+	return keys
 }
 
 // possible reports whether a table can have a key.

@@ -77,19 +77,17 @@ func testAuditOrder(t *testing.T, s storage.Store) {
 
 // changes are the methods that operators' changes go through.
 func changes(t *testing.T, s storage.Store) []func(context.Context) error {
-	var g storage.Game
 	var r storage.Room
 	var u storage.User
 	var p storage.Profile
 	prefix := netip.MustParsePrefix("192.0.2.0/24")
 	return []func(context.Context) error{
-		func(ctx context.Context) (err error) { g, err = s.PutGame(ctx, game("a")); return err },
-		func(ctx context.Context) (err error) { g, err = s.PutGame(ctx, g); return err },
 		func(ctx context.Context) error {
 			return s.SetGames(ctx, []storage.Game{game("a"), game("b"), game("c")})
 		},
 		func(ctx context.Context) error { return s.DeleteGame(ctx, "a") },
 		func(ctx context.Context) (err error) { r, err = s.PutRoom(ctx, room("b", "Room")); return err },
+		func(ctx context.Context) (err error) { r, err = s.PutRoom(ctx, r); return err },
 		func(ctx context.Context) error { return s.DeleteRoom(ctx, r.ID) },
 		func(ctx context.Context) error { return s.AddBan(ctx, ban(prefix.String(), storage.ScopeAll)) },
 		func(ctx context.Context) error { return s.AddBan(ctx, ban(prefix.String(), storage.ScopeLists)) },
@@ -142,16 +140,16 @@ func testAuditWithChange(t *testing.T, s storage.Store) {
 }
 
 func testAuditOfNothing(t *testing.T, s storage.Store) {
-	putGame(t, s, game("there"))
+	there := putRoom(t, s, room("gmtest", "There"))
+	there.Rev = 0
 	taken, _ := createUser(t, s, user("a@b.c"), profile("A"))
 	ctx := storage.WithAudit(t.Context(), entry("nothing"))
 	for name, call := range map[string]func() error{
 		"RemoveBan of none": func() error {
-			_, err := s.RemoveBan(ctx, netip.MustParsePrefix("192.0.2.0/24"), storage.EveryScope)
-			return err
+			return errOf(s.RemoveBan(ctx, netip.MustParsePrefix("192.0.2.0/24"), storage.EveryScope))
 		},
-		"SweepBans of none":         func() error { _, err := s.SweepBans(ctx, moment()); return err },
-		"PutGame of a taken":        func() error { _, err := s.PutGame(ctx, game("there")); return err },
+		"SweepBans of none":         func() error { return errOf(s.SweepBans(ctx, moment())) },
+		"PutRoom of a taken":        func() error { return errOf(s.PutRoom(ctx, there)) },
 		"DeleteGame of none":        func() error { return s.DeleteGame(ctx, "none") },
 		"RemoveAddedServer of none": func() error { return s.RemoveAddedServer(ctx, "none.example:1") },
 		"DeleteRoom of none":        func() error { return s.DeleteRoom(ctx, 4) },
@@ -163,8 +161,7 @@ func testAuditOfNothing(t *testing.T, s storage.Store) {
 		"UpdateUser of an old one": func() error { u := taken; u.Rev += 7; _, err := s.UpdateUser(ctx, u); return err },
 		"DeleteUser of none":       func() error { return s.DeleteUser(ctx, 99) },
 		"SaveServers": func() error {
-			_, err := s.SaveServers(ctx, storage.WholeList(slices.Values([]storage.Server{server(1)})))
-			return err
+			return errOf(s.SaveServers(ctx, storage.WholeList(slices.Values([]storage.Server{server(1)}))))
 		},
 	} {
 		if err := call(); errors.Is(err, storage.ErrClosed) {
@@ -184,13 +181,8 @@ func testAuditID(t *testing.T, s storage.Store) {
 	}
 	more := profile("B")
 	more.User = u.ID
-	if _, err := s.CreateProfile(ctx("profile"), more); err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.PutRoom(ctx("room"), room("gmtest", "Newcomers"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errOf(s.CreateProfile(ctx("profile"), more)))
+	r := must(s.PutRoom(ctx("room"), room("gmtest", "Newcomers")))(t)
 	want := map[string]uint32{"user": uint32(u.ID), "profile": uint32(u.ID), "room": r.ID}
 	got := map[string]uint32{}
 	for _, e := range collect(t, s.AuditLog(t.Context(), 0)) {
@@ -205,9 +197,7 @@ func testAuditLimit(t *testing.T, s storage.Store) {
 		addAudit(t, s, entry(name))
 	}
 	differ(t, "a log that is just full", subjects(t, s, 0), []string{"c", "b", "a"})
-	if err := s.AddBan(storage.WithAudit(t.Context(), entry("d")), ban("192.0.2.0/24", storage.ScopeAll)); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.AddBan(storage.WithAudit(t.Context(), entry("d")), ban("192.0.2.0/24", storage.ScopeAll)))
 	differ(t, "a log with one too many", subjects(t, s, 0), []string{"d", "c", "b"})
 	s.LimitAudit(0)
 	addAudit(t, s, entry("e"))
@@ -220,7 +210,7 @@ func testAuditLimit(t *testing.T, s storage.Store) {
 }
 
 func testAuditLowered(t *testing.T, s storage.Store) {
-	together(t, 500, func(int) error { _, err := s.AddAudit(t.Context(), entry("x")); return err })
+	together(t, 500, func(int) error { return errOf(s.AddAudit(t.Context(), entry("x"))) })
 	s.LimitAudit(2)
 	differ(t, "a log after its limit was lowered", len(subjects(t, s, 0)), 2)
 	for range 10 { // old entries go in parts
@@ -299,9 +289,7 @@ func testAuditRace(t *testing.T, s storage.Store) {
 		}
 		return s.AddBan(storage.WithAudit(t.Context(), entry(name)), ban("192.0.2."+string(rune('0'+i%10))+"/32", storage.ScopeAll))
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(errs...))
 	got := subjects(t, s, 0)
 	slices.Sort(got)
 	var want []string
@@ -328,8 +316,6 @@ func testCountMessages(t *testing.T, s storage.Store) {
 	m.From = a.ID
 	leave(t, s, b.ID, m)
 	check(3, 2)
-	if err := s.RemoveMessages(t.Context(), a.ID, idsOf(must(s.Messages(t.Context(), a.ID, moment()))(t))); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.RemoveMessages(t.Context(), a.ID, idsOf(must(s.Messages(t.Context(), a.ID, moment()))(t))))
 	check(1, 1)
 }

@@ -20,9 +20,7 @@ func ban(prefix string, scope storage.Scope) storage.Ban {
 
 func addBan(t *testing.T, s storage.Store, b storage.Ban) {
 	t.Helper()
-	if err := s.AddBan(t.Context(), b); err != nil {
-		t.Fatalf("AddBan(%+v) = %v", b, err)
-	}
+	noErr(t, s.AddBan(t.Context(), b), "AddBan", b)
 }
 
 // banKeys returns the keys of all bans.
@@ -81,10 +79,7 @@ func testBanOrder(t *testing.T, s storage.Store) {
 	}
 	for i := range want {
 		prefix, word, _ := strings.Cut(want[len(want)-1-i], " ")
-		scope, err := storage.ParseScope(word)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scope := must(storage.ParseScope(word))(t)
 		addBan(t, s, ban(prefix, scope))
 	}
 	differ(t, "bans", banKeys(t, s), want)
@@ -104,9 +99,7 @@ func testBanRemove(t *testing.T, s storage.Store) {
 	}
 	differ(t, "bans", banKeys(t, s),
 		[]string{"192.0.2.0/25 all", "192.0.2.0/25 lists", "192.0.2.0/25 presence", "192.0.2.0/25 zandronum"})
-	if _, err := s.RemoveBan(t.Context(), netip.Prefix{}, storage.EveryScope); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("RemoveBan(no prefix) = %v, want ErrInvalid", err)
-	}
+	wantErr(t, errOf(s.RemoveBan(t.Context(), netip.Prefix{}, storage.EveryScope)), storage.ErrInvalid, "RemoveBan(no prefix)")
 }
 
 func testBanSweep(t *testing.T, s storage.Store) {
@@ -146,18 +139,14 @@ func testBanLimits(t *testing.T, s storage.Store) {
 	for name, spoil := range tests {
 		b := edge
 		spoil(&b)
-		if err := s.AddBan(t.Context(), b); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: AddBan() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.AddBan(t.Context(), b), storage.ErrInvalid, "%s: AddBan()", name)
 	}
 	differ(t, "bans", collect(t, s.Bans(t.Context())), []storage.Ban{edge})
 }
 
 func testBanRace(t *testing.T, s storage.Store) {
 	errs := race(func(int) error { return s.AddBan(t.Context(), ban("192.0.2.0/24", storage.ScopeAll)) })
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(errs...))
 	differ(t, "bans", banKeys(t, s), []string{"192.0.2.0/24 all"})
 }
 
@@ -173,10 +162,7 @@ func testBanRemoveInLoop(t *testing.T, s storage.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := s.RemoveBan(t.Context(), b.Prefix, b.Scope)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(s.RemoveBan(t.Context(), b.Prefix, b.Scope))(t)
 		removed += n
 	}
 	if left := banKeys(t, s); removed != 600 || len(left) != 0 {

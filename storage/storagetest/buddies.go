@@ -13,9 +13,7 @@ import (
 
 func addBuddy(t *testing.T, s storage.Store, owner, buddy storage.ProfileID) {
 	t.Helper()
-	if err := s.AddBuddy(t.Context(), owner, buddy); err != nil {
-		t.Fatalf("AddBuddy(%d, %d) = %v", owner, buddy, err)
-	}
+	noErr(t, s.AddBuddy(t.Context(), owner, buddy), "AddBuddy", owner, buddy)
 }
 
 func buddyTests() map[string]func(*testing.T, storage.Store) {
@@ -57,20 +55,14 @@ func testBuddyDirection(t *testing.T, s storage.Store) {
 	wantTaken(t, "AddBuddy() again", s.AddBuddy(t.Context(), a, b), storage.IndexBuddy)
 	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), []storage.ProfileID{b})
 	differ(t, "buddies of b", collect(t, s.BuddiesOf(t.Context(), b)), nil)
-	differ(t, "who has b", collect(t, s.HaveAsBuddy(t.Context(), b)), []storage.ProfileID{a})
-	differ(t, "who has a", collect(t, s.HaveAsBuddy(t.Context(), a)), nil)
+	differ(t, "who has b", collect(t, s.Watchers(t.Context(), b)), []storage.ProfileID{a})
+	differ(t, "who has a", collect(t, s.Watchers(t.Context(), a)), nil)
 	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
 	differ(t, "b to a", must(s.Relation(t.Context(), b, a))(t), storage.Relation{BuddyOf: true})
-	if err := s.RemoveBuddy(t.Context(), b, a); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("RemoveBuddy() of the other direction = %v, want ErrNotFound", err)
-	}
-	if err := s.RemoveBuddy(t.Context(), a, b); err != nil {
-		t.Errorf("RemoveBuddy() = %v", err)
-	}
-	differ(t, "who has b", collect(t, s.HaveAsBuddy(t.Context(), b)), nil)
-	if err := s.RemoveBuddy(t.Context(), a, b); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("second RemoveBuddy() = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.RemoveBuddy(t.Context(), b, a), storage.ErrNotFound, "RemoveBuddy() of the other direction")
+	wantErr(t, s.RemoveBuddy(t.Context(), a, b), nil, "RemoveBuddy()")
+	differ(t, "who has b", collect(t, s.Watchers(t.Context(), b)), nil)
+	wantErr(t, s.RemoveBuddy(t.Context(), a, b), storage.ErrNotFound, "second RemoveBuddy()")
 }
 
 func testImportRelations(t *testing.T, s storage.Store) {
@@ -83,27 +75,17 @@ func testImportRelations(t *testing.T, s storage.Store) {
 	const unknown = 1 << 30
 	a, b, c := ids[0], ids[1], ids[2]
 	ask(t, s, a, b, moment())
-	if err := s.ImportRelations(t.Context(), a, []storage.ProfileID{a, unknown, b, b}, []storage.ProfileID{unknown, c}); err != nil {
-		t.Fatalf("ImportRelations() = %v", err)
-	}
+	noErr(t, s.ImportRelations(t.Context(), a, []storage.ProfileID{a, unknown, b, b}, []storage.ProfileID{unknown, c}))
 	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
 	differ(t, "a to c", must(s.Relation(t.Context(), a, c))(t), storage.Relation{Blocks: true})
 	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), []storage.ProfileID{b})
-	if _, err := s.Request(t.Context(), a, b); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Request() of a buddy = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.Request(t.Context(), a, b)), storage.ErrNotFound, "Request() of a buddy")
 	wantTaken(t, "ImportRelations() again", s.ImportRelations(t.Context(), a, ids, nil), storage.IndexBuddy)
 	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), []storage.ProfileID{b})
-	if err := s.AddBlock(t.Context(), b, a); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.AddBlock(t.Context(), b, a))
 	wantTaken(t, "ImportRelations() of one who blocks", s.ImportRelations(t.Context(), b, ids, nil), storage.IndexBlock)
-	if err := s.ImportRelations(t.Context(), unknown, ids, nil); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ImportRelations() of an unknown profile = %v, want ErrNotFound", err)
-	}
-	if err := s.ImportRelations(t.Context(), c, ids, nil); err != nil {
-		t.Fatalf("ImportRelations() of too many = %v", err)
-	}
+	wantErr(t, s.ImportRelations(t.Context(), unknown, ids, nil), storage.ErrNotFound, "ImportRelations() of an unknown profile")
+	noErr(t, s.ImportRelations(t.Context(), c, ids, nil))
 	if n := len(collect(t, s.BuddiesOf(t.Context(), c))); n != storage.MaxBuddies {
 		t.Errorf("%d buddies after an import of too many, want %d", n, storage.MaxBuddies)
 	}
@@ -121,10 +103,9 @@ func testBuddyPages(t *testing.T, s storage.Store) {
 		others = append(others, other.ID)
 	}
 	for name, got := range map[string][]storage.ProfileID{
-		"BuddiesOf":   collect(t, s.BuddiesOf(t.Context(), p[0].ID)),
-		"HaveAsBuddy": collect(t, s.HaveAsBuddy(t.Context(), p[0].ID)),
-		"Watched":     collect(t, s.Watched(t.Context(), p[0].ID)),
-		"Watchers":    collect(t, s.Watchers(t.Context(), p[0].ID)),
+		"BuddiesOf": collect(t, s.BuddiesOf(t.Context(), p[0].ID)),
+		"Watched":   collect(t, s.Watched(t.Context(), p[0].ID)),
+		"Watchers":  collect(t, s.Watchers(t.Context(), p[0].ID)),
 	} {
 		differ(t, name, got, others)
 	}
@@ -160,9 +141,7 @@ func testBuddyStrangers(t *testing.T, s storage.Store) {
 		}
 	}
 	m := storage.Message{From: a, Kind: storage.MessageText, Sent: moment()}
-	if err := s.Leave(t.Context(), a+9, m); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Leave() to an unknown profile = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.Leave(t.Context(), a+9, m), storage.ErrNotFound, "Leave() to an unknown profile")
 }
 
 func testBuddyFull(t *testing.T, s storage.Store) {
@@ -182,12 +161,8 @@ func testBuddyFull(t *testing.T, s storage.Store) {
 			t.Errorf("%s beyond the limit = %v, want ErrFull", what, err)
 		}
 	}
-	if err := s.RemoveBuddy(t.Context(), me, p[1].ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Accept(t.Context(), me, more, signature, moment()); err != nil {
-		t.Errorf("Accept() with room again = %v", err)
-	}
+	noErr(t, s.RemoveBuddy(t.Context(), me, p[1].ID))
+	wantErr(t, s.Accept(t.Context(), me, more, signature, moment()), nil, "Accept() with room again")
 }
 
 func testBlocks(t *testing.T, s storage.Store) {
@@ -198,9 +173,7 @@ func testBlocks(t *testing.T, s storage.Store) {
 		addBuddy(t, s, other, me)
 	}
 	for _, pair := range [][2]storage.ProfileID{{me, blocked}, {blocker, me}} {
-		if err := s.AddBlock(t.Context(), pair[0], pair[1]); err != nil {
-			t.Fatalf("AddBlock() = %v", err)
-		}
+		noErr(t, s.AddBlock(t.Context(), pair[0], pair[1]))
 	}
 	wantTaken(t, "AddBlock() again", s.AddBlock(t.Context(), me, blocked), storage.IndexBlock)
 	differ(t, "watched", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{friend})
@@ -214,12 +187,8 @@ func testBlocks(t *testing.T, s storage.Store) {
 	if !to.Blocked() || !from.Blocked() {
 		t.Error("Blocked() = false for a block")
 	}
-	if err := s.RemoveBlock(t.Context(), me, blocked); err != nil {
-		t.Errorf("RemoveBlock() = %v", err)
-	}
-	if err := s.RemoveBlock(t.Context(), me, blocker); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("RemoveBlock() of the other's block = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.RemoveBlock(t.Context(), me, blocked), nil, "RemoveBlock()")
+	wantErr(t, s.RemoveBlock(t.Context(), me, blocker), storage.ErrNotFound, "RemoveBlock() of the other's block")
 	differ(t, "watched now", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{blocked, friend})
 }
 
@@ -323,13 +292,9 @@ func testBuddyLimits(t *testing.T, s storage.Store) {
 	} {
 		r := edge
 		spoil(&r)
-		if err := s.Ask(t.Context(), r); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: Ask() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.Ask(t.Context(), r), storage.ErrInvalid, "%s: Ask()", name)
 	}
-	if err := s.Ask(t.Context(), edge); err != nil {
-		t.Errorf("Ask() at the limits = %v", err)
-	}
+	wantErr(t, s.Ask(t.Context(), edge), nil, "Ask() at the limits")
 	m := storage.Message{From: p[0].ID, Kind: storage.MessageText, Text: strings.Repeat("\xff", storage.MaxMessageText), Sent: moment()}
 	for name, spoil := range map[string]func(*storage.Message){
 		"long text": func(m *storage.Message) { m.Text += "t" },
@@ -338,9 +303,7 @@ func testBuddyLimits(t *testing.T, s storage.Store) {
 	} {
 		bad := m
 		spoil(&bad)
-		if err := s.Leave(t.Context(), p[1].ID, bad); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: Leave() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.Leave(t.Context(), p[1].ID, bad), storage.ErrInvalid, "%s: Leave()", name)
 	}
 	leave(t, s, p[1].ID, m)
 	differ(t, "the longest message", waiting(t, s, p[1].ID, moment()), []storage.Message{m})
@@ -353,9 +316,7 @@ func testBuddyRemoveInLoop(t *testing.T, s storage.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RemoveBuddy(t.Context(), p[0].ID, id); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, s.RemoveBuddy(t.Context(), p[0].ID, id))
 	}
 	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p[0].ID)), nil)
 }

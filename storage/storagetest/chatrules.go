@@ -28,9 +28,7 @@ func chatRuleAt(prefix, channel string) storage.ChatRule {
 
 func putChatRule(t *testing.T, s storage.Store, r storage.ChatRule) {
 	t.Helper()
-	if err := s.PutChatRule(t.Context(), r); err != nil {
-		t.Fatalf("PutChatRule(%+v) = %v", r, err)
-	}
+	noErr(t, s.PutChatRule(t.Context(), r), "PutChatRule", r)
 }
 
 // chatRuleCalls is every method of chat rules.
@@ -40,7 +38,7 @@ func chatRuleCalls(s storage.Store) map[string]func(context.Context) error {
 		"PutChatRule":    func(ctx context.Context) error { return s.PutChatRule(ctx, late) },
 		"RemoveChatRule": func(ctx context.Context) error { return s.RemoveChatRule(ctx, late.ChatRuleKey) },
 		"ChatRules":      func(ctx context.Context) error { return firstError(s.ChatRules(ctx)) },
-		"SweepChatRules": func(ctx context.Context) error { _, err := s.SweepChatRules(ctx, moment()); return err },
+		"SweepChatRules": func(ctx context.Context) error { return errOf(s.SweepChatRules(ctx, moment())) },
 	}
 }
 
@@ -75,9 +73,7 @@ func testChatRuleCanonical(t *testing.T, s storage.Store) {
 	putChatRule(t, s, put)
 	putChatRule(t, s, want)
 	differ(t, "rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{want})
-	if err := s.RemoveChatRule(t.Context(), put.ChatRuleKey); err != nil {
-		t.Errorf("RemoveChatRule() with another spelling = %v", err)
-	}
+	wantErr(t, s.RemoveChatRule(t.Context(), put.ChatRuleKey), nil, "RemoveChatRule() with another spelling")
 }
 
 func testChatRuleOrder(t *testing.T, s storage.Store) {
@@ -116,9 +112,7 @@ func testChatRuleBound(t *testing.T, s storage.Store) {
 	together(t, storage.MaxChatRules, func(i int) error {
 		return s.PutChatRule(t.Context(), chatRule(storage.ChatMute, storage.ProfileID(i+1), ""))
 	})
-	if err := s.PutChatRule(t.Context(), chatRule(storage.ChatBan, 1, "")); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("PutChatRule() on a full store = %v, want ErrFull", err)
-	}
+	wantErr(t, s.PutChatRule(t.Context(), chatRule(storage.ChatBan, 1, "")), storage.ErrFull, "PutChatRule() on a full store")
 	putChatRule(t, s, chatRule(storage.ChatMute, 1, ""))
 }
 
@@ -144,9 +138,7 @@ func testChatRuleLimits(t *testing.T, s storage.Store) {
 	} {
 		r := edge
 		spoil(&r)
-		if err := s.PutChatRule(t.Context(), r); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutChatRule() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.PutChatRule(t.Context(), r), storage.ErrInvalid, "%s: PutChatRule()", name)
 	}
 	differ(t, "rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{edge})
 }

@@ -39,16 +39,13 @@ func usage(t *testing.T, s storage.Store, owner storage.ProfileID) storage.FileU
 // fileCalls is every method of files.
 func fileCalls(s storage.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"CreateFile": func(ctx context.Context) error {
-			_, err := s.CreateFile(ctx, file(77, "a", 1), plenty, plenty)
-			return err
-		},
-		"GetFile":      func(ctx context.Context) error { _, err := s.GetFile(ctx, 77); return err },
+		"CreateFile":   func(ctx context.Context) error { return errOf(s.CreateFile(ctx, file(77, "a", 1), plenty, plenty)) },
+		"GetFile":      func(ctx context.Context) error { return errOf(s.GetFile(ctx, 77)) },
 		"DeleteFile":   func(ctx context.Context) error { return s.DeleteFile(ctx, 77) },
 		"Files":        func(ctx context.Context) error { return firstError(s.Files(ctx, 0)) },
 		"FilesOf":      func(ctx context.Context) error { return firstError(s.FilesOf(ctx, 77)) },
-		"FileUsage":    func(ctx context.Context) error { _, err := s.FileUsage(ctx, 77); return err },
-		"HasContent":   func(ctx context.Context) error { _, err := s.HasContent(ctx, strings.Repeat("a", 64)); return err },
+		"FileUsage":    func(ctx context.Context) error { return errOf(s.FileUsage(ctx, 77)) },
+		"HasContent":   func(ctx context.Context) error { return errOf(s.HasContent(ctx, strings.Repeat("a", 64))) },
 		"AddDownloads": func(ctx context.Context) error { return s.AddDownloads(ctx, map[storage.FileID]int64{77: 1}) },
 	}
 }
@@ -70,26 +67,18 @@ func testFileLife(t *testing.T, s storage.Store) {
 		t.Errorf("ids %d and %d, want 1 and 2", first.ID, second.ID)
 	}
 	differ(t, "file", must(s.GetFile(t.Context(), first.ID))(t), first)
-	if err := s.AddDownloads(t.Context(), map[storage.FileID]int64{first.ID: 3, 99: 1}); err != nil {
-		t.Errorf("AddDownloads() = %v", err)
-	}
+	wantErr(t, s.AddDownloads(t.Context(), map[storage.FileID]int64{first.ID: 3, 99: 1}), nil, "AddDownloads()")
 	first.Downloads = 3
 	differ(t, "files", collect(t, s.Files(t.Context(), 0)), []storage.File{first, second})
 	other := createFile(t, s, file(people(t, s, 1)[0].ID, "c", 1))
 	differ(t, "files of a profile", collect(t, s.FilesOf(t.Context(), p.ID)), []storage.File{first, second})
 	differ(t, "files of no profile", collect(t, s.FilesOf(t.Context(), 77)), nil)
-	if err := s.DeleteFile(t.Context(), other.ID); err != nil {
-		t.Errorf("DeleteFile() = %v", err)
-	}
+	wantErr(t, s.DeleteFile(t.Context(), other.ID), nil, "DeleteFile()")
 	differ(t, "files after the first", collect(t, s.Files(t.Context(), first.ID)), []storage.File{second})
 	differ(t, "files after the last", collect(t, s.Files(t.Context(), 1<<32-1)), nil)
 	for i, id := range []storage.FileID{second.ID, first.ID} {
-		if err := s.DeleteFile(t.Context(), id); err != nil {
-			t.Errorf("DeleteFile(%d) = %v", id, err)
-		}
-		if err := s.DeleteFile(t.Context(), id); !errors.Is(err, storage.ErrDeleted) {
-			t.Errorf("DeleteFile(%d) again = %v, want ErrDeleted", id, err)
-		}
+		wantErr(t, s.DeleteFile(t.Context(), id), nil, "DeleteFile(%d)", id)
+		wantErr(t, s.DeleteFile(t.Context(), id), storage.ErrDeleted, "DeleteFile(%d) again", id)
 		if found, err := s.HasContent(t.Context(), first.Hash); err != nil || found != (i == 0) {
 			t.Errorf("HasContent() after %d deletions = %v, %v", i+1, found, err)
 		}
@@ -130,9 +119,7 @@ func testFileUsage(t *testing.T, s storage.Store) {
 	}
 	differ(t, "usage of the first", usage(t, s, ps[0].ID), own)
 	differ(t, "usage of all", usage(t, s, 0), all)
-	if err := s.DeleteFile(t.Context(), large); err != nil {
-		t.Errorf("DeleteFile() = %v", err)
-	}
+	wantErr(t, s.DeleteFile(t.Context(), large), nil, "DeleteFile()")
 	differ(t, "usage of the first after deleting", usage(t, s, ps[0].ID), storage.FileUsage{Files: 1})
 	differ(t, "usage of all after deleting", usage(t, s, 0), storage.FileUsage{Files: 2, Bytes: 50})
 }
@@ -149,9 +136,7 @@ func testFileOwner(t *testing.T, s storage.Store) {
 	ps := people(t, s, 2)
 	gone := []storage.File{createFile(t, s, file(ps[0].ID, "a", 10)), createFile(t, s, file(ps[0].ID, "b", 10))}
 	kept := createFile(t, s, file(ps[1].ID, "a", 10))
-	if err := s.DeleteUser(t.Context(), ps[0].User); err != nil {
-		t.Fatalf("DeleteUser() = %v", err)
-	}
+	noErr(t, s.DeleteUser(t.Context(), ps[0].User))
 	differ(t, "files", collect(t, s.Files(t.Context(), 0)), []storage.File{kept})
 	differ(t, "usage of all", usage(t, s, 0), storage.FileUsage{Files: 1, Bytes: 10})
 	differ(t, "usage of the deleted", usage(t, s, ps[0].ID), storage.FileUsage{})
@@ -183,9 +168,7 @@ func testFileLimits(t *testing.T, s storage.Store) {
 	} {
 		f := edge
 		change(&f)
-		if _, err := s.CreateFile(t.Context(), f, plenty, plenty); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: CreateFile() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.CreateFile(t.Context(), f, plenty, plenty)), storage.ErrInvalid, "%s: CreateFile()", name)
 	}
 	differ(t, "files", collect(t, s.Files(t.Context(), 0)), []storage.File{edge})
 }

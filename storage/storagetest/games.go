@@ -17,11 +17,8 @@ func game(name string) storage.Game {
 
 func putGame(t *testing.T, s storage.Store, g storage.Game) storage.Game {
 	t.Helper()
-	stored, err := s.PutGame(t.Context(), g)
-	if err != nil {
-		t.Fatalf("PutGame(%+v) = %v", g, err)
-	}
-	return stored
+	noErr(t, s.SetGames(t.Context(), []storage.Game{g}), "SetGames", g)
+	return must(s.GetGame(t.Context(), g.Name))(t)
 }
 
 // wantTaken checks an error for a key that another record has.
@@ -37,11 +34,8 @@ func gameTests() map[string]func(*testing.T, storage.Store) {
 	return map[string]func(*testing.T, storage.Store){
 		"create, read, update, delete":              testGameLife,
 		"many are set at once, whatever their Rev":  testGamesAtOnce,
-		"revisions are checked":                     testGameRev,
 		"a game made again has another revision":    testGameAgain,
 		"records beyond the limits are refused":     testGameLimits,
-		"one of many creators wins":                 testGameCreateRace,
-		"one of many updaters wins":                 testGameUpdateRace,
 		"games are listed in order, page over page": testGameList,
 		"a loop over games may change them":         testGameListChanging,
 	}
@@ -51,61 +45,29 @@ func testGameLife(t *testing.T, s storage.Store) {
 	want := game("gmtest")
 	got := putGame(t, s, want)
 	want.Rev = got.Rev
-	differ(t, "PutGame", got, want)
+	differ(t, "SetGames", got, want)
 	if got.Rev == 0 {
-		t.Error("PutGame() left Rev 0")
+		t.Error("SetGames() left Rev 0")
 	}
 	got.Doc[0] = '!' // the caller owns the result
-	read, err := s.GetGame(t.Context(), "gmtest")
-	if err != nil {
-		t.Fatalf("GetGame() = %v", err)
-	}
+	read := must(s.GetGame(t.Context(), "gmtest"))(t)
 	differ(t, "GetGame", read, want)
 
 	read.Doc = nil
 	updated := putGame(t, s, read)
 	if updated.Rev <= read.Rev || updated.Doc != nil {
-		t.Errorf("PutGame() after Rev %d = %+v", read.Rev, updated)
+		t.Errorf("SetGames() after Rev %d = %+v", read.Rev, updated)
 	}
-	if err := s.DeleteGame(t.Context(), "gmtest"); err != nil {
-		t.Errorf("DeleteGame() = %v", err)
-	}
-	if _, err := s.GetGame(t.Context(), "gmtest"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("GetGame() after DeleteGame = %v, want ErrNotFound", err)
-	}
-	if err := s.DeleteGame(t.Context(), "gmtest"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("second DeleteGame() = %v, want ErrNotFound", err)
-	}
-}
-
-func testGameRev(t *testing.T, s storage.Store) {
-	first := putGame(t, s, game("gmtest"))
-	_, err := s.PutGame(t.Context(), game("gmtest"))
-	wantTaken(t, "PutGame() with Rev 0", err, storage.IndexGameName)
-	second := putGame(t, s, first)
-	if _, err := s.PutGame(t.Context(), first); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("PutGame() with an old Rev = %v, want ErrConflict", err)
-	}
-	unknown := game("other")
-	unknown.Rev = second.Rev
-	if _, err := s.PutGame(t.Context(), unknown); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("PutGame() of an unknown game = %v, want ErrNotFound", err)
-	}
-	got, err := s.GetGame(t.Context(), "gmtest")
-	if err != nil {
-		t.Fatal(err)
-	}
-	differ(t, "GetGame after refusals", got, second)
+	wantErr(t, s.DeleteGame(t.Context(), "gmtest"), nil, "DeleteGame()")
+	wantErr(t, errOf(s.GetGame(t.Context(), "gmtest")), storage.ErrNotFound, "GetGame() after DeleteGame")
+	wantErr(t, s.DeleteGame(t.Context(), "gmtest"), storage.ErrNotFound, "second DeleteGame()")
 }
 
 func testGameAgain(t *testing.T, s storage.Store) {
 	old := putGame(t, s, game("gmtest"))
-	if err := s.DeleteGame(t.Context(), "gmtest"); err != nil {
-		t.Fatal(err)
-	}
-	putGame(t, s, game("gmtest"))
-	if _, err := s.PutGame(t.Context(), old); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("PutGame() with the Rev of a deleted game = %v, want ErrConflict", err)
+	noErr(t, s.DeleteGame(t.Context(), "gmtest"))
+	if again := putGame(t, s, game("gmtest")); again.Rev <= old.Rev {
+		t.Errorf("SetGames() of a deleted game gave it Rev %d after %d", again.Rev, old.Rev)
 	}
 }
 
@@ -121,40 +83,12 @@ func testGameLimits(t *testing.T, s storage.Store) {
 		"long doc":  {Name: "g", Doc: make([]byte, storage.MaxGameDoc+1)},
 	}
 	for name, g := range tests {
-		if _, err := s.PutGame(t.Context(), g); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutGame() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.SetGames(t.Context(), []storage.Game{g}), storage.ErrInvalid, "%s: SetGames()", name)
 	}
 	for _, name := range []string{"", strings.Repeat("x", 1<<16)} {
-		if _, err := s.GetGame(t.Context(), name); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("GetGame(%d bytes) = %v, want ErrNotFound", len(name), err)
-		}
-		if err := s.DeleteGame(t.Context(), name); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("DeleteGame(%d bytes) = %v, want ErrNotFound", len(name), err)
-		}
+		wantErr(t, errOf(s.GetGame(t.Context(), name)), storage.ErrNotFound, "GetGame(%d bytes)", len(name))
+		wantErr(t, s.DeleteGame(t.Context(), name), storage.ErrNotFound, "DeleteGame(%d bytes)", len(name))
 	}
-}
-
-func testGameCreateRace(t *testing.T, s storage.Store) {
-	errs := race(func(i int) error {
-		g := game("gmtest")
-		g.Doc = fmt.Appendf(nil, "by %d", i)
-		_, err := s.PutGame(t.Context(), g)
-		return err
-	})
-	oneWon(t, errs, storage.ErrTaken)
-	got, err := s.GetGame(t.Context(), "gmtest")
-	if want := fmt.Sprintf("by %d", slices.Index(errs, nil)); err != nil || string(got.Doc) != want {
-		t.Errorf("GetGame() = %q, %v, want the winner's %q", got.Doc, err, want)
-	}
-}
-
-func testGameUpdateRace(t *testing.T, s storage.Store) {
-	g := putGame(t, s, game("gmtest"))
-	oneWon(t, race(func(int) error {
-		_, err := s.PutGame(t.Context(), g)
-		return err
-	}), storage.ErrConflict)
 }
 
 // setGames stores many games, as many at once as a store takes.
@@ -163,9 +97,7 @@ func setGames(t *testing.T, s storage.Store, names iter.Seq2[int, string]) {
 	var list []storage.Game
 	for _, name := range names {
 		if list = append(list, game(name)); len(list) == storage.MaxGamesAtOnce {
-			if err := s.SetGames(t.Context(), list); err != nil {
-				t.Fatalf("SetGames() = %v", err)
-			}
+			noErr(t, s.SetGames(t.Context(), list))
 			list = nil
 		}
 	}
@@ -224,9 +156,7 @@ func testGamesAtOnce(t *testing.T, s storage.Store) {
 	old := putGame(t, s, game("a"))
 	list := []storage.Game{game("a"), game("b")}
 	list[0].Doc = []byte("changed")
-	if err := s.SetGames(t.Context(), list); err != nil {
-		t.Fatalf("SetGames() = %v", err)
-	}
+	noErr(t, s.SetGames(t.Context(), list))
 	for _, want := range list {
 		got, err := s.GetGame(t.Context(), want.Name)
 		if err != nil || string(got.Doc) != string(want.Doc) || got.Rev == 0 || got.Rev == old.Rev {
@@ -237,11 +167,7 @@ func testGamesAtOnce(t *testing.T, s storage.Store) {
 		"one too many":  make([]storage.Game, storage.MaxGamesAtOnce+1),
 		"one is broken": {game("c"), {Name: ""}},
 	} {
-		if err := s.SetGames(t.Context(), bad); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("SetGames(%s) = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.SetGames(t.Context(), bad), storage.ErrInvalid, "SetGames(%s)", name)
 	}
-	if _, err := s.GetGame(t.Context(), "c"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("GetGame() of a refused list = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.GetGame(t.Context(), "c")), storage.ErrNotFound, "GetGame() of a refused list")
 }

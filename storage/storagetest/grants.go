@@ -1,9 +1,7 @@
 package storagetest
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,83 +10,6 @@ import (
 
 	"github.com/respawnd/respawnd/storage"
 )
-
-// GrantModel is a storage.Grants in memory.
-type GrantModel struct {
-	mu  sync.Mutex // guards the field below
-	all []storage.Grant
-}
-
-var _ storage.Grants = (*GrantModel)(nil)
-
-// AddGrant implements storage.Grants.
-func (m *GrantModel) AddGrant(ctx context.Context, g storage.Grant, most int) error {
-	if err := errors.Join(g.Check(), ctx.Err()); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.all = append(m.all, g)
-	n := 0
-	for i, o := range slices.Backward(m.all) {
-		if o.Profile == g.Profile && o.Kind == g.Kind {
-			if n++; n > most {
-				m.all = slices.Delete(m.all, i, i+1)
-			}
-		}
-	}
-	return nil
-}
-
-func (m *GrantModel) index(kind storage.GrantKind, digest [32]byte) int {
-	return slices.IndexFunc(m.all, func(g storage.Grant) bool { return g.Kind == kind && g.Digest == digest })
-}
-
-// FindGrant implements storage.Grants.
-func (m *GrantModel) FindGrant(ctx context.Context, kind storage.GrantKind, digest [32]byte) (storage.Grant, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := m.index(kind, digest)
-	if i < 0 || ctx.Err() != nil {
-		return storage.Grant{}, errors.Join(storage.ErrNotFound, ctx.Err())
-	}
-	return m.all[i], nil
-}
-
-// UseGrant implements storage.Grants.
-func (m *GrantModel) UseGrant(ctx context.Context, kind storage.GrantKind, digest [32]byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := m.index(kind, digest)
-	if i < 0 || ctx.Err() != nil {
-		return errors.Join(storage.ErrNotFound, ctx.Err())
-	}
-	if m.all[i].Once {
-		m.all = slices.Delete(m.all, i, i+1)
-	}
-	return nil
-}
-
-// RevokeGrants implements storage.Grants.
-func (m *GrantModel) RevokeGrants(ctx context.Context, id storage.ProfileID) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if ctx.Err() == nil {
-		m.all = slices.DeleteFunc(m.all, func(g storage.Grant) bool { return g.Profile == id })
-	}
-	return ctx.Err()
-}
-
-// SweepGrants implements storage.Grants.
-func (m *GrantModel) SweepGrants(ctx context.Context, now time.Time) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := len(m.all)
-	if ctx.Err() == nil {
-		m.all = slices.DeleteFunc(m.all, func(g storage.Grant) bool { return !now.Before(g.Expires) })
-	}
-	return n - len(m.all), ctx.Err()
-}
 
 // RunGrants runs the contract of storage.Grants. open returns an empty store that
 // closes itself with the test that it is given.
@@ -102,9 +23,7 @@ func RunGrants(t *testing.T, open func(t *testing.T) storage.Grants) {
 	}
 	add := func(g storage.Grant) {
 		t.Helper()
-		if err := s.AddGrant(ctx, g, 3); err != nil {
-			t.Fatalf("AddGrant() = %v", err)
-		}
+		noErr(t, s.AddGrant(ctx, g, 3))
 	}
 	for n := range byte(5) {
 		add(grant(n, 1, n%2 == 0))
@@ -136,19 +55,13 @@ func RunGrants(t *testing.T, open func(t *testing.T) storage.Grants) {
 		t.Errorf("a grant was used %d times, want once", used.Load())
 	}
 	for range 2 { // this one is valid more than once
-		if err := s.UseGrant(ctx, storage.GrantTicket, [32]byte{3, 31: 0xff}); err != nil {
-			t.Errorf("UseGrant() = %v", err)
-		}
+		wantErr(t, s.UseGrant(ctx, storage.GrantTicket, [32]byte{3, 31: 0xff}), nil, "UseGrant()")
 	}
 	if n, err := s.SweepGrants(ctx, expires.Add(-1)); n != 0 || err != nil {
 		t.Errorf("SweepGrants() before the end = %d, %v", n, err)
 	}
-	if err := s.RevokeGrants(ctx, 1); err != nil {
-		t.Errorf("RevokeGrants() = %v", err)
-	}
-	if _, err := s.FindGrant(ctx, storage.GrantToken, token.Digest); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("FindGrant() of a revoked one = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.RevokeGrants(ctx, 1), nil, "RevokeGrants()")
+	wantErr(t, errOf(s.FindGrant(ctx, storage.GrantToken, token.Digest)), storage.ErrNotFound, "FindGrant() of a revoked one")
 	if n, err := s.SweepGrants(ctx, expires); n != 1 || err != nil {
 		t.Errorf("SweepGrants() at the end = %d, %v, want 1", n, err)
 	}
@@ -158,8 +71,6 @@ func RunGrants(t *testing.T, open func(t *testing.T) storage.Grants) {
 	} {
 		g := grant(7, 1, true)
 		bad(&g)
-		if err := s.AddGrant(ctx, g, 1); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("AddGrant() with a bad %s = %v, want ErrInvalid", what, err)
-		}
+		wantErr(t, s.AddGrant(ctx, g, 1), storage.ErrInvalid, "AddGrant() with a bad %s", what)
 	}
 }

@@ -21,16 +21,12 @@ func hidden(address string) storage.HiddenServer {
 
 func addServer(t *testing.T, s storage.Store, a storage.AddedServer) {
 	t.Helper()
-	if err := s.AddServer(t.Context(), a); err != nil {
-		t.Fatalf("AddServer(%+v) = %v", a, err)
-	}
+	noErr(t, s.AddServer(t.Context(), a), "AddServer", a)
 }
 
 func hideServer(t *testing.T, s storage.Store, h storage.HiddenServer) {
 	t.Helper()
-	if err := s.HideServer(t.Context(), h); err != nil {
-		t.Fatalf("HideServer(%+v) = %v", h, err)
-	}
+	noErr(t, s.HideServer(t.Context(), h), "HideServer", h)
 }
 
 // listingCalls is every method of listings.
@@ -90,18 +86,14 @@ func testHiddenLife(t *testing.T, s storage.Store) {
 func testAddedBound(t *testing.T, s storage.Store) {
 	filled(t, s)
 	together(t, storage.MaxAddedServers, func(i int) error { return s.AddServer(t.Context(), added(fmt.Sprintf("192.0.2.1:%d", 1+i))) })
-	if err := s.AddServer(t.Context(), added("192.0.2.2:1")); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("AddServer() on a full store = %v, want ErrFull", err)
-	}
+	wantErr(t, s.AddServer(t.Context(), added("192.0.2.2:1")), storage.ErrFull, "AddServer() on a full store")
 	addServer(t, s, added("192.0.2.1:1"))
 }
 
 func testHiddenBound(t *testing.T, s storage.Store) {
 	filled(t, s)
 	together(t, storage.MaxHiddenServers, func(i int) error { return s.HideServer(t.Context(), hidden(fmt.Sprintf("192.0.2.1:%d", 1+i))) })
-	if err := s.HideServer(t.Context(), hidden("192.0.2.2:1")); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("HideServer() on a full store = %v, want ErrFull", err)
-	}
+	wantErr(t, s.HideServer(t.Context(), hidden("192.0.2.2:1")), storage.ErrFull, "HideServer() on a full store")
 	hideServer(t, s, hidden("192.0.2.1:1"))
 }
 
@@ -125,9 +117,7 @@ func testListingLimits(t *testing.T, s storage.Store) {
 	} {
 		a := edge
 		spoil(&a)
-		if err := s.AddServer(t.Context(), a); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: AddServer() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.AddServer(t.Context(), a), storage.ErrInvalid, "%s: AddServer()", name)
 	}
 	h := hidden("[2001:db8::1]:65535")
 	h.Reason, h.By = strings.Repeat("r", storage.MaxHiddenReason), strings.Repeat("b", storage.MaxListingBy)
@@ -141,8 +131,6 @@ func testListingLimits(t *testing.T, s storage.Store) {
 	} {
 		spoiled := h
 		spoil(&spoiled)
-		if err := s.HideServer(t.Context(), spoiled); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: HideServer() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.HideServer(t.Context(), spoiled), storage.ErrInvalid, "%s: HideServer()", name)
 	}
 }

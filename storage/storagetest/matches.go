@@ -53,16 +53,13 @@ func putMatch(t *testing.T, s storage.Store, m storage.Match, credits ...storage
 // matchCalls is every method of matches.
 func matchCalls(s storage.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"PutMatch": func(ctx context.Context) error {
-			_, err := s.PutMatch(ctx, match(77, 78), nil, manyMatches)
-			return err
-		},
-		"GetMatch":     func(ctx context.Context) error { _, err := s.GetMatch(ctx, 77); return err },
+		"PutMatch":     func(ctx context.Context) error { return errOf(s.PutMatch(ctx, match(77, 78), nil, manyMatches)) },
+		"GetMatch":     func(ctx context.Context) error { return errOf(s.GetMatch(ctx, 77)) },
 		"Matches":      func(ctx context.Context) error { return firstError(s.Matches(ctx, "late", 0)) },
 		"OpenMatches":  func(ctx context.Context) error { return firstError(s.OpenMatches(ctx)) },
 		"MatchesOf":    func(ctx context.Context) error { return firstError(s.MatchesOf(ctx, 77)) },
 		"DeleteMatch":  func(ctx context.Context) error { return s.DeleteMatch(ctx, 77) },
-		"SweepMatches": func(ctx context.Context) error { _, err := s.SweepMatches(ctx, moment()); return err },
+		"SweepMatches": func(ctx context.Context) error { return errOf(s.SweepMatches(ctx, moment())) },
 	}
 }
 
@@ -101,9 +98,7 @@ func testMatchLife(t *testing.T, s storage.Store) {
 			t.Errorf("DeleteMatch() = %v, want %v", err, want)
 		}
 	}
-	if _, err := s.PutMatch(t.Context(), second, nil, manyMatches); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("PutMatch() of a deleted one = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.PutMatch(t.Context(), second, nil, manyMatches)), storage.ErrNotFound, "PutMatch() of a deleted one")
 	differ(t, "open matches after deleting", collect(t, s.OpenMatches(t.Context())), []storage.Match{other})
 	if next := putMatch(t, s, match(ps[0].ID, ps[1].ID)); next.ID <= other.ID {
 		t.Errorf("id %d after %d", next.ID, other.ID)
@@ -149,17 +144,11 @@ func testMatchLimit(t *testing.T, s storage.Store) {
 	other = putMatch(t, s, other)
 	var all []storage.Match
 	for range 5 {
-		m, err := s.PutMatch(t.Context(), match(ps[0].ID, ps[1].ID), nil, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(s.PutMatch(t.Context(), match(ps[0].ID, ps[1].ID), nil, 3))(t)
 		all = append(all, m)
 	}
 	differ(t, "matches", collect(t, s.Matches(t.Context(), "gmtest", 0)), []storage.Match{all[4], all[3], all[2]})
-	m, err := s.PutMatch(t.Context(), all[3], nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(s.PutMatch(t.Context(), all[3], nil, 1))(t)
 	differ(t, "matches after a change", collect(t, s.Matches(t.Context(), "gmtest", 0)), []storage.Match{all[4], m})
 	differ(t, "open matches", collect(t, s.OpenMatches(t.Context())), []storage.Match{other, m, all[4]})
 }
@@ -182,9 +171,7 @@ func testMatchSweep(t *testing.T, s storage.Store) {
 func testMatchProfile(t *testing.T, s storage.Store) {
 	ps := people(t, s, 2)
 	m := putMatch(t, s, match(ps[0].ID, ps[1].ID))
-	if err := s.DeleteUser(t.Context(), ps[1].User); err != nil {
-		t.Fatalf("DeleteUser() = %v", err)
-	}
+	noErr(t, s.DeleteUser(t.Context(), ps[1].User))
 	m.Forget(ps[1].ID)
 	got := must(s.GetMatch(t.Context(), m.ID))(t)
 	differ(t, "match", got, m)
@@ -223,8 +210,6 @@ func testMatchLimits(t *testing.T, s storage.Store) {
 	} {
 		m := match(ps[0].ID, ps[0].ID)
 		change(&m)
-		if _, err := s.PutMatch(t.Context(), m, nil, manyMatches); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutMatch() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.PutMatch(t.Context(), m, nil, manyMatches)), storage.ErrInvalid, "%s: PutMatch()", name)
 	}
 }

@@ -14,9 +14,7 @@ import (
 
 func leave(t *testing.T, s storage.Store, to storage.ProfileID, m storage.Message) {
 	t.Helper()
-	if err := s.Leave(t.Context(), to, m); err != nil {
-		t.Fatalf("Leave(%d, %+v) = %v", to, m, err)
-	}
+	noErr(t, s.Leave(t.Context(), to, m), "Leave", to, m)
 }
 
 // waiting returns the messages that wait for a profile, without their IDs.
@@ -42,9 +40,7 @@ func idsOf(messages []storage.Message) []uint64 {
 func empty(t *testing.T, s storage.Store, to storage.ProfileID) []storage.Message {
 	t.Helper()
 	messages := must(s.Messages(t.Context(), to, moment()))(t)
-	if err := s.RemoveMessages(t.Context(), to, idsOf(messages)); err != nil {
-		t.Fatalf("RemoveMessages(%d) = %v", to, err)
-	}
+	noErr(t, s.RemoveMessages(t.Context(), to, idsOf(messages)), "RemoveMessages", to)
 	return messages
 }
 
@@ -53,9 +49,7 @@ func testMessageWaits(t *testing.T, s storage.Store) {
 	if got, err := s.Messages(t.Context(), p[0].ID, moment()); got != nil || err != nil {
 		t.Errorf("Messages() of nothing = %v, %v", got, err)
 	}
-	if err := s.RemoveMessages(t.Context(), p[0].ID, []uint64{1}); err != nil {
-		t.Errorf("RemoveMessages() of nothing = %v", err)
-	}
+	wantErr(t, s.RemoveMessages(t.Context(), p[0].ID, []uint64{1}), nil, "RemoveMessages() of nothing")
 	want := []storage.Message{
 		{From: p[1].ID, Kind: storage.MessageText, Text: "b\xe4r\n<1>", Sent: moment()},
 		{From: p[2].ID, Kind: storage.MessageAuthorized, Sent: moment().Add(-time.Hour)},
@@ -72,9 +66,7 @@ func testMessageWaits(t *testing.T, s storage.Store) {
 	if zone := got[0].Sent.Location(); zone != time.UTC {
 		t.Errorf("Sent is in %v, want UTC", zone)
 	}
-	if err := s.RemoveMessages(t.Context(), p[0].ID, []uint64{got[2].ID, 999_999_999, got[0].ID}); err != nil {
-		t.Fatalf("RemoveMessages() = %v", err)
-	}
+	noErr(t, s.RemoveMessages(t.Context(), p[0].ID, []uint64{got[2].ID, 999_999_999, got[0].ID}))
 	differ(t, "messages that were not removed", waiting(t, s, p[0].ID, moment()), []storage.Message{want[1], want[3]})
 	empty(t, s, p[0].ID)
 	if got := waiting(t, s, p[0].ID, moment()); got != nil {
@@ -121,9 +113,7 @@ func testMessageReturn(t *testing.T, s storage.Store) {
 	returned(many[3:], len(many)-3)
 	differ(t, "messages", waiting(t, s, to, moment()), many)
 	returned(many[:1], 0)
-	if err := s.Leave(t.Context(), to, many[0]); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("Leave() behind messages that were returned = %v, want ErrFull", err)
-	}
+	wantErr(t, s.Leave(t.Context(), to, many[0]), storage.ErrFull, "Leave() behind messages that were returned")
 	empty(t, s, to)
 
 	long := many[:storage.MaxReturnedBytes/storage.MaxMessageText+1]
@@ -131,13 +121,9 @@ func testMessageReturn(t *testing.T, s storage.Store) {
 		long[i].Text = strings.Repeat("x", storage.MaxMessageText)
 	}
 	returned(long, len(long)-1)
-	if _, err := s.Return(t.Context(), 77_777, long[:1]); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Return() to an unknown profile = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.Return(t.Context(), 77_777, long[:1])), storage.ErrNotFound, "Return() to an unknown profile")
 	long[1].Text = "\x00"
-	if _, err := s.Return(t.Context(), to, long[:2]); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("Return() of a NUL = %v, want ErrInvalid", err)
-	}
+	wantErr(t, errOf(s.Return(t.Context(), to, long[:2])), storage.ErrInvalid, "Return() of a NUL")
 }
 
 // Messages that may have been delivered before take no room from new ones.
@@ -157,9 +143,7 @@ func testMessageAgain(t *testing.T, s storage.Store) {
 	if n, err := s.Return(t.Context(), p[0].ID, slices.Repeat(again[:1], storage.MaxReturned)); n == storage.MaxReturned || err != nil {
 		t.Errorf("Return() beyond the limits = %d, %v", n, err)
 	}
-	if err := s.Leave(t.Context(), p[0].ID, again[0]); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("Leave() of a copy beyond the limits = %v, want ErrFull", err)
-	}
+	wantErr(t, s.Leave(t.Context(), p[0].ID, again[0]), storage.ErrFull, "Leave() of a copy beyond the limits")
 }
 
 // Messages that a client was sent take no room from new ones, although they wait until it is
@@ -168,20 +152,14 @@ func testMessageShown(t *testing.T, s storage.Store) {
 	p := people(t, s, 2)
 	to := p[0].ID
 	m := storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
-	if err := s.ShowMessages(t.Context(), to, []uint64{1}); err != nil {
-		t.Errorf("ShowMessages() of nothing = %v", err)
-	}
+	wantErr(t, s.ShowMessages(t.Context(), to, []uint64{1}), nil, "ShowMessages() of nothing")
 	for range 3 {
 		for range storage.MaxMessagesFrom {
 			leave(t, s, to, m)
 		}
-		if err := s.Leave(t.Context(), to, m); !errors.Is(err, storage.ErrFull) {
-			t.Errorf("Leave() beyond the limit of a sender = %v, want ErrFull", err)
-		}
+		wantErr(t, s.Leave(t.Context(), to, m), storage.ErrFull, "Leave() beyond the limit of a sender")
 		all := must(s.Messages(t.Context(), to, moment()))(t)
-		if err := s.ShowMessages(t.Context(), to, append(idsOf(all), 999_999_999)); err != nil {
-			t.Fatalf("ShowMessages() = %v", err)
-		}
+		noErr(t, s.ShowMessages(t.Context(), to, append(idsOf(all), 999_999_999)))
 	}
 	m.Shown = true
 	differ(t, "messages that were shown", waiting(t, s, to, moment()), slices.Repeat([]storage.Message{m}, 3*storage.MaxMessagesFrom))
@@ -221,33 +199,21 @@ func testMessageFull(t *testing.T, s storage.Store) {
 	}
 	for from := 1; from <= 5; from++ {
 		for range storage.MaxMessagesFrom {
-			if err := left(from, 1); err != nil {
-				t.Fatalf("Leave() within the limits = %v", err)
-			}
+			noErr(t, left(from, 1))
 		}
-		if err := left(from, 1); !errors.Is(err, storage.ErrFull) {
-			t.Errorf("Leave() beyond the limit of a sender = %v, want ErrFull", err)
-		}
+		wantErr(t, left(from, 1), storage.ErrFull, "Leave() beyond the limit of a sender")
 	}
-	if err := left(6, 1); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("Leave() beyond the number = %v, want ErrFull", err)
-	}
+	wantErr(t, left(6, 1), storage.ErrFull, "Leave() beyond the number")
 	if got := empty(t, s, to); len(got) != storage.MaxMessages {
 		t.Errorf("Messages() has %d, want %d", len(got), storage.MaxMessages)
 	}
 	total := 0
 	for total+storage.MaxMessageText <= storage.MaxMessageBytes {
-		if err := left(1+total/storage.MaxMessageText%9, storage.MaxMessageText); err != nil {
-			t.Fatalf("Leave() within the limits = %v", err)
-		}
+		noErr(t, left(1+total/storage.MaxMessageText%9, storage.MaxMessageText))
 		total += storage.MaxMessageText
 	}
-	if err := left(1, storage.MaxMessageBytes-total+1); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("Leave() beyond the bytes = %v, want ErrFull", err)
-	}
-	if err := left(1, storage.MaxMessageBytes-total); err != nil {
-		t.Errorf("Leave() up to the last byte = %v", err)
-	}
+	wantErr(t, left(1, storage.MaxMessageBytes-total+1), storage.ErrFull, "Leave() beyond the bytes")
+	wantErr(t, left(1, storage.MaxMessageBytes-total), nil, "Leave() up to the last byte")
 }
 
 func testMessageExpiry(t *testing.T, s storage.Store) {
@@ -300,9 +266,7 @@ func testMessageRace(t *testing.T, s storage.Store) {
 		}
 		return nil
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(errs...))
 	seen := map[string]uint64{}
 	for _, some := range append(got, empty(t, s, to)) {
 		for _, m := range some {

@@ -28,7 +28,7 @@ func testModel(t *testing.T, s storage.Store) {
 	m := model{games: map[string]storage.Game{}, rooms: map[uint32]storage.Room{}}
 	rapid.Check(t, func(r *rapid.T) {
 		r.Repeat(map[string]func(*rapid.T){
-			"PutGame":    func(r *rapid.T) { m.putGame(t, r, s) },
+			"SetGames":   func(r *rapid.T) { m.setGame(t, r, s) },
 			"DeleteGame": func(r *rapid.T) { m.deleteGame(t, r, s) },
 			"PutRoom":    func(r *rapid.T) { m.putRoom(t, r, s) },
 			"DeleteRoom": func(r *rapid.T) { m.deleteRoom(t, r, s) },
@@ -59,17 +59,16 @@ func wantPut(given, current storage.Rev) error {
 	return nil
 }
 
-func (m model) putGame(t *testing.T, r *rapid.T, s storage.Store) {
+func (m model) setGame(t *testing.T, r *rapid.T, s storage.Store) {
 	g := game(drawName(r))
 	current := m.games[g.Name].Rev
 	g.Rev = drawRev(r, current)
-	stored, err := s.PutGame(t.Context(), g)
-	if want := wantPut(g.Rev, current); !errors.Is(err, want) {
-		r.Fatalf("PutGame(%q, rev %d) with rev %d stored = %v, want %v", g.Name, g.Rev, current, err, want)
+	err := s.SetGames(t.Context(), []storage.Game{g})
+	stored, lost := s.GetGame(t.Context(), g.Name)
+	if err != nil || lost != nil || stored.Rev <= current {
+		r.Fatalf("SetGames(%q, rev %d) = %v, with rev %d before, %d, %v after it", g.Name, g.Rev, err, current, stored.Rev, lost)
 	}
-	if err == nil {
-		m.games[g.Name] = stored
-	}
+	m.games[g.Name] = stored
 }
 
 func (m model) deleteGame(t *testing.T, r *rapid.T, s storage.Store) {

@@ -23,16 +23,12 @@ func patch(product int, version string) storage.Patch {
 
 func putMotd(t *testing.T, s storage.Store, m storage.Motd) {
 	t.Helper()
-	if err := s.PutMotd(t.Context(), m); err != nil {
-		t.Fatalf("PutMotd(%+v) = %v", m, err)
-	}
+	noErr(t, s.PutMotd(t.Context(), m), "PutMotd", m)
 }
 
 func putPatch(t *testing.T, s storage.Store, p storage.Patch) {
 	t.Helper()
-	if err := s.PutPatch(t.Context(), p); err != nil {
-		t.Fatalf("PutPatch(%+v) = %v", p, err)
-	}
+	noErr(t, s.PutPatch(t.Context(), p), "PutPatch", p)
 }
 
 // newsCalls is every method of news.
@@ -105,9 +101,7 @@ func testNewsLimits(t *testing.T, s storage.Store) {
 	} {
 		m := m
 		change(&m)
-		if err := s.PutMotd(t.Context(), m); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutMotd() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.PutMotd(t.Context(), m), storage.ErrInvalid, "%s: PutMotd()", name)
 	}
 	for name, change := range map[string]func(*storage.Patch){
 		"negative product":  func(p *storage.Patch) { p.Product = -1 },
@@ -125,9 +119,7 @@ func testNewsLimits(t *testing.T, s storage.Store) {
 	} {
 		p := p
 		change(&p)
-		if err := s.PutPatch(t.Context(), p); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutPatch() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.PutPatch(t.Context(), p), storage.ErrInvalid, "%s: PutPatch()", name)
 	}
 	differ(t, "messages", collect(t, s.Motds(t.Context())), []storage.Motd{m})
 	differ(t, "patches", collect(t, s.Patches(t.Context())), []storage.Patch{p})
@@ -139,10 +131,6 @@ func testNewsFull(t *testing.T, s storage.Store) {
 	together(t, storage.MaxPatches, func(i int) error { return s.PutPatch(t.Context(), patch(i, "1.0")) })
 	putMotd(t, s, motd("g0"))
 	putPatch(t, s, patch(0, "1.0"))
-	if err := s.PutMotd(t.Context(), motd("more")); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("PutMotd() beyond the limit = %v, want ErrFull", err)
-	}
-	if err := s.PutPatch(t.Context(), patch(storage.MaxPatches, "1.0")); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("PutPatch() beyond the limit = %v, want ErrFull", err)
-	}
+	wantErr(t, s.PutMotd(t.Context(), motd("more")), storage.ErrFull, "PutMotd() beyond the limit")
+	wantErr(t, s.PutPatch(t.Context(), patch(storage.MaxPatches, "1.0")), storage.ErrFull, "PutPatch() beyond the limit")
 }

@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,20 +19,15 @@ func playReport(day, game, reporter string) storage.PlayReport {
 
 func putPlayReport(t *testing.T, s storage.Store, p storage.PlayReport) {
 	t.Helper()
-	if err := s.PutPlayReport(t.Context(), p); err != nil {
-		t.Fatalf("PutPlayReport(%+v) = %v", p, err)
-	}
+	noErr(t, s.PutPlayReport(t.Context(), p), "PutPlayReport", p)
 }
 
 // playReportCalls is every method of reports on games.
 func playReportCalls(s storage.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"PutPlayReport": func(ctx context.Context) error { return s.PutPlayReport(ctx, playReport("2026-11-28", "late", "a")) },
-		"RemovePlayReports": func(ctx context.Context) error {
-			_, err := s.RemovePlayReports(ctx, time.Now())
-			return err
-		},
-		"PlayReports": func(ctx context.Context) error { return firstError(s.PlayReports(ctx)) },
+		"PutPlayReport":     func(ctx context.Context) error { return s.PutPlayReport(ctx, playReport("2026-11-28", "late", "a")) },
+		"RemovePlayReports": func(ctx context.Context) error { return errOf(s.RemovePlayReports(ctx, time.Now())) },
+		"PlayReports":       func(ctx context.Context) error { return firstError(s.PlayReports(ctx)) },
 	}
 }
 
@@ -84,9 +78,7 @@ func testPlayReportLimits(t *testing.T, s storage.Store) {
 	} {
 		p := p
 		change(&p)
-		if err := s.PutPlayReport(t.Context(), p); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutPlayReport() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.PutPlayReport(t.Context(), p), storage.ErrInvalid, "%s: PutPlayReport()", name)
 	}
 	differ(t, "reports", collect(t, s.PlayReports(t.Context())), []storage.PlayReport{p})
 }
@@ -97,7 +89,5 @@ func testPlayReportsFull(t *testing.T, s storage.Store) {
 		return s.PutPlayReport(t.Context(), playReport("2026-11-28", "gmtest", fmt.Sprint(i)))
 	})
 	putPlayReport(t, s, playReport("2026-11-28", "gmtest", "0"))
-	if err := s.PutPlayReport(t.Context(), playReport("2026-11-28", "gmtest", "more")); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("PutPlayReport() beyond the limit = %v, want ErrFull", err)
-	}
+	wantErr(t, s.PutPlayReport(t.Context(), playReport("2026-11-28", "gmtest", "more")), storage.ErrFull, "PutPlayReport() beyond the limit")
 }

@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -20,9 +19,7 @@ func productKey(product int, digit string) storage.ProductKey {
 
 func putProductKeys(t *testing.T, s storage.Store, keys ...storage.ProductKey) {
 	t.Helper()
-	if err := s.PutProductKeys(t.Context(), keys); err != nil {
-		t.Fatalf("PutProductKeys(%+v) = %v", keys, err)
-	}
+	noErr(t, s.PutProductKeys(t.Context(), keys), "PutProductKeys", keys)
 }
 
 // productKeyCalls is every method of product keys.
@@ -50,21 +47,15 @@ func testProductKeyLife(t *testing.T, s storage.Store) {
 	second.Sealed, second.Banned, second.Reason = nil, true, "shared"
 	putProductKeys(t, s, second)
 	differ(t, "keys after replacing", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{first, second, other})
-	if err := s.RemoveProductKey(t.Context(), first.ProductKeyID); err != nil {
-		t.Errorf("RemoveProductKey() = %v", err)
-	}
-	if err := s.RemoveProductKey(t.Context(), first.ProductKeyID); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("RemoveProductKey() again = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.RemoveProductKey(t.Context(), first.ProductKeyID), nil, "RemoveProductKey()")
+	wantErr(t, s.RemoveProductKey(t.Context(), first.ProductKeyID), storage.ErrNotFound, "RemoveProductKey() again")
 	differ(t, "keys after removing", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{second, other})
 }
 
 func testProductKeyBatch(t *testing.T, s storage.Store) {
 	good, bad := productKey(1, "a"), productKey(1, "b")
 	bad.Hash = "B"
-	if err := s.PutProductKeys(t.Context(), []storage.ProductKey{good, bad}); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("PutProductKeys() with one that is invalid = %v, want ErrInvalid", err)
-	}
+	wantErr(t, s.PutProductKeys(t.Context(), []storage.ProductKey{good, bad}), storage.ErrInvalid, "PutProductKeys() with one that is invalid")
 	differ(t, "keys", collect(t, s.ProductKeys(t.Context())), nil)
 }
 
@@ -86,9 +77,7 @@ func testProductKeyLimits(t *testing.T, s storage.Store) {
 		k := edge
 		k.Sealed = append([]byte(nil), edge.Sealed...)
 		change(&k)
-		if err := s.PutProductKeys(t.Context(), []storage.ProductKey{k}); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutProductKeys() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.PutProductKeys(t.Context(), []storage.ProductKey{k}), storage.ErrInvalid, "%s: PutProductKeys()", name)
 	}
 	differ(t, "keys", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{edge})
 }

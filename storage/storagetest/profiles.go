@@ -84,13 +84,9 @@ func testProfileLife(t *testing.T, s storage.Store) {
 	if len(list) != 2 || list[0].Nick != "Alicia" || list[1].Nick != "First" {
 		t.Errorf("ProfilesOf() = %+v, want Alicia and First", list)
 	}
-	if err := s.DeleteProfile(t.Context(), want.ID); err != nil {
-		t.Fatalf("DeleteProfile() = %v", err)
-	}
+	noErr(t, s.DeleteProfile(t.Context(), want.ID))
 	wantGone(t, s, want.ID)
-	if err := s.DeleteProfile(t.Context(), want.ID); !errors.Is(err, storage.ErrDeleted) {
-		t.Errorf("second DeleteProfile() = %v, want ErrDeleted", err)
-	}
+	wantErr(t, s.DeleteProfile(t.Context(), want.ID), storage.ErrDeleted, "second DeleteProfile()")
 	if _, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID + 9, Nick: "A"}); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("CreateProfile() of an unknown user = %v, want ErrNotFound", err)
 	}
@@ -109,9 +105,7 @@ func testProfileNick(t *testing.T, s storage.Store) {
 		t.Errorf("ProfileByNick() = %+v, %v, want profile %d", got, err, first.ID)
 	}
 	for name, nick := range map[string]string{"part": "Nic", "empty": "", "long": strings.Repeat("n", 100_000)} {
-		if _, err := s.ProfileByNick(t.Context(), u.ID, nick); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("ProfileByNick(%s) = %v, want ErrNotFound", name, err)
-		}
+		wantErr(t, errOf(s.ProfileByNick(t.Context(), u.ID, nick)), storage.ErrNotFound, "ProfileByNick(%s)", name)
 	}
 }
 
@@ -132,9 +126,7 @@ func testProfileUniqueNick(t *testing.T, s storage.Store) {
 		}
 	}
 	a.UniqueNicks[0].Nick = "Joe" // its own key is not taken
-	if _, err := s.UpdateProfile(t.Context(), a); err != nil {
-		t.Errorf("UpdateProfile() with its own key = %v", err)
-	}
+	wantErr(t, errOf(s.UpdateProfile(t.Context(), a)), nil, "UpdateProfile() with its own key")
 	if got := a.UniqueNickIn(1) + a.UniqueNickIn(7); got != "Joe" {
 		t.Errorf("UniqueNickIn() = %q, want Joe and nothing", got)
 	}
@@ -156,17 +148,11 @@ func testProfileCDKey(t *testing.T, s storage.Store) {
 		}
 	}
 	for _, digest := range []string{"td", ""} {
-		if _, err := s.ProfileByCDKey(t.Context(), "gmtes", digest); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("ProfileByCDKey() of an unknown key %q = %v, want ErrNotFound", digest, err)
-		}
+		wantErr(t, errOf(s.ProfileByCDKey(t.Context(), "gmtes", digest)), storage.ErrNotFound, "ProfileByCDKey() of an unknown key %q", digest)
 	}
 	a.CDKeys[0].Hash = ""
-	if _, err := s.UpdateProfile(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.ProfileByCDKey(t.Context(), "gmtest", "h"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ProfileByCDKey() of a hash that was removed = %v, want ErrNotFound", err)
-	}
+	noErr(t, errOf(s.UpdateProfile(t.Context(), a)))
+	wantErr(t, errOf(s.ProfileByCDKey(t.Context(), "gmtest", "h")), storage.ErrNotFound, "ProfileByCDKey() of a hash that was removed")
 	b.CDKeys = append(b.CDKeys, storage.CDKey{Game: "gmtest", Digest: "e", Hash: "d"})
 	_, err = s.UpdateProfile(t.Context(), b)
 	wantTaken(t, "UpdateProfile() with a hash that is a taken digest", err, storage.IndexCDKey)
@@ -174,21 +160,13 @@ func testProfileCDKey(t *testing.T, s storage.Store) {
 
 func testProfileRev(t *testing.T, s storage.Store) {
 	_, p := createUser(t, s, user("a@b.c"), profile("A"))
-	if _, err := s.UpdateProfile(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.UpdateProfile(t.Context(), p); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("UpdateProfile() with an old Rev = %v, want ErrConflict", err)
-	}
+	noErr(t, errOf(s.UpdateProfile(t.Context(), p)))
+	wantErr(t, errOf(s.UpdateProfile(t.Context(), p)), storage.ErrConflict, "UpdateProfile() with an old Rev")
 	stolen := must(s.GetProfile(t.Context(), p.ID))(t)
 	stolen.User++
-	if _, err := s.UpdateProfile(t.Context(), stolen); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("UpdateProfile() with another user = %v, want ErrInvalid", err)
-	}
+	wantErr(t, errOf(s.UpdateProfile(t.Context(), stolen)), storage.ErrInvalid, "UpdateProfile() with another user")
 	p.ID += 100
-	if _, err := s.UpdateProfile(t.Context(), p); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("UpdateProfile() of an unknown profile = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.UpdateProfile(t.Context(), p)), storage.ErrNotFound, "UpdateProfile() of an unknown profile")
 }
 
 func testProfileFind(t *testing.T, s storage.Store) {
@@ -241,13 +219,9 @@ func testProfileFree(t *testing.T, s storage.Store) {
 
 func testProfileLast(t *testing.T, s storage.Store) {
 	u, p := createUser(t, s, user("a@b.c"), profile("A"))
-	if err := s.DeleteProfile(t.Context(), p.ID); !errors.Is(err, storage.ErrLast) {
-		t.Errorf("DeleteProfile() of the only one = %v, want ErrLast", err)
-	}
+	wantErr(t, s.DeleteProfile(t.Context(), p.ID), storage.ErrLast, "DeleteProfile() of the only one")
 	createProfile(t, s, storage.Profile{User: u.ID, Nick: "B"})
-	if err := s.DeleteProfile(t.Context(), p.ID); err != nil {
-		t.Errorf("DeleteProfile() of one of two = %v", err)
-	}
+	wantErr(t, s.DeleteProfile(t.Context(), p.ID), nil, "DeleteProfile() of one of two")
 }
 
 func testProfileMany(t *testing.T, s storage.Store) {
@@ -270,9 +244,7 @@ func testProfileDelete(t *testing.T, s storage.Store) {
 	p := createProfile(t, s, rich)
 	tangle(t, s, p.ID, all[1].ID)
 	addBuddy(t, s, all[1].ID, all[0].ID)
-	if err := s.DeleteProfile(t.Context(), p.ID); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.DeleteProfile(t.Context(), p.ID))
 	wantGone(t, s, p.ID)
 	differ(t, "buddies of the friend", collect(t, s.BuddiesOf(t.Context(), all[1].ID)), []storage.ProfileID{all[0].ID})
 	rich.Nick = "Rich2"
@@ -341,13 +313,9 @@ func testProfileLimits(t *testing.T, s storage.Store) {
 	for name, spoil := range tests {
 		p := must(s.GetProfile(t.Context(), edge.ID))(t)
 		spoil(&p)
-		if _, err := s.UpdateProfile(t.Context(), p); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: UpdateProfile() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.UpdateProfile(t.Context(), p)), storage.ErrInvalid, "%s: UpdateProfile()", name)
 		p.ID = 0
-		if _, err := s.CreateProfile(t.Context(), p); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: CreateProfile() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.CreateProfile(t.Context(), p)), storage.ErrInvalid, "%s: CreateProfile()", name)
 	}
 }
 

@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -52,10 +51,7 @@ func testReportLife(t *testing.T, s storage.Store) {
 	}
 	want := update
 	want.ID, want.Started = id, moment()
-	got, err := s.GetReport(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(s.GetReport(t.Context(), id))(t)
 	differ(t, "report", got, want)
 
 	log := report(1, "final")
@@ -65,7 +61,7 @@ func testReportLife(t *testing.T, s storage.Store) {
 	if after := putReport(t, s, late, ignored); after != id {
 		t.Errorf("an update of a final report is of %d, want %d", after, id)
 	}
-	if got, err = s.GetReport(t.Context(), id); err != nil || string(got.Pairs) != "final" || got.Trusted || !got.Done {
+	if got, err := s.GetReport(t.Context(), id); err != nil || string(got.Pairs) != "final" || got.Trusted || !got.Done {
 		t.Errorf("GetReport() = %+v, %v, want the final one, not trusted", got, err)
 	}
 	second := putReport(t, s, begin, stored)
@@ -80,15 +76,9 @@ func testReportLife(t *testing.T, s storage.Store) {
 	if got := pairsOf(collect(t, s.Reports(t.Context(), "gmtest", second))); got != "final" {
 		t.Errorf("Reports() below %d = %s, want final", second, got)
 	}
-	if err := s.DeleteReport(t.Context(), second); err != nil {
-		t.Errorf("DeleteReport() = %v", err)
-	}
-	if _, err := s.GetReport(t.Context(), second); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("GetReport() after deletion = %v, want ErrNotFound", err)
-	}
-	if err := s.DeleteReport(t.Context(), second); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("DeleteReport() again = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.DeleteReport(t.Context(), second), nil, "DeleteReport()")
+	wantErr(t, errOf(s.GetReport(t.Context(), second)), storage.ErrNotFound, "GetReport() after deletion")
+	wantErr(t, s.DeleteReport(t.Context(), second), storage.ErrNotFound, "DeleteReport() again")
 	if again := putReport(t, s, report(1, "third"), stored); again <= second {
 		t.Errorf("a report after a deletion got id %d, want one above %d", again, second)
 	}
@@ -142,10 +132,7 @@ func testReportLimits(t *testing.T, s storage.Store) {
 		t.Helper()
 		r := report(conn, strings.Repeat("x", 1000))
 		r.Game = game
-		got, err := s.PutReport(t.Context(), r, nil, limits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(s.PutReport(t.Context(), r, nil, limits))(t)
 		return got
 	}
 	three := storage.ReportLimits{PerGame: 3}
@@ -159,9 +146,7 @@ func testReportLimits(t *testing.T, s storage.Store) {
 	if got := put("gmtest", 3, three); got.Dropped != 1 {
 		t.Errorf("a fourth report dropped %d, want 1", got.Dropped)
 	}
-	if _, err := s.GetReport(t.Context(), oldest.ID); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("GetReport() of the oldest = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.GetReport(t.Context(), oldest.ID)), storage.ErrNotFound, "GetReport() of the oldest")
 	if got := put("gmtest", 3, storage.ReportLimits{PerGame: 1}); got.Dropped != 2 {
 		t.Errorf("a lower limit dropped %d, want 2", got.Dropped)
 	}
@@ -211,9 +196,7 @@ func testReportInvalid(t *testing.T, s storage.Store) {
 	} {
 		r := edge
 		change(&r)
-		if _, err := s.PutReport(t.Context(), r, nil, storage.ReportLimits{}); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutReport() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.PutReport(t.Context(), r, nil, storage.ReportLimits{})), storage.ErrInvalid, "%s: PutReport()", name)
 	}
 	good := storage.Credit{ScoreID: scoreOf(1, 0).ScoreID, How: storage.ScoreSum, Value: storage.MaxScore}
 	many := make([]storage.Credit, storage.MaxCredits)
@@ -225,8 +208,6 @@ func testReportInvalid(t *testing.T, s storage.Store) {
 	rule, value := good, good
 	rule.How, value.Value = storage.ScoreLast+1, 2*storage.MaxScore
 	for name, credits := range map[string][]storage.Credit{"too many credits": append(many, good), "rule": {rule}, "value": {value}} {
-		if _, err := s.PutReport(t.Context(), final, credits, storage.ReportLimits{}); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutReport() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.PutReport(t.Context(), final, credits, storage.ReportLimits{})), storage.ErrInvalid, "%s: PutReport()", name)
 	}
 }

@@ -14,9 +14,7 @@ const signature = "0123456789abcdef0123456789abcdef"
 func ask(t *testing.T, s storage.Store, from, to storage.ProfileID, sent time.Time) storage.Request {
 	t.Helper()
 	r := storage.Request{From: from, To: to, Reason: "pl\xe4y?", Signature: signature, Sent: sent}
-	if err := s.Ask(t.Context(), r); err != nil {
-		t.Fatalf("Ask(%+v) = %v", r, err)
-	}
+	noErr(t, s.Ask(t.Context(), r), "Ask", r)
 	return r
 }
 
@@ -27,19 +25,13 @@ func testRequestLife(t *testing.T, s storage.Store) {
 	differ(t, "Request", must(s.Request(t.Context(), a, b))(t), want)
 	differ(t, "Requests", collect(t, s.Requests(t.Context(), b)), []storage.Request{want})
 	differ(t, "Requests to the sender", collect(t, s.Requests(t.Context(), a)), nil)
-	if err := s.Accept(t.Context(), a, b, signature, moment()); err != nil {
-		t.Fatalf("Accept() = %v", err)
-	}
+	noErr(t, s.Accept(t.Context(), a, b, signature, moment()))
 	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
-	if err := s.Accept(t.Context(), a, b, signature, moment()); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("second Accept() = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.Accept(t.Context(), a, b, signature, moment()), storage.ErrNotFound, "second Accept()")
 	wantTaken(t, "Ask() of a buddy", s.Ask(t.Context(), want), storage.IndexBuddy)
 	ask(t, s, b, a, moment())
 	addBuddy(t, s, b, a) // closes the request
-	if _, err := s.Request(t.Context(), b, a); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Request() after AddBuddy = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.Request(t.Context(), b, a)), storage.ErrNotFound, "Request() after AddBuddy")
 }
 
 func testRequestSignature(t *testing.T, s storage.Store) {
@@ -58,9 +50,7 @@ func testRequestSignature(t *testing.T, s storage.Store) {
 		}
 	}
 	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), nil)
-	if err := s.Accept(t.Context(), a, b, signature, moment()); err != nil {
-		t.Errorf("Accept() after all = %v", err)
-	}
+	wantErr(t, s.Accept(t.Context(), a, b, signature, moment()), nil, "Accept() after all")
 }
 
 func testRequestExpiry(t *testing.T, s storage.Store) {
@@ -69,12 +59,8 @@ func testRequestExpiry(t *testing.T, s storage.Store) {
 	for i := range 3 {
 		ask(t, s, p[i].ID, p[3].ID, moment().Add(time.Duration(i-1))) // one ns early, at the instant, one ns late
 	}
-	if err := s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Accept() at the end = %v, want ErrNotFound", err)
-	}
-	if err := s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end.Add(-1)); err != nil {
-		t.Errorf("Accept() before the end = %v", err)
-	}
+	wantErr(t, s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end), storage.ErrNotFound, "Accept() at the end")
+	wantErr(t, s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end.Add(-1)), nil, "Accept() before the end")
 	for _, want := range []int{1, 0} {
 		if n, err := s.SweepRequests(t.Context(), end); n != want || err != nil {
 			t.Errorf("SweepRequests() = %d, %v, want %d", n, err, want)
@@ -84,9 +70,7 @@ func testRequestExpiry(t *testing.T, s storage.Store) {
 	if len(left) != 1 || left[0].From != p[2].ID || left[0].Expired(end) {
 		t.Errorf("Requests() after the sweep = %+v, want the late one", left)
 	}
-	if err := s.RemoveBuddy(t.Context(), p[1].ID, p[3].ID); err != nil {
-		t.Errorf("the accepted one: %v", err)
-	}
+	wantErr(t, s.RemoveBuddy(t.Context(), p[1].ID, p[3].ID), nil, "the accepted one")
 }
 
 func testRequestReplace(t *testing.T, s storage.Store) {
@@ -94,17 +78,8 @@ func testRequestReplace(t *testing.T, s storage.Store) {
 	a, b := p[0].ID, p[1].ID
 	ask(t, s, a, b, moment())
 	again := storage.Request{From: a, To: b, Signature: strings.Repeat("f", 32), Sent: moment().Add(time.Hour)}
-	if err := s.Ask(t.Context(), again); err != nil {
-		t.Fatalf("second Ask() = %v", err)
-	}
+	noErr(t, s.Ask(t.Context(), again))
 	differ(t, "Requests", collect(t, s.Requests(t.Context(), b)), []storage.Request{again})
-	if err := s.Withdraw(t.Context(), a, b); err != nil {
-		t.Errorf("Withdraw() = %v", err)
-	}
-	if err := s.Withdraw(t.Context(), a, b); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("second Withdraw() = %v, want ErrNotFound", err)
-	}
-	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{})
 }
 
 func testRequestFull(t *testing.T, s storage.Store) {
@@ -116,23 +91,17 @@ func testRequestFull(t *testing.T, s storage.Store) {
 	}
 	together(t, storage.MaxRequestsToStrangers, func(i int) error { return asked(me, to[i].ID) })
 	over := storage.Request{From: me, To: to[storage.MaxRequestsToStrangers].ID, Signature: signature, Sent: moment()}
-	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("Ask() of one stranger too many = %v, want ErrFull", err)
-	}
+	wantErr(t, s.Ask(t.Context(), over), storage.ErrFull, "Ask() of one stranger too many")
 	friends := to[storage.MaxRequestsToStrangers : storage.MaxRequestsFrom+1]
 	together(t, len(friends), func(i int) error { return s.AddBuddy(t.Context(), friends[i].ID, me) })
 	together(t, len(friends)-1, func(i int) error { return asked(me, friends[i].ID) })
 	over = storage.Request{From: me, To: to[storage.MaxRequestsFrom].ID, Signature: signature, Sent: moment()}
-	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("Ask() beyond the limit of who asks = %v, want ErrFull", err)
-	}
+	wantErr(t, s.Ask(t.Context(), over), storage.ErrFull, "Ask() beyond the limit of who asks")
 	ask(t, s, me, to[0].ID, moment()) // one that is there may be renewed
 	together(t, len(friends), func(i int) error { return s.RemoveBuddy(t.Context(), friends[i].ID, me) })
 	together(t, storage.MaxRequestsTo, func(i int) error { return asked(to[i].ID, me) })
 	over = storage.Request{From: to[storage.MaxRequestsTo].ID, To: me, Signature: signature, Sent: moment()}
-	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("Ask() beyond the limit of who is asked = %v, want ErrFull", err)
-	}
+	wantErr(t, s.Ask(t.Context(), over), storage.ErrFull, "Ask() beyond the limit of who is asked")
 	if n, err := s.SweepRequests(t.Context(), moment().Add(storage.RequestLife)); n != 700 || err != nil {
 		t.Errorf("SweepRequests() = %d, %v, want 700", n, err)
 	}

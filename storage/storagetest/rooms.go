@@ -47,6 +47,7 @@ func roomTests() map[string]func(*testing.T, storage.Store) {
 		"games with a common beginning differ":  testRoomPrefix,
 		"records beyond the limits are refused": testRoomLimits,
 		"one of many creators wins an id":       testRoomCreateRace,
+		"one of many updaters wins":             testRoomUpdateRace,
 		"creators at once get different ids":    testRoomFreeIDRace,
 	}
 }
@@ -60,25 +61,16 @@ func testRoomLife(t *testing.T, s storage.Store) {
 	want.ID, want.Rev = got.ID, got.Rev
 	differ(t, "PutRoom", got, want)
 	got.Fields[0].Value = "mine" // the caller owns the result
-	read, err := s.GetRoom(t.Context(), want.ID)
-	if err != nil {
-		t.Fatalf("GetRoom() = %v", err)
-	}
+	read := must(s.GetRoom(t.Context(), want.ID))(t)
 	differ(t, "GetRoom", read, want)
 	read.Name = "Veterans"
 	updated := putRoom(t, s, read)
 	if updated.Rev <= read.Rev || updated.Name != "Veterans" || updated.ID != read.ID {
 		t.Errorf("PutRoom() after %+v = %+v", read, updated)
 	}
-	if err := s.DeleteRoom(t.Context(), want.ID); err != nil {
-		t.Errorf("DeleteRoom() = %v", err)
-	}
-	if _, err := s.GetRoom(t.Context(), want.ID); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("GetRoom() after DeleteRoom = %v, want ErrNotFound", err)
-	}
-	if err := s.DeleteRoom(t.Context(), want.ID); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("second DeleteRoom() = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.DeleteRoom(t.Context(), want.ID), nil, "DeleteRoom()")
+	wantErr(t, errOf(s.GetRoom(t.Context(), want.ID)), storage.ErrNotFound, "GetRoom() after DeleteRoom")
+	wantErr(t, s.DeleteRoom(t.Context(), want.ID), storage.ErrNotFound, "second DeleteRoom()")
 	if ids := roomIDs(t, s, "gmtest"); len(ids) != 0 {
 		t.Errorf("Rooms() after DeleteRoom = %v, want none", ids)
 	}
@@ -87,14 +79,10 @@ func testRoomLife(t *testing.T, s storage.Store) {
 func testRoomRev(t *testing.T, s storage.Store) {
 	first := putRoom(t, s, room("gmtest", "A"))
 	putRoom(t, s, first)
-	if _, err := s.PutRoom(t.Context(), first); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("PutRoom() with an old Rev = %v, want ErrConflict", err)
-	}
+	wantErr(t, errOf(s.PutRoom(t.Context(), first)), storage.ErrConflict, "PutRoom() with an old Rev")
 	unknown := first
 	unknown.ID += 100
-	if _, err := s.PutRoom(t.Context(), unknown); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("PutRoom() of an unknown room = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.PutRoom(t.Context(), unknown)), storage.ErrNotFound, "PutRoom() of an unknown room")
 }
 
 func testRoomUnique(t *testing.T, s storage.Store) {
@@ -104,10 +92,7 @@ func testRoomUnique(t *testing.T, s storage.Store) {
 	r.Game = "other"
 	_, err := s.PutRoom(t.Context(), r)
 	wantTaken(t, "PutRoom() with the id of another game's room", err, storage.IndexRoomID)
-	got, err := s.GetRoom(t.Context(), 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(s.GetRoom(t.Context(), 5))(t)
 	differ(t, "GetRoom", got, want)
 	if ids := roomIDs(t, s, "other"); len(ids) != 0 {
 		t.Errorf("Rooms(other) = %v, want none", ids)
@@ -122,9 +107,7 @@ func testRoomFreeID(t *testing.T, s storage.Store) {
 	chosen := room("gmtest", "chosen")
 	chosen.ID = first.ID + 1
 	putRoom(t, s, chosen)
-	if err := s.DeleteRoom(t.Context(), first.ID); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.DeleteRoom(t.Context(), first.ID))
 	next := putRoom(t, s, room("gmtest", "B"))
 	if next.ID == first.ID || next.ID == chosen.ID {
 		t.Errorf("PutRoom() gave out %d, which is the id of another room or of one that was deleted", next.ID)
@@ -177,11 +160,17 @@ func testRoomLimits(t *testing.T, s storage.Store) {
 		r := edge
 		r.ID, r.Fields = 1, slices.Clone(edge.Fields)
 		spoil(&r)
-		if _, err := s.PutRoom(t.Context(), r); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutRoom() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.PutRoom(t.Context(), r)), storage.ErrInvalid, "%s: PutRoom()", name)
 	}
 	differ(t, "ids", roomIDs(t, s, ""), []uint32{storage.MaxRoomID})
+}
+
+func testRoomUpdateRace(t *testing.T, s storage.Store) {
+	r := putRoom(t, s, room("gmtest", "A"))
+	oneWon(t, race(func(int) error {
+		_, err := s.PutRoom(t.Context(), r)
+		return err
+	}), storage.ErrConflict)
 }
 
 func testRoomCreateRace(t *testing.T, s storage.Store) {
@@ -209,9 +198,7 @@ func testRoomFreeIDRace(t *testing.T, s storage.Store) {
 		ids[r.ID]++
 		return err
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(errs...))
 	if len(ids) != racers {
 		t.Errorf("%d racers got the ids %v", racers, ids)
 	}

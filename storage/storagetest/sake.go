@@ -76,28 +76,25 @@ func scanned(t *testing.T, s storage.Store, table storage.SakeTableID, first uin
 func sakeCalls(s storage.Store) map[string]func(context.Context) error {
 	table, lim := storage.SakeTableID{Game: "late", Name: "late"}, storage.SakeLimits{}
 	return map[string]func(context.Context) error{
-		"CreateSakeRecord": func(ctx context.Context) error {
-			_, err := s.CreateSakeRecord(ctx, table, 77, nil, lim)
-			return err
-		},
+		"CreateSakeRecord": func(ctx context.Context) error { return errOf(s.CreateSakeRecord(ctx, table, 77, nil, lim)) },
 		"ImportSakeRecord": func(ctx context.Context) error {
 			return s.ImportSakeRecord(ctx, storage.OwnedSakeRecord{SakeTableID: table, SakeRecord: storage.SakeRecord{ID: 1, Owner: 77}})
 		},
 		"UpdateSakeRecord": func(ctx context.Context) error { return s.UpdateSakeRecord(ctx, table, 1, 77, nil, lim) },
 		"DeleteSakeRecord": func(ctx context.Context) error { return s.DeleteSakeRecord(ctx, table, 1, 77) },
-		"DeleteSakeTable":  func(ctx context.Context) error { _, err := s.DeleteSakeTable(ctx, table); return err },
-		"RateSakeRecord":   func(ctx context.Context) error { _, err := s.RateSakeRecord(ctx, table, 1, 77, 5); return err },
-		"SakeRatings":      func(ctx context.Context) error { _, err := s.SakeRatings(ctx, table, 77, []uint32{1}); return err },
-		"GetSakeTable":     func(ctx context.Context) error { _, err := s.GetSakeTable(ctx, table); return err },
+		"DeleteSakeTable":  func(ctx context.Context) error { return errOf(s.DeleteSakeTable(ctx, table)) },
+		"RateSakeRecord":   func(ctx context.Context) error { return errOf(s.RateSakeRecord(ctx, table, 1, 77, 5)) },
+		"SakeRatings":      func(ctx context.Context) error { return errOf(s.SakeRatings(ctx, table, 77, []uint32{1})) },
+		"GetSakeTable":     func(ctx context.Context) error { return errOf(s.GetSakeTable(ctx, table)) },
 		"SakeTables":       func(ctx context.Context) error { return firstError(s.SakeTables(ctx, "")) },
-		"SakeRecords":      func(ctx context.Context) error { _, err := s.SakeRecords(ctx, table, []uint32{1}); return err },
+		"SakeRecords":      func(ctx context.Context) error { return errOf(s.SakeRecords(ctx, table, []uint32{1})) },
 		"ScanSake": func(ctx context.Context) error {
 			return s.ScanSake(ctx, table, storage.SakeScan{}, func(*storage.SakeRow) bool { return false })
 		},
-		"SakeOwned": func(ctx context.Context) error { _, err := s.SakeOwned(ctx, table, 77); return err },
+		"SakeOwned": func(ctx context.Context) error { return errOf(s.SakeOwned(ctx, table, 77)) },
 		"SakeOf":    func(ctx context.Context) error { return firstError(s.SakeOf(ctx, 77)) },
-		"CountSake": func(ctx context.Context) error { _, err := s.CountSake(ctx); return err },
-		"SweepSake": func(ctx context.Context) error { _, err := s.SweepSake(ctx); return err },
+		"CountSake": func(ctx context.Context) error { return errOf(s.CountSake(ctx)) },
+		"SweepSake": func(ctx context.Context) error { return errOf(s.SweepSake(ctx)) },
 	}
 }
 
@@ -149,16 +146,12 @@ func testSakeLife(t *testing.T, s storage.Store) {
 			t.Errorf("DeleteSakeRecord() with %s = %v, want %v", name, err, test.want)
 		}
 	}
-	if err := s.UpdateSakeRecord(t.Context(), levels(), id, ann, changes, storage.SakeLimits{}); err != nil {
-		t.Errorf("UpdateSakeRecord() = %v", err)
-	}
+	wantErr(t, s.UpdateSakeRecord(t.Context(), levels(), id, ann, changes, storage.SakeLimits{}), nil, "UpdateSakeRecord()")
 	want := sakeFields()
 	want[2].Value = changes[0].Value
 	got = must(s.SakeRecords(t.Context(), storage.SakeTableID{Game: "gmtest", Name: "LEVELS"}, []uint32{id}))(t)
 	differ(t, "fields after an update", got[0].Fields, append(want, changes[1]))
-	if err := s.DeleteSakeRecord(t.Context(), levels(), id, ann); err != nil {
-		t.Errorf("DeleteSakeRecord() = %v", err)
-	}
+	wantErr(t, s.DeleteSakeRecord(t.Context(), levels(), id, ann), nil, "DeleteSakeRecord()")
 	if got := must(s.SakeRecords(t.Context(), levels(), []uint32{id}))(t); len(got) != 0 {
 		t.Errorf("SakeRecords() after deletion = %+v", got)
 	}
@@ -176,9 +169,7 @@ func testSakeIDs(t *testing.T, s storage.Store) {
 		if id := makeSake(t, s, levels(), ann); id != want {
 			t.Fatalf("id %d, want %d", id, want)
 		}
-		if err := s.DeleteSakeRecord(t.Context(), levels(), want, ann); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, s.DeleteSakeRecord(t.Context(), levels(), want, ann))
 	}
 	if again, ok := s.(Reopener); ok {
 		s = again.Reopen(t)
@@ -339,19 +330,13 @@ func testSakeRatings(t *testing.T, s storage.Store) {
 	if got, err := rate(first, ben, 255); err != nil || got != (storage.SakeRating{Ratings: 1, Sum: 255}) {
 		t.Errorf("RateSakeRecord() = %+v, %v", got, err)
 	}
-	if _, err := rate(first, ben, 1); !errors.Is(err, storage.ErrTaken) {
-		t.Errorf("RateSakeRecord() again = %v, want ErrTaken", err)
-	}
+	wantErr(t, errOf(rate(first, ben, 1)), storage.ErrTaken, "RateSakeRecord() again")
 	if got, err := rate(first, cas, 0); err != nil || got != (storage.SakeRating{Ratings: 2, Sum: 255}) {
 		t.Errorf("RateSakeRecord() of another = %+v, %v", got, err)
 	}
-	if _, err := rate(99, ben, 1); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("RateSakeRecord() of no record = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(rate(99, ben, 1)), storage.ErrNotFound, "RateSakeRecord() of no record")
 	for _, bad := range []int{-1, 256} {
-		if _, err := rate(second, ben, bad); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("RateSakeRecord(%d) = %v, want ErrInvalid", bad, err)
-		}
+		wantErr(t, errOf(rate(second, ben, bad)), storage.ErrInvalid, "RateSakeRecord(%d)", bad)
 	}
 	differ(t, "ratings", must(s.SakeRatings(t.Context(), levels(), ben, []uint32{first, second}))(t), []int{255, -1})
 	var mine []int
@@ -365,12 +350,8 @@ func testSakeRatings(t *testing.T, s storage.Store) {
 		t.Errorf("the record has %d ratings, sum %d", got[0].Ratings, got[0].RatingSum)
 	}
 	differ(t, "fields", got[0].Fields, sakeFields())
-	if _, err := rate(second, ben, 3); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.DeleteSakeRecord(t.Context(), levels(), first, ann); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errOf(rate(second, ben, 3)))
+	noErr(t, s.DeleteSakeRecord(t.Context(), levels(), first, ann))
 	if n := must(s.SweepSake(t.Context()))(t); n != 2 {
 		t.Errorf("SweepSake() = %d, want the 2 ratings of the deleted record", n)
 	}
@@ -387,14 +368,10 @@ func testSakeProfile(t *testing.T, s storage.Store) {
 	}
 	kept := makeSake(t, s, levels(), ben, sakeFields()...)
 	for rater, rating := range map[storage.ProfileID]int{ann.ID: 9, ben: 4} {
-		if _, err := s.RateSakeRecord(t.Context(), levels(), kept, rater, rating); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, errOf(s.RateSakeRecord(t.Context(), levels(), kept, rater, rating)))
 	}
 	before := must(s.SakeRecords(t.Context(), levels(), []uint32{kept}))(t)[0]
-	if err := s.DeleteUser(t.Context(), u.ID); err != nil {
-		t.Fatalf("DeleteUser() = %v", err)
-	}
+	noErr(t, s.DeleteUser(t.Context(), u.ID))
 	differ(t, "records that stay", scanned(t, s, levels(), 0), []uint32{kept})
 	differ(t, "of the other game", scanned(t, s, saves, 0), nil)
 	size := must(s.SakeOwned(t.Context(), levels(), ben))(t)
@@ -434,9 +411,7 @@ func testSakeTable(t *testing.T, s storage.Store) {
 	if got, err := s.DeleteSakeTable(t.Context(), levels()); got != n || err != nil {
 		t.Errorf("DeleteSakeTable() = %d, %v, want %d", got, err, n)
 	}
-	if _, err := s.DeleteSakeTable(t.Context(), levels()); !errors.Is(err, storage.ErrNoTable) {
-		t.Errorf("DeleteSakeTable() again = %v, want ErrNoTable", err)
-	}
+	wantErr(t, errOf(s.DeleteSakeTable(t.Context(), levels())), storage.ErrNoTable, "DeleteSakeTable() again")
 	if got := must(s.CountSake(t.Context()))(t); got != size {
 		t.Errorf("CountSake() = %+v, want %+v", got, size)
 	}
@@ -482,18 +457,12 @@ func testSakeImport(t *testing.T, s storage.Store) {
 	r := storage.OwnedSakeRecord{SakeTableID: levels(), SakeRecord: storage.SakeRecord{
 		ID: 40, Owner: ann, Created: moment().Truncate(1e9), Changed: moment().Truncate(1e9), Ratings: 2, RatingSum: 9, Fields: sakeFields(),
 	}}
-	if err := s.ImportSakeRecord(t.Context(), r); err != nil {
-		t.Fatalf("ImportSakeRecord() = %v", err)
-	}
+	noErr(t, s.ImportSakeRecord(t.Context(), r))
 	differ(t, "imported", must(s.SakeRecords(t.Context(), levels(), []uint32{40}))(t), []storage.SakeRecord{r.SakeRecord})
-	if err := s.ImportSakeRecord(t.Context(), r); !errors.Is(err, storage.ErrTaken) {
-		t.Errorf("ImportSakeRecord() again = %v, want ErrTaken", err)
-	}
+	wantErr(t, s.ImportSakeRecord(t.Context(), r), storage.ErrTaken, "ImportSakeRecord() again")
 	if id := makeSake(t, s, levels(), ann); id != 41 {
 		t.Errorf("the next id is %d, want 41", id)
 	}
 	r.ID = 0
-	if err := s.ImportSakeRecord(t.Context(), r); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("ImportSakeRecord() without id = %v, want ErrInvalid", err)
-	}
+	wantErr(t, s.ImportSakeRecord(t.Context(), r), storage.ErrInvalid, "ImportSakeRecord() without id")
 }

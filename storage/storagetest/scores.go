@@ -19,9 +19,7 @@ func scoreOf(p storage.ProfileID, value float64) storage.Score {
 
 func putScore(t tester, s storage.Store, score storage.Score) {
 	t.Helper()
-	if err := s.PutScore(context.Background(), score); err != nil {
-		t.Fatalf("PutScore(%+v) = %v", score, err)
-	}
+	noErr(t, s.PutScore(context.Background(), score), "PutScore", score)
 }
 
 // players creates n profiles.
@@ -52,28 +50,17 @@ func testScoreLife(t *testing.T, s storage.Store) {
 	}
 	want := []storage.Score{scoreOf(ids[0], 2), other}
 	differ(t, "scores of a player", collect(t, s.ScoresOf(t.Context(), ids[0])), want)
-	if err := s.DeleteScore(t.Context(), scoreOf(ids[1], 0).ScoreID); err != nil {
-		t.Errorf("DeleteScore() = %v", err)
-	}
-	if err := s.DeleteScore(t.Context(), scoreOf(ids[1], 0).ScoreID); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("DeleteScore() again = %v, want ErrNotFound", err)
-	}
-	if _, err := s.RankOf(t.Context(), scoreOf(ids[1], 0).ScoreID); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("RankOf() after deletion = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.DeleteScore(t.Context(), scoreOf(ids[1], 0).ScoreID), nil, "DeleteScore()")
+	wantErr(t, s.DeleteScore(t.Context(), scoreOf(ids[1], 0).ScoreID), storage.ErrNotFound, "DeleteScore() again")
+	wantErr(t, errOf(s.RankOf(t.Context(), scoreOf(ids[1], 0).ScoreID)), storage.ErrNotFound, "RankOf() after deletion")
 	first, last := scoreOf(ids[0], 2), scoreOf(ids[2], 0)
 	first.Rank, last.Rank = 1, 2
-	page, err := s.Ranking(t.Context(), "gmtest", "kills", 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(s.Ranking(t.Context(), "gmtest", "kills", 0, 10))(t)
 	differ(t, "ranking", page, []storage.Score{first, last})
-	if page, err = s.Ranking(t.Context(), "gmtest", "unknown", 0, 10); len(page) > 0 || err != nil {
+	if page, err := s.Ranking(t.Context(), "gmtest", "unknown", 0, 10); len(page) > 0 || err != nil {
 		t.Errorf("Ranking() of no board = %v, %v", page, err)
 	}
-	if err := s.PutScore(t.Context(), scoreOf(ids[2]+100, 1)); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("PutScore() of no profile = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.PutScore(t.Context(), scoreOf(ids[2]+100, 1)), storage.ErrNotFound, "PutScore() of no profile")
 }
 
 // model returns the ranking of scores by player.
@@ -139,10 +126,7 @@ func testScoreModel(t *testing.T, s storage.Store) {
 		want := rankingModel(scores)
 		var got []storage.Score
 		for from := 0; from == len(got); from += 400 {
-			page, err := s.Ranking(t.Context(), "gmtest", "kills", from, 400)
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := must(s.Ranking(t.Context(), "gmtest", "kills", from, 400))(t)
 			got = append(got, page...)
 		}
 		differ(t, fmt.Sprintf("round %d: pages", round), got, want)
@@ -195,22 +179,16 @@ func testScoreLimits(t *testing.T, s storage.Store) {
 	} {
 		score := edge
 		change(&score)
-		if err := s.PutScore(t.Context(), score); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: PutScore() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, s.PutScore(t.Context(), score), storage.ErrInvalid, "%s: PutScore()", name)
 	}
 	for _, page := range [][2]int{{-1, 1}, {0, -1}, {0, storage.MaxRankingPage + 1}} {
-		if _, err := s.Ranking(t.Context(), "gmtest", "kills", page[0], page[1]); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("Ranking(%v) = %v, want ErrInvalid", page, err)
-		}
+		wantErr(t, errOf(s.Ranking(t.Context(), "gmtest", "kills", page[0], page[1])), storage.ErrInvalid, "Ranking(%v)", page)
 	}
 	together(t, storage.MaxScores-1, func(i int) error {
 		score := scoreOf(ids[0], 1)
 		score.Board = fmt.Sprint("board", i)
 		return s.PutScore(context.Background(), score)
 	})
-	if err := s.PutScore(t.Context(), scoreOf(ids[0], 1)); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("score %d of a profile = %v, want ErrFull", storage.MaxScores+1, err)
-	}
+	wantErr(t, s.PutScore(t.Context(), scoreOf(ids[0], 1)), storage.ErrFull, "score %d of a profile", storage.MaxScores+1)
 	putScore(t, s, edge)
 }

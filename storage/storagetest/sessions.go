@@ -151,16 +151,12 @@ func testSessionsLeave(t *testing.T, s LosingSessions) {
 	enterSession(t, s, live(a, 2, 2, 2, 0))
 	enterSession(t, s, live(b, 1, 1, 1, 0))
 	enterSession(t, s, live(b, 2, 2, 2, 0))
-	if err := s.LeaveSessions(t.Context(), a, []uint64{1, 77}); err != nil {
-		t.Errorf("LeaveSessions() = %v", err)
-	}
+	wantErr(t, s.LeaveSessions(t.Context(), a, []uint64{1, 77}), nil, "LeaveSessions()")
 	wantDisplaced(t, "one left", s, "a", a, 2)
 	_, ids := enterSession(t, s, live(a, 3, 1, 1, 0))
 	differ(t, "the newer session, which the older one did not remove", ids, []uint64{1})
 	for _, run := range []uint64{a, b, 1 << 40} {
-		if err := s.LeaveSessions(t.Context(), run, []uint64{1, 2, 3}); err != nil {
-			t.Errorf("LeaveSessions(%d) = %v", run, err)
-		}
+		wantErr(t, s.LeaveSessions(t.Context(), run, []uint64{1, 2, 3}), nil, "LeaveSessions(%d)", run)
 	}
 	_, ids = enterSession(t, s, live(b, 3, 1, 1, 0))
 	differ(t, "after all left", ids, nil)
@@ -174,9 +170,7 @@ func testRuns(t *testing.T, s LosingSessions) {
 	}
 	mail := storage.Mail{Last: 9, To: []storage.ProfileID{1, storage.MaxAccountID, 1}}
 	for _, one := range []storage.Mail{mail, {Last: 9}} {
-		if _, err := s.Beat(t.Context(), "a", a, 0, one); err != nil {
-			t.Errorf("Beat() = %v", err)
-		}
+		wantErr(t, errOf(s.Beat(t.Context(), "a", a, 0, one)), nil, "Beat()")
 		p, err := s.Beat(t.Context(), "b", b, 0, mail)
 		if err != nil {
 			t.Errorf("Beat() = %v", err)
@@ -191,12 +185,8 @@ func testRuns(t *testing.T, s LosingSessions) {
 	if later <= b {
 		t.Errorf("a later run is %d, an earlier one %d", later, b)
 	}
-	if _, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{}); !errors.Is(err, storage.ErrTaken) {
-		t.Errorf("Beat() of an earlier run = %v, want ErrTaken", err)
-	}
-	if _, err := s.RestoreSessions(t.Context(), "a", a, nil); !errors.Is(err, storage.ErrTaken) {
-		t.Errorf("RestoreSessions() of an earlier run = %v, want ErrTaken", err)
-	}
+	wantErr(t, errOf(s.Beat(t.Context(), "a", a, 0, storage.Mail{})), storage.ErrTaken, "Beat() of an earlier run")
+	wantErr(t, errOf(s.RestoreSessions(t.Context(), "a", a, nil)), storage.ErrTaken, "RestoreSessions() of an earlier run")
 	if _, _, err := s.EnterSession(t.Context(), live(a, 2, 2, 2, 0)); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("EnterSession() in an earlier run = %v, want ErrNotFound", err)
 	}
@@ -204,9 +194,7 @@ func testRuns(t *testing.T, s LosingSessions) {
 		t.Errorf("a session of an earlier run is left: %d", ids)
 	}
 	for range 2 {
-		if err := s.EndRun(t.Context(), b); err != nil {
-			t.Errorf("EndRun() = %v", err)
-		}
+		wantErr(t, s.EndRun(t.Context(), b), nil, "EndRun()")
 	}
 	if _, err := s.Beat(t.Context(), "b", b, 0, storage.Mail{}); !errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Beat() of a run that was ended = %v, want ErrConflict", err)
@@ -217,9 +205,7 @@ func testRuns(t *testing.T, s LosingSessions) {
 	if p, err := s.Beat(t.Context(), "a", later, 0, storage.Mail{}); err != nil || len(p.Runs) != 1 {
 		t.Errorf("Beat() = %+v, %v, want one run", p, err)
 	}
-	if _, err := s.RestoreSessions(t.Context(), "b", b, nil); err != nil {
-		t.Errorf("RestoreSessions() of a run that was ended = %v", err)
-	}
+	wantErr(t, errOf(s.RestoreSessions(t.Context(), "b", b, nil)), nil, "RestoreSessions() of a run that was ended")
 	wantDisplaced(t, "a run that is back", s, "b", b)
 }
 
@@ -227,29 +213,19 @@ func testRestore(t *testing.T, s LosingSessions) {
 	a, b := beginRun(t, s, "a"), beginRun(t, s, "b")
 	stays, _ := enterSession(t, s, live(a, 1, 1, 1, storage.DisplacesProfile))
 	goes, _ := enterSession(t, s, live(a, 2, 2, 2, storage.DisplacesProfile))
-	end, err := s.EndSessions(t.Context(), storage.AccountEnd{User: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must(s.EndSessions(t.Context(), storage.AccountEnd{User: 7}))(t)
 	s.Lose(t)
-	if _, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{}); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Beat() of a lost run = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.Beat(t.Context(), "a", a, 0, storage.Mail{})), storage.ErrNotFound, "Beat() of a lost run")
 	if _, _, err := s.EnterSession(t.Context(), live(a, 3, 3, 3, 0)); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("EnterSession() in a lost run = %v, want ErrNotFound", err)
 	}
-	if _, err := s.RestoreSessions(t.Context(), "b", b, nil); err != nil {
-		t.Fatalf("RestoreSessions() without sessions = %v", err)
-	}
+	noErr(t, errOf(s.RestoreSessions(t.Context(), "b", b, nil)))
 	newer, ids := enterSession(t, s, live(b, 1, 2, 2, storage.DisplacesProfile))
 	if newer.Fence <= end || ids != nil {
 		t.Errorf("after the loss the fence is %d, the last before it %d; displaced %d", newer.Fence, end, ids)
 	}
 	for range 2 { // the second time they are there
-		displaced, err := s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{stays, goes})
-		if err != nil {
-			t.Fatalf("RestoreSessions() = %v", err)
-		}
+		displaced := must(s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{stays, goes}))(t)
 		differ(t, "overtaken", displaced, []uint64{2})
 	}
 	_, ids = enterSession(t, s, live(b, 2, 1, 1, storage.DisplacesProfile))
@@ -266,10 +242,7 @@ func testRestoreOrder(t *testing.T, s LosingSessions) {
 	newer, _ := enterSession(t, s, live(a, 3, 1, 1, storage.DisplacesProfile))
 	newest, _ := enterSession(t, s, live(b, 1, 3, 1, storage.DisplacesUser))
 	s.Lose(t)
-	displaced, err := s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{old, other, newer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	displaced := must(s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{old, other, newer}))(t)
 	differ(t, "of one node", displaced, []uint64{1})
 	if displaced, err := s.RestoreSessions(t.Context(), "b", b, []storage.LiveSession{newest}); err != nil || displaced != nil {
 		t.Errorf("RestoreSessions() of the newest = %d, %v", displaced, err)
@@ -320,9 +293,7 @@ func testSessionLimits(t *testing.T, s LosingSessions) {
 			t.Errorf("%s: EnterSession() = %v, want ErrInvalid", what, err)
 		}
 		e.Fence = 1
-		if _, err := s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{e}); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: RestoreSessions() = %v, want ErrInvalid", what, err)
-		}
+		wantErr(t, errOf(s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{e})), storage.ErrInvalid, "%s: RestoreSessions()", what)
 	}
 	for n, want := range map[int]error{storage.MaxNodeName: nil, storage.MaxNodeName + 1: storage.ErrInvalid, 0: storage.ErrInvalid} {
 		if _, err := s.BeginRun(t.Context(), strings.Repeat("n", n)); !errors.Is(err, want) {
@@ -330,9 +301,7 @@ func testSessionLimits(t *testing.T, s LosingSessions) {
 		}
 	}
 	for _, e := range []storage.AccountEnd{{}, {User: 1, Profile: 1}, {User: storage.MaxAccountID + 1}} {
-		if _, err := s.EndSessions(t.Context(), e); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("EndSessions(%+v) = %v, want ErrInvalid", e, err)
-		}
+		wantErr(t, errOf(s.EndSessions(t.Context(), e)), storage.ErrInvalid, "EndSessions(%+v)", e)
 	}
 	many := make([]storage.LiveSession, storage.MaxSessionsAtOnce+1)
 	ids := make([]uint64, len(many))
@@ -340,18 +309,12 @@ func testSessionLimits(t *testing.T, s LosingSessions) {
 		many[i] = live(a, uint64(i+1), uint32(i+1), uint32(i+1), 0)
 		many[i].Fence, ids[i] = uint64(i+1), uint64(i+1)
 	}
-	if _, err := s.RestoreSessions(t.Context(), "a", a, many); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("RestoreSessions() of too many = %v, want ErrInvalid", err)
-	}
+	wantErr(t, errOf(s.RestoreSessions(t.Context(), "a", a, many)), storage.ErrInvalid, "RestoreSessions() of too many")
 	if displaced, err := s.RestoreSessions(t.Context(), "a", a, many[1:]); err != nil || displaced != nil {
 		t.Errorf("RestoreSessions() of the highest number = %d, %v", displaced, err)
 	}
-	if err := s.LeaveSessions(t.Context(), a, ids); !errors.Is(err, storage.ErrInvalid) {
-		t.Errorf("LeaveSessions() of too many = %v, want ErrInvalid", err)
-	}
-	if err := s.LeaveSessions(t.Context(), a, ids[1:]); err != nil {
-		t.Errorf("LeaveSessions() of the highest number = %v", err)
-	}
+	wantErr(t, s.LeaveSessions(t.Context(), a, ids), storage.ErrInvalid, "LeaveSessions() of too many")
+	wantErr(t, s.LeaveSessions(t.Context(), a, ids[1:]), nil, "LeaveSessions() of the highest number")
 }
 
 func testSessionsCancelled(t *testing.T, s LosingSessions) {

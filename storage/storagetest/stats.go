@@ -45,30 +45,30 @@ func statCalls(s storage.Store) map[string]func(context.Context) error {
 	late := blockID(77, 1)
 	score := storage.Score{ScoreID: storage.ScoreID{Game: "late", Board: "b", Profile: 77}}
 	return map[string]func(context.Context) error{
-		"GetStatBlock": func(ctx context.Context) error { _, err := s.GetStatBlock(ctx, late); return err },
+		"GetStatBlock": func(ctx context.Context) error { return errOf(s.GetStatBlock(ctx, late)) },
 		"EditStatBlock": func(ctx context.Context) error {
 			_, err := s.EditStatBlock(ctx, late, statsLimit, moment(), func([]byte) ([]byte, error) { return nil, nil })
 			return err
 		},
 		"DeleteStatBlock": func(ctx context.Context) error { return s.DeleteStatBlock(ctx, late) },
 		"StatBlocks":      func(ctx context.Context) error { return firstError(s.StatBlocks(ctx, 77)) },
-		"StatSizeOf":      func(ctx context.Context) error { _, err := s.StatSizeOf(ctx, 77); return err },
-		"StatTotals":      func(ctx context.Context) error { _, err := s.StatTotals(ctx); return err },
-		"DeleteStats":     func(ctx context.Context) error { _, err := s.DeleteStats(ctx, 77); return err },
+		"StatSizeOf":      func(ctx context.Context) error { return errOf(s.StatSizeOf(ctx, 77)) },
+		"StatTotals":      func(ctx context.Context) error { return errOf(s.StatTotals(ctx)) },
+		"DeleteStats":     func(ctx context.Context) error { return errOf(s.DeleteStats(ctx, 77)) },
 		"ImportStats":     func(ctx context.Context) error { return s.ImportStats(ctx, 77, nil, nil) },
 		"PutReport": func(ctx context.Context) error {
 			_, err := s.PutReport(ctx, storage.Report{Game: "late"}, nil, storage.ReportLimits{})
 			return err
 		},
-		"GetReport":    func(ctx context.Context) error { _, err := s.GetReport(ctx, 77); return err },
+		"GetReport":    func(ctx context.Context) error { return errOf(s.GetReport(ctx, 77)) },
 		"Reports":      func(ctx context.Context) error { return firstError(s.Reports(ctx, "late", 0)) },
 		"DeleteReport": func(ctx context.Context) error { return s.DeleteReport(ctx, 77) },
-		"SweepReports": func(ctx context.Context) error { _, err := s.SweepReports(ctx, moment()); return err },
+		"SweepReports": func(ctx context.Context) error { return errOf(s.SweepReports(ctx, moment())) },
 		"PutScore":     func(ctx context.Context) error { return s.PutScore(ctx, score) },
 		"DeleteScore":  func(ctx context.Context) error { return s.DeleteScore(ctx, score.ScoreID) },
 		"ScoresOf":     func(ctx context.Context) error { return firstError(s.ScoresOf(ctx, 77)) },
-		"Ranking":      func(ctx context.Context) error { _, err := s.Ranking(ctx, "late", "b", 0, 1); return err },
-		"RankOf":       func(ctx context.Context) error { _, err := s.RankOf(ctx, score.ScoreID); return err },
+		"Ranking":      func(ctx context.Context) error { return errOf(s.Ranking(ctx, "late", "b", 0, 1)) },
+		"RankOf":       func(ctx context.Context) error { return errOf(s.RankOf(ctx, score.ScoreID)) },
 	}
 }
 
@@ -100,9 +100,7 @@ func statTests() map[string]func(*testing.T, storage.Store) {
 func testBlockLife(t *testing.T, s storage.Store) {
 	_, p := createUser(t, s, user("a@b.c"), profile("A"))
 	id := blockID(p.ID, 5)
-	if _, err := s.GetStatBlock(t.Context(), id); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("GetStatBlock() before = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.GetStatBlock(t.Context(), id)), storage.ErrNotFound, "GetStatBlock() before")
 	for i, data := range []string{"a\\b\x00\x01\xff", "", strings.Repeat("x", storage.MaxStatBlock)} {
 		want := setBlock(t, s, id, second(i), data)
 		got, err := s.GetStatBlock(t.Context(), id)
@@ -113,12 +111,8 @@ func testBlockLife(t *testing.T, s storage.Store) {
 		differ(t, "blocks", collect(t, s.StatBlocks(t.Context(), p.ID)), []storage.StatBlock{want})
 		sizeOf(t, s, p.ID, storage.StatSize{Blocks: 1, Bytes: int64(len(data))})
 	}
-	if err := s.DeleteStatBlock(t.Context(), id); err != nil {
-		t.Errorf("DeleteStatBlock() = %v", err)
-	}
-	if err := s.DeleteStatBlock(t.Context(), id); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("DeleteStatBlock() again = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.DeleteStatBlock(t.Context(), id), nil, "DeleteStatBlock()")
+	wantErr(t, s.DeleteStatBlock(t.Context(), id), storage.ErrNotFound, "DeleteStatBlock() again")
 	sizeOf(t, s, p.ID, storage.StatSize{})
 }
 
@@ -245,12 +239,8 @@ func testBlockCount(t *testing.T, s storage.Store) {
 		_, err := s.EditStatBlock(t.Context(), blockID(p.ID, index), statsLimit, second(1), func([]byte) ([]byte, error) { return []byte("x"), nil })
 		return err
 	}
-	if err := edit(storage.MaxStatBlocks); !errors.Is(err, storage.ErrFull) {
-		t.Errorf("block %d = %v, want ErrFull", storage.MaxStatBlocks+1, err)
-	}
-	if err := edit(0); err != nil {
-		t.Errorf("change of a block at the limit = %v", err)
-	}
+	wantErr(t, edit(storage.MaxStatBlocks), storage.ErrFull, "block %d", storage.MaxStatBlocks+1)
+	wantErr(t, edit(0), nil, "change of a block at the limit")
 	if n, err := s.DeleteStats(t.Context(), p.ID); n != storage.MaxStatBlocks || err != nil {
 		t.Errorf("DeleteStats() = %d, %v", n, err)
 	}
@@ -288,23 +278,16 @@ func testBlockLimits(t *testing.T, s storage.Store) {
 
 func testBlocksDeleted(t *testing.T, s storage.Store) {
 	u, first := createUser(t, s, user("a@b.c"), profile("A"))
-	second2, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID, Nick: "B"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	second2 := must(s.CreateProfile(t.Context(), storage.Profile{User: u.ID, Nick: "B"}))(t)
 	_, other := createUser(t, s, user("o@b.c"), profile("O"))
 	for i, p := range []storage.ProfileID{first.ID, second2.ID, other.ID} {
 		setBlock(t, s, blockID(p, 1), second(0), "data")
 		putScore(t, s, scoreOf(p, float64(i)))
 	}
-	if err := s.DeleteProfile(t.Context(), second2.ID); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.DeleteProfile(t.Context(), second2.ID))
 	left(t, s, second2.ID, 0)
 	left(t, s, first.ID, 1)
-	if err := s.DeleteUser(t.Context(), u.ID); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.DeleteUser(t.Context(), u.ID))
 	left(t, s, first.ID, 0)
 	left(t, s, other.ID, 1)
 	page, err := s.Ranking(t.Context(), "gmtest", "kills", 0, 10)
@@ -351,23 +334,17 @@ func testStatImport(t *testing.T, s storage.Store) {
 		}
 	}
 	left(t, s, a.ID, 0)
-	if err := s.ImportStats(t.Context(), a.ID, blocks, scores); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.ImportStats(t.Context(), a.ID, blocks, scores))
 	differ(t, "blocks", collect(t, s.StatBlocks(t.Context(), a.ID)), blocks)
 	differ(t, "scores", collect(t, s.ScoresOf(t.Context(), a.ID)), scores)
 	sizeOf(t, s, a.ID, storage.StatSize{Blocks: 2, Bytes: 6})
-	if err := s.ImportStats(t.Context(), a.ID, blocks, scores); !errors.Is(err, storage.ErrTaken) {
-		t.Errorf("ImportStats() again = %v, want ErrTaken", err)
-	}
+	wantErr(t, s.ImportStats(t.Context(), a.ID, blocks, scores), storage.ErrTaken, "ImportStats() again")
 	_, b := createUser(t, s, user("b@b.c"), profile("B"))
 	if err := s.ImportStats(t.Context(), b.ID, blocksOf(b.ID, storage.MaxStatBytes/storage.MaxStatBlock), nil); err != nil {
 		t.Errorf("ImportStats() of %d bytes = %v", storage.MaxStatBytes, err)
 	}
 	gone := []storage.StatBlock{{StatBlockID: blockID(b.ID+1, 1), Modified: second(5)}}
-	if err := s.ImportStats(t.Context(), b.ID+1, gone, nil); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ImportStats() of no profile = %v, want ErrNotFound", err)
-	}
+	wantErr(t, s.ImportStats(t.Context(), b.ID+1, gone, nil), storage.ErrNotFound, "ImportStats() of no profile")
 }
 
 // blocksOf returns n blocks that are as long as may be.

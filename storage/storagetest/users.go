@@ -75,10 +75,7 @@ func testUserLife(t *testing.T, s storage.Store) {
 	want.ID, want.Rev = got.ID, got.Rev
 	differ(t, "CreateUser", got, want)
 	got.Secret[0] = 9 // the caller owns the result
-	read, err := s.GetUser(t.Context(), want.ID)
-	if err != nil {
-		t.Fatalf("GetUser() = %v", err)
-	}
+	read := must(s.GetUser(t.Context(), want.ID))(t)
 	differ(t, "GetUser", read, want)
 	if zone := read.Created.Location(); zone != time.UTC {
 		t.Errorf("Created is in %v, want UTC", zone)
@@ -91,18 +88,12 @@ func testUserLife(t *testing.T, s storage.Store) {
 	if byEmail, err := s.UserByEmail(t.Context(), 0, "aLICE@example.COM"); err != nil || byEmail.Rev != updated.Rev {
 		t.Errorf("UserByEmail() = %+v, %v, want %+v", byEmail, err, updated)
 	}
-	if err := s.DeleteUser(t.Context(), want.ID); err != nil {
-		t.Errorf("DeleteUser() = %v", err)
-	}
+	wantErr(t, s.DeleteUser(t.Context(), want.ID), nil, "DeleteUser()")
 	if _, err := s.GetUser(t.Context(), want.ID); !errors.Is(err, storage.ErrDeleted) || !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("GetUser() after DeleteUser = %v, want ErrDeleted", err)
 	}
-	if _, err := s.UserByEmail(t.Context(), 0, "alice@example.com"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("UserByEmail() after DeleteUser = %v, want ErrNotFound", err)
-	}
-	if err := s.DeleteUser(t.Context(), want.ID); !errors.Is(err, storage.ErrDeleted) {
-		t.Errorf("second DeleteUser() = %v, want ErrDeleted", err)
-	}
+	wantErr(t, errOf(s.UserByEmail(t.Context(), 0, "alice@example.com")), storage.ErrNotFound, "UserByEmail() after DeleteUser")
+	wantErr(t, s.DeleteUser(t.Context(), want.ID), storage.ErrDeleted, "second DeleteUser()")
 	if _, err := s.GetUser(t.Context(), want.ID+1); !errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrDeleted) {
 		t.Errorf("GetUser() of an id that never was = %v, want plain ErrNotFound", err)
 	}
@@ -119,9 +110,7 @@ func testUserEmail(t *testing.T, s storage.Store) {
 		t.Errorf("UserByEmail(10) = %+v, %v, want user %d", got, err, second.ID)
 	}
 	for name, email := range map[string]string{"another": "x@b.c", "empty": "", "long": strings.Repeat("a", 100_000)} {
-		if _, err := s.UserByEmail(t.Context(), 0, email); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("UserByEmail(%s) = %v, want ErrNotFound", name, err)
-		}
+		wantErr(t, errOf(s.UserByEmail(t.Context(), 0, email)), storage.ErrNotFound, "UserByEmail(%s)", name)
 	}
 }
 
@@ -145,34 +134,21 @@ func testUserEmailChange(t *testing.T, s storage.Store) {
 
 func testUserRev(t *testing.T, s storage.Store) {
 	u, _ := createUser(t, s, user("a@b.c"), profile("A"))
-	if _, err := s.UpdateUser(t.Context(), u); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.UpdateUser(t.Context(), u); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("UpdateUser() with an old Rev = %v, want ErrConflict", err)
-	}
+	noErr(t, errOf(s.UpdateUser(t.Context(), u)))
+	wantErr(t, errOf(s.UpdateUser(t.Context(), u)), storage.ErrConflict, "UpdateUser() with an old Rev")
 	u.ID += 100
-	if _, err := s.UpdateUser(t.Context(), u); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("UpdateUser() of an unknown user = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.UpdateUser(t.Context(), u)), storage.ErrNotFound, "UpdateUser() of an unknown user")
 }
 
 func testUserIDs(t *testing.T, s storage.Store) {
 	u, p := createUser(t, s, user("a@b.c"), profile("A"))
-	extra, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID, Nick: "B"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.DeleteProfile(t.Context(), extra.ID), s.DeleteUser(t.Context(), u.ID)); err != nil {
-		t.Fatal(err)
-	}
+	extra := must(s.CreateProfile(t.Context(), storage.Profile{User: u.ID, Nick: "B"}))(t)
+	noErr(t, errors.Join(s.DeleteProfile(t.Context(), extra.ID), s.DeleteUser(t.Context(), u.ID)))
 	u2, p2 := createUser(t, s, user("a@b.c"), profile("A"))
 	if u2.ID <= u.ID || p2.ID <= p.ID || p2.ID <= extra.ID {
 		t.Errorf("ids %d, %d came after %d, %d, %d, want new ones", u2.ID, p2.ID, u.ID, p.ID, extra.ID)
 	}
-	if _, err := s.GetProfile(t.Context(), p.ID); !errors.Is(err, storage.ErrDeleted) {
-		t.Errorf("GetProfile() of a deleted one = %v, want ErrDeleted", err)
-	}
+	wantErr(t, errOf(s.GetProfile(t.Context(), p.ID)), storage.ErrDeleted, "GetProfile() of a deleted one")
 }
 
 func testUserImport(t *testing.T, s storage.Store) {
@@ -219,9 +195,7 @@ func testUserImportWhole(t *testing.T, s storage.Store) {
 		if err := s.ImportUsers(t.Context(), list); err != nil || !errors.Is(list[0].Err, tt.want) {
 			t.Errorf("%s: ImportUsers() = %v, %v, want %v", name, err, list[0].Err, tt.want)
 		}
-		if _, err := s.UserByEmail(t.Context(), 0, "new@b.c"); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("%s: UserByEmail() = %v, want ErrNotFound", name, err)
-		}
+		wantErr(t, errOf(s.UserByEmail(t.Context(), 0, "new@b.c")), storage.ErrNotFound, "%s: UserByEmail()", name)
 		if found := collect(t, s.FindProfiles(t.Context(), storage.ByNick, "One")); len(found) > 0 {
 			t.Errorf("%s: a refused import left %+v", name, found)
 		}
@@ -265,9 +239,7 @@ func testUserRefused(t *testing.T, s storage.Store) {
 	createUser(t, s, user("a@b.c"), profile("A"))
 	_, _, err := s.CreateUser(t.Context(), user("new@b.c"), profile("A")) // its unique nick is taken
 	wantTaken(t, "CreateUser()", err, storage.IndexUniqueNick)
-	if _, err := s.UserByEmail(t.Context(), 0, "new@b.c"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("UserByEmail() after a refusal = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf(s.UserByEmail(t.Context(), 0, "new@b.c")), storage.ErrNotFound, "UserByEmail() after a refusal")
 	if n := len(collect(t, s.Users(t.Context(), 0))); n != 1 {
 		t.Errorf("%d users after a refusal, want 1", n)
 	}
@@ -301,9 +273,7 @@ func testUserList(t *testing.T, s storage.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.DeleteUser(t.Context(), u.ID); err != nil {
-			t.Fatalf("DeleteUser() in the loop = %v", err)
-		}
+		noErr(t, s.DeleteUser(t.Context(), u.ID))
 	}
 	if left := collect(t, s.Users(t.Context(), 0)); len(left) != 0 {
 		t.Errorf("%d users left", len(left))
@@ -338,9 +308,7 @@ func testUserLimits(t *testing.T, s storage.Store) {
 		if _, _, err := s.CreateUser(t.Context(), u, profile("B")); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("%s: CreateUser() = %v, want ErrInvalid", name, err)
 		}
-		if _, err := s.UpdateUser(t.Context(), u); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: UpdateUser() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf(s.UpdateUser(t.Context(), u)), storage.ErrInvalid, "%s: UpdateUser()", name)
 	}
 }
 
@@ -349,18 +317,13 @@ func testUserDelete(t *testing.T, s storage.Store) {
 	gone, friend := all[0].ID, all[1].ID
 	rich := profile("Rich")
 	rich.User = all[0].User
-	second, err := s.CreateProfile(t.Context(), rich)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must(s.CreateProfile(t.Context(), rich))(t)
 	for _, id := range []storage.ProfileID{gone, second.ID} {
 		tangle(t, s, id, friend)
 	}
 	addBuddy(t, s, friend, all[2].ID)
 	freed := must(s.GetUser(t.Context(), all[0].User))(t)
-	if err := s.DeleteUser(t.Context(), all[0].User); err != nil {
-		t.Fatalf("DeleteUser() = %v", err)
-	}
+	noErr(t, s.DeleteUser(t.Context(), all[0].User))
 	for _, id := range []storage.ProfileID{gone, second.ID} {
 		wantGone(t, s, id)
 	}
@@ -380,9 +343,7 @@ func tangle(t *testing.T, s storage.Store, id, other storage.ProfileID) {
 	addBuddy(t, s, id, other)
 	addBuddy(t, s, other, id)
 	for _, pair := range [][2]storage.ProfileID{{id, other}, {other, id}} {
-		if err := s.AddBlock(t.Context(), pair[0], pair[1]); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, s.AddBlock(t.Context(), pair[0], pair[1]))
 	}
 	third := people2(t, s, id)
 	for _, pair := range [][2]storage.ProfileID{{id, third}, {third, id}} {
@@ -401,14 +362,12 @@ func people2(t *testing.T, s storage.Store, id storage.ProfileID) storage.Profil
 // wantGone checks that a deleted profile has no related data.
 func wantGone(t *testing.T, s storage.Store, id storage.ProfileID) {
 	t.Helper()
-	if _, err := s.GetProfile(t.Context(), id); !errors.Is(err, storage.ErrDeleted) {
-		t.Errorf("GetProfile(%d) = %v, want ErrDeleted", id, err)
-	}
+	wantErr(t, errOf(s.GetProfile(t.Context(), id)), storage.ErrDeleted, "GetProfile(%d)", id)
 	for name, seq := range map[string]func() int{
-		"BuddiesOf":   func() int { return len(collect(t, s.BuddiesOf(t.Context(), id))) },
-		"HaveAsBuddy": func() int { return len(collect(t, s.HaveAsBuddy(t.Context(), id))) },
-		"BlocksOf":    func() int { return len(collect(t, s.BlocksOf(t.Context(), id))) },
-		"Requests":    func() int { return len(collect(t, s.Requests(t.Context(), id))) },
+		"BuddiesOf": func() int { return len(collect(t, s.BuddiesOf(t.Context(), id))) },
+		"Watchers":  func() int { return len(collect(t, s.Watchers(t.Context(), id))) },
+		"BlocksOf":  func() int { return len(collect(t, s.BlocksOf(t.Context(), id))) },
+		"Requests":  func() int { return len(collect(t, s.Requests(t.Context(), id))) },
 	} {
 		if n := seq(); n != 0 {
 			t.Errorf("%s(%d) has %d after the deletion", name, id, n)
@@ -423,9 +382,7 @@ func wantGone(t *testing.T, s storage.Store, id storage.ProfileID) {
 			if r != (storage.Relation{}) {
 				t.Errorf("Relation(%d, %d) = %+v after the deletion", q.ID, id, r)
 			}
-			if _, err := s.Request(t.Context(), id, q.ID); !errors.Is(err, storage.ErrNotFound) {
-				t.Errorf("Request(%d, %d) = %v after the deletion", id, q.ID, err)
-			}
+			wantErr(t, errOf(s.Request(t.Context(), id, q.ID)), storage.ErrNotFound, "Request(%d, %d) after the deletion", id, q.ID)
 		}
 	}
 }
@@ -447,10 +404,7 @@ func testUserRace(t *testing.T, s storage.Store) {
 		return err
 	})
 	oneWon(t, errs, storage.ErrTaken)
-	u, err := s.UserByEmail(t.Context(), 0, "a@b.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(s.UserByEmail(t.Context(), 0, "a@b.c"))(t)
 	if got, err := s.ProfilesOf(t.Context(), u.ID); err != nil || len(got) != 1 {
 		t.Errorf("the winner has profiles %v, %v, want 1", got, err)
 	}
@@ -463,9 +417,7 @@ func testUserIDRace(t *testing.T, s storage.Store) {
 		ids[i] = p.ID
 		return err
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(errs...))
 	seen := map[storage.ProfileID]bool{}
 	for i, id := range ids {
 		got, err := s.GetProfile(t.Context(), id)
@@ -504,9 +456,7 @@ func testUserChurn(t *testing.T, s storage.Store) {
 		}
 		return nil
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(errs...))
 	if got := collect(t, s.BuddiesOf(t.Context(), friend.ID)); len(got) != 0 {
 		t.Errorf("buddies left: %v", got)
 	}
