@@ -13,6 +13,7 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -149,6 +150,8 @@ func (l *List) Restore(ctx context.Context, window, saveEvery time.Duration) err
 	alive := now.Add(-window - saveEvery)
 	restored, damaged := 0, 0
 	var damage error // the first one
+	listed, read := readAside()
+	defer read()
 	for rec, err := range l.Store.LoadServers(ctx) {
 		if err == nil {
 			err = checkSaved(&rec)
@@ -158,7 +161,7 @@ func (l *List) Restore(ctx context.Context, window, saveEvery time.Duration) err
 			damage = cmp.Or(damage, err)
 			continue
 		}
-		if !rec.Seen.Before(alive) && !now.Before(rec.Seen.Add(-window)) && l.restore(rec, window) {
+		if !rec.Seen.Before(alive) && !now.Before(rec.Seen.Add(-window)) && l.restore(rec, window, listed) {
 			restored++
 		}
 	}
@@ -172,8 +175,24 @@ func (l *List) Restore(ctx context.Context, window, saveEvery time.Duration) err
 	return nil
 }
 
+// readAside starts a goroutine that parses the reports of listed servers, which the first list would
+// wait for. The function ends it and waits for it.
+func readAside() (listed chan<- master.Fields, end func()) {
+	reports := make(chan master.Fields, 1024)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for rules := range reports {
+			rules.Len()
+		}
+	})
+	return reports, func() {
+		close(reports)
+		reader.Wait()
+	}
+}
+
 // restore lists one saved server and reports whether it is listed.
-func (l *List) restore(rec storage.Server, window time.Duration) bool {
+func (l *List) restore(rec storage.Server, window time.Duration, listed chan<- master.Fields) bool {
 	s, ok := l.unpack(rec)
 	if !ok {
 		return false
@@ -186,6 +205,7 @@ func (l *List) restore(rec storage.Server, window time.Duration) bool {
 	if err := l.Registry.Put(s); err != nil {
 		return false // the limits were lowered since
 	}
+	listed <- s.Rules
 	l.Verdicts.Note(l.Noting(s.Origin), rec.Source, rec.Game, verdicts.Restored)
 	return true
 }

@@ -168,6 +168,27 @@ func TestSaveWritesOnlyChanges(t *testing.T) {
 	}
 }
 
+// The first list after a start does not parse what was restored.
+func TestRestoreReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "respawnd.db")
+	d := newList(t, path)
+	for n := range 3 {
+		d.host(t, n, n)
+	}
+	must(t, d.save(t.Context()))
+	must(t, d.store.Close())
+	d = newList(t, path)
+	must(t, d.Restore(t.Context(), 90*time.Second, time.Minute))
+	for _, s := range d.Registry.All() {
+		if s.IsUnread() {
+			t.Errorf("the report of %v was not parsed", s.Public)
+		}
+	}
+	if n := d.Registry.Len(); n != 3 {
+		t.Errorf("%d servers restored, want 3", n)
+	}
+}
+
 // A killed daemon has saved a server as it was at the last save, up to save_every ago.
 func TestRestoreAfterAKill(t *testing.T) {
 	const window, saveEvery = 90 * time.Second, time.Minute
