@@ -14,7 +14,7 @@ func BenchmarkPages(b *testing.B) {
 	b.Run("list", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			f.server.listPage(list, pageParams{page: 1})
+			f.server.listPage(nil, list, pageParams{page: 1})
 		}
 	})
 	for name, target := range map[string]string{

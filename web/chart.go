@@ -2,13 +2,14 @@ package web
 
 import (
 	"bytes"
-	"fmt"
 	"html/template"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/lang"
 )
 
 // A chart of players is SVG without script. It stretches to the width of the page. Its labels
@@ -33,7 +34,7 @@ type chartView struct {
 	Title                string // "24 hours"
 	Detail               string // note behind the title
 	Text                 string // the chart in one sentence
-	Of, By               string // heading of the rows of the table
+	Caption, Of          string // of the table: its title, heading of its rows
 	Nothing              string // text of a row without a number
 	Table                []chartRow
 }
@@ -53,11 +54,13 @@ type chartRow struct {
 }
 
 // spanTitle returns the title of a span.
-func spanTitle(s history.Span) string { return [...]string{"24 hours", "7 days", "30 days"}[s] }
+func spanTitle(l *lang.Language, s history.Span) string {
+	return [...]string{l.T("24 hours"), l.T("7 days"), l.T("30 days")}[s]
+}
 
 // draw makes the chart of a series of a span. nothing is the word for steps without a
 // number. It returns nil if there are only those.
-func draw(series history.Series, span history.Span, nothing string) *chartView {
+func draw(l *lang.Language, series history.Series, span history.Span, nothing string) *chartView {
 	most, at, last := -1, 0, history.Away
 	for i, n := range series.Players {
 		if n > most {
@@ -70,10 +73,10 @@ func draw(series history.Series, span history.Span, nothing string) *chartView {
 	if most < 0 {
 		return nil
 	}
-	c := canvas{series: series, begin: series.End().Add(-span.Length()), length: span.Length(), top: roundUp(most)}
+	c := canvas{lang: l, series: series, begin: series.End().Add(-span.Length()), length: span.Length(), top: roundUp(most)}
 	v := &chartView{
 		Height: chartHeight, Top: chartTop, Floor: chartFloor, Plot: chartFloor - chartTop, Below: chartHeight - 5, PlotWidth: plotWidth, PlotUnits: plotHeight,
-		Title: spanTitle(span), Nothing: nothing, Times: c.times(span), Table: c.table(span), Of: "Day", By: "day",
+		Title: spanTitle(l, span), Nothing: nothing, Times: c.times(span), Table: c.table(span),
 	}
 	v.Line, v.Area = c.paths()
 	for _, n := range []int{c.top, c.top / 2, 0} {
@@ -86,17 +89,19 @@ func draw(series history.Series, span history.Span, nothing string) *chartView {
 	}
 	when := series.First.Add(time.Duration(at) * series.Step)
 	if span == history.Day {
-		v.Of, v.By = "Hour", "hour"
-		v.Detail = fmt.Sprintf("%d at the latest, %d at most, at %s UTC.", last, most, when.Format("15:04"))
+		v.Of, v.Caption = l.T("Hour"), l.T("Most players by hour, last %1 (UTC)", v.Title)
+		v.Detail = l.T("%1 at the latest, %2 at most, at %3 UTC.", last, most, when.Format("15:04"))
 	} else {
-		v.Detail = fmt.Sprintf("%d at most, on %s.", most, when.Format("Monday, 2 January"))
+		v.Of, v.Caption = l.T("Day"), l.T("Most players by day, last %1 (UTC)", v.Title)
+		v.Detail = l.T("%1 at most, on %2.", most, l.Time(when, "Monday, 2 January"))
 	}
-	v.Text = "Players in the last " + v.Title + ": " + v.Detail
+	v.Text = l.T("Players in the last %1: %2", v.Title, v.Detail)
 	return v
 }
 
 // canvas has the scales of a chart.
 type canvas struct {
+	lang   *lang.Language
 	series history.Series
 	begin  time.Time
 	length time.Duration
@@ -154,7 +159,7 @@ func (c *canvas) times(span history.Span) (out []chartMark) {
 	case history.Week:
 		every, layout = 24*time.Hour, "Mon"
 	case history.Month:
-		every, layout = 24*time.Hour, "2 Jan"
+		every, layout = 24*time.Hour, lang.Key("2 Jan")
 	default:
 	}
 	const narrow = 280 // pixels of a chart on a small phone, of which a character takes eight
@@ -162,8 +167,8 @@ func (c *canvas) times(span history.Span) (out []chartMark) {
 		if span == history.Month && at.Weekday() != time.Monday {
 			continue
 		}
-		label, x := at.Format(layout), c.x(at)/plotWidth
-		if half := float64(4*len(label)) / narrow; x < half || x > 1-half {
+		label, x := c.lang.Time(at, layout), c.x(at)/plotWidth
+		if half := float64(4*utf8.RuneCountInString(label)) / narrow; x < half || x > 1-half {
 			label = "" // it would be cut off
 		}
 		out = append(out, chartMark{At: number(100*x) + "%", Label: label})
@@ -179,9 +184,9 @@ func (c *canvas) table(span history.Span) (out []chartRow) {
 	}
 	end := c.begin.Add(c.length)
 	for from := end.Add(-1).Truncate(row); from.Add(row).After(c.begin); from = from.Add(-row) {
-		r := chartRow{Time: from.Format("Mon 2 Jan")}
+		r := chartRow{Time: c.lang.Time(from, "Mon 2 Jan")}
 		if span == history.Day {
-			r.Time = from.Format("15:04") + " to " + from.Add(row).Format("15:04")
+			r.Time = c.lang.T("%1 to %2", from.Format("15:04"), from.Add(row).Format("15:04"))
 		}
 		for i := range c.series.Players {
 			at, n := c.series.First.Add(time.Duration(i)*c.series.Step), c.series.Players[i]
@@ -212,9 +217,9 @@ func number(f float64) string {
 }
 
 // html renders the chart.
-func (v *chartView) html(t *template.Template) template.HTML {
+func (v *chartView) html(l *lang.Language) template.HTML {
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "chart.html", v); err != nil {
+	if err := templates.In(l, "chart").ExecuteTemplate(&b, "chart.html", v); err != nil {
 		panic(err) // the template does not fit the view, which any test finds
 	}
 	return markup(b.Bytes())

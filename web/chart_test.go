@@ -89,7 +89,7 @@ func seriesOf(s history.Span, players ...int) history.Series {
 }
 
 func TestDraw(t *testing.T) {
-	v := draw(seriesOf(history.Day, 1, 1, 3, history.Away, history.Away, 5), history.Day, "not listed")
+	v := draw(nil, seriesOf(history.Day, 1, 1, 3, history.Away, history.Away, 5), history.Day, "not listed")
 	if v.Line != "M979.2 83.3H986.1V50H989.6M996.5 16.7H1000" || v.Area != "M979.2 100V83.3H986.1V50H989.6V100ZM996.5 100V16.7H1000V100Z" {
 		t.Errorf("two runs of samples: line %q, area %q", v.Line, v.Area)
 	}
@@ -104,7 +104,7 @@ func TestDraw(t *testing.T) {
 	} {
 		players := make([]int, s.Steps())
 		players[3] = 7
-		v := draw(seriesOf(s, players...), s, "")
+		v := draw(nil, seriesOf(s, players...), s, "")
 		var got []string
 		for _, m := range v.Times {
 			if m.Label != "" {
@@ -121,10 +121,10 @@ func TestDraw(t *testing.T) {
 			t.Errorf("%v: %d rows in the table, want %d", s, len(v.Table), rows)
 		}
 	}
-	if draw(seriesOf(history.Day), history.Day, "") != nil || draw(seriesOf(history.Day, history.Away, history.Away), history.Day, "") != nil {
+	if draw(nil, seriesOf(history.Day), history.Day, "") != nil || draw(nil, seriesOf(history.Day, history.Away, history.Away), history.Day, "") != nil {
 		t.Error("no samples: got a chart")
 	}
-	if v := draw(seriesOf(history.Day, 0, 0), history.Day, ""); v == nil || v.Line != "M993.1 100H1000" {
+	if v := draw(nil, seriesOf(history.Day, 0, 0), history.Day, ""); v == nil || v.Line != "M993.1 100H1000" {
 		t.Errorf("no players: got %+v, want a line at the bottom", v)
 	}
 }
@@ -138,7 +138,7 @@ func TestChartTimesFit(t *testing.T) {
 			series := seriesOf(s, players...)
 			series.First = series.First.Add(time.Duration(shift) * time.Hour)
 			end := 0.0
-			for _, m := range draw(series, s, "").Times {
+			for _, m := range draw(nil, series, s, "").Times {
 				if m.Label == "" {
 					continue
 				}
@@ -177,7 +177,7 @@ func TestChartsAreKept(t *testing.T) {
 	rows := f.server.api.Snapshot().Rows
 	for range 3 {
 		for _, r := range rows {
-			if n := len(f.server.serverCharts(r)); n != 1 {
+			if n := len(f.server.serverCharts(nil, r)); n != 1 {
 				t.Fatalf("%d charts, want that of a day", n)
 			}
 		}
@@ -221,11 +221,10 @@ func BenchmarkCharts(b *testing.B) {
 		for i := range players {
 			players[i] = i % 37
 		}
-		shape := newCharts(history.NewBook()).shape
 		b.Run(s.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				b.SetBytes(int64(len(draw(seriesOf(s, players...), s, "").html(shape))))
+				b.SetBytes(int64(len(draw(nil, seriesOf(s, players...), s, "").html(nil))))
 			}
 		})
 	}

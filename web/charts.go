@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -16,8 +17,7 @@ const maxCharts = 512
 
 // charts keeps drawn charts until the history changes.
 type charts struct {
-	book  *history.Book
-	shape *template.Template
+	book *history.Book
 
 	mu      sync.Mutex // guards the fields below
 	version uint64     // of the history
@@ -29,10 +29,11 @@ type chartKey struct {
 	server history.Key
 	game   string
 	span   history.Span
+	lang   *lang.Language
 }
 
 func newCharts(book *history.Book) *charts {
-	return &charts{book: book, kept: make(map[chartKey]template.HTML), shape: template.Must(template.ParseFS(files, "templates/chart.html"))}
+	return &charts{book: book, kept: make(map[chartKey]template.HTML)}
 }
 
 // get returns a chart, which read and draw make if it is not kept; empty if there is
@@ -49,8 +50,8 @@ func (c *charts) get(key chartKey, nothing string, read func(history.Span) histo
 		return chart
 	}
 	if series := read(key.span); key.span == history.Day || len(series.Players) > int((key.span-1).Length()/key.span.Step()) {
-		if v := draw(series, key.span, nothing); v != nil {
-			chart = v.html(c.shape)
+		if v := draw(key.lang, series, key.span, nothing); v != nil {
+			chart = v.html(key.lang)
 		}
 	}
 	c.mu.Lock()
@@ -79,29 +80,29 @@ func (c *charts) all(key chartKey, nothing string, read func(history.Span) histo
 }
 
 // serverCharts returns the charts of a server.
-func (s *Server) serverCharts(r *api.Row) []template.HTML {
+func (s *Server) serverCharts(l *lang.Language, r *api.Row) []template.HTML {
 	key := r.HistoryKey()
-	return s.charts.all(chartKey{server: key}, "not listed", func(span history.Span) history.Series {
+	return s.charts.all(chartKey{server: key, lang: l}, l.T("not listed"), func(span history.Span) history.Series {
 		series, _ := s.opt.History.Of(key, span)
 		return series
 	})
 }
 
 // gameCharts returns the charts of a game, of all games if name is empty.
-func (s *Server) gameCharts(name string) []template.HTML {
-	return s.charts.all(chartKey{game: name}, "not counted", func(span history.Span) history.Series { return s.api.GameHistory(name, span) })
+func (s *Server) gameCharts(l *lang.Language, name string) []template.HTML {
+	return s.charts.all(chartKey{game: name, lang: l}, l.T("not counted"), func(span history.Span) history.Series { return s.api.GameHistory(name, span) })
 }
 
 // homeCharts returns the chart of all games for the first page, and the titles of the
 // other spans that have one.
-func (s *Server) homeCharts() (day template.HTML, longer []string) {
+func (s *Server) homeCharts(l *lang.Language) (day template.HTML, longer []string) {
 	for _, span := range history.Spans() {
-		chart := s.charts.get(chartKey{span: span}, "not counted", func(span history.Span) history.Series { return s.api.GameHistory("", span) })
+		chart := s.charts.get(chartKey{span: span, lang: l}, l.T("not counted"), func(span history.Span) history.Series { return s.api.GameHistory("", span) })
 		switch {
 		case span == history.Day:
 			day = chart
 		case chart != "":
-			longer = append(longer, spanTitle(span))
+			longer = append(longer, spanTitle(l, span))
 		}
 	}
 	return day, longer
@@ -120,9 +121,9 @@ type chartsQuestion struct{ version uint64 }
 // serveCharts answers /charts.
 func (s *Server) serveCharts(w http.ResponseWriter, r *http.Request) {
 	list := s.api.Snapshot()
-	s.replyPage(w, r, list, chartsQuestion{s.opt.History.Version()}, func() []byte {
-		return s.render("charts", chartsPage{
-			Frame: s.site.LiveFrame("Players over time", page.Home, ""), Charts: s.gameCharts(""), Games: s.gameViews(list, pageParams{}),
+	s.replyPage(w, r, list, chartsQuestion{s.opt.History.Version()}, func(l *lang.Language) []byte {
+		return templates.Render("charts", chartsPage{
+			Frame: s.site.LiveFrame(l, l.T("Players over time"), page.Home, ""), Charts: s.gameCharts(l, ""), Games: s.gameViews(list, pageParams{}),
 		})
 	})
 }

@@ -29,16 +29,17 @@ type choiceView struct{ Name, Title string }
 // serveConnect answers /connect.
 func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store") // it is about the visitor
-	v := connectView{Frame: s.site.CopyFrame("How to connect", page.Connect), Services: s.services(), SiteURL: s.siteURL(r), NATNeg: s.opt.Nouns.Has(noun.Meetings)}
-	v.Preview = s.site.Preview(s.site.Base()+"/connect", "How games and game servers find this site.")
+	l := s.site.Language(w, r)
+	v := connectView{Frame: s.site.CopyFrame(l, l.T("How to connect"), page.Connect), Services: s.services(), SiteURL: s.siteURL(r), NATNeg: s.opt.Nouns.Has(noun.Meetings)}
+	v.Preview = s.site.Preview(s.site.Base()+"/connect", l.T("How games and game servers find this site."))
 	if a := s.gameAddress(r); a.IsValid() {
 		v.Address = a.String()
 	}
-	v.You = s.you(r)
+	v.You = s.you(l, r)
 	if v.You.Asked {
 		w.Header().Set("Refresh", checkTime+"; url="+s.site.Base()+"/connect#you")
 	}
-	v.Running = s.running(v.Address)
+	v.Running = s.running(l, v.Address)
 	if v.Running.GameSpy {
 		v.Choices = s.choices()
 	}

@@ -31,19 +31,19 @@ func BenchmarkCost(b *testing.B) {
 	})
 	cost(b, "home after a change", func(i int) {
 		f.PutReal(i%10_000, i)
-		f.server.homePage(f.server.api.Snapshot(), homeQuestion{})
+		f.server.homePage(nil, f.server.api.Snapshot(), homeQuestion{})
 	})
 	list := f.server.api.Snapshot()
-	cost(b, "home", func(int) { f.server.homePage(list, homeQuestion{}) })
-	cost(b, "players", func(int) { f.server.playersPage(list, playersQuestion{page: 1}) })
-	cost(b, "players/all found", func(int) { f.server.playersPage(list, playersQuestion{query: "player", page: 500}) })
-	cost(b, "players/some", func(int) { f.server.playersPage(list, playersQuestion{query: "of 777", page: 1}) })
+	cost(b, "home", func(int) { f.server.homePage(nil, list, homeQuestion{}) })
+	cost(b, "players", func(int) { f.server.playersPage(nil, list, playersQuestion{page: 1}) })
+	cost(b, "players/all found", func(int) { f.server.playersPage(nil, list, playersQuestion{query: "player", page: 500}) })
+	cost(b, "players/some", func(int) { f.server.playersPage(nil, list, playersQuestion{query: "of 777", page: 1}) })
 	for what, p := range map[string]pageParams{
 		"list": {}, "some": {query: "number 77"}, "one": {query: "number 7777"}, "none": {query: "nothing has this"}, "all": {query: "server"},
 		"player": {query: "player 3 of 77"}, "address": {query: "192.3.4."}, "name": {order: tableOrder{column: colName}},
 	} {
 		p.page = 1
-		cost(b, "list/"+what, func(int) { f.server.listPage(list, p) })
+		cost(b, "list/"+what, func(int) { f.server.listPage(nil, list, p) })
 	}
 }
 

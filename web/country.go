@@ -2,34 +2,39 @@ package web
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/web/api"
 )
 
-// countryTable has the English names of countries by ISO 3166 alpha-2 code, from the
-// public domain table of the time zone database.
+// countryTable has the names of countries by ISO 3166 alpha-2 code: the English ones from the public
+// domain table of the time zone database, the others from the Unicode CLDR. Its first line has the
+// tags of the languages.
 //
 //go:embed countries.tsv
 var countryTable string
 
-// countryNames is countryTable, read.
-var countryNames = sync.OnceValue(func() map[string]string {
-	names := make(map[string]string)
+// countryNames is countryTable, read: the columns of each code.
+var countryNames = sync.OnceValue(func() map[string][]string {
+	names := make(map[string][]string)
 	for line := range strings.Lines(countryTable) {
-		code, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		names[code] = name
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		names[columns[0]] = columns[1:]
 	}
 	return names
 })
 
 // countryName returns the name of a country, its code if the name is not known.
-func countryName(code string) string {
-	if name, ok := countryNames()[code]; ok {
-		return name
+func countryName(l *lang.Language, code string) string {
+	names, known := countryNames()[code]
+	column := slices.Index(countryNames()["code"], l.String())
+	if !known || column < 0 {
+		return code
 	}
-	return code
+	return names[column]
 }
 
 // isCountry reports whether a text has the form of a country's code.
@@ -55,10 +60,10 @@ type countryView struct {
 }
 
 // countryViews returns the countries that have servers, by name.
-func countryViews(list *api.Snapshot, selected string) (out []countryView) {
+func countryViews(l *lang.Language, list *api.Snapshot, selected string) (out []countryView) {
 	for _, c := range list.Countries() {
 		if isCountry(c.Code) {
-			out = append(out, countryView{c.Code, countryName(c.Code), c.Servers, c.Code == selected})
+			out = append(out, countryView{c.Code, countryName(l, c.Code), c.Servers, c.Code == selected})
 		}
 	}
 	sortBy(out, func(v countryView) string { return v.Name })

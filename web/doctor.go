@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/web/api"
@@ -98,21 +99,21 @@ const (
 )
 
 // you returns how others reach the visitor of a request.
-func (s *Server) you(r *http.Request) *youView {
+func (s *Server) you(l *lang.Language, r *http.Request) *youView {
 	c := s.api.Connection(r)
 	list, now := s.api.Asker(r), time.Now()
 	v := &youView{Connection: c, Test: s.checkAddress(r), Ask: len(c.Servers) > 0}
 	v.Proxied = r.Header.Get("X-Forwarded-For") != "" && c.Private
 	for i := range c.Servers {
 		h := &c.Servers[i]
-		l := listedHere{rowView: s.rowView(h.Row, now, list), Verdict: h.Verdict, Cause: h.Cause, Advice: h.Advice}
+		here := listedHere{rowView: s.rowView(l, h.Row, now, list), Verdict: h.Verdict, Cause: l.T(h.Cause), Advice: l.T(h.Advice)}
 		if !h.Tested.IsZero() {
-			l.Ago = agoText(now.Sub(h.Tested))
+			here.Ago = agoText(l, now.Sub(h.Tested))
 		}
-		v.Listed = append(v.Listed, l)
+		v.Listed = append(v.Listed, here)
 	}
 	if c.Meetings != nil {
-		v.met(now)
+		v.met(l, now)
 	}
 	checked := r.URL.Query().Get("checked")
 	v.Asked, v.Later = checked == checkedNow && v.Ask, checked == checkedLater
@@ -120,21 +121,21 @@ func (s *Server) you(r *http.Request) *youView {
 }
 
 // met adds how the visitor meets others behind routers.
-func (v *youView) met(now time.Time) {
+func (v *youView) met(l *lang.Language, now time.Time) {
 	var kind meeting.Kind
 	if v.Connection.Router != nil {
 		kind = v.Connection.Router.Of
-		v.Seen, v.Known, v.Ago = true, kind != meeting.Unknown, agoText(now.Sub(v.Connection.Router.Seen))
+		v.Seen, v.Known, v.Ago = true, kind != meeting.Unknown, agoText(l, now.Sub(v.Connection.Router.Seen))
 		v.Several = map[meeting.Kind]string{
-			meeting.Cone: "a router with one port for all partners", meeting.Strict: "a router that lets in only answers",
+			meeting.Cone: l.T("a router with one port for all partners"), meeting.Strict: l.T("a router that lets in only answers"),
 		}[kind]
-		v.Router = routerOf(kind).Words()
+		v.Router = routerOf(kind).Words().In(l)
 	}
 	for _, n := range v.Connection.Tried {
-		n.Game = clean.Line(n.Game, maxGameText)
-		v.Tried = append(v.Tried, triedHere{n, agoText(now.Sub(n.Time))})
+		n.Game, n.Cause, n.Advice = clean.Line(n.Game, maxGameText), l.T(n.Cause), l.T(n.Advice)
+		v.Tried = append(v.Tried, triedHere{n, agoText(l, now.Sub(n.Time))})
 	}
-	v.Pairs, v.Routers = pairRows(kind, v.Relay)
+	v.Pairs, v.Routers = pairRows(l, kind, v.Relay)
 }
 
 // routerOf returns the router that players of a kind have most often.
@@ -145,14 +146,14 @@ func routerOf(k meeting.Kind) meeting.Router {
 }
 
 // pairRows returns the table of pairs; kind is that of the visitor.
-func pairRows(kind meeting.Kind, relay bool) (rows []pairRow, heads []string) {
-	words := map[meeting.Way]string{meeting.Direct: "directly", meeting.Negotiated: "negotiated", meeting.Relayed: "relay"}
+func pairRows(l *lang.Language, kind meeting.Kind, relay bool) (rows []pairRow, heads []string) {
+	words := map[meeting.Way]string{meeting.Direct: l.T("directly"), meeting.Negotiated: l.T("negotiated"), meeting.Relayed: l.T("relay")}
 	if !relay {
-		words[meeting.Relayed] = "no"
+		words[meeting.Relayed] = l.T("no")
 	}
 	for _, a := range meeting.Routers() {
-		heads = append(heads, shortRouter(a))
-		row := pairRow{Name: shortRouter(a), You: a.Is(kind)}
+		heads = append(heads, shortRouter(l, a))
+		row := pairRow{Name: shortRouter(l, a), You: a.Is(kind)}
 		for _, b := range meeting.Routers() {
 			row.Ways = append(row.Ways, words[meeting.Pair(a, b)])
 		}
@@ -162,9 +163,9 @@ func pairRows(kind meeting.Kind, relay bool) (rows []pairRow, heads []string) {
 }
 
 // shortRouter names a router in a table.
-func shortRouter(r meeting.Router) string {
+func shortRouter(l *lang.Language, r meeting.Router) string {
 	return [meeting.RouterKinds]string{
-		"not known", "none", "firewall", "full cone", "restricted", "port restricted", "symmetric",
+		l.T("not known"), l.T("none"), l.T("firewall"), "full cone", "restricted", "port restricted", l.T("symmetric"),
 	}[r]
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/front"
@@ -67,7 +68,7 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 	}
 	list := s.api.Snapshot()
 	asked := gamesQuestion{p.query, state, p.page}
-	s.replyPage(w, r, list, asked, func() []byte { return s.gamesPage(list, asked) })
+	s.replyPage(w, r, list, asked, func(l *lang.Language) []byte { return s.gamesPage(l, list, asked) })
 }
 
 // gamesQuestion is the question for a page of the catalogue.
@@ -78,8 +79,8 @@ type gamesQuestion struct {
 }
 
 // gamesPage writes a page of the catalogue.
-func (s *Server) gamesPage(list *api.Snapshot, q gamesQuestion) []byte {
-	v := gamesView{Frame: s.site.Frame("Games", page.Games), Query: q.query, State: q.state, States: games.AllWords()}
+func (s *Server) gamesPage(l *lang.Language, list *api.Snapshot, q gamesQuestion) []byte {
+	v := gamesView{Frame: s.site.Frame(l, l.T("Games"), page.Games), Query: q.query, State: q.state, States: games.AllWords()}
 	v.Focus = len(s.opt.Focus) > 0 && v.Query == "" && v.State == ""
 	all := s.matchingGames(list, &v)
 	v.Found = len(all)
@@ -92,7 +93,7 @@ func (s *Server) gamesPage(list *api.Snapshot, q gamesQuestion) []byte {
 	if q.page > 1 {
 		v.Fewer = s.gamesURL(&v, q.page-1)
 	}
-	return s.render("games", v)
+	return templates.Render("games", v)
 }
 
 // matchingGames returns the games that match a search, the best match first, without one those
@@ -110,7 +111,7 @@ func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView
 		case v.State != "" && (word != v.State || g.See != ""):
 			continue
 		}
-		words := word.String()
+		words := v.Lang.T(word.String())
 		if word == games.NotKnown {
 			words = "" // nearly all games
 		}
@@ -209,26 +210,38 @@ type editionView struct {
 	Copies, Words          string
 	Bad                    bool // they cannot be played here
 	Evidence, Date, Source string
-	Refuse                 []string // names that must have no address
+	Refuse                 template.HTML // names that must have no address
 	HTTPS                  bool
 	Guess                  bool // which services it asks is not known for sure
 	Hint                   string
 }
 
 // editionsOf returns what is known of the editions of a game.
-func editionsOf(list []games.Outlook) (out []editionView) {
+func editionsOf(l *lang.Language, list []games.Outlook) (out []editionView) {
 	for i := range list {
 		o := &list[i]
 		e := &o.Edition
 		v := editionView{
-			Copies: clean.Line(e.Name(), maxGameText), Words: clean.Text(o.String()), Bad: slices.Contains([]games.Word{games.Elsewhere, games.TurnedOff, games.Blocked}, o.Word),
-			Evidence: clean.Text(e.Evidence), Date: clean.Text(e.Date), Source: clean.Text(e.Source), Refuse: e.Refuse, HTTPS: e.HTTPS, Guess: e.Basis == "guess", Hint: clean.Text(e.Hint),
+			Copies: clean.Line(e.NameIn(l), maxGameText), Words: clean.Text(o.In(l)), Bad: slices.Contains([]games.Word{games.Elsewhere, games.TurnedOff, games.Blocked}, o.Word),
+			Evidence: clean.Text(e.Evidence), Date: clean.Text(e.Date), Source: clean.Text(e.Source), Refuse: codes(e.Refuse), HTTPS: e.HTTPS, Guess: e.Basis == "guess", Hint: clean.Text(e.Hint),
 		}
 		if o.Word != games.NotKnown || len(list) > 1 {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// codes enumerates texts as code.
+func codes(texts []string) template.HTML {
+	var b []byte
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(appendText(append(b, "<code>"...), text), "</code>"...)
+	}
+	return markup(b)
 }
 
 // missingView is a service that the game needs and that does not run here.
@@ -239,13 +252,13 @@ type missingView struct {
 }
 
 // missingOf returns the services that a game needs and that do not run here.
-func missingOf(standing games.Standing) (out []missingView) {
+func missingOf(l *lang.Language, standing games.Standing) (out []missingView) {
 	for _, m := range standing.Missing {
-		why := "this version does not have it"
+		why := l.T("this version does not have it")
 		if m.Built {
-			why = "it is switched off here"
+			why = l.T("it is switched off here")
 		}
-		out = append(out, missingView{m.Service.Words(), m.Needed, why})
+		out = append(out, missingView{l.T(m.Service.Words()), m.Needed, why})
 	}
 	return out
 }
@@ -273,8 +286,8 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 		q.address = a
 	}
 	list := s.api.Snapshot()
-	s.replyPage(w, r, list, q, func() []byte {
-		return s.gamePage(context.WithoutCancel(r.Context()), list, q) // other visitors share it
+	s.replyPage(w, r, list, q, func(l *lang.Language) []byte {
+		return s.gamePage(context.WithoutCancel(r.Context()), l, list, q) // other visitors share it
 	})
 }
 
@@ -292,28 +305,28 @@ type gamePageQuestion struct {
 }
 
 // gamePage writes the page.
-func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQuestion) []byte {
+func (s *Server) gamePage(ctx context.Context, l *lang.Language, list *api.Snapshot, q gamePageQuestion) []byte {
 	rows := choosePage(list, pageParams{game: q.name})
 	servers, players := list.Population(q.name)
 	v := gamePage{
-		Frame: s.site.LiveFrame(clean.Line(s.api.Title(q.name), maxGameText), page.Games, q.name),
+		Frame: s.site.LiveFrame(l, clean.Line(s.api.Title(q.name), maxGameText), page.Games, q.name),
 		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: servers, Players: players,
-		Table: s.table(rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, "", unsorted), Zandronum: q.name == zandronum.Game,
-		Running:    s.running(""),
+		Table: s.table(l, rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, "", unsorted), Zandronum: q.name == zandronum.Game,
+		Running:    s.running(l, ""),
 		BadAddress: q.bad, Given: q.given,
 	}
 	if g, ok := s.opt.Games.Lookup(q.name); ok {
-		v.Names, v.Missing, v.Platform = s.namesOf(g), missingOf(s.api.Standing(g)), g.Platform().Sentence()
-		if v.Editions = editionsOf(s.api.Outlooks(g)); g.See != "" {
+		v.Names, v.Missing, v.Platform = s.namesOf(g), missingOf(l, s.api.Standing(g)), l.T(g.Platform().Sentence())
+		if v.Editions = editionsOf(l, s.api.Outlooks(g)); g.See != "" {
 			v.See = &nameView{g.See, clean.Line(s.api.Title(g.See), maxGameText), s.gameURL(g.See)}
 		}
-		v.Report = s.reportOn(g, q.reported)
+		v.Report = s.reportOn(l, g, q.reported)
 		base, _ := s.opt.Games.Base(g.Name)
-		v.Via, v.Others, v.Shared = clean.Text(g.Means()), s.otherNames(g, base), base.SharedList
-		v.Boards = s.boards(ctx, g)
-		v.Matches = s.matches(ctx, g)
-		v.Records = s.records(ctx, g)
-		v.Charts = s.gameCharts(g.Name)
+		v.Via, v.Others, v.Shared = clean.Text(l.T(g.Means())), s.otherNames(g, base), base.SharedList
+		v.Boards = s.boards(ctx, l, g)
+		v.Matches = s.matches(ctx, l, g)
+		v.Records = s.records(ctx, l, g)
+		v.Charts = s.gameCharts(l, g.Name)
 		var rooms []api.RoomView
 		v.Waiting, rooms, _, v.Chat = s.api.Lobby(g)
 		v.Chat = v.Chat && (len(rooms) > 0 || v.Waiting > 0 || slices.Contains(g.Needs, chatService) || slices.Contains(g.Uses, chatService))
@@ -334,9 +347,9 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 		}
 		v.Links = s.kitLinks(q)
 	}
-	v.Table.Caption = "Servers of this game, most players first"
-	v.Preview = s.site.Preview(s.gameURL(q.name), v.Title+": "+populationText(servers, "server", players, "player")+".")
-	return s.render("game", v)
+	v.Table.Caption = l.T("Servers of this game, most players first")
+	v.Preview = s.site.Preview(s.gameURL(q.name), v.Title+": "+populationText(l, servers, players)+".")
+	return templates.Render("game", v)
 }
 
 // hostsAddress returns the address for the lines of a hosts file: the one that

@@ -2,12 +2,12 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/page"
@@ -49,7 +49,7 @@ type byHand struct {
 }
 
 // running sorts the running services by family, for games that reach them at an address; empty: it is not known.
-func (s *Server) running(address string) running {
+func (s *Server) running(l *lang.Language, address string) running {
 	r := running{GameSpy: s.opt.Nouns.Has(noun.Names), SignIn: s.opt.Nouns.Has(noun.Accounts)}
 	for _, svc := range s.services() {
 		r.DNS = r.DNS || svc.Name == "dns"
@@ -57,15 +57,15 @@ func (s *Server) running(address string) running {
 			r.Zandronum = svc.portNumber()
 		}
 		if svc.Connect != "" {
-			r.Masters = append(r.Masters, byHand{svc.how(cmp.Or(address, "ADDRESS")), svc.Zandronum})
+			r.Masters = append(r.Masters, byHand{svc.how(l, cmp.Or(address, "ADDRESS")), svc.Zandronum})
 		}
 	}
 	return r
 }
 
 // how returns Connect for an address.
-func (s Service) how(address string) template.HTML {
-	text := strings.NewReplacer("{address}", address, "{port}", s.portNumber(), "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s.Connect)
+func (s Service) how(l *lang.Language, address string) template.HTML {
+	text := strings.NewReplacer("{address}", address, "{port}", s.portNumber(), "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(l.T(s.Connect))
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {
 		if i%2 == 1 {
@@ -112,7 +112,7 @@ func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
 	}
 	list := s.api.Snapshot()
 	q := homeQuestion{s.api.Asker(r)}
-	s.replyPage(w, r, list, q, func() []byte { return s.homePage(list, q) })
+	s.replyPage(w, r, list, q, func(l *lang.Language) []byte { return s.homePage(l, list, q) })
 }
 
 // homeQuestion is the question for the first page: visitors who get the same
@@ -120,20 +120,20 @@ func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
 type homeQuestion struct{ asker advertise.Asker }
 
 // homePage writes the page.
-func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
+func (s *Server) homePage(l *lang.Language, list *api.Snapshot, q homeQuestion) []byte {
 	rows := choosePage(list, pageParams{})
 	v := homeView{
-		Frame:   s.site.LiveFrame("Game servers", page.Home, ""),
+		Frame:   s.site.LiveFrame(l, l.T("Game servers"), page.Home, ""),
 		Servers: len(list.Rows), Players: list.Players, Games: s.gameViews(list, pageParams{}),
-		Table:   s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, "", unsorted),
-		Running: s.running(""),
+		Table:   s.table(l, rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, "", unsorted),
+		Running: s.running(l, ""),
 	}
-	v.Chart, v.Longer = s.homeCharts()
-	v.Table.Caption = "Servers, most players first"
+	v.Chart, v.Longer = s.homeCharts(l)
+	v.Table.Caption = l.T("Servers, most players first")
 	if v.Table.Rows < v.Servers {
-		v.Table.Caption = fmt.Sprintf("Servers with most players: %d of %d", v.Table.Rows, v.Servers)
+		v.Table.Caption = l.T("Servers with most players: %1 of %2", v.Table.Rows, v.Servers)
 	}
 	v.Title = v.Site
-	v.Preview = s.site.Preview(s.site.Base()+"/", "Game servers: "+populationText(v.Servers, "server", v.Players, "player")+".")
-	return s.render("home", v)
+	v.Preview = s.site.Preview(s.site.Base()+"/", l.T("Game servers: %1.", populationText(l, v.Servers, v.Players)))
+	return templates.Render("home", v)
 }

@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -16,29 +17,29 @@ type reachView struct {
 
 // joinWords are the words of pages and badges for the ways of joining.
 var joinWords = [master.Joinables]string{
-	master.JoinUnknown: "not confirmed", master.JoinDirect: "direct", master.JoinNegotiated: "with help",
-	master.JoinRelayed: "relayed", master.JoinNo: "not reached",
+	master.JoinUnknown: lang.Key("not confirmed"), master.JoinDirect: lang.Key("direct"), master.JoinNegotiated: lang.Key("with help"),
+	master.JoinRelayed: lang.Key("relayed"), master.JoinNo: lang.Key("not reached"),
 }
 
 // reached returns the words for how players join a server, and why. Without NAT negotiation here,
 // one that needs it is like one of which nothing is known.
-func reached(s *master.Server, natneg bool) reachView {
+func reached(l *lang.Language, s *master.Server, natneg bool) reachView {
 	j := s.Joinable()
 	if j == master.JoinNegotiated && !natneg {
 		j = master.JoinUnknown
 	}
-	v := reachView{joinWords[j], reachText(s, j, natneg), master.AnyWay.Has(j)}
+	v := reachView{l.T(joinWords[j]), l.T(reachText(s, j, natneg)), master.AnyWay.Has(j)}
 	if isGuess(s, j) {
-		v.Word = guessWord
+		v.Word = l.T(guessWord)
 	}
 	if s.Restored {
-		v.Word = "no report yet"
+		v.Word = l.T("no report yet")
 	}
 	return v
 }
 
 // guessWord is the word where JoinDirect is likely and not known.
-const guessWord = "probably direct"
+var guessWord = lang.Key("probably direct")
 
 // isGuess reports whether that a server is joined in a way is a guess.
 func isGuess(s *master.Server, j master.Joinable) bool {
@@ -51,35 +52,35 @@ func reachText(s *master.Server, j master.Joinable, natneg bool) string {
 	switch j {
 	case master.JoinDirect:
 		if isGuess(s, j) {
-			return "It answers another port of this site, so players can most likely connect to it directly."
+			return lang.Key("It answers another port of this site, so players can most likely connect to it directly.")
 		}
-		return "Players can connect to it: it answers addresses that it never contacted."
+		return lang.Key("Players can connect to it: it answers addresses that it never contacted.")
 	case master.JoinNegotiated:
 		if found == master.ReachedNegotiated {
-			return "Players connected to it through NAT negotiation."
+			return lang.Key("Players connected to it through NAT negotiation.")
 		}
-		return "It may be behind a router; players connect to it through NAT negotiation."
+		return lang.Key("It may be behind a router; players connect to it through NAT negotiation.")
 	case master.JoinRelayed:
-		return "Its router does not let all players in; they play through the relay of this site."
+		return lang.Key("Its router does not let all players in; they play through the relay of this site.")
 	case master.JoinNo:
 		if !natneg {
-			return "Players may not be able to connect: it did not answer a port that it never contacted."
+			return lang.Key("Players may not be able to connect: it did not answer a port that it never contacted.")
 		}
-		return "Players may not be able to connect: it did not answer a port that it never contacted, and it has no NAT negotiation."
+		return lang.Key("Players may not be able to connect: it did not answer a port that it never contacted, and it has no NAT negotiation.")
 	default:
 		if s.Restored {
-			return "It was listed before the last restart of this site and has not reported since."
+			return lang.Key("It was listed before the last restart of this site and has not reported since.")
 		}
-		return "Whether players can connect to it is not known."
+		return lang.Key("Whether players can connect to it is not known.")
 	}
 }
 
 // ways returns the ways of joining in the form of the list, as options: those that this
 // site has, and the chosen one. Templates would take longer than the rest of the form.
-func ways(now master.JoinableSet, natneg, relay bool) template.HTML {
+func ways(l *lang.Language, now master.JoinableSet, natneg, relay bool) template.HTML {
 	var b []byte
 	if natneg || relay || now == master.AnyWay { // else it is the same as "direct"
-		b = appendWay(nil, master.AnyWay, "joinable", now)
+		b = appendWay(nil, master.AnyWay, l.T("joinable"), now)
 	}
 	found := now == 0 || now == master.AnyWay
 	for _, name := range master.JoinableNames() {
@@ -88,10 +89,10 @@ func ways(now master.JoinableSet, natneg, relay bool) template.HTML {
 			continue
 		}
 		found = found || set == now
-		b = appendWay(b, set, joinTitles[name], now)
+		b = appendWay(b, set, l.T(joinTitles[name]), now)
 	}
 	if !found { // only a link has it
-		b = appendWay(b, now, strings.Join(now.Names(), " or "), now)
+		b = appendWay(b, now, strings.Join(now.Names(), " "+l.T("or")+" "), now)
 	}
 	return markup(b) // the names and titles are ours
 }
@@ -107,5 +108,6 @@ func appendWay(b []byte, set master.JoinableSet, title string, now master.Joinab
 
 // joinTitles are the ways of joining in the form of the list, by name.
 var joinTitles = map[string]string{
-	"direct": "direct", "negotiated": "with help (NAT negotiation)", "relayed": "through the relay", "no": "not reached", "unknown": "not confirmed",
+	"direct": lang.Key("direct"), "negotiated": lang.Key("with help (NAT negotiation)"), "relayed": lang.Key("through the relay"),
+	"no": lang.Key("not reached"), "unknown": lang.Key("not confirmed"),
 }

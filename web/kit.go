@@ -47,7 +47,7 @@ func (s *Server) serveKit(kind string) http.HandlerFunc {
 			s.Fail(w, r, http.StatusBadRequest, "ip must be an IPv4 address of a host, such as 192.168.1.5")
 			return
 		}
-		k := kit.Kit{Game: g, Address: a, Domains: s.opt.Domains, Leads: s.redirected, Known: s.api.Outlooks(g), Scripts: near}
+		k := kit.Kit{Game: g, Address: a, Domains: s.opt.Domains, Leads: s.redirected, Known: s.api.Outlooks(g), Scripts: near, Lang: s.site.Language(w, r)}
 		f, mediaType, err := fileOf(&k, kind)
 		if err != nil {
 			s.Log().Warn().Err(err).Str("game", g.Name).Str("file", kind).Msg("no file for players of a game")

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
@@ -62,14 +62,14 @@ type sortView struct {
 }
 
 // sorts returns the orders to choose from. One that only a link has is among them.
-func sorts(now tableOrder) []sortView {
-	titles := [columns]string{"most players", "name", "game", "map", "country", "newest"}
+func sorts(l *lang.Language, now tableOrder) []sortView {
+	titles := [columns]string{l.T("most players"), l.T("name"), l.T("game"), l.T("map"), l.T("country"), l.T("newest")}
 	out := make([]sortView, 0, columns+1)
 	for c := range columns {
 		out = append(out, sortView{c.String(), titles[c], now == tableOrder{column: c}})
 	}
 	if now.reverse {
-		out = append(out, sortView{now.String(), titles[now.column] + ", reversed", true})
+		out = append(out, sortView{now.String(), l.T("%1, reversed", titles[now.column]), true})
 	}
 	return out
 }
@@ -198,7 +198,7 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
 	p.asker = s.api.Asker(r)
 	list := s.api.Snapshot()
-	s.replyPage(w, r, list, p, func() []byte { return s.listPage(list, p) })
+	s.replyPage(w, r, list, p, func(l *lang.Language) []byte { return s.listPage(l, list, p) })
 }
 
 // listView is the data of the list template.
@@ -220,18 +220,14 @@ type listView struct {
 	Previous, Next     string        // links; empty if there is nothing
 }
 
-// populationText returns two numbers with their nouns: "2 servers, 1 player".
-func populationText(n int, what string, m int, other string) string {
-	return counted(n, what) + ", " + counted(m, other)
+// populationText returns the numbers of servers and players: "2 servers, 1 player".
+func populationText(l *lang.Language, servers, players int) string {
+	return serversText(l, servers) + ", " + playersText(l, players)
 }
 
-// counted returns a number with its noun.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
+func serversText(l *lang.Language, n int) string { return l.N(n, "%1 server|%1 servers") }
+
+func playersText(l *lang.Language, n int) string { return l.N(n, "%1 player|%1 players") }
 
 // playersOf returns the number of players of all rows.
 func playersOf(rows []*api.Row) (n int) {
@@ -252,25 +248,25 @@ type gameView struct {
 }
 
 // listPage writes the page.
-func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
+func (s *Server) listPage(l *lang.Language, list *api.Snapshot, p pageParams) []byte {
 	rows := choosePage(list, p)
 	nth := min(p.page, max((len(rows)+PageRows-1)/PageRows, 1))
 	from := (nth - 1) * PageRows
 	to := min(from+PageRows, len(rows))
 
 	v := listView{
-		Frame: s.site.LiveFrame("Servers", page.Servers, p.game), Games: s.gameViews(list, p),
+		Frame: s.site.LiveFrame(l, l.T("Servers"), page.Servers, p.game), Games: s.gameViews(list, p),
 		Servers: len(list.Rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
-		Peopled: p.peopled, Open: p.open, Countries: countryViews(list, p.country), Sorts: sorts(p.order), Ways: ways(p.joinable, s.opt.Nouns.Has(noun.Meetings), s.opt.Nouns.Has(noun.Relays)),
+		Peopled: p.peopled, Open: p.open, Countries: countryViews(l, list, p.country), Sorts: sorts(l, p.order), Ways: ways(l, p.joinable, s.opt.Nouns.Has(noun.Meetings), s.opt.Nouns.Has(noun.Relays)),
 	}
 	if p.country != "" {
-		v.Country = countryName(p.country)
+		v.Country = countryName(l, p.country)
 	}
-	v.Preview = s.site.Preview(s.listURL(p, nth), populationText(len(rows), "server", playersOf(rows), "player")+".")
+	v.Preview = s.site.Preview(s.listURL(p, nth), populationText(l, len(rows), playersOf(rows))+".")
 	if p.game != "" {
 		v.GameTitle = clean.Line(s.api.Title(p.game), maxGameText)
 		v.GameURL = s.gameURL(p.game)
-		v.Title = v.GameTitle + " servers"
+		v.Title = l.T("%1 servers", v.GameTitle)
 	}
 	if to > from {
 		v.First, v.Last = from+1, to
@@ -281,11 +277,11 @@ func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
 	if to < len(rows) {
 		v.Next = s.listURL(p, nth+1)
 	}
-	v.Table = s.table(rows[from:to], list.Begun, p.asker, p.game == "", strings.ToLower(p.query), func(title string, c tableColumn, class string) columnView {
+	v.Table = s.table(l, rows[from:to], list.Begun, p.asker, p.game == "", strings.ToLower(p.query), func(title string, c tableColumn, class string) columnView {
 		return s.sortedBy(p, title, c, class)
 	})
-	v.Table.Caption = fmt.Sprintf("Servers %d to %d of %d", v.First, v.Last, v.Found)
-	return s.render("list", v)
+	v.Table.Caption = l.T("Servers %1 to %2 of %3", v.First, v.Last, v.Found)
+	return templates.Render("list", v)
 }
 
 // sortedBy makes the head of a column of the list: a link that sorts by it, and

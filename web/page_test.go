@@ -300,7 +300,7 @@ func TestAgeText(t *testing.T) {
 		time.Hour: "1 h", 47*time.Hour + 59*time.Minute: "47 h", 48 * time.Hour: "2 days", 240 * time.Hour: "10 days",
 	}
 	for d, want := range tests {
-		if got := ageText(d); got != want {
+		if got := ageText(nil, d); got != want {
 			t.Errorf("ageText(%v): got %q, want %q", d, got, want)
 		}
 	}

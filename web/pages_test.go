@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/racetest"
@@ -72,7 +73,7 @@ func TestPagesByServices(t *testing.T) {
 	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect").Body.String()
 	webtest.WantParts(t, "connect to a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
 		"192.168.1.5:15301</code> as the master server", "<code>-masterport 15301</code>")
-	webtest.WantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
+	webtest.WantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", `<option value="gm`, "setmaster")
 	webtest.WantNoParts(t, "page of a game that finds nothing here", f.Page("/games/gmtest"), "/etc/hosts", "hosts.txt")
 
 	f = only(Service{Name: "zanmaster", What: "Zandronum", Port: "UDP 15300", Connect: "enter `{address}:{port}` as the master server", Zandronum: true})
@@ -520,7 +521,7 @@ func TestWhyAddress(t *testing.T) {
 		book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 		f := newFixture(t, func(o *Options) {
 			o.Verdicts = book
-			o.Banned = func(a netip.Addr) []string {
+			o.Banned = func(_ *lang.Language, a netip.Addr) []string {
 				if a == netip.MustParseAddr("198.51.100.9") {
 					return []string{"server lists for good"}
 				}
@@ -630,15 +631,15 @@ func TestReached(t *testing.T) {
 		{master.ReachedDirect, true, true, "no report yet"},
 	} {
 		s := &master.Server{NATNeg: tt.natneg, Restored: tt.restored, Findings: master.Findings{Reached: tt.reached}}
-		if got := reached(s, true); got.Word != tt.want || got.Text == "" {
+		if got := reached(nil, s, true); got.Word != tt.want || got.Text == "" {
 			t.Errorf("%v, negotiation %t, restored %t: got %+v, want %q", tt.reached, tt.natneg, tt.restored, got, tt.want)
 		}
 	}
-	if got := reached(&master.Server{NATNeg: true, Findings: master.Findings{Relayed: true}}, true); got.Word != "relayed" || !got.Good {
+	if got := reached(nil, &master.Server{NATNeg: true, Findings: master.Findings{Relayed: true}}, true); got.Word != "relayed" || !got.Good {
 		t.Errorf("a relayed server: %+v", got)
 	}
 	for _, s := range []*master.Server{{NATNeg: true}, {Findings: master.Findings{Reached: master.ReachedNo}}} {
-		if got := reached(s, false); strings.Contains(got.Text, "negotiation") || got.Good {
+		if got := reached(nil, s, false); strings.Contains(got.Text, "negotiation") || got.Good {
 			t.Errorf("without negotiation here: %+v", got)
 		}
 	}

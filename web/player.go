@@ -10,6 +10,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/api"
@@ -62,7 +63,7 @@ func (s *Server) servePlayer(w http.ResponseWriter, r *http.Request) {
 		s.noSuchPlayer(w, r)
 		return
 	}
-	v, err := s.playerPage(r.Context(), storage.ProfileID(id))
+	v, err := s.playerPage(r.Context(), s.site.Language(w, r), storage.ProfileID(id))
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		s.noSuchPlayer(w, r)
@@ -83,12 +84,12 @@ func (s *Server) private() bool { return s.opt.Accounts.Private != nil && s.opt.
 
 // playerPage returns the page of a player, or storage.ErrNotFound. While strangers must
 // not learn which accounts exist, only players with scores or public data have one.
-func (s *Server) playerPage(ctx context.Context, id storage.ProfileID) (playerPage, error) {
+func (s *Server) playerPage(ctx context.Context, l *lang.Language, id storage.ProfileID) (playerPage, error) {
 	p, err := s.opt.Stats.GetProfile(ctx, id)
 	if err != nil {
 		return playerPage{}, err
 	}
-	v := playerPage{Frame: s.site.Frame(clean.Line(p.Nick, maxNameText), page.Games)}
+	v := playerPage{Frame: s.site.Frame(l, clean.Line(p.Nick, maxNameText), page.Games)}
 	for _, n := range p.UniqueNicks {
 		if name := clean.Line(n.Nick, maxNameText); name != v.Title && !slices.Contains(v.Names, name) {
 			v.Names = append(v.Names, name)
@@ -144,7 +145,7 @@ func (s *Server) addScores(ctx context.Context, v *playerPage, id storage.Profil
 			return err
 		}
 		g := s.gameOf(v, score.Game)
-		g.Scores = append(g.Scores, playerScore{Board: title, Value: scoreText(ranked.Value), Date: dateText(ranked.Updated), Rank: ranked.Rank})
+		g.Scores = append(g.Scores, playerScore{Board: title, Value: v.Lang.Decimal(ranked.Value), Date: dateText(v.Lang, ranked.Updated), Rank: ranked.Rank})
 	}
 	return nil
 }
@@ -174,14 +175,14 @@ func (s *Server) addBlocks(ctx context.Context, v *playerPage, id storage.Profil
 			return nil
 		}
 		g := s.gameOf(v, b.Game)
-		g.Blocks = append(g.Blocks, showBlock(&b))
+		g.Blocks = append(g.Blocks, showBlock(v.Lang, &b))
 	}
 	return nil
 }
 
 // showBlock returns a block for the page: keys and values, text, or only its size.
-func showBlock(b *storage.StatBlock) playerBlock {
-	v := playerBlock{Index: b.Index, Date: dateText(b.Modified), Bytes: len(b.Data)}
+func showBlock(l *lang.Language, b *storage.StatBlock) playerBlock {
+	v := playerBlock{Index: b.Index, Date: dateText(l, b.Modified), Bytes: len(b.Data)}
 	if pairs, ok := stats.TextPairs(b.Data); ok {
 		for _, p := range pairs[:min(len(pairs), maxBlockPairs)] {
 			if p == (stats.Pair{}) { // behind a backslash at the end
@@ -197,10 +198,7 @@ func showBlock(b *storage.StatBlock) playerBlock {
 	return v
 }
 
-// scoreText returns a score without needless digits.
-func scoreText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-func dateText(t time.Time) string { return t.UTC().Format("2 January 2006") }
+func dateText(l *lang.Language, t time.Time) string { return l.Time(t.UTC(), "2 January 2006") }
 
 // boardView is a board on the page of a game.
 type boardView struct {
@@ -215,7 +213,7 @@ type boardRow struct {
 }
 
 // boards returns the boards of a game that have scores, with the first of them.
-func (s *Server) boards(ctx context.Context, g games.Game) (out []boardView) {
+func (s *Server) boards(ctx context.Context, l *lang.Language, g games.Game) (out []boardView) {
 	for _, b := range s.api.Boards(g) {
 		ranks, _, err := s.api.Ranking(ctx, g.Name, b.Name, 0, boardRows)
 		if err != nil {
@@ -223,17 +221,17 @@ func (s *Server) boards(ctx context.Context, g games.Game) (out []boardView) {
 			return out
 		}
 		if len(ranks) > 0 {
-			out = append(out, s.boardView(g, b, ranks))
+			out = append(out, s.boardView(l, g, b, ranks))
 		}
 	}
 	return out
 }
 
-func (s *Server) boardView(g games.Game, b api.BoardName, ranks []api.PlayerRank) boardView {
+func (s *Server) boardView(l *lang.Language, g games.Game, b api.BoardName, ranks []api.PlayerRank) boardView {
 	v := boardView{Title: clean.Line(b.Title, maxGameText), JSON: s.site.Base() + "/api/v1/games/" + g.Name + "/ranking?board=" + b.Name}
 	for _, r := range ranks {
 		v.Rows = append(v.Rows, boardRow{
-			Rank: r.Rank, Nick: clean.Line(r.Nick, maxNameText), Value: scoreText(r.Value),
+			Rank: r.Rank, Nick: clean.Line(r.Nick, maxNameText), Value: l.Decimal(r.Value),
 			Link: s.site.Base() + "/players/" + strconv.FormatUint(uint64(r.Profile), 10),
 		})
 	}

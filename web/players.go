@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -43,12 +44,12 @@ func (s *Server) servePlayers(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
 	list := s.api.Snapshot()
 	q := playersQuestion{p.query, p.page, s.api.Asker(r)}
-	s.replyPage(w, r, list, q, func() []byte { return s.playersPage(list, q) })
+	s.replyPage(w, r, list, q, func(l *lang.Language) []byte { return s.playersPage(l, list, q) })
 }
 
 // playersPage writes the page: players of the servers with most players first.
-func (s *Server) playersPage(list *api.Snapshot, q playersQuestion) []byte {
-	v := playersView{Frame: s.site.LiveFrame("Players online", page.Players, ""), Query: q.query, Counted: list.Players}
+func (s *Server) playersPage(l *lang.Language, list *api.Snapshot, q playersQuestion) []byte {
+	v := playersView{Frame: s.site.LiveFrame(l, l.T("Players online"), page.Players, ""), Query: q.query, Counted: list.Players}
 	found := playersOnline(list, strings.ToLower(q.query))
 	v.Found = found.count
 	last := max((v.Found+PageRows-1)/PageRows, 1)
@@ -66,8 +67,8 @@ func (s *Server) playersPage(list *api.Snapshot, q playersQuestion) []byte {
 	if nth < last {
 		v.Next = s.playersURL(q.query, nth+1)
 	}
-	v.Preview = s.site.Preview(s.playersURL(q.query, nth), "Players online: "+strconv.Itoa(v.Counted)+".")
-	return s.render("players", v)
+	v.Preview = s.site.Preview(s.playersURL(q.query, nth), l.T("Players online: %1.", v.Counted))
+	return templates.Render("players", v)
 }
 
 // online are the players of a list that match a text.

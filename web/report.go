@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/played"
@@ -41,12 +42,12 @@ var reportResults = []struct {
 	name, text string
 	err        error // of the report
 }{
-	{reportKept, "Thank you. Your report is kept.", nil},
-	{"unseen", "It was not kept: " + played.ErrUnseen.Error() + ".", played.ErrUnseen},
-	{"full", "It was not kept: " + played.ErrTooMany.Error() + ".", played.ErrTooMany},
-	{"often", "It was not kept: you reported a moment ago.", errReportsOften},
-	{"bad", "It was not kept: the form could not be read.", storage.ErrInvalid},
-	{"failed", "It was not kept: the server cannot store it now. Try again later.", nil},
+	{reportKept, lang.Key("Thank you. Your report is kept."), nil},
+	{"unseen", lang.Key("It was not kept: no service of this game has seen your address within the last hour: report right after you played, from the same network."), played.ErrUnseen},
+	{"full", lang.Key("It was not kept: there are enough reports for today: try again tomorrow."), played.ErrTooMany},
+	{"often", lang.Key("It was not kept: you reported a moment ago."), errReportsOften},
+	{"bad", lang.Key("It was not kept: the form could not be read."), storage.ErrInvalid},
+	{"failed", lang.Key("It was not kept: the server cannot store it now. Try again later."), nil},
 }
 
 var errReportsOften = errors.New("reported a moment ago")
@@ -86,35 +87,38 @@ type reportView struct {
 type choice struct{ Value, Text string }
 
 // copyWords are the copies as players call them, by games.ReportedCopies.
-var copyWords = map[string]string{"retail": "Discs", "gog": "GOG", "steam": "Steam", "console": "Console", "other": "Another one"}
+var copyWords = map[string]string{
+	"retail": lang.Key("Discs"), "gog": "GOG", "steam": "Steam", "console": lang.Key("Console"), "other": lang.Key("Another one"),
+}
 
 // stepWords are the steps as players call them, by storage.PlaySteps.
 var stepWords = map[string]string{
-	storage.Played: "I played online", "nothing": "It found no server", "server found": "It found this site, no more",
-	"signed in": "I signed in, no more", "list shown": "I saw games or servers, and could not join", "lobby": "I was in the lobby, and could not join",
-	"joined": "I joined, and could not play",
+	storage.Played: lang.Key("I played online"), "nothing": lang.Key("It found no server"), "server found": lang.Key("It found this site, no more"),
+	"signed in": lang.Key("I signed in, no more"), "list shown": lang.Key("I saw games or servers, and could not join"),
+	"lobby":  lang.Key("I was in the lobby, and could not join"),
+	"joined": lang.Key("I joined, and could not play"),
 }
 
 // stepNouns are what steps are about: those that are not here are no choice.
 var stepNouns = map[string]noun.Noun{"signed in": noun.Accounts, "lobby": noun.Chat}
 
 // reportOn returns the form for a game; nil if its visitors cannot report.
-func (s *Server) reportOn(g games.Game, said string) *reportView {
+func (s *Server) reportOn(l *lang.Language, g games.Game, said string) *reportView {
 	if s.opt.Reporter == nil || g.See != "" {
 		return nil
 	}
 	v := &reportView{Action: s.gameURL(g.Name) + reportPathEnds, Most: storage.MaxPlayReportText}
 	if said != "" {
 		text, kept := ReportResult(url.Values{reportedParam: {said}})
-		v.Said, v.Bad = text, !kept
+		v.Said, v.Bad = l.T(text), !kept
 	}
 	for _, step := range slices.Backward(storage.PlaySteps()) {
 		if s.opt.Nouns.Has(stepNouns[step]) {
-			v.Steps = append(v.Steps, choice{step, stepWords[step]})
+			v.Steps = append(v.Steps, choice{step, l.T(stepWords[step])})
 		}
 	}
 	for _, c := range games.ReportedCopies() {
-		v.Copies = append(v.Copies, choice{c, copyWords[c]})
+		v.Copies = append(v.Copies, choice{c, l.T(copyWords[c])})
 	}
 	return v
 }

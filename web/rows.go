@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/colour"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/web/api"
 )
@@ -36,7 +37,7 @@ type columnView struct {
 type rowView struct {
 	Parts                             []colour.Part // of the name, in their colours
 	Name, Game, Map, Country, Address string
-	Flag                              string
+	Flag, CountryName                 string
 	Link, GameURL                     string
 	Join                              string // starts the game; empty: the game has no such link
 	Told                              string // master that it is known from; empty: it reports here
@@ -48,45 +49,46 @@ type rowView struct {
 }
 
 // rowView returns a server in a list, as a visitor is shown it.
-func (s *Server) rowView(r *api.Row, now time.Time, asker advertise.Asker) rowView {
+func (s *Server) rowView(l *lang.Language, r *api.Row, now time.Time, asker advertise.Asker) rowView {
 	given := asker.Given(r.Public)
 	return rowView{
 		Parts: r.NameParts(maxNameText),
 		Name:  clean.Line(r.Name, maxNameText), Game: clean.Line(r.Title, maxGameText), Map: clean.Line(r.Map, maxAreaText),
-		Country: clean.Line(r.Country, maxAreaText), Flag: flag(r.Country), Address: given.String(),
+		Country: clean.Line(r.Country, maxAreaText), Flag: flag(r.Country), CountryName: clean.Line(countryName(l, r.Country), maxAreaText), Address: given.String(),
 		Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game), Join: string(r.AppendJoin(nil, given)),
 		Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
-		Password: r.Password, Reached: reached(r.Server, s.opt.Nouns.Has(noun.Meetings)), Age: ageText(now.Sub(r.First)),
+		Password: r.Password, Reached: reached(l, r.Server, s.opt.Nouns.Has(noun.Meetings)), Age: ageText(l, now.Sub(r.First)),
 		Told: clean.Line(r.Told, maxNameText),
 	}
 }
 
-func (s *Server) rowViews(rows []*api.Row, now time.Time, asker advertise.Asker) []rowView {
+func (s *Server) rowViews(l *lang.Language, rows []*api.Row, now time.Time, asker advertise.Asker) []rowView {
 	out := make([]rowView, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, s.rowView(r, now, asker))
+		out = append(out, s.rowView(l, r, now, asker))
 	}
 	return out
 }
 
 // table returns a table of servers. head makes the head of a column that the list
 // can be sorted by. query is the text of a search in lower case; empty: none.
-func (s *Server) table(rows []*api.Row, now time.Time, asker advertise.Asker, withGames bool, query string, head func(string, tableColumn, string) columnView) rowTable {
+func (s *Server) table(l *lang.Language, rows []*api.Row, now time.Time, asker advertise.Asker, withGames bool, query string, head func(string, tableColumn, string) columnView) rowTable {
 	t := rowTable{Rows: len(rows), Games: withGames}
-	t.Columns = []columnView{head("Name", colName, "name")}
+	t.Columns = []columnView{head(l.T("Name"), colName, "name")}
 	if t.Games {
-		t.Columns = append(t.Columns, head("Game", colGame, "game"))
+		t.Columns = append(t.Columns, head(l.T("Game"), colGame, "game"))
 	}
 	t.Columns = append(t.Columns,
-		head("Map", colMap, "map"), head("Players", colPlayers, "num"), columnView{Title: "Address", Class: "addr"},
-		head("Listed for", colAge, "age"), columnView{Title: "Connection", Class: "how"})
+		head(l.T("Map"), colMap, "map"), head(l.T("Players"), colPlayers, "num"), columnView{Title: l.T("Address"), Class: "addr"},
+		head(l.T("Listed for"), colAge, "age"), columnView{Title: l.T("Connection"), Class: "how"})
+	words := newRowWords(l)
 	b := make([]byte, 0, len(rows)*900)
 	for _, r := range rows {
-		v := s.rowView(r, now, asker)
+		v := s.rowView(l, r, now, asker)
 		if query != "" {
 			v.Player = playerFound(r, query)
 		}
-		b = appendRow(b, &v, t.Games)
+		b = words.appendRow(b, &v, t.Games)
 	}
 	t.HTML = markup(b) // appendRow escapes all texts
 	return t
@@ -109,36 +111,48 @@ func unsorted(title string, _ tableColumn, class string) columnView {
 	return columnView{Title: title, Class: class}
 }
 
+// rowWords are the words in rows of servers. They need no escapes.
+type rowWords struct{ noName, password, join, copied, copyBefore, copyAfter, withBefore, withAfter, fromBefore, fromAfter string }
+
+func newRowWords(l *lang.Language) *rowWords {
+	const argument = "\x00"
+	w := &rowWords{noName: l.T("no name"), password: l.T("password"), join: l.T("Join"), copied: l.T("Copy")}
+	w.copyBefore, w.copyAfter, _ = strings.Cut(l.T("Copy %1", argument), argument)
+	w.withBefore, w.withAfter, _ = strings.Cut(l.T("with <bdi>%1</bdi>", argument), argument)
+	w.fromBefore, w.fromAfter, _ = strings.Cut(l.T("known from %1", argument), argument)
+	return w
+}
+
 // appendRow writes a row of a table of servers. Pages of servers are asked for most,
 // and templates take twenty times as long. The roles are those that the elements have
 // anyway: browsers drop them where the style sheet makes cards of the rows.
-func appendRow(b []byte, v *rowView, games bool) []byte {
+func (w *rowWords) appendRow(b []byte, v *rowView, games bool) []byte {
 	b = append(b, `<tr role="row"`...)
 	if v.Players == 0 {
 		b = append(b, ` class="idle"`...)
 	}
 	b = append(b, `><th scope="row" role="rowheader" class="name"><div>`...)
 	if v.Flag != "" {
-		b = append(appendText(append(b, `<span class="flag" role="img" aria-label="`...), countryName(v.Country)), `" title="`...)
-		b = append(appendText(b, countryName(v.Country)), `">`...)
+		b = append(appendText(append(b, `<span class="flag" role="img" aria-label="`...), v.CountryName), `" title="`...)
+		b = append(appendText(b, v.CountryName), `">`...)
 		b = append(append(b, v.Flag...), `</span> `...)
 	}
 	b = append(appendText(append(b, `<a href="`...), v.Link), `"`...)
 	if v.Name == "" {
-		b = append(b, `><i>no name</i></a>`...)
+		b = append(b, `><i>`+w.noName+`</i></a>`...)
 	} else {
 		b = append(appendText(append(b, ` title="`...), v.Name), `"><bdi>`...)
 		b = append(appendPainted(b, v.Parts), `</bdi></a>`...)
 	}
 	if v.Password {
-		b = append(b, ` <span class="tag">password</span>`...)
+		b = append(b, ` <span class="tag">`+w.password+`</span>`...)
 	}
 	b = append(b, `</div>`...)
 	if v.Player != "" {
-		b = append(appendText(append(b, `<div class="also">with <bdi>`...), v.Player), `</bdi></div>`...)
+		b = append(appendText(append(b, `<div class="also">`+w.withBefore...), v.Player), w.withAfter+`</div>`...)
 	}
 	if v.Told != "" {
-		b = append(appendText(append(b, `<div class="also">known from `...), v.Told), `</div>`...)
+		b = append(appendText(append(b, `<div class="also">`+w.fromBefore...), v.Told), w.fromAfter+`</div>`...)
 	}
 	b = append(b, `</th>`...)
 	if games {
@@ -157,9 +171,9 @@ func appendRow(b []byte, v *rowView, games bool) []byte {
 		b = strconv.AppendInt(append(b, '/'), int64(v.MaxPlayers), 10)
 	}
 	b = append(appendText(append(b, `</td><td role="cell" class="addr"><div><code>`...), v.Address), `</code>`...)
-	b = appendCopy(b, v.Address)
+	b = w.appendCopy(b, v.Address)
 	if v.Join != "" {
-		b = append(appendText(append(b, `<a class="small button" href="`...), v.Join), `">Join</a>`...)
+		b = append(appendText(append(b, `<a class="small button" href="`...), v.Join), `">`+w.join+`</a>`...)
 	}
 	b = append(append(append(b, `</div></td><td role="cell" class="age">`...), v.Age...), `</td><td role="cell" class="how"><span class="reach`...)
 	if v.Reached.Good {
@@ -170,9 +184,10 @@ func appendRow(b []byte, v *rowView, games bool) []byte {
 }
 
 // appendCopy writes a button that copies a text. Only scripts show it.
-func appendCopy(b []byte, text string) []byte {
-	b = append(appendText(append(b, `<button type="button" class="small copy" data-copy="`...), text), `" aria-label="Copy `...)
-	return append(appendText(b, text), `">Copy</button>`...)
+func (w *rowWords) appendCopy(b []byte, text string) []byte {
+	b = append(appendText(append(b, `<button type="button" class="small copy" data-copy="`...), text), `" aria-label="`...)
+	b = append(append(appendText(append(b, w.copyBefore...), text), w.copyAfter...), `">`...)
+	return append(append(b, w.copied...), `</button>`...)
 }
 
 // appendText writes a text, for an element or for an attribute in double quotes.

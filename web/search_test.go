@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/webtest"
@@ -88,12 +89,22 @@ func TestCountryFilter(t *testing.T) {
 
 func TestCountryNames(t *testing.T) {
 	names := countryNames()
-	if len(names) != 249 {
-		t.Errorf("%d countries, want 249", len(names))
+	if len(names) != 250 {
+		t.Errorf("%d lines, want 249 countries and the head", len(names))
 	}
-	for code, name := range names {
-		if !isCountry(code) || name == "" || strings.ContainsAny(name, "\t\r<&") || flag(code) == "" {
-			t.Errorf("country %q is named %q, flag %q", code, name, flag(code))
+	for code, columns := range names {
+		for _, name := range columns {
+			if name == "" || strings.ContainsAny(name, "\"\r<&") || code != "code" && (!isCountry(code) || flag(code) == "") {
+				t.Errorf("country %q is named %q, flag %q", code, name, flag(code))
+			}
+		}
+		if len(columns) != len(names["code"]) {
+			t.Errorf("%s has %d columns, want %d", code, len(columns), len(names["code"]))
+		}
+	}
+	for _, l := range lang.All() {
+		if got := countryName(l, "DE"); got == "DE" {
+			t.Errorf("Germany has no name in %s", l)
 		}
 	}
 	if got := flag("DE"); got != "\U0001F1E9\U0001F1EA" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/colour"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
@@ -39,26 +40,25 @@ type Prober interface {
 type serverPage struct {
 	page.Frame
 	rowView
-	Count       int // players
-	GamePort    string
-	Type        string
-	Origin      string
-	Source      string // where this list knows it from
-	Last        string
-	Live        bool // the tables below are from a query now
-	Asked       bool // it was asked
-	Rules       []ruleView
-	MoreRules   int // that are not shown
-	Players     tableView
-	Teams       tableView
-	JSON        string
-	Connect     string // address to which players connect
-	Code        string // link to its QR code
-	Badge       string // address of its badge
-	JoinURL     template.URL
-	CountryName string
-	Charts      []template.HTML
-	Painted     template.HTML // its name in colours, or its address
+	Count     int // players
+	GamePort  string
+	Type      string
+	Origin    string
+	Source    string // where this list knows it from
+	Last      string
+	Live      bool // the tables below are from a query now
+	Asked     bool // it was asked
+	Rules     []ruleView
+	MoreRules int // that are not shown
+	Players   tableView
+	Teams     tableView
+	JSON      string
+	Connect   string // address to which players connect
+	Code      string // link to its QR code
+	Badge     string // address of its badge
+	JoinURL   template.URL
+	Charts    []template.HTML
+	Painted   template.HTML // its name in colours, or its address
 }
 
 // ruleView is a rule of a server.
@@ -86,17 +86,17 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		s.Fail(w, r, http.StatusNotFound, "this server is not in the list; it may have been stopped")
 		return
 	}
+	l := s.site.Language(w, r)
 	v := serverPage{
-		Frame: s.site.LiveFrame("", page.Servers, found.Game), rowView: s.rowView(found, list.Begun, asker),
-		Type: clean.Line(found.Type, maxAreaText), Origin: originText(found.Server), Source: sourceText(found.Server),
-		Last: agoText(time.Since(found.Last)), JSON: s.site.Base() + "/api/v1/servers/" + found.ID(),
-		Charts: s.serverCharts(found),
+		Frame: s.site.LiveFrame(l, "", page.Servers, found.Game), rowView: s.rowView(l, found, list.Begun, asker),
+		Type: clean.Line(found.Type, maxAreaText), Origin: originText(l, found.Server), Source: sourceText(l, found.Server),
+		Last: agoText(l, time.Since(found.Last)), JSON: s.site.Base() + "/api/v1/servers/" + found.ID(),
+		Charts: s.serverCharts(l, found),
 	}
 	v.Count = found.Count
 	v.Connect, v.Code = gameAddressOf(found.GamePort, asker.Given(found.Public)), v.Link+"/qr.svg"
 	v.Badge = s.site.Origin() + v.Link + "/badge.svg"
 	v.JoinURL = template.URL(v.Join) //nolint:gosec // the catalogue checks its form
-	v.CountryName = countryName(v.Country)
 	if v.Title = v.Name; v.Title == "" {
 		v.Title = v.Address
 	}
@@ -122,12 +122,14 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 
 // summary describes the server in a sentence.
 func (v *serverPage) summary() string {
-	text := v.Game + ": " + counted(v.Count, "player")
+	text := v.Game + ": "
 	if v.MaxPlayers > 0 {
-		text += " of " + strconv.Itoa(v.MaxPlayers)
+		text += v.Lang.N(v.Count, "%1 player of %2|%1 players of %2", v.MaxPlayers)
+	} else {
+		text += playersText(v.Lang, v.Count)
 	}
 	if v.Map != "" {
-		text += " on " + v.Map
+		text = v.Lang.T("%1 on %2", text, v.Map)
 	}
 	return text + ", " + v.Connect + "."
 }
@@ -149,22 +151,22 @@ func (s *Server) ask(r *http.Request, found *api.Row) (st query.Status, asked bo
 }
 
 // originText describes how a server came into the list.
-func originText(s *master.Server) string {
+func originText(l *lang.Language, s *master.Server) string {
 	switch {
 	case s.Origin != master.Federated:
-		return s.Origin.Story
+		return l.T(s.Origin.Story)
 	case s.Vouched:
-		return "It is listed on the word of another master, " + clean.Line(s.Told, maxNameText) + ", and was not queried from here."
+		return l.T("It is listed on the word of another master, %1, and was not queried from here.", clean.Line(s.Told, maxNameText))
 	}
-	return "It is known from another master, " + clean.Line(s.Told, maxNameText) + ", and answered queries from here."
+	return l.T("It is known from another master, %1, and answered queries from here.", clean.Line(s.Told, maxNameText))
 }
 
 // sourceText returns where this list knows a server from, in short.
-func sourceText(s *master.Server) string {
+func sourceText(l *lang.Language, s *master.Server) string {
 	if s.Origin == master.Federated {
-		return "known from " + clean.Line(s.Told, maxNameText)
+		return l.T("known from %1", clean.Line(s.Told, maxNameText))
 	}
-	return cmp.Or(s.Origin.Source, "reported here")
+	return l.T(cmp.Or(s.Origin.Source, lang.Key("reported here")))
 }
 
 // showReport fills the tables from the server's last report.
@@ -231,8 +233,8 @@ func shownColumns(names []string) (at []int, shown []string) {
 
 // showTables fills the tables of players and teams.
 func (v *serverPage) showTables(players, teams grid, codes colour.Family) {
-	v.Players = showTable("Players", players.withTeams(&teams), codes)
-	v.Teams = showTable("Teams", teams, codes)
+	v.Players = showTable(v.Lang.T("Players"), players.withTeams(&teams), codes)
+	v.Teams = showTable(v.Lang.T("Teams"), teams, codes)
 }
 
 func showTable(title string, g grid, codes colour.Family) tableView {

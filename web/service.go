@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/service"
@@ -65,7 +65,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		},
 		Reporter: func(day string, from netip.Addr) string { return played.Reporter(env.Accounts.Keys.MAC, day, from) },
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
-		Recheck: env.Recheck, Banned: func(a netip.Addr) []string { return banWords(env, a) },
+		Recheck: env.Recheck, Banned: func(l *lang.Language, a netip.Addr) []string { return banWords(l, env, a) },
 		Accounts: account.Options{
 			Service: players, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private, Mail: env.Mail,
 		},
@@ -124,33 +124,31 @@ func publicServices(opened []service.Opened) (out []Service) {
 	return out
 }
 
-// banTime is the form of the end of a ban on pages.
-const banTime = "2 January 2006, 15:04 UTC"
-
 // banWords describes the ban of an address, for visitors from it.
-func banWords(env *service.Env, a netip.Addr) (out []string) {
+func banWords(l *lang.Language, env *service.Env, a netip.Addr) (out []string) {
 	now := time.Now()
 	for _, from := range []struct {
 		scope storage.Scope
 		words string
 	}{
-		{storage.ScopeLists, "server lists"}, {storage.ScopePresence, "signing in"}, {storage.ScopeZandronum, "the Zandronum list"},
+		{storage.ScopeLists, l.T("server lists")}, {storage.ScopePresence, l.T("signing in")}, {storage.ScopeZandronum, l.T("the Zandronum list")},
 	} {
 		ban, yes := env.Bans.Check(from.scope, a, now)
-		switch {
-		case yes && ban.Expires.IsZero():
-			out = append(out, from.words+" for good")
-		case yes:
-			out = append(out, from.words+" until "+ban.Expires.UTC().Format(banTime))
+		if yes {
+			out = append(out, banned(l, from.words, ban.Expires))
 		}
 	}
 	files, _ := env.FileBans(a) // those of the running services are in memory
 	for _, b := range files {
-		until := "for good"
-		if !b.Expires.IsZero() {
-			until = "until " + b.Expires.UTC().Format(banTime)
-		}
-		out = append(out, fmt.Sprintf("the Zandronum list %s (%s, line %d)", until, filepath.Base(b.File), b.Line))
+		out = append(out, l.T("%1 (%2, line %3)", banned(l, l.T("the Zandronum list"), b.Expires), filepath.Base(b.File), b.Line))
 	}
 	return out
+}
+
+// banned says until when something is banned.
+func banned(l *lang.Language, from string, expires time.Time) string {
+	if expires.IsZero() {
+		return l.T("%1 for good", from)
+	}
+	return l.T("%1 until %2", from, l.Time(expires.UTC(), "2 January 2006, 15:04 UTC"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/api"
 )
@@ -34,7 +35,7 @@ type recordView struct {
 }
 
 // records returns the public tables of a game that have records, with the first of them.
-func (s *Server) records(ctx context.Context, g games.Game) (out []recordsView) {
+func (s *Server) records(ctx context.Context, l *lang.Language, g games.Game) (out []recordsView) {
 	for _, t := range s.api.PublicTables(g) {
 		table, err := s.api.Table(ctx, g.Name, t, 0, tableRecords)
 		if err != nil {
@@ -44,14 +45,14 @@ func (s *Server) records(ctx context.Context, g games.Game) (out []recordsView) 
 		if len(table.Records) == 0 {
 			continue
 		}
-		if out = append(out, s.recordsView(&table)); len(out) == maxTables {
+		if out = append(out, s.recordsView(l, &table)); len(out) == maxTables {
 			break
 		}
 	}
 	return out
 }
 
-func (s *Server) recordsView(t *api.Table) recordsView {
+func (s *Server) recordsView(l *lang.Language, t *api.Table) recordsView {
 	v := recordsView{Name: clean.Line(t.Table, maxGameText), JSON: s.site.Base() + "/api/v1/games/" + t.Game + "/tables/" + url.PathEscape(t.Table)}
 	columns := t.Columns[:min(len(t.Columns), tableColumns)]
 	for _, c := range columns {
@@ -64,7 +65,7 @@ func (s *Server) recordsView(t *api.Table) recordsView {
 			row.Link = s.site.Base() + "/players/" + strconv.FormatUint(uint64(r.Profile), 10)
 		}
 		for _, c := range columns {
-			row.Cells = append(row.Cells, recordCell(r, c.Name))
+			row.Cells = append(row.Cells, recordCell(l, r, c.Name))
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -72,12 +73,12 @@ func (s *Server) recordsView(t *api.Table) recordsView {
 }
 
 // recordCell returns the value of a field as shown on a page, "" if the record has none.
-func recordCell(r *api.TableRecord, field string) string {
+func recordCell(l *lang.Language, r *api.TableRecord, field string) string {
 	for _, v := range r.Values {
 		switch {
 		case !strings.EqualFold(v.Name, field):
 		case v.Type == storage.SakeBinary.String():
-			return strconv.Itoa(v.Bytes) + " bytes"
+			return l.N(v.Bytes, "%1 byte|%1 bytes")
 		default:
 			return clean.Line(v.Value, maxNameText)
 		}

@@ -3,16 +3,15 @@ package web
 import (
 	"context"
 	"embed"
-	"html/template"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/account"
@@ -37,7 +36,7 @@ type Options struct {
 	// Recheck has servers tested for whether they let in strangers; nil: none are.
 	Recheck func(*master.Server) bool
 	// Banned describes the ban of an address; nil: none is banned.
-	Banned func(netip.Addr) []string
+	Banned func(*lang.Language, netip.Addr) []string
 	// Trusted returns whether the bounds per address do not apply to a visitor; nil:
 	// they apply to all.
 	Trusted func(netip.Addr) bool
@@ -70,10 +69,8 @@ type Server struct {
 	handler  http.Handler
 }
 
-// templates returns those of the pages, parsed at their first use. All services of a process share them.
-var templates = sync.OnceValue(func() map[string]*template.Template {
-	return page.Parse(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts")
-})
+// templates are those of the pages. All services of a process share them.
+var templates = page.NewTemplates(files, "home", "list", "players", "connect", "server", "games", "game", "player", "why", "charts", "chart")
 
 // New returns a service that is not serving yet. It panics if the registerer has
 // other metrics of the same names.
@@ -88,7 +85,7 @@ func New(opt Options) *Server {
 	s := &Server{opt: opt, site: page.New(public, opt.Version), own: newOwnAddress(public, opt.Lookup), badges: newBadges(), doctor: newDoctor(public), reports: newReports()}
 	s.site.SetMirror(opt.Registry.Made)
 	s.Front = front.New(front.Options{
-		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || isReportPath(path) || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
+		Trusted: opt.Trusted, TakesForms: func(path string) bool { return path == checkPath || isReportPath(path) || s.accounts.TakesForms(path) }, ErrorPage: s.site.Error, Choose: s.site.Choose,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
 	})
 	s.charts = newCharts(opt.History)
@@ -160,20 +157,20 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 // framed is the question for a page: its frame may change while the list stays.
 type framed struct {
 	look     *page.Look
+	language *lang.Language
 	question any
 }
 
-// replyPage sends a page that visitors with the same question share.
-func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Snapshot, question any, write func() []byte) {
-	s.ReplyTagged(w, r, front.HTML, &list.Answers, framed{s.site.Look(), question}, write)
+// replyPage sends a page that visitors with the same question and language share.
+func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Snapshot, question any, write func(*lang.Language) []byte) {
+	l := s.site.Language(w, r)
+	s.ReplyTagged(w, r, front.HTML, &list.Answers, framed{s.site.Look(), l, question}, func() []byte { return write(l) })
 }
 
 // show sends a page made for this visitor only.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, data any) {
-	page.Show(s.Front, w, r, templates()[name], data)
+func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, data page.View) {
+	templates.Show(s.Front, w, r, name, data)
 }
-
-func (s *Server) render(name string, data any) []byte { return page.Render(templates()[name], data) }
 
 // Longest texts in a page, in characters.
 const (
@@ -184,24 +181,30 @@ const (
 	maxValueText = 300 // values of rules
 )
 
+const day = 24 * time.Hour
+
 // ageText returns a duration in its largest whole unit.
-func ageText(d time.Duration) string {
-	const day = 24 * time.Hour
+func ageText(l *lang.Language, d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return "just now"
+		return l.T("just now")
 	case d < time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + " min"
+		return l.T("%1 min", int(d/time.Minute))
 	case d < 2*day:
-		return strconv.Itoa(int(d/time.Hour)) + " h"
+		return l.T("%1 h", int(d/time.Hour))
 	}
-	return strconv.Itoa(int(d/day)) + " days"
+	return l.N(int(d/day), "%1 day|%1 days")
 }
 
 // agoText returns how long ago a time was, with seconds.
-func agoText(d time.Duration) string {
-	if d < time.Minute {
-		return strconv.Itoa(max(int(d/time.Second), 0)) + " s ago"
+func agoText(l *lang.Language, d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return l.T("%1 s ago", max(int(d/time.Second), 0))
+	case d < time.Hour:
+		return l.T("%1 min ago", int(d/time.Minute))
+	case d < 2*day:
+		return l.T("%1 h ago", int(d/time.Hour))
 	}
-	return ageText(d) + " ago"
+	return l.N(int(d/day), "%1 day ago|%1 days ago")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -58,21 +59,22 @@ type happening struct {
 func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	from := s.Visitor(r)
-	v := whyPage{Frame: s.site.Frame("Why is my server not listed?", page.Why), Address: from.String(), IPv6: from.Is6()}
+	l := s.site.Language(w, r)
+	v := whyPage{Frame: s.site.Frame(l, l.T("Why is my server not listed?"), page.Why), Address: from.String(), IPv6: from.Is6()}
 	v.Proxied = r.Header.Get("X-Forwarded-For") != "" && front.IsNear(from)
 	if s.opt.Banned != nil {
-		v.Banned = s.opt.Banned(from)
+		v.Banned = s.opt.Banned(l, from)
 	}
 	list := s.api.Snapshot()
 	here := list.At(from)
 	v.More = max(len(here)-maxServersHere, 0)
-	v.Listed = s.rowViews(here[:min(len(here), maxServersHere)], list.Begun, s.api.Asker(r))
+	v.Listed = s.rowViews(l, here[:min(len(here), maxServersHere)], list.Begun, s.api.Asker(r))
 	if s.opt.Verdicts != nil {
-		v.Stories = stories(s.opt.Verdicts.Of(from), time.Now())
+		v.Stories = stories(l, s.opt.Verdicts.Of(from), time.Now())
 	}
 	for i := range v.Stories {
 		if g, known := s.api.Game(v.Stories[i].Now.Game); known {
-			v.Stories[i].Known = s.api.Says(g)
+			v.Stories[i].Known = s.api.Says(l, g)
 		}
 	}
 	v.Asked, v.Services = s.askedGames(from, time.Now()), s.services()
@@ -95,7 +97,7 @@ func (s *Server) askedGames(from netip.Addr, now time.Time) (out []nameView) {
 }
 
 // stories sorts verdicts by service and port, the port with the newest one first.
-func stories(entries []verdicts.Entry, now time.Time) []story {
+func stories(l *lang.Language, entries []verdicts.Entry, now time.Time) []story {
 	entries = slices.Clone(entries)
 	slices.Reverse(entries) // the last of those of the same time comes first
 	slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return cmp.Or(b.Last.Compare(a.Last), b.First.Compare(a.First)) })
@@ -104,18 +106,18 @@ func stories(entries []verdicts.Entry, now time.Time) []story {
 		address := e.Addr.String()
 		i := slices.IndexFunc(out, func(st story) bool { return st.Service == e.Service && st.Address == address })
 		if i < 0 {
-			out = append(out, story{Service: e.Service, Address: address, Now: happened(e, now), later: []verdicts.Verdict{e.Verdict}})
+			out = append(out, story{Service: e.Service, Address: address, Now: happened(l, e, now), later: []verdicts.Verdict{e.Verdict}})
 			continue
 		}
-		out[i].precede(e, now)
+		out[i].precede(l, e, now)
 	}
 	return out
 }
 
 // precede puts a verdict before those of the story, with its advice if that is
 // still of use.
-func (st *story) precede(e verdicts.Entry, now time.Time) {
-	old := happened(e, now)
+func (st *story) precede(l *lang.Language, e verdicts.Entry, now time.Time) {
+	old := happened(l, e, now)
 	if slices.ContainsFunc(st.later, func(v verdicts.Verdict) bool { return v.Outdates(e.Verdict) }) {
 		old.Advice = ""
 	}
@@ -124,14 +126,14 @@ func (st *story) precede(e verdicts.Entry, now time.Time) {
 }
 
 // happened puts a verdict into words.
-func happened(e verdicts.Entry, now time.Time) happening {
-	x := e.Explain()
+func happened(l *lang.Language, e verdicts.Entry, now time.Time) happening {
+	x := e.ExplainIn(l)
 	h := happening{
-		What: x.What, Game: clean.Line(e.Game, maxGameText), Verdict: e.Verdict.String(), Cause: x.Cause, Advice: x.Advice,
-		At: clockText(e.First, now), Ago: agoText(now.Sub(e.First)), Times: e.Times, Good: x.Good,
+		What: x.What, Game: clean.Line(e.Game, maxGameText), Verdict: l.T(e.Verdict.String()), Cause: x.Cause, Advice: x.Advice,
+		At: clockText(e.First, now), Ago: agoText(l, now.Sub(e.First)), Times: e.Times, Good: x.Good,
 	}
 	if e.Times > 1 {
-		h.Until, h.UntilAgo = clockText(e.Last, now), agoText(now.Sub(e.Last))
+		h.Until, h.UntilAgo = clockText(e.Last, now), agoText(l, now.Sub(e.Last))
 	}
 	return h
 }

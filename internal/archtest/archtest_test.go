@@ -45,6 +45,7 @@ var ranks = map[string]int{
 	"internal/inforce":     0,
 	"internal/hostnet":     0,
 	"internal/cacerts":     0,
+	"internal/lang":        0,
 	"internal/logtail":     0,
 	"internal/metric":      0,
 	"internal/netserve":    0,

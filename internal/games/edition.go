@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/lang"
 )
 
 // Edition says of copies of a game what they need to be played online, and what is known of
@@ -221,15 +223,20 @@ func (g Game) Outlook(served func(Service) Served, reports Reports) Outlook {
 
 // Says returns in sentences what is known of playing the game: of each edition, of its console
 // while it is not known that the title plays, or of which game it is another version.
-func (g Game) Says(served func(Service) Served, reports Reports) (lines []string) {
+func (g Game) Says(served func(Service) Served, reports Reports) []string {
+	return g.SaysIn(nil, served, reports)
+}
+
+// SaysIn is Says in a language.
+func (g Game) SaysIn(l *lang.Language, served func(Service) Served, reports Reports) (lines []string) {
 	if g.See != "" {
-		return []string{"another version of " + g.See + ": see there"}
+		return []string{l.T("another version of %1: see there", g.See)}
 	}
 	for _, o := range g.Outlooks(served, reports) {
-		lines = append(lines, o.Line())
+		lines = append(lines, o.LineIn(l))
 	}
 	if sentence := g.Platform().Sentence(); sentence != "" && !g.Outlook(served, reports).Word.Good() {
-		lines = append(lines, sentence)
+		lines = append(lines, l.T(sentence))
 	}
 	return lines
 }
@@ -282,45 +289,55 @@ func (f Facts) outlook(e Edition, served func(Service) Served, reports Reports) 
 
 // String returns the outlook as text for players, such as "needs a patched game: https to http"
 // or "cannot be played here: needs EA's server lists".
-func (o Outlook) String() string {
-	if more := o.more(); more != "" {
-		return o.Word.String() + ": " + more
+func (o Outlook) String() string { return o.In(nil) }
+
+// In is String in a language.
+func (o Outlook) In(l *lang.Language) string {
+	if more := o.more(l); more != "" {
+		return l.T(o.Word.String()) + ": " + more
 	}
-	return o.Word.String()
+	return l.T(o.Word.String())
 }
 
 // Line is String with the copies in front of it: "discs, GOG: should play: ...".
-func (o Outlook) Line() string {
-	if name := o.Edition.Name(); name != "" {
-		return name + ": " + o.String()
+func (o Outlook) Line() string { return o.LineIn(nil) }
+
+// LineIn is Line in a language.
+func (o Outlook) LineIn(l *lang.Language) string {
+	if name := o.Edition.NameIn(l); name != "" {
+		return name + ": " + o.In(l)
 	}
-	return o.String()
+	return o.In(l)
 }
 
 // Useless reports whether a copy gains nothing from being led to this server as it is.
 func (o Outlook) Useless() bool { return o.Word == Patched || o.Word == Elsewhere || o.Word == Blocked }
 
-func (o Outlook) more() string {
+func (o Outlook) more(l *lang.Language) string {
 	e := &o.Edition
 	pick := func(built bool) string {
-		return join(Standing{Missing: o.Missing}.words(func(m Missing) bool { return m.Needed && m.Built == built }))
+		words := Standing{Missing: o.Missing}.words(func(m Missing) bool { return m.Needed && m.Built == built })
+		for i := range words {
+			words[i] = l.T(words[i])
+		}
+		return joinIn(l, words)
 	}
 	switch o.Word {
 	case Played:
-		return o.Reported.String()
+		return o.Reported.in(l)
 	case ShouldPlay:
-		return "served with the same services by " + e.Peer
+		return l.T("served with the same services by %1", e.Peer)
 	case Patched:
 		changes := make([]string, len(e.Patch))
 		for i, c := range e.Patch {
-			changes[i] = c.String()
+			changes[i] = l.T(c.String())
 		}
 		return strings.Join(changes, ", ")
 	case Untried:
-		return "the services run here"
+		return l.T("the services run here")
 	case Elsewhere:
 		if e.Since != "" {
-			return e.Elsewhere + ", since " + e.Since
+			return l.T("%1, since %2", e.Elsewhere, e.Since)
 		}
 		return e.Elsewhere
 	case TurnedOff:
@@ -329,31 +346,34 @@ func (o Outlook) more() string {
 		if e.Blocked != "" {
 			return e.Blocked
 		}
-		return "needs " + pick(false)
+		return l.T("needs %1", pick(false))
 	default:
 		return ""
 	}
 }
 
 // Name returns the copies of an edition as text: "discs, GOG, version 1.1"; "" for any.
-func (e *Edition) Name() string {
+func (e *Edition) Name() string { return e.NameIn(nil) }
+
+// NameIn is Name in a language.
+func (e *Edition) NameIn(l *lang.Language) string {
 	var parts []string
 	for _, c := range e.Copies {
 		switch c {
 		case "retail":
-			parts = append(parts, "discs")
+			parts = append(parts, l.T("discs"))
 		case "gog":
 			parts = append(parts, "GOG")
 		case "steam":
 			parts = append(parts, "Steam")
 		case "console":
-			parts = append(parts, "console")
+			parts = append(parts, l.T("console"))
 		case "other":
-			parts = append(parts, "other copies")
+			parts = append(parts, l.T("other copies"))
 		}
 	}
 	if e.Version != "" {
-		parts = append(parts, "version "+e.Version)
+		parts = append(parts, l.T("version %1", e.Version))
 	}
 	return strings.Join(parts, ", ")
 }

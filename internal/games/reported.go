@@ -1,8 +1,9 @@
 package games
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/lang"
 )
 
 // ReportedCopies are the copies that players report on: those of editions, the title of a console,
@@ -40,20 +41,19 @@ func (o *Outlook) take(r Reported) {
 }
 
 // String returns the sum for players: "14 times, last on 3 November 2026, version 1.1".
-func (r Reported) String() string {
-	times := fmt.Sprintf("%d times", r.Times)
-	if r.Times == 1 {
-		times = "once"
-	}
-	text := times + ", last in " + r.Last[:min(len(r.Last), len("2026"))]
+func (r Reported) String() string { return r.in(nil) }
+
+// in is String in a language.
+func (r Reported) in(l *lang.Language) string {
+	text := l.N(r.Times, "once, last in %2|%1 times, last in %2", r.Last[:min(len(r.Last), len("2026"))])
 	if day, err := time.Parse(time.DateOnly, r.Last); err == nil && time.Since(day) < oldReport {
-		text = times + ", last on " + day.Format("2 January 2006")
+		text = l.N(r.Times, "once, last on %2|%1 times, last on %2", l.Time(day, "2 January 2006"))
 	}
 	if r.Version != "" {
-		text += ", version " + r.Version
+		text += ", " + l.T("version %1", r.Version)
 	}
 	if r.StoppedAt != "" {
-		text += ", but by the last reports it stopped after: " + r.StoppedAt
+		text += ", " + l.T("but by the last reports it stopped after: %1", l.T(r.StoppedAt))
 	}
 	return text
 }

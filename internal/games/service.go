@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/lang"
 )
 
 // Service is the name of a service that games ask for, as in the keys of the
@@ -208,9 +210,11 @@ func (s Standing) words(pick func(Missing) bool) (out []string) {
 }
 
 // join returns the words as an enumeration.
-func join(words []string) string {
+func join(words []string) string { return joinIn(nil, words) }
+
+func joinIn(l *lang.Language, words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	return l.T("%1 and %2", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 )
 
 // Kit describes what a player needs.
@@ -29,6 +30,8 @@ type Kit struct {
 	Known []games.Outlook
 	// Scripts puts the scripts into the kit: not where others could change it on its way.
 	Scripts bool
+	// Lang is the language of the texts for the player.
+	Lang *lang.Language
 }
 
 // File is a file of a kit.
@@ -99,10 +102,19 @@ func (k *Kit) Files() ([]File, error) {
 		files = append(files, File{"settings.txt", []byte(strings.Join(lines, "\r\n") + "\r\n")})
 	}
 	if text := k.patches(); text != "" {
-		files = append(files, File{"patch.txt", []byte(windows(text))})
+		files = append(files, File{"patch.txt", k.text(text)})
 	}
-	files[0].Text = []byte(windows(k.readme(files)))
+	files[0].Text = k.text(k.readme(files))
 	return files, nil
+}
+
+// text returns a text for the player as Windows' programs of that time need it, which take a text
+// for Unicode if it begins with a mark.
+func (k *Kit) text(text string) []byte {
+	if k.Lang.String() != "en" {
+		text = "\ufeff" + text
+	}
+	return []byte(windows(text))
 }
 
 // each formats every name.
@@ -131,21 +143,23 @@ func (k *Kit) patches() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Some copies of %s need a changed program. Do this only to a copy that you own.\n", k.title())
-	fmt.Fprintf(&b, "A copy of the file is kept; respawnd point patch --undo FILE puts it back.\n\n")
+	say := func(text string, args ...any) { b.WriteString(k.Lang.T(text, args...) + "\n") }
+	say(lang.Key("Some copies of %1 need a changed program. Do this only to a copy that you own."), k.title())
+	say(lang.Key("A copy of the file is kept; respawnd point patch --undo FILE puts it back."))
+	b.WriteString("\n")
 	command := []string{"respawnd point patch FILE --game", k.Game.Name}
 	for _, c := range changes {
 		switch c {
 		case games.HTTPSToHTTP:
-			fmt.Fprintf(&b, "%s: the program asks the web services over http.\n", c)
+			say(lang.Key("%1: the program asks the web services over http."), c)
 		case games.NewDomain:
-			fmt.Fprintf(&b, "%s: a name of the operator’s, not longer than %s, takes its place in the program.\n", c, games.DefaultDomain)
+			say(lang.Key("%1: a name of the operator’s, not longer than %2, takes its place in the program."), c, games.DefaultDomain)
 			command = append(command, "--domain DOMAIN")
 		case games.AuthKey:
-			fmt.Fprintf(&b, "%s: the key of the server takes the place of the original one. The operator has it: respawnd webservices key\n", c)
+			say(lang.Key("%1: the key of the server takes the place of the original one. The operator has it: respawnd webservices key"), c)
 			command = append(command, "--auth-key KEYFILE")
 		default:
-			fmt.Fprintf(&b, "%s: respawnd does not make this change.\n", c)
+			say(lang.Key("%1: respawnd does not make this change."), c)
 		}
 	}
 	return b.String() + "\n" + strings.Join(command, " ") + "\n"
@@ -153,67 +167,68 @@ func (k *Kit) patches() string {
 
 // emulators says how the common emulator of a console is led to a DNS server.
 var emulators = map[games.Platform]string{
-	games.Wii: "Dolphin asks the DNS server of the computer: enter it there.",
-	games.DS:  "melonDS: enter it in the Wi-Fi settings of the game, as on the console.",
+	games.Wii: lang.Key("Dolphin asks the DNS server of the computer: enter it there."),
+	games.DS:  lang.Key("melonDS: enter it in the Wi-Fi settings of the game, as on the console."),
 }
 
 // readme returns the text that explains the files.
 func (k *Kit) readme(files []File) string {
 	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	l, name := k.Lang, k.Game.Name
+	line := func(text string) { b.WriteString(text + "\n") }
+	point := func(text string) { line("- " + text) }
 	has := func(name string) bool { return slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) }
-	name := k.Game.Name
-	say("%s (%s) through the server at %s", k.title(), name, k.Address)
-	say("\nWhat is known of playing it there:")
+	line(l.T("%1 (%2) through the server at %3", k.title(), name, k.Address))
+	line("\n" + l.T("What is known of playing it there:"))
 	if k.Game.See != "" {
-		say("- It is another version of %s: see there.", k.Game.See)
+		point(l.T("It is another version of %1: see there.", k.Game.See))
 	}
 	for i := range k.Known {
-		say("- %s", known(&k.Known[i]))
+		point(k.known(&k.Known[i]))
 	}
-	say("\nWhat to do:")
+	line("\n" + l.T("What to do:"))
 	if sentence := k.Game.Platform().Sentence(); sentence != "" {
-		say("- %s", sentence)
-		say("- Enter %s as the DNS server of the console, if the operator runs one there.", k.Address)
+		point(l.T(sentence))
+		point(l.T("Enter %1 as the DNS server of the console, if the operator runs one there.", k.Address))
 	}
 	if emulator := emulators[k.Game.Platform()]; emulator != "" {
-		say("- %s", emulator)
+		point(l.T(emulator))
 	}
 	if has("rpcs3.txt") {
-		say("- RPCS3: put the line of rpcs3.txt into IP/Hosts switches of the settings of the network.")
+		point(l.T("RPCS3: put the line of rpcs3.txt into IP/Hosts switches of the settings of the network."))
 	}
 	if has("ppsspp.ini") {
-		say("- PPSSPP: put the lines of ppsspp.ini into the file of that name of the emulator.")
+		point(l.T("PPSSPP: put the lines of ppsspp.ini into the file of that name of the emulator."))
 	}
 	if has("hosts-" + name + ".txt") {
-		say("- Add the lines of hosts-%s.txt to the hosts file. To undo it, remove them again.", name)
+		point(l.T("Add the lines of hosts-%1.txt to the hosts file. To undo it, remove them again.", name))
 	}
 	if has("hosts-" + name + ".bat") {
-		say("  Or, on Windows: click hosts-%s.bat with the right mouse button, \"Run as administrator\".", name)
-		say("  Or, on Linux and macOS: sudo sh hosts-%s.sh. Both remove the lines if started with the word undo.", name)
+		line("  " + l.T(`Or, on Windows: click hosts-%1.bat with the right mouse button, "Run as administrator".`, name))
+		line("  " + l.T("Or, on Linux and macOS: sudo sh hosts-%1.sh. Both remove the lines if started with the word undo.", name))
 	}
 	if via := k.Game.Means(); via != "" {
-		say("- %s", via)
+		point(l.T(via))
 	}
 	if has("settings.txt") {
-		say("- Put the lines of settings.txt into the file that it names, in place of those with the same beginning.")
+		point(l.T("Put the lines of settings.txt into the file that it names, in place of those with the same beginning."))
 	}
 	if has("patch.txt") {
-		say("- Read patch.txt.")
+		point(l.T("Read patch.txt."))
 	}
 	if scheme, _, ok := strings.Cut(k.Game.Join, "://"); ok {
-		say("- Links on the pages of the server that begin with %s:// start the game, if its launcher is installed.", scheme)
+		point(l.T("Links on the pages of the server that begin with %1:// start the game, if its launcher is installed.", scheme))
 	}
-	say("\nTo test the way there: respawnd point test %s --to %s", name, k.Address)
+	line("\n" + l.T("To test the way there: respawnd point test %1 --to %2", name, k.Address))
 	return b.String()
 }
 
 // known returns what is known of copies, with the evidence.
-func known(o *games.Outlook) string {
-	e := &o.Edition
-	text := o.Line() + "."
+func (k *Kit) known(o *games.Outlook) string {
+	e, l := &o.Edition, k.Lang
+	text := o.LineIn(l) + "."
 	if e.Evidence != "" {
-		text += " Known from: " + e.Evidence + " (" + e.Source
+		text += " " + l.T("Known from:") + " " + e.Evidence + " (" + e.Source
 		if e.Date != "" {
 			text += ", " + e.Date
 		}
@@ -223,7 +238,7 @@ func known(o *games.Outlook) string {
 		text += " " + e.Hint
 	}
 	if len(e.Refuse) > 0 {
-		text += " The game waits for " + strings.Join(e.Refuse, ", ") + ", which must have no address."
+		text += " " + l.T("The game waits for %1, which must have no address.", strings.Join(e.Refuse, ", "))
 	}
 	return text
 }

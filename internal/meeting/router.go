@@ -1,5 +1,7 @@
 package meeting
 
+import "github.com/respawnd/respawnd/internal/lang"
+
 // Router describes the router between a player and the internet: how it maps ports, and which
 // senders it lets in. It says more than a Kind, which the server alone can find out.
 type Router uint8
@@ -82,6 +84,11 @@ var routerWords = [RouterKinds]Words{
 		Advice: forward + "If the router has a setting such as full cone NAT, open NAT or gaming mode, switch it on. " +
 			"With mobile internet, and where the provider shares one address among customers, only another line or the relay helps.",
 	},
+}
+
+// In returns the words in a language.
+func (w Words) In(l *lang.Language) Words {
+	return Words{l.T(w.Name), l.T(w.Hosting), l.T(w.Joining), l.T(w.Advice)}
 }
 
 // Words returns the words for players.

@@ -2,8 +2,9 @@ package verdicts
 
 import (
 	"cmp"
-	"fmt"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/lang"
 )
 
 // Explanation puts a verdict into words for players and operators.
@@ -30,7 +31,10 @@ const lastsFrom = 2 * time.Minute
 func (e *Entry) lasts() bool { return e.Times > 1 && e.Last.Sub(e.First) >= lastsFrom }
 
 // Explain puts the verdict into words. Of the network they contain only Detail.
-func (e Entry) Explain() Explanation {
+func (e Entry) Explain() Explanation { return e.ExplainIn(nil) }
+
+// ExplainIn is Explain in a language.
+func (e Entry) ExplainIn(l *lang.Language) Explanation {
 	t := e.Verdict.text()
 	x := t.Explanation
 	switch {
@@ -38,11 +42,11 @@ func (e Entry) Explain() Explanation {
 	case e.Port == 0:
 		x.Advice = SpeaksOther.text().Advice
 	default:
-		x.Advice = fmt.Sprintf("Use port %d: this master accepts them there.", e.Port)
+		x.Advice = l.T(lang.Key("Use port %1: this master accepts them there."), int(e.Port))
 	}
 	own := speakers[e.Service]
 	y := own.Texts[e.Verdict]
-	cause := cmp.Or(y.Cause, x.Cause)
+	cause := l.T(cmp.Or(y.Cause, x.Cause))
 	if e.Detail != "" {
 		cause += ": " + e.Detail
 	}
@@ -51,9 +55,9 @@ func (e Entry) Explain() Explanation {
 		advice = cmp.Or(y.Lasting, y.Advice, x.Lasting, x.Advice)
 	}
 	return Explanation{
-		What:   cmp.Or(y.What, x.What, own.What, "heartbeat"),
+		What:   l.T(cmp.Or(y.What, x.What, own.What, "heartbeat")),
 		Cause:  cause,
-		Advice: advice,
+		Advice: l.T(advice),
 		Good:   x.Good,
 	}
 }

@@ -4,19 +4,18 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"html/template"
 	"mime"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
@@ -92,10 +91,8 @@ type limits struct {
 	forms, registrations *netserve.Limiter
 }
 
-// templates returns those of the pages. All Pages of a process share them.
-var templates = sync.OnceValue(func() map[string]*template.Template {
-	return page.Parse(files, "login", "register", "account", "reset")
-})
+// templates are those of the pages. All Pages of a process share them.
+var templates = page.NewTemplates(files, "login", "register", "account", "reset")
 
 // New returns pages that are switched off until SetLimits is called.
 func New(f *front.Front, site *page.Site, opt Options) *Pages {
@@ -185,6 +182,7 @@ type visit struct {
 	browser string          // the cookie that the forms are tied to
 	session *accountSession // nil: not logged in
 	user    storage.User
+	lang    *lang.Language
 }
 
 // handler makes the handler of a page of accounts. Forms come to it only if they
@@ -208,7 +206,7 @@ func (p *Pages) handle(identify func(*visit) bool, serve func(*visit)) http.Hand
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		v := &visit{Pages: p, w: w, r: r, from: p.Visitor(r), form: url.Values{}}
+		v := &visit{Pages: p, w: w, r: r, from: p.Visitor(r), form: url.Values{}, lang: p.site.Language(w, r)}
 		if p.opt.Banned != nil && p.opt.Banned(v.from) {
 			p.Fail(w, r, http.StatusForbidden, "your address is banned from signing in")
 			return
@@ -276,7 +274,7 @@ func (v *visit) readForm() bool {
 	if status := session.ReadForm(v.w, v.r, maxForm); status != 0 {
 		v.Drop(dropForm)
 		v.Fail(v.w, v.r, status, map[int]string{
-			http.StatusRequestEntityTooLarge: "the form is too large", http.StatusBadRequest: "the form cannot be read",
+			http.StatusRequestEntityTooLarge: lang.Key("the form is too large"), http.StatusBadRequest: lang.Key("the form cannot be read"),
 		}[status])
 		return false
 	}

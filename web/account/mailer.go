@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -67,7 +68,8 @@ type mailRequest struct {
 	partner int
 	email   string
 	from    netip.Addr
-	exists  bool // a registration of an account that exists already; else a link is wanted
+	lang    *lang.Language // of the visitor
+	exists  bool           // a registration of an account that exists already; else a link is wanted
 }
 
 // outgoing is a mail that waits.
@@ -209,13 +211,13 @@ func (m *mailer) decide(ctx context.Context, r mailRequest) (refused string) {
 	}
 	out := outgoing{user: u.ID, from: r.from, link: !r.exists}
 	if r.exists {
-		out.Message = m.existing(u.Email)
+		out.Message = m.existing(r.lang, u.Email)
 	} else {
 		link, err := m.opt.Service.Passwords.SignReset(&u)
 		if err != nil {
 			return m.failed(u.ID, err)
 		}
-		out.Message = m.message(u.Email, link)
+		out.Message = m.message(r.lang, u.Email, link)
 	}
 	m.outbox <- out
 	return ""
@@ -266,27 +268,28 @@ func (m *mailer) failed(user storage.UserID, err error) string {
 }
 
 // message returns the mail with a link. Nothing in it comes from a request.
-func (m *mailer) message(to string, link accounts.Reset) mail.Message {
-	return m.letter(to, "New password for ", "asked for a link to set a new password for your account",
-		"Open this link to set it:\n\n"+m.opt.PublicURL+ResetPath+"#"+link.Code+"\n\n"+
-			"It works once, until "+link.Expires.UTC().Format("2 January 2006, 15:04 UTC")+", unless the password is changed before.\n"+
-			"If you did not ask for it, do nothing: your password stays as it is.\n")
+func (m *mailer) message(l *lang.Language, to string, link accounts.Reset) mail.Message {
+	return m.letter(l, to, l.T("New password for %1", m.name()),
+		l.T("Someone, probably you, asked for a link to set a new password for your account at"),
+		l.T("Open this link to set it:")+"\n\n"+m.opt.PublicURL+ResetPath+"#"+link.Code+"\n\n"+
+			l.T("It works once, until %1, unless the password is changed before.", l.Time(link.Expires.UTC(), "2 January 2006, 15:04 UTC"))+"\n"+
+			l.T("If you did not ask for it, do nothing: your password stays as it is.")+"\n")
 }
 
 // existing returns the mail about an account that exists already. Nothing in it comes from a
 // request.
-func (m *mailer) existing(to string) mail.Message {
-	return m.letter(to, "Your account at ", "wanted to make an account with your e-mail address",
-		"You have one already, and nothing was changed. If you forgot its password, ask for a link here:\n\n"+
-			m.opt.PublicURL+ResetPath+"\n\nIf it was not you, do nothing.\n")
+func (m *mailer) existing(l *lang.Language, to string) mail.Message {
+	return m.letter(l, to, l.T("Your account at %1", m.name()),
+		l.T("Someone, probably you, wanted to make an account with your e-mail address at"),
+		l.T("You have one already, and nothing was changed. If you forgot its password, ask for a link here:")+"\n\n"+
+			m.opt.PublicURL+ResetPath+"\n\n"+l.T("If it was not you, do nothing.")+"\n")
 }
 
 // letter returns a mail of the site. It begins with what was done there.
-func (m *mailer) letter(to, subject, did, text string) mail.Message {
-	name := m.name()
-	text = "Someone, probably you, " + did + " at\n" + name + " (" + m.opt.PublicURL + ").\n\n" + text
+func (m *mailer) letter(l *lang.Language, to, subject, did, text string) mail.Message {
+	text = did + "\n" + m.name() + " (" + m.opt.PublicURL + ").\n\n" + text
 	if contact := m.contact(); contact != "" {
-		text += "\nQuestions? " + contact + "\n"
+		text += "\n" + l.T("Questions?") + " " + contact + "\n"
 	}
-	return mail.Message{Name: name, To: to, Subject: subject + name, Text: text}
+	return mail.Message{Name: m.name(), To: to, Subject: subject, Text: text}
 }

@@ -59,7 +59,7 @@ func (v *visit) view(title string) accountView {
 	return accountView{
 		Mails: mails,
 
-		Frame: v.site.Frame(title, page.Account), Token: v.forms.Token(v.browser),
+		Frame: v.site.Frame(v.lang, title, page.Account), Token: v.forms.Token(v.browser),
 		Plain: !v.secure && v.r.TLS == nil && !front.IsNear(v.from), MaxPassword: accounts.MaxPassword,
 		Partner: "0", Namespace: "1",
 	}
@@ -72,18 +72,21 @@ func (v *visit) refuse(name string, a accountView, err error) {
 		v.fault(err)
 		return
 	}
-	a.Problem = string(p)
-	front.WritePage(v.w, status, page.Render(templates()[name], a))
+	a.Problem = v.lang.T(string(p))
+	front.WritePage(v.w, status, templates.Render(name, a))
 }
 
+// done returns the confirmation that the address of the page names, "" if there is none.
+func (v *visit) done() string { return v.lang.T(doneTexts[v.r.URL.Query().Get("done")]) }
+
 // show shows a page.
-func (v *visit) show(name string, a accountView) { page.Show(v.Front, v.w, v.r, templates()[name], a) }
+func (v *visit) show(name string, a accountView) { templates.Show(v.Front, v.w, v.r, name, a) }
 
 // serveLogin answers /account/login.
 func (v *visit) serveLogin() {
-	a := v.view("Log in")
+	a := v.view(v.lang.T("Log in"))
 	if v.r.Method != http.MethodPost {
-		a.Done = doneTexts[v.r.URL.Query().Get("done")]
+		a.Done = v.done()
 		v.show("login", a)
 		return
 	}
@@ -132,7 +135,7 @@ func (v *visit) enter(id storage.UserID) {
 
 // serveRegister answers /account/register.
 func (v *visit) serveRegister() {
-	a := v.view("Create an account")
+	a := v.view(v.lang.T("Create an account"))
 	if v.r.Method != http.MethodPost {
 		v.show("register", a)
 		return
@@ -196,7 +199,7 @@ func (v *visit) answerInPrivate(a accountView, reg accounts.Registration, err er
 		done = "mailed-owner"
 		// Every registration counts, so that later refusals reveal nothing.
 		if admitted := v.Trusted(v.from) || v.mailer.admits(v.from, &c); admitted && errors.Is(err, accounts.ErrBadPassword) {
-			v.mailer.ask(mailRequest{partner: reg.Partner, email: reg.Email, from: v.from, exists: true}, &c)
+			v.mailer.ask(mailRequest{partner: reg.Partner, email: reg.Email, from: v.from, exists: true, lang: v.lang}, &c)
 		}
 	}
 	clock.Pause(v.r.Context(), time.Until(began.Add(evenTime)))
@@ -281,15 +284,15 @@ func (v *visit) serveAccount() {
 		v.fault(err)
 		return
 	}
-	a.Done = doneTexts[v.r.URL.Query().Get("done")]
+	a.Done = v.done()
 	v.show("account", a)
 }
 
 // accountView returns the data of the visitor's account page.
 func (v *visit) accountView() (accountView, error) {
-	a := v.view("Your account")
+	a := v.view(v.lang.T("Your account"))
 	a.Email = clean.Text(v.user.Email)
-	a.Created = v.user.Created.UTC().Format("2 January 2006")
+	a.Created = v.lang.Time(v.user.Created.UTC(), "2 January 2006")
 	if v.user.Created.IsZero() {
 		a.Created = ""
 	}

@@ -36,7 +36,7 @@ func (p *Pages) name() string { return clean.Line(p.site.Name(), maxSiteName) }
 
 // resetView returns the data of the page for a code, which may be empty.
 func (v *visit) resetView(code string) accountView {
-	a := v.view("Set a new password")
+	a := v.view(v.lang.T("Set a new password"))
 	a.Script, a.Code, a.Contact = v.site.ResetScript(), code, v.contact()
 	return a
 }
@@ -45,7 +45,7 @@ func (v *visit) resetView(code string) accountView {
 func (v *visit) serveReset() {
 	if v.r.Method != http.MethodPost {
 		a := v.resetView("")
-		a.Done = doneTexts[v.r.URL.Query().Get("done")]
+		a.Done = v.done()
 		v.show("reset", a)
 		return
 	}
@@ -107,6 +107,6 @@ func (v *visit) serveResetMail() {
 		v.refuse("reset", a, problemMails)
 		return
 	}
-	v.mailer.ask(mailRequest{partner: n, email: email, from: v.from}, &c)
+	v.mailer.ask(mailRequest{partner: n, email: email, from: v.from, lang: v.lang}, &c)
 	v.goTo(ResetPath + "?done=mailed")
 }

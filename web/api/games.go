@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/web/front"
@@ -183,9 +184,9 @@ func (s *catalogue) Standing(g games.Game) games.Standing { return g.Standing(s.
 // Outlooks returns what is known of playing the editions of a game here.
 func (s *catalogue) Outlooks(g games.Game) []games.Outlook { return g.Outlooks(s.served, s.reports(g)) }
 
-// Says returns what is known of playing a game here, in sentences.
-func (s *catalogue) Says(g games.Game) (lines []string) {
-	for _, line := range g.Says(s.served, s.reports(g)) {
+// Says returns what is known of playing a game here, in sentences of a language.
+func (s *catalogue) Says(l *lang.Language, g games.Game) (lines []string) {
+	for _, line := range g.SaysIn(l, s.served, s.reports(g)) {
 		lines = append(lines, clean.Text(line))
 	}
 	return lines

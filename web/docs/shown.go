@@ -30,7 +30,7 @@ func (p *Pages) shortIndex() []byte {
 	v := struct {
 		page.Frame
 		Pages []shownPage
-	}{Frame: p.site.Frame("Documentation", page.Help)}
+	}{Frame: p.site.Frame(nil, "Documentation", page.Help)}
 	_ = fs.WalkDir(files, "templates", func(file string, _ fs.DirEntry, err error) error {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "templates/"), ".html")
 		if title, ok := titleOf(name); ok && p.shown(name) {
@@ -42,7 +42,7 @@ func (p *Pages) shortIndex() []byte {
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
-	return page.Render(page.Parse(from, "index")["index"], v)
+	return page.NewTemplates(from, "index").Render("index", v)
 }
 
 var (
@@ -79,5 +79,5 @@ func (p *Pages) write(name, title string) []byte {
 	if name == index && !p.nouns.Has(noun.GameSpy) {
 		return p.shortIndex()
 	}
-	return p.prune(name, page.Render(page.Parse(files, name)[name], p.site.Frame(title, page.Help)))
+	return p.prune(name, page.NewTemplates(files, name).Render(name, p.site.Frame(nil, title, page.Help)))
 }

@@ -78,6 +78,7 @@ func (f *Front) wrap(routes http.Handler) http.Handler {
 			f.Fail(w, r, http.StatusTooManyRequests, "too many requests from your address, try again")
 		case isPreflight(r):
 			allowCrossOrigin(w)
+		case f.opt.Choose != nil && !strings.HasPrefix(r.URL.Path, apiPrefix) && f.opt.Choose(w, r):
 		case r.Method == http.MethodPost && f.opt.TakesForms != nil && f.opt.TakesForms(r.URL.Path):
 			routes.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -231,7 +232,7 @@ func (f *Front) Fail(w http.ResponseWriter, r *http.Request, status int, text st
 		FailJSON(w, status, text)
 		return
 	}
-	WritePage(w, status, f.opt.ErrorPage(status, text))
+	WritePage(w, status, f.opt.ErrorPage(w, r, status, text))
 }
 
 // WritePage sends a page with a status other than 200.

@@ -38,7 +38,9 @@ type Options struct {
 	// TakesForms returns whether a path may be sent a form; nil: none may.
 	TakesForms func(path string) bool
 	// ErrorPage writes the page of an error outside of the API; nil: errors are JSON.
-	ErrorPage func(status int, text string) []byte
+	ErrorPage func(w http.ResponseWriter, r *http.Request, status int, text string) []byte
+	// Choose answers a form that every page has; false: the request is another one. Nil: there is none.
+	Choose func(w http.ResponseWriter, r *http.Request) bool
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts refusals; nil: not counted

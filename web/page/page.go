@@ -9,20 +9,16 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
-	"fmt"
-	"html/template"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/lang"
 	"github.com/respawnd/respawnd/web/front"
 )
 
@@ -37,6 +33,8 @@ type Site struct {
 
 	style, icon       asset
 	live, reset, copy asset // scripts
+
+	origins *http.CrossOriginProtection
 }
 
 // Community is the operator's description of the site: plain text.
@@ -54,22 +52,29 @@ type Link struct{ Title, URL string }
 // immutable: answers that were written with the same Look have the same frame.
 type Look struct {
 	Community
-	Accounts bool   // there is a link to the pages of accounts
-	Mirror   string // when the list was made that this one is a mirror of; empty: it is none
+	Accounts bool // there is a link to the pages of accounts
+	// Mirror is when the list was made that this one is a mirror of, cut to minutes, and Behind how
+	// many minutes ago; zero: it is none.
+	Mirror time.Time
+	Behind int
 }
+
+// IsMirror reports whether the list is a mirror of another one.
+func (l *Look) IsMirror() bool { return !l.Mirror.IsZero() }
 
 // program is the name of a site without a title.
 const program = "respawnd"
 
-var messageTemplate = sync.OnceValue(func() *template.Template { return Parse(files, "message")["message"] })
+var messages = NewTemplates(files, "message")
 
 // New returns a Site. public is the address under which visitors find the pages,
 // without a slash at its end; empty if it is not known. version may be empty.
 func New(public, version string) *Site {
-	s := &Site{version: version, made: func() (no time.Time) { return no }}
+	s := &Site{version: version, made: func() (no time.Time) { return no }, origins: http.NewCrossOriginProtection()}
 	if u, err := url.Parse(public); err == nil && u.Host != "" {
 		s.base = strings.TrimRight(u.EscapedPath(), "/")
 		s.origin = u.Scheme + "://" + u.Host
+		_ = s.origins.AddTrustedOrigin(s.origin) // our own, even if a proxy changes the Host header
 	}
 	s.look.Store(new(Look))
 	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8", "assets/charts.css")
@@ -78,21 +83,6 @@ func New(public, version string) *Site {
 	s.copy = newAsset("/assets/copy.js", "text/javascript; charset=utf-8")
 	s.icon = newAsset("/assets/icon.svg", "image/svg+xml")
 	return s
-}
-
-// Parse reads templates from a folder of their name, each to fill the frame. All of
-// them have the definitions of parts.html, if there is one. It panics if one cannot
-// be read, which any test finds. It takes milliseconds: callers keep the result.
-func Parse(from fs.FS, names ...string) map[string]*template.Template {
-	frame := template.Must(template.ParseFS(files, "templates/frame.html"))
-	if parts, err := fs.Glob(from, "templates/parts.html"); err == nil && len(parts) > 0 {
-		template.Must(frame.ParseFS(from, parts...))
-	}
-	named := make(map[string]*template.Template, len(names))
-	for _, name := range names {
-		named[name] = template.Must(template.Must(frame.Clone()).ParseFS(from, "templates/"+name+".html"))
-	}
-	return named
 }
 
 // Base returns the path under which visitors find the pages.
@@ -105,19 +95,16 @@ func (s *Site) Origin() string { return s.origin }
 // Look returns the present shared parts of all pages.
 func (s *Site) Look() *Look {
 	l := s.look.Load()
-	if mirror := mirrorWords(s.made(), time.Now()); mirror != l.Mirror {
-		s.change(func(l *Look) { l.Mirror = mirror })
+	made := s.made()
+	if made.IsZero() {
+		return l
+	}
+	mirror, behind := made.UTC().Truncate(time.Minute), int(time.Since(made).Minutes())
+	if !mirror.Equal(l.Mirror) || behind != l.Behind {
+		s.change(func(l *Look) { l.Mirror, l.Behind = mirror, behind })
 		l = s.look.Load()
 	}
 	return l
-}
-
-// mirrorWords says when a list was made, "" for none.
-func mirrorWords(made, now time.Time) string {
-	if made.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("at %s, %d min ago", made.UTC().Format("15:04 UTC on 2 January 2006"), int(now.Sub(made).Minutes()))
 }
 
 // Name returns the name of the site.
@@ -153,8 +140,15 @@ type Frame struct {
 	Script                            string // empty: the page does not renew itself
 	Events                            string // the event stream that triggers the script
 	Place                             string // which entry of the navigation the page belongs to
+	Lang                              *lang.Language
 	Preview
 }
+
+// Translated reports whether scripts need the texts of the page's language.
+func (f Frame) Translated() bool { return f.Lang.String() != "en" }
+
+// Made returns when the list was made that this one is a mirror of.
+func (f Frame) Made() string { return f.Lang.Time(f.Look.Mirror, "15:04 UTC on 2 January 2006") }
 
 // Preview is how other sites show a link to the page.
 type Preview struct {
@@ -174,12 +168,12 @@ const (
 	Help    = "help"
 )
 
-// Frame returns the frame of a static page.
-func (s *Site) Frame(title, place string) Frame {
+// Frame returns the frame of a static page in a language; nil: it is English, and there is no other.
+func (s *Site) Frame(l *lang.Language, title, place string) Frame {
 	look := s.Look()
 	return Frame{
 		Look: look, Base: s.base, Style: s.base + s.style.url, Icon: s.base + s.icon.url,
-		Version: s.version, Title: title, Site: s.Name(), Place: place,
+		Version: s.version, Title: title, Site: s.Name(), Place: place, Lang: l,
 	}
 }
 
@@ -194,16 +188,16 @@ func (s *Site) Preview(path, description string) Preview {
 }
 
 // CopyFrame is Frame for a page with buttons that copy.
-func (s *Site) CopyFrame(title, place string) Frame {
-	f := s.Frame(title, place)
+func (s *Site) CopyFrame(l *lang.Language, title, place string) Frame {
+	f := s.Frame(l, title, place)
 	f.Copy = s.base + s.copy.url
 	return f
 }
 
 // LiveFrame is CopyFrame for a page that renews itself, where scripts run, when the
 // list of a game changes; game may be empty, for all.
-func (s *Site) LiveFrame(title, place, game string) Frame {
-	f := s.CopyFrame(title, place)
+func (s *Site) LiveFrame(l *lang.Language, title, place, game string) Frame {
+	f := s.CopyFrame(l, title, place)
 	f.Script, f.Events = s.base+s.live.url, s.base+front.EventsPath
 	if game != "" {
 		f.Events += "?game=" + url.QueryEscape(game)
@@ -214,29 +208,14 @@ func (s *Site) LiveFrame(title, place, game string) Frame {
 // ResetScript returns the address of the script of the page for reset links.
 func (s *Site) ResetScript() string { return s.base + s.reset.url }
 
-// Render runs a template of Parse. It panics if the template does not fit its data.
-func Render(t *template.Template, data any) []byte {
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "frame.html", data); err != nil {
-		panic(err)
-	}
-	return b.Bytes()
-}
-
-// Error returns the page of an error.
-func (s *Site) Error(status int, text string) []byte {
-	return Render(messageTemplate(), struct {
+// Error returns the page of an error, whose text may have a translation.
+func (s *Site) Error(w http.ResponseWriter, r *http.Request, status int, text string) []byte {
+	l := s.Language(w, r)
+	return messages.Render("message", struct {
 		Frame
 		Status int
 		Text   string
-	}{s.Frame(http.StatusText(status), ""), status, text})
-}
-
-// Show sends a page made for this visitor only.
-func Show(f *front.Front, w http.ResponseWriter, r *http.Request, t *template.Template, data any) {
-	var body []byte
-	f.InTurn(func() { body = Render(t, data) })
-	f.Send(w, r, front.HTML, front.NewAnswer(body))
+	}{s.Frame(l, l.T(http.StatusText(status)), ""), status, l.T(text)})
 }
 
 // asset is a file that pages name with its hash, so that browsers may keep it.

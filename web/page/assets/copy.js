@@ -41,9 +41,10 @@
 		const said = document.getElementById("copied");
 		const label = button.dataset.label ?? button.textContent;
 		button.dataset.label = label;
-		button.textContent = done ? "Copied" : "Not copied";
+		const texts = { copied: "Copied", failed: "Not copied", advice: "The browser does not allow copying. Select the text instead.", ...said?.dataset };
+		button.textContent = done ? texts.copied : texts.failed;
 		if (said) {
-			said.textContent = done ? `Copied ${button.dataset.copy}` : "The browser does not allow copying. Select the text instead.";
+			said.textContent = done ? `${texts.copied} ${button.dataset.copy}` : texts.advice;
 		}
 		setTimeout(() => { button.textContent = label; }, 2000);
 	});

@@ -12,6 +12,7 @@
 		return;
 	}
 
+	const works = said.dataset.works ?? "This page updates itself.";
 	let due = false; // something changed that the page does not show yet
 	let busy = false;
 	let last = 0;
@@ -60,10 +61,10 @@
 			const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
 			if (answer.ok) {
 				take(new DOMParser().parseFromString(await answer.text(), "text/html"));
-				say("This page updates itself.");
+				say(works);
 			}
 		} catch {
-			say("This page cannot update itself at the moment.");
+			say(said.dataset.failed ?? "This page cannot update itself at the moment.");
 		}
 		busy = false;
 		if (due) {
@@ -82,7 +83,7 @@
 	for (const kind of ["added", "changed", "removed", "rooms", "reset"]) {
 		events.addEventListener(kind, soon);
 	}
-	events.addEventListener("open", () => say("This page updates itself."));
+	events.addEventListener("open", () => say(works));
 	events.addEventListener("error", () => {
 		if (events.readyState === EventSource.CLOSED) {
 			said.hidden = true;
