@@ -98,7 +98,8 @@ func TestSakeRow(t *testing.T) {
 		numbers = append(numbers, uint32(i))
 	}
 	stored := AppendSakeRow(nil, &rec, numbers)
-	row, err := OpenSakeRow(rec.ID, stored)
+	var row SakeRow
+	err := row.Open(rec.ID, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,8 @@ func TestSakeRow(t *testing.T) {
 		t.Errorf("Record() with too few columns = %v, want ErrDamaged", err)
 	}
 	for n := range len(stored) {
-		row, err := OpenSakeRow(rec.ID, stored[:n])
+		var row SakeRow
+		err := row.Open(rec.ID, stored[:n])
 		if err == nil {
 			_, err = row.Record(columns)
 		}
@@ -142,7 +144,8 @@ func FuzzSakeRow(f *testing.F) {
 		columns[i].Name = string(rune('a' + i))
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {
-		row, err := OpenSakeRow(1, stored)
+		var row SakeRow
+		err := row.Open(1, stored)
 		if err != nil {
 			return
 		}
@@ -155,9 +158,8 @@ func FuzzSakeRow(f *testing.F) {
 			numbers = append(numbers, uint32(field.Name[0]-'a'))
 		}
 		again := AppendSakeRow(nil, &rec, numbers)
-		row, err = OpenSakeRow(1, again)
-		if err != nil {
-			t.Fatalf("OpenSakeRow(%x) = %v", again, err)
+		if err := row.Open(1, again); err != nil {
+			t.Fatalf("Open(%x) = %v", again, err)
 		}
 		rec2, err := row.Record(columns)
 		if err != nil || !slices.EqualFunc(rec.Fields, rec2.Fields, func(a, b SakeField) bool {

@@ -34,13 +34,7 @@ type SakeRow struct {
 	fields []byte
 }
 
-// OpenSakeRow returns the row of a stored form. It shares the memory of stored.
-func OpenSakeRow(id uint32, stored []byte) (r SakeRow, err error) {
-	err = r.Open(id, stored)
-	return r, err
-}
-
-// Open is OpenSakeRow for a row that is used again.
+// Open makes r the row of a stored form. It shares the memory of stored.
 func (r *SakeRow) Open(id uint32, stored []byte) error {
 	if len(stored) < 4 {
 		return errSakeRow(id)

@@ -71,17 +71,6 @@ type ListedServer struct {
 	Record func() Server
 }
 
-// WholeList yields servers as a list of which every record has changed.
-func WholeList(servers iter.Seq[Server]) iter.Seq[ListedServer] {
-	return func(yield func(ListedServer) bool) {
-		for s := range servers {
-			if !yield(ListedServer{Source: s.Source, Seen: s.Seen, Changed: true, Record: func() Server { return s }}) {
-				return
-			}
-		}
-	}
-}
-
 // SavedServers is the result of a save.
 type SavedServers struct {
 	Servers int // in the saved list

@@ -202,7 +202,7 @@ func checkOldServers(t *testing.T, s *records.Store) {
 	one := func(yield func(storage.Server) bool) {
 		yield(storage.Server{Source: netip.MustParseAddrPort("192.0.2.9:1"), Game: "gmtest", First: time.Now(), Seen: time.Now()})
 	}
-	if _, err := s.SaveServers(t.Context(), storage.WholeList(one)); err != nil {
+	if _, err := s.SaveServers(t.Context(), storagetest.WholeList(one)); err != nil {
 		t.Fatal(err)
 	}
 	if got := load(); got != "192.0.2.9:1 <nil>" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/records"
+	"github.com/respawnd/respawnd/storage/storagetest"
 )
 
 // twentyServers are servers of about one kilobyte each.
@@ -71,7 +72,7 @@ func fullStore(t *testing.T) []byte {
 			s.AddServer(ctx, storage.AddedServer{Address: address.String(), Protocol: "a2s", Added: now}),
 			s.HideServer(ctx, storage.HiddenServer{Address: address, Added: now}))
 	}
-	_, saved := s.SaveServers(ctx, storage.WholeList(twentyServers))
+	_, saved := s.SaveServers(ctx, storagetest.WholeList(twentyServers))
 	errs = append(errs, saved, fillStats(ctx, s, now))
 	if err := errors.Join(append(errs, s.Close())...); err != nil {
 		t.Fatal(err)

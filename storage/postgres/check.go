@@ -25,23 +25,14 @@ type Report struct {
 // for a database of a newer or much older version of the program, and for missing rights.
 func Check(ctx context.Context, url string, opt Options) (r Report, err error) {
 	opt.MaxConns, opt.Registerer = 1, nil
-	config, err := configure(url, opt)
-	if err != nil {
-		return r, err
-	}
-	e := newEngine(opt)
-	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return r, fmt.Errorf("database: %w", err)
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	if err = e.checkServer(ctx); err == nil {
-		err = e.repeat(ctx, &attempt{reads: true}, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+	e, err := connect(ctx, url, opt, func(e *Engine) error {
+		return e.repeat(ctx, &attempt{reads: true}, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 			r, err = e.report(ctx, conn)
 			return err
 		})
-	}
-	if err != nil {
-		err = fmt.Errorf("database %s: %w", describe(config.ConnConfig), err)
+	})
+	if err == nil {
+		err = e.Close()
 	}
 	return r, err
 }

@@ -157,3 +157,18 @@ func silent(err error) bool {
 	e, ok := errors.AsType[net.Error](err)
 	return ok && e.Timeout()
 }
+
+// Codes of errors that no waiting cures.
+const (
+	classAuthorization = "28"
+	classCatalog       = "3D"
+	codeNoPrivilege    = "42501"
+)
+
+// NeedsOperator reports whether an error of Open stays until an operator changes
+// something: a wrong password, a missing database, missing rights. A server that does
+// not answer, or that is just starting, may come back by itself.
+func NeedsOperator(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && len(e.Code) == 5 && (e.Code[:2] == classAuthorization || e.Code[:2] == classCatalog || e.Code == codeNoPrivilege)
+}

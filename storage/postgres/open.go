@@ -95,6 +95,11 @@ func Open(ctx context.Context, url string, opt Options) (*Engine, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	return connect(ctx, url, opt, func(e *Engine) error { return e.prepare(ctx) })
+}
+
+// connect connects to a database, checks the server, and calls use.
+func connect(ctx context.Context, url string, opt Options, use func(*Engine) error) (*Engine, error) {
 	config, err := configure(url, opt)
 	if err != nil {
 		return nil, err
@@ -107,7 +112,7 @@ func Open(ctx context.Context, url string, opt Options) (*Engine, error) {
 	}
 	e.metrics.watch(e.pool)
 	if err = e.checkServer(ctx); err == nil {
-		err = e.prepare(ctx)
+		err = use(e)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", describe(config.ConnConfig), err), e.Close())

@@ -39,9 +39,9 @@ func (f form) check(key, value []byte) (lost bool, err error) {
 		if err := checkKey(key, value); err != nil {
 			return true, err
 		}
-		_, err = unseal(value)
+		_, err = unseal(key, value)
 	case listForm:
-		_, err = unseal(value)
+		_, err = unseal(key, value)
 	case entryForm, partForm:
 		_, err = engine.Unseal(key, value)
 	case noForm:
@@ -69,3 +69,6 @@ func flag(on bool) byte {
 	}
 	return 0
 }
+
+// version is the number of the layout. Schemas 1 to 7 were those of storage/bolt.
+const version = 9

@@ -142,10 +142,7 @@ func pageEntries(v *view, r engine.Range) (entries []engine.Entry, rest engine.R
 
 // readRecord is the decoder for a table that holds the records itself.
 func readRecord[R any](_ *view, e engine.Entry) (record R, err error) {
-	if err := checkKey(e.Key, e.Value); err != nil {
-		return record, err
-	}
-	return decode[R](e.Value)
+	return decode[R](e.Key, e.Value)
 }
 
 // follow yields the records of a table to which the keys of a range of an index lead. key

@@ -45,10 +45,7 @@ func reportHead(r storage.Report) ([]byte, error) {
 
 // readReport is the decoder of tableReports.
 func readReport(_ *view, e engine.Entry) (r storage.Report, err error) {
-	if err := checkKey(e.Key, e.Value); err != nil {
-		return r, err
-	}
-	payload, err := unseal(e.Value)
+	payload, err := unseal(e.Key, e.Value)
 	if err != nil {
 		return r, err
 	}

@@ -146,10 +146,7 @@ func sakeRow(v *view, table, id uint32) (r storage.SakeRow, size int, err error)
 
 // openSakeRow reads the row under a key into r. It shares the memory of v.
 func openSakeRow(key, v []byte, r *storage.SakeRow) error {
-	if err := checkKey(key, v); err != nil {
-		return err
-	}
-	payload, err := unseal(v)
+	payload, err := unseal(key, v)
 	if err != nil {
 		return err
 	}

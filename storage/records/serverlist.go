@@ -353,7 +353,7 @@ func (s *Store) readChunks(ctx context.Context, of segment, from uint64) ([]stor
 	}
 	return look(ctx, s, func(v *view) (all []storedChunk) {
 		for e := range v.scan(r) {
-			payload, err := unseal(e.Value)
+			payload, err := unseal(e.Key, e.Value)
 			all = append(all, storedChunk{binary.BigEndian.Uint64(lastID64(e.Key)), slices.Clone(payload), err})
 		}
 		return all

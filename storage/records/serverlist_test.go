@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/engine"
 	"github.com/respawnd/respawnd/storage/engine/memory"
+	"github.com/respawnd/respawnd/storage/storagetest"
 )
 
 // record returns a server of about one kilobyte.
@@ -42,7 +43,7 @@ func records(first, n int) iter.Seq[storage.Server] {
 
 func save(tb testing.TB, s *Store, list iter.Seq[storage.Server]) {
 	tb.Helper()
-	if _, err := s.SaveServers(tb.Context(), storage.WholeList(list)); err != nil {
+	if _, err := s.SaveServers(tb.Context(), storagetest.WholeList(list)); err != nil {
 		tb.Fatalf("SaveServers() = %v", err)
 	}
 }
@@ -242,7 +243,7 @@ func TestCancelledSaveLeavesNothingBehind(t *testing.T) {
 	s := openNew(t)
 	save(t, s, records(0, 2))
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.SaveServers(ctx, storage.WholeList(func(yield func(storage.Server) bool) {
+	_, err := s.SaveServers(ctx, storagetest.WholeList(func(yield func(storage.Server) bool) {
 		for v := range records(0, 12000) {
 			if v.Instance == 9000 {
 				cancel()
@@ -288,7 +289,7 @@ func TestUncertainSave(t *testing.T) {
 			s := openIn(t, eng, Options{})
 			save(t, s, records(0, 2))
 			eng.after = after
-			_, err := s.SaveServers(t.Context(), storage.WholeList(records(10, 16000)))
+			_, err := s.SaveServers(t.Context(), storagetest.WholeList(records(10, 16000)))
 			if !errors.Is(err, storage.ErrUnavailable) {
 				t.Fatalf("SaveServers() = %v, want ErrUnavailable", err)
 			}
@@ -372,7 +373,7 @@ func TestDamagedChunkLosesOnlyItself(t *testing.T) {
 	if len(got) == 0 || len(got) >= len(whole) || got[0] != 0 || got[len(got)-1] != 999 {
 		t.Errorf("%d of %d records, want the chunks before and after the damage", len(got), len(whole))
 	}
-	if n, err := s.SaveServers(t.Context(), storage.WholeList(records(0, 3))); n.Servers != 3 || err != nil {
+	if n, err := s.SaveServers(t.Context(), storagetest.WholeList(records(0, 3))); n.Servers != 3 || err != nil {
 		t.Errorf("SaveServers() over a damaged list = %+v, %v", n, err)
 	}
 }
@@ -543,7 +544,7 @@ func BenchmarkSaveServers10000(b *testing.B) {
 	s := openNew(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if n, err := s.SaveServers(b.Context(), storage.WholeList(records(0, 10000))); n.Servers != 10000 || err != nil {
+		if n, err := s.SaveServers(b.Context(), storagetest.WholeList(records(0, 10000))); n.Servers != 10000 || err != nil {
 			b.Fatal(n, err)
 		}
 	}

@@ -42,10 +42,7 @@ func statBlockID(key []byte) (id storage.StatBlockID, err error) {
 // openBlock returns the time and the data of a block. They share the memory of
 // value.
 func openBlock(key, value []byte) (modified int64, data []byte, err error) {
-	if err := checkKey(key, value); err != nil {
-		return 0, nil, err
-	}
-	payload, err := unseal(value)
+	payload, err := unseal(key, value)
 	if err != nil {
 		return 0, nil, err
 	}

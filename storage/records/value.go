@@ -44,8 +44,11 @@ func sealInPlace(value []byte) []byte {
 	return value
 }
 
-// unseal returns the payload of a value. It shares the memory of value.
-func unseal(value []byte) ([]byte, error) {
+// unseal returns the payload of the value under a key. It shares the memory of value.
+func unseal(key, value []byte) ([]byte, error) {
+	if err := checkKey(key, value); err != nil {
+		return nil, err
+	}
 	header := valueHeader
 	if len(value) > 0 && (value[0] == recordVersion || value[0] == fieldsVersion) {
 		header = recordHeader
@@ -96,16 +99,16 @@ func sealRecord(key, head, data []byte) []byte {
 	return append(append(value, head...), data...)
 }
 
-// decode returns the record of a value. It shares no memory with value.
-func decode[R any](value []byte) (record R, err error) {
-	err = decodeInto(value, &record)
+// decode returns the record of the value under a key. It shares no memory with value.
+func decode[R any](key, value []byte) (record R, err error) {
+	err = decodeInto(key, value, &record)
 	return record, err
 }
 
 // decodeInto is decode without copies of a large record. After an error the
 // record is zero.
-func decodeInto[R any](value []byte, record *R) error {
-	payload, err := unseal(value)
+func decodeInto[R any](key, value []byte, record *R) error {
+	payload, err := unseal(key, value)
 	if err != nil {
 		*record = *new(R)
 		return err

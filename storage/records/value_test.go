@@ -21,14 +21,14 @@ func TestUnsealRefusesDamage(t *testing.T) {
 		"bare JSON":       []byte(`{"name":"a"}`),
 	}
 	for name, value := range tests {
-		if payload, err := unseal(value); !isDamage(err) {
+		if payload, err := unseal([]byte("key"), value); !isDamage(err) {
 			t.Errorf("%s: unseal() = %q, %v, want ErrDamaged", name, payload, err)
 		}
 	}
-	if payload, err := unseal(good); err != nil || string(payload) != `{"name":"a"}` {
+	if payload, err := unseal([]byte("key"), good); err != nil || string(payload) != `{"name":"a"}` {
 		t.Errorf("unseal() = %q, %v", payload, err)
 	}
-	if g, err := decode[storage.Game](wrap([]byte(`{"name":"a","rev":-1}`))); !isDamage(err) || g.Name != "" {
+	if g, err := decode[storage.Game]([]byte("key"), wrap([]byte(`{"name":"a","rev":-1}`))); !isDamage(err) || g.Name != "" {
 		t.Errorf("decode() of a wrong type = %+v, %v, want the zero Game and ErrDamaged", g, err)
 	}
 }
@@ -60,7 +60,7 @@ func FuzzDecodeValue(f *testing.F) {
 // checkDecode checks that a value that can be decoded and encoded again stays the same.
 func checkDecode[R any](t *testing.T, value []byte) {
 	t.Helper()
-	record, err := decode[R](value)
+	record, err := decode[R]([]byte("key"), value)
 	if err != nil {
 		if !isDamage(err) {
 			t.Errorf("decode(%q) = %v, want ErrDamaged", value, err)
@@ -71,7 +71,7 @@ func checkDecode[R any](t *testing.T, value []byte) {
 	if err != nil {
 		return // such as a scope that no ban has
 	}
-	second, err := decode[R](again)
+	second, err := decode[R]([]byte("key"), again)
 	if err != nil {
 		t.Fatalf("decode(encode(%+v)) = %v", record, err)
 	}

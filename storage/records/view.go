@@ -167,10 +167,7 @@ func getInto[R any](v *view, t engine.Table, key []byte, record *R) error {
 		*record = *new(R)
 		return err
 	}
-	if err = checkKey(key, value); err == nil {
-		err = decodeInto(value, record)
-	}
-	return about(t, key, err)
+	return about(t, key, decodeInto(key, value, record))
 }
 
 // stored is get with errors: ErrNotFound instead of no value, ErrDamaged, which is not kept, or

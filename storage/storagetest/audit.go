@@ -161,7 +161,7 @@ func testAuditOfNothing(t *testing.T, s storage.Store) {
 		"UpdateUser of an old one": func() error { u := taken; u.Rev += 7; _, err := s.UpdateUser(ctx, u); return err },
 		"DeleteUser of none":       func() error { return s.DeleteUser(ctx, 99) },
 		"SaveServers": func() error {
-			return errOf(s.SaveServers(ctx, storage.WholeList(slices.Values([]storage.Server{server(1)}))))
+			return errOf(s.SaveServers(ctx, WholeList(slices.Values([]storage.Server{server(1)}))))
 		},
 	} {
 		if err := call(); errors.Is(err, storage.ErrClosed) {

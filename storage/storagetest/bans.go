@@ -54,9 +54,7 @@ func testBanLife(t *testing.T, s storage.Store) {
 	addBan(t, s, want)
 	differ(t, "bans after replacing", collect(t, s.Bans(t.Context())), []storage.Ban{want})
 	for _, n := range []int{1, 0} {
-		if got, err := s.RemoveBan(t.Context(), want.Prefix, want.Scope); got != n || err != nil {
-			t.Errorf("RemoveBan() = %d, %v, want %d", got, err, n)
-		}
+		differ(t, "RemoveBan()", must(s.RemoveBan(t.Context(), want.Prefix, want.Scope))(t), n)
 	}
 	differ(t, "bans after removing", banKeys(t, s), nil)
 }
@@ -91,12 +89,8 @@ func testBanRemove(t *testing.T, s storage.Store) {
 		addBan(t, s, ban("192.0.2.0/25", scope))
 	}
 	prefix := netip.MustParsePrefix("192.0.2.0/24")
-	if n, err := s.RemoveBan(t.Context(), prefix, storage.ScopePresence); n != 1 || err != nil {
-		t.Errorf("RemoveBan(one scope) = %d, %v, want 1", n, err)
-	}
-	if n, err := s.RemoveBan(t.Context(), prefix, storage.EveryScope); n != 3 || err != nil {
-		t.Errorf("RemoveBan(EveryScope) = %d, %v, want 3", n, err)
-	}
+	differ(t, "RemoveBan(one scope)", must(s.RemoveBan(t.Context(), prefix, storage.ScopePresence))(t), 1)
+	differ(t, "RemoveBan(EveryScope)", must(s.RemoveBan(t.Context(), prefix, storage.EveryScope))(t), 3)
 	differ(t, "bans", banKeys(t, s),
 		[]string{"192.0.2.0/25 all", "192.0.2.0/25 lists", "192.0.2.0/25 presence", "192.0.2.0/25 zandronum"})
 	wantErr(t, errOf(s.RemoveBan(t.Context(), netip.Prefix{}, storage.EveryScope)), storage.ErrInvalid, "RemoveBan(no prefix)")
@@ -116,9 +110,7 @@ func testBanSweep(t *testing.T, s storage.Store) {
 		addBan(t, s, b)
 	}
 	for _, want := range []int{3, 0} {
-		if n, err := s.SweepBans(t.Context(), now); n != want || err != nil {
-			t.Errorf("SweepBans() = %d, %v, want %d", n, err, want)
-		}
+		differ(t, "SweepBans()", must(s.SweepBans(t.Context(), now))(t), want)
 	}
 	differ(t, "bans", banKeys(t, s), []string{"10.0.0.0/8 all", "13.0.0.0/8 all"})
 }

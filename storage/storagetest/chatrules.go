@@ -100,9 +100,7 @@ func testChatRuleSweep(t *testing.T, s storage.Store) {
 		}
 	}
 	for _, want := range []int{2, 0} {
-		if n, err := s.SweepChatRules(t.Context(), now); n != want || err != nil {
-			t.Errorf("SweepChatRules() = %d, %v, want %d", n, err, want)
-		}
+		differ(t, "SweepChatRules()", must(s.SweepChatRules(t.Context(), now))(t), want)
 	}
 	differ(t, "rules", collect(t, s.ChatRules(t.Context())), left)
 }

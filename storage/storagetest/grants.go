@@ -57,14 +57,10 @@ func RunGrants(t *testing.T, open func(t *testing.T) storage.Grants) {
 	for range 2 { // this one is valid more than once
 		wantErr(t, s.UseGrant(ctx, storage.GrantTicket, [32]byte{3, 31: 0xff}), nil, "UseGrant()")
 	}
-	if n, err := s.SweepGrants(ctx, expires.Add(-1)); n != 0 || err != nil {
-		t.Errorf("SweepGrants() before the end = %d, %v", n, err)
-	}
+	differ(t, "SweepGrants() before the end", must(s.SweepGrants(ctx, expires.Add(-1)))(t), 0)
 	wantErr(t, s.RevokeGrants(ctx, 1), nil, "RevokeGrants()")
 	wantErr(t, errOf(s.FindGrant(ctx, storage.GrantToken, token.Digest)), storage.ErrNotFound, "FindGrant() of a revoked one")
-	if n, err := s.SweepGrants(ctx, expires); n != 1 || err != nil {
-		t.Errorf("SweepGrants() at the end = %d, %v, want 1", n, err)
-	}
+	differ(t, "SweepGrants() at the end", must(s.SweepGrants(ctx, expires))(t), 1)
 	for what, bad := range map[string]func(*storage.Grant){
 		"kind": func(g *storage.Grant) { g.Kind = 3 }, "profile": func(g *storage.Grant) { g.Profile = 0 },
 		"challenge": func(g *storage.Grant) { g.Challenge = strings.Repeat("c", storage.MaxChallenge+1) },

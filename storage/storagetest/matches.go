@@ -161,9 +161,7 @@ func testMatchSweep(t *testing.T, s storage.Store) {
 		m.First = moment().Add(time.Duration(i) * time.Hour)
 		all = append(all, putMatch(t, s, m))
 	}
-	if n, err := s.SweepMatches(t.Context(), moment().Add(time.Hour)); n != 1 || err != nil {
-		t.Errorf("SweepMatches() = %d, %v, want 1", n, err)
-	}
+	differ(t, "SweepMatches()", must(s.SweepMatches(t.Context(), moment().Add(time.Hour)))(t), 1)
 	differ(t, "matches", collect(t, s.Matches(t.Context(), "gmtest", 0)), []storage.Match{all[2], all[1]})
 	differ(t, "matches of a profile", collect(t, s.MatchesOf(t.Context(), ps[0].ID)), all[1:])
 }

@@ -46,9 +46,7 @@ func empty(t *testing.T, s storage.Store, to storage.ProfileID) []storage.Messag
 
 func testMessageWaits(t *testing.T, s storage.Store) {
 	p := people(t, s, 3)
-	if got, err := s.Messages(t.Context(), p[0].ID, moment()); got != nil || err != nil {
-		t.Errorf("Messages() of nothing = %v, %v", got, err)
-	}
+	differ(t, "Messages() of nothing", must(s.Messages(t.Context(), p[0].ID, moment()))(t), nil)
 	wantErr(t, s.RemoveMessages(t.Context(), p[0].ID, []uint64{1}), nil, "RemoveMessages() of nothing")
 	want := []storage.Message{
 		{From: p[1].ID, Kind: storage.MessageText, Text: "b\xe4r\n<1>", Sent: moment()},
@@ -179,13 +177,9 @@ func testMessageNumber(t *testing.T, s storage.Store) {
 	leave(t, s, to, nth(1, 7))
 	back := []storage.Message{nth(1, 4), nth(1, 5), nth(2, 2), nth(1, 0)}
 	for range 2 {
-		if n, err := s.Return(t.Context(), to, back[:3]); n != 3 || err != nil {
-			t.Errorf("Return() = %d, %v, want 3", n, err)
-		}
+		differ(t, "Return()", must(s.Return(t.Context(), to, back[:3]))(t), 3)
 	}
-	if n, err := s.Return(t.Context(), to, back[3:]); n != 1 || err != nil {
-		t.Errorf("Return() of one without a number = %d, %v, want 1", n, err)
-	}
+	differ(t, "Return() of one without a number", must(s.Return(t.Context(), to, back[3:]))(t), 1)
 	want := []storage.Message{nth(1, 4), nth(1, 5), nth(2, 1), nth(1, 7), nth(1, 6), nth(2, 2), nth(1, 0)}
 	differ(t, "messages", waiting(t, s, to, moment()), want)
 }
@@ -232,9 +226,7 @@ func testMessageExpiry(t *testing.T, s storage.Store) {
 	leave(t, s, p[1].ID, old(storage.MessageLife))
 	leave(t, s, p[1].ID, old(storage.MessageLife-1))
 	for _, want := range []int{3, 0} {
-		if n, err := s.SweepMessages(t.Context(), moment()); n != want || err != nil {
-			t.Errorf("SweepMessages() = %d, %v, want %d", n, err, want)
-		}
+		differ(t, "SweepMessages()", must(s.SweepMessages(t.Context(), moment()))(t), want)
 	}
 	for i, want := range []int{1, 1, 0} {
 		if got := waiting(t, s, p[i].ID, moment().Add(-time.Hour)); len(got) != want {

@@ -48,9 +48,7 @@ func testPlayReportLife(t *testing.T, s storage.Store) {
 	putPlayReport(t, s, third)
 	differ(t, "reports", collect(t, s.PlayReports(t.Context())), []storage.PlayReport{first, second, third})
 	for _, want := range []int{1, 0} {
-		if n, err := s.RemovePlayReports(t.Context(), time.Date(2026, 11, 28, 23, 0, 0, 0, time.UTC)); n != want || err != nil {
-			t.Errorf("RemovePlayReports() = %d, %v, want %d", n, err, want)
-		}
+		differ(t, "RemovePlayReports()", must(s.RemovePlayReports(t.Context(), time.Date(2026, 11, 28, 23, 0, 0, 0, time.UTC)))(t), want)
 	}
 	differ(t, "reports after removing", collect(t, s.PlayReports(t.Context())), []storage.PlayReport{second, third})
 }

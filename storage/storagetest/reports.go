@@ -174,12 +174,8 @@ func testReportSweep(t *testing.T, s storage.Store) {
 		r.Started = moment().Add(time.Duration(i) * time.Minute)
 		putReport(t, s, r, storage.ReportResult{Stored: true})
 	}
-	if n, err := s.SweepReports(t.Context(), moment().Add(120*time.Minute)); n != 120 || err != nil {
-		t.Errorf("SweepReports() = %d, %v, want 120", n, err)
-	}
-	if n, err := s.SweepReports(t.Context(), moment().Add(120*time.Minute)); n != 0 || err != nil {
-		t.Errorf("SweepReports() again = %d, %v, want 0", n, err)
-	}
+	differ(t, "SweepReports()", must(s.SweepReports(t.Context(), moment().Add(120*time.Minute)))(t), 120)
+	differ(t, "SweepReports() again", must(s.SweepReports(t.Context(), moment().Add(120*time.Minute)))(t), 0)
 	if got := len(collect(t, s.Reports(t.Context(), "gmtest", 0))); got != 30 {
 		t.Errorf("%d reports are left, want 30", got)
 	}

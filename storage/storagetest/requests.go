@@ -62,9 +62,7 @@ func testRequestExpiry(t *testing.T, s storage.Store) {
 	wantErr(t, s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end), storage.ErrNotFound, "Accept() at the end")
 	wantErr(t, s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end.Add(-1)), nil, "Accept() before the end")
 	for _, want := range []int{1, 0} {
-		if n, err := s.SweepRequests(t.Context(), end); n != want || err != nil {
-			t.Errorf("SweepRequests() = %d, %v, want %d", n, err, want)
-		}
+		differ(t, "SweepRequests()", must(s.SweepRequests(t.Context(), end))(t), want)
 	}
 	left := collect(t, s.Requests(t.Context(), p[3].ID))
 	if len(left) != 1 || left[0].From != p[2].ID || left[0].Expired(end) {
@@ -102,9 +100,7 @@ func testRequestFull(t *testing.T, s storage.Store) {
 	together(t, storage.MaxRequestsTo, func(i int) error { return asked(to[i].ID, me) })
 	over = storage.Request{From: to[storage.MaxRequestsTo].ID, To: me, Signature: signature, Sent: moment()}
 	wantErr(t, s.Ask(t.Context(), over), storage.ErrFull, "Ask() beyond the limit of who is asked")
-	if n, err := s.SweepRequests(t.Context(), moment().Add(storage.RequestLife)); n != 700 || err != nil {
-		t.Errorf("SweepRequests() = %d, %v, want 700", n, err)
-	}
+	differ(t, "SweepRequests()", must(s.SweepRequests(t.Context(), moment().Add(storage.RequestLife)))(t), 700)
 	ask(t, s, to[storage.MaxRequestsTo].ID, me, moment())
 }
 

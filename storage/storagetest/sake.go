@@ -177,9 +177,7 @@ func testSakeIDs(t *testing.T, s storage.Store) {
 	if id := makeSake(t, s, levels(), ann); id != 4 {
 		t.Errorf("id after a restart %d, want 4", id)
 	}
-	if n, err := s.DeleteSakeTable(t.Context(), levels()); n != 1 || err != nil {
-		t.Errorf("DeleteSakeTable() = %d, %v", n, err)
-	}
+	differ(t, "DeleteSakeTable()", must(s.DeleteSakeTable(t.Context(), levels()))(t), 1)
 	if id := makeSake(t, s, levels(), ann); id != 5 {
 		t.Errorf("id in a table that was deleted %d, want 5", id)
 	}
@@ -327,13 +325,9 @@ func testSakeRatings(t *testing.T, s storage.Store) {
 	rate := func(id uint32, rater storage.ProfileID, rating int) (storage.SakeRating, error) {
 		return s.RateSakeRecord(t.Context(), levels(), id, rater, rating)
 	}
-	if got, err := rate(first, ben, 255); err != nil || got != (storage.SakeRating{Ratings: 1, Sum: 255}) {
-		t.Errorf("RateSakeRecord() = %+v, %v", got, err)
-	}
+	differ(t, "RateSakeRecord()", must(rate(first, ben, 255))(t), storage.SakeRating{Ratings: 1, Sum: 255})
 	wantErr(t, errOf(rate(first, ben, 1)), storage.ErrTaken, "RateSakeRecord() again")
-	if got, err := rate(first, cas, 0); err != nil || got != (storage.SakeRating{Ratings: 2, Sum: 255}) {
-		t.Errorf("RateSakeRecord() of another = %+v, %v", got, err)
-	}
+	differ(t, "RateSakeRecord() of another", must(rate(first, cas, 0))(t), storage.SakeRating{Ratings: 2, Sum: 255})
 	wantErr(t, errOf(rate(99, ben, 1)), storage.ErrNotFound, "RateSakeRecord() of no record")
 	for _, bad := range []int{-1, 256} {
 		wantErr(t, errOf(rate(second, ben, bad)), storage.ErrInvalid, "RateSakeRecord(%d)", bad)
@@ -408,9 +402,7 @@ func testSakeTable(t *testing.T, s storage.Store) {
 	saves := storage.SakeTableID{Game: "gmtest", Name: "saves"}
 	makeSake(t, s, saves, ann)
 	size := must(s.SakeOwned(t.Context(), saves, ann))(t)
-	if got, err := s.DeleteSakeTable(t.Context(), levels()); got != n || err != nil {
-		t.Errorf("DeleteSakeTable() = %d, %v, want %d", got, err, n)
-	}
+	differ(t, "DeleteSakeTable()", must(s.DeleteSakeTable(t.Context(), levels()))(t), n)
 	wantErr(t, errOf(s.DeleteSakeTable(t.Context(), levels())), storage.ErrNoTable, "DeleteSakeTable() again")
 	if got := must(s.CountSake(t.Context()))(t); got != size {
 		t.Errorf("CountSake() = %+v, want %+v", got, size)

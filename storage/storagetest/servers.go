@@ -43,7 +43,7 @@ func server(n int) storage.Server {
 // save saves a list of which every record must be kept.
 func save(t *testing.T, s storage.Store, list []storage.Server) {
 	t.Helper()
-	saved, err := s.SaveServers(t.Context(), storage.WholeList(slices.Values(list)))
+	saved, err := s.SaveServers(t.Context(), WholeList(slices.Values(list)))
 	if err != nil || saved.Servers != len(list) {
 		t.Fatalf("SaveServers(%d servers) = %+v, %v", len(list), saved, err)
 	}
@@ -161,7 +161,7 @@ func testServerLimits(t *testing.T, s storage.Store) {
 		list = append(list, v)
 	}
 	list = append(list, server(2))
-	saved, err := s.SaveServers(t.Context(), storage.WholeList(slices.Values(list)))
+	saved, err := s.SaveServers(t.Context(), WholeList(slices.Values(list)))
 	if want := (storage.SavedServers{Servers: 2, Written: 2}); saved != want || err != nil {
 		t.Errorf("SaveServers() = %+v, %v, want %+v", saved, err, want)
 	}
@@ -172,7 +172,7 @@ func testServersCancelled(t *testing.T, s storage.Store) {
 	racetest.Skip(t, "stores many records")
 	save(t, s, []storage.Server{server(1)})
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.SaveServers(ctx, storage.WholeList(func(yield func(storage.Server) bool) {
+	_, err := s.SaveServers(ctx, WholeList(func(yield func(storage.Server) bool) {
 		for v := range manyServers(100, 6000) {
 			if v.Instance == 6000 {
 				cancel()
@@ -191,7 +191,7 @@ func testServersCancelled(t *testing.T, s storage.Store) {
 func testServersWhileSaving(t *testing.T, s storage.Store) {
 	racetest.Skip(t, "stores many records")
 	save(t, s, []storage.Server{server(1), server(2)})
-	saved, err := s.SaveServers(t.Context(), storage.WholeList(func(yield func(storage.Server) bool) {
+	saved, err := s.SaveServers(t.Context(), WholeList(func(yield func(storage.Server) bool) {
 		for v := range manyServers(100, 6000) {
 			if v.Instance%1000 == 0 {
 				differ(t, "instances in mid save", instances(t, s), []uint32{1, 2})
@@ -209,7 +209,7 @@ func testServersWhileSaving(t *testing.T, s storage.Store) {
 
 func testServersReplacedWhileReading(t *testing.T, s storage.Store) {
 	racetest.Skip(t, "stores many records")
-	noErr(t, errOf(s.SaveServers(t.Context(), storage.WholeList(manyServers(0, 2000)))))
+	noErr(t, errOf(s.SaveServers(t.Context(), WholeList(manyServers(0, 2000)))))
 	next, stop := iter.Pull2(s.LoadServers(t.Context()))
 	defer stop()
 	got := []uint32{}
@@ -237,7 +237,7 @@ func testServersRace(t *testing.T, s storage.Store) {
 	errs := race(func(i int) error {
 		for range rounds {
 			if i%2 == 0 {
-				if _, err := s.SaveServers(t.Context(), storage.WholeList(manyServers(1000*i, 600+i))); err != nil {
+				if _, err := s.SaveServers(t.Context(), WholeList(manyServers(1000*i, 600+i))); err != nil {
 					return err
 				}
 				continue
@@ -300,9 +300,9 @@ func testServersLeaveLoop(t *testing.T, s storage.Store) {
 
 func testServersWait(t *testing.T, s storage.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.SaveServers(t.Context(), storage.WholeList(func(yield func(storage.Server) bool) {
+	_, err := s.SaveServers(t.Context(), WholeList(func(yield func(storage.Server) bool) {
 		cancel()
-		if _, err := s.SaveServers(ctx, storage.WholeList(manyServers(0, 1))); !errors.Is(err, context.Canceled) {
+		if _, err := s.SaveServers(ctx, WholeList(manyServers(0, 1))); !errors.Is(err, context.Canceled) {
 			t.Errorf("the inner SaveServers() = %v, want context.Canceled", err)
 		}
 		yield(server(5))
@@ -402,4 +402,15 @@ func testServerLeftOutLater(t *testing.T, s storage.Store) {
 	}
 	noErr(t, errOf(s.SaveServers(t.Context(), slices.Values([]storage.ListedServer{unchanged(t, broken), unchanged(t, stays)}))))
 	wantServers(t, s, []storage.Server{stays})
+}
+
+// WholeList yields servers as a list of which every record has changed.
+func WholeList(servers iter.Seq[storage.Server]) iter.Seq[storage.ListedServer] {
+	return func(yield func(storage.ListedServer) bool) {
+		for s := range servers {
+			if !yield(storage.ListedServer{Source: s.Source, Seen: s.Seen, Changed: true, Record: func() storage.Server { return s }}) {
+				return
+			}
+		}
+	}
 }

@@ -244,9 +244,7 @@ func testRestoreOrder(t *testing.T, s LosingSessions) {
 	s.Lose(t)
 	displaced := must(s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{old, other, newer}))(t)
 	differ(t, "of one node", displaced, []uint64{1})
-	if displaced, err := s.RestoreSessions(t.Context(), "b", b, []storage.LiveSession{newest}); err != nil || displaced != nil {
-		t.Errorf("RestoreSessions() of the newest = %d, %v", displaced, err)
-	}
+	differ(t, "RestoreSessions() of the newest", must(s.RestoreSessions(t.Context(), "b", b, []storage.LiveSession{newest}))(t), nil)
 	wantDisplaced(t, "after the newest", s, "a", a, 2, 3)
 }
 
@@ -270,9 +268,7 @@ func testAccountEnds(t *testing.T, s LosingSessions) {
 	if p, err := s.Beat(t.Context(), "a", a, want[0].Fence, storage.Mail{}); err != nil || len(p.Ends) != 1 {
 		t.Errorf("Beat() after the first = %+v, %v, want one end", p, err)
 	}
-	if n, err := s.SweepEnds(t.Context(), want[0].Fence); n != 1 || err != nil {
-		t.Errorf("SweepEnds() = %d, %v, want 1", n, err)
-	}
+	differ(t, "SweepEnds()", must(s.SweepEnds(t.Context(), want[0].Fence))(t), 1)
 	if p, err := s.Beat(t.Context(), "a", a, 0, storage.Mail{}); err != nil || len(p.Ends) != 1 || p.Ends[0] != want[1] {
 		t.Errorf("Beat() after the sweep = %+v, %v", p, err)
 	}
@@ -310,9 +306,7 @@ func testSessionLimits(t *testing.T, s LosingSessions) {
 		many[i].Fence, ids[i] = uint64(i+1), uint64(i+1)
 	}
 	wantErr(t, errOf(s.RestoreSessions(t.Context(), "a", a, many)), storage.ErrInvalid, "RestoreSessions() of too many")
-	if displaced, err := s.RestoreSessions(t.Context(), "a", a, many[1:]); err != nil || displaced != nil {
-		t.Errorf("RestoreSessions() of the highest number = %d, %v", displaced, err)
-	}
+	differ(t, "RestoreSessions() of the highest number", must(s.RestoreSessions(t.Context(), "a", a, many[1:]))(t), nil)
 	wantErr(t, s.LeaveSessions(t.Context(), a, ids), storage.ErrInvalid, "LeaveSessions() of too many")
 	wantErr(t, s.LeaveSessions(t.Context(), a, ids[1:]), nil, "LeaveSessions() of the highest number")
 }

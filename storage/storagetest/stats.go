@@ -241,9 +241,7 @@ func testBlockCount(t *testing.T, s storage.Store) {
 	}
 	wantErr(t, edit(storage.MaxStatBlocks), storage.ErrFull, "block %d", storage.MaxStatBlocks+1)
 	wantErr(t, edit(0), nil, "change of a block at the limit")
-	if n, err := s.DeleteStats(t.Context(), p.ID); n != storage.MaxStatBlocks || err != nil {
-		t.Errorf("DeleteStats() = %d, %v", n, err)
-	}
+	differ(t, "DeleteStats()", must(s.DeleteStats(t.Context(), p.ID))(t), storage.MaxStatBlocks)
 }
 
 func testBlockLimits(t *testing.T, s storage.Store) {
@@ -298,9 +296,7 @@ func testBlocksDeleted(t *testing.T, s storage.Store) {
 	if want := (storage.StatTotals{Blocks: 1, BlockBytes: 4}); totals != want || err != nil {
 		t.Errorf("StatTotals() = %+v, %v, want %+v", totals, err, want)
 	}
-	if n, err := s.DeleteStats(t.Context(), other.ID); n != 2 || err != nil {
-		t.Errorf("DeleteStats() = %d, %v, want a block and a score", n, err)
-	}
+	differ(t, "DeleteStats()", must(s.DeleteStats(t.Context(), other.ID))(t), 2)
 	left(t, s, other.ID, 0)
 }
 

@@ -54,7 +54,8 @@ func (s *Stats) ScanSake(_ context.Context, id storage.SakeTableID, scan storage
 		if !sameTable(r.SakeTableID, id) || r.ID < scan.First {
 			continue
 		}
-		row, err := storage.OpenSakeRow(r.ID, storage.AppendSakeRow(nil, &r.SakeRecord, []uint32{0, 1, 2}))
+		var row storage.SakeRow
+		err := row.Open(r.ID, storage.AppendSakeRow(nil, &r.SakeRecord, []uint32{0, 1, 2}))
 		if err != nil {
 			return err
 		}

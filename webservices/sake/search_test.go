@@ -230,8 +230,8 @@ func FuzzFilter(f *testing.F) {
 			{Name: "a", Value: storage.SakeValue{Type: storage.SakeASCII, Text: []byte(value)}},
 			{Name: "score", Value: storage.SakeValue{Type: storage.SakeInt64, Num: n}},
 		}}
-		row, err := storage.OpenSakeRow(7, storage.AppendSakeRow(nil, &rec, []uint32{0, 1}))
-		if err != nil {
+		var row storage.SakeRow
+		if err := row.Open(7, storage.AppendSakeRow(nil, &rec, []uint32{0, 1})); err != nil {
 			t.Fatal(err)
 		}
 		s := c.newSlots()
