@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/binpatch"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostsfile"
+	"github.com/respawnd/respawnd/internal/lang"
 )
 
 // Services that packages above this one declare.
@@ -146,6 +147,13 @@ func TestKits(t *testing.T) {
 	}
 	if names, texts := unpacked(t, archive); !slices.Equal(names, []string{"README.txt", "hosts-swat4.txt"}) || strings.Contains(texts["README.txt"], ".sh") {
 		t.Errorf("without scripts: %v\n%s", names, texts["README.txt"])
+	}
+	k.Lang = lang.Find("de")
+	if archive, err = k.Zip(); err != nil {
+		t.Fatal(err)
+	}
+	if _, texts := unpacked(t, archive); !strings.HasPrefix(texts["README.txt"], "\ufeff") || !strings.Contains(texts["README.txt"], "Was zu tun ist:\r\n- Füge ") {
+		t.Errorf("in German:\n%s", texts["README.txt"])
 	}
 }
 

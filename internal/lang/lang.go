@@ -34,8 +34,16 @@ type Language struct {
 
 // languages are all languages, in the order of their names.
 var languages = []*Language{
+	{Tag: "cs", Name: "Čeština", form: czech, thousands: "\u00a0", comma: ","},
 	{Tag: "de", Name: "Deutsch", form: one, thousands: ".", comma: ","},
 	{Tag: "en", Name: "English", form: one, comma: "."},
+	{Tag: "es", Name: "Español", form: one, thousands: "\u00a0", comma: ","},
+	{Tag: "fr", Name: "Français", form: upToOne, thousands: "\u202f", comma: ","},
+	{Tag: "it", Name: "Italiano", form: one, thousands: ".", comma: ","},
+	{Tag: "pl", Name: "Polski", form: polish, thousands: "\u00a0", comma: ","},
+	{Tag: "pt", Name: "Português", form: upToOne, thousands: ".", comma: ","},
+	{Tag: "ru", Name: "Русский", form: russian, thousands: "\u00a0", comma: ","},
+	{Tag: "zh-Hans", Name: "简体中文", form: func(int) int { return 0 }, thousands: ",", comma: "."},
 }
 
 // All returns all languages, in the order of their names.
@@ -188,6 +196,16 @@ func (l *Language) Time(t time.Time, layout string) string {
 // The forms of plurals, by the rules of the Unicode CLDR for whole numbers.
 
 func one(n int) int { return choose(n == 1, false) }
+
+func upToOne(n int) int { return choose(n == 0 || n == 1, false) }
+
+func czech(n int) int { return choose(n == 1, n >= 2 && n <= 4) }
+
+func polish(n int) int { return choose(n == 1, n%10 >= 2 && n%10 <= 4 && n/10%10 != 1) }
+
+func russian(n int) int {
+	return choose(n%10 == 1 && n%100 != 11, n%10 >= 2 && n%10 <= 4 && n/10%10 != 1)
+}
 
 // choose returns the first form, the second one, or that for all other numbers.
 func choose(first, second bool) int {

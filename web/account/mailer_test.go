@@ -244,6 +244,28 @@ func TestMailToTheOwner(t *testing.T) {
 	})
 }
 
+// Mails are in the language of the visitor who causes them.
+func TestMailInLanguage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		p.make("ann@example.org", 0)
+		b := p.browser("198.51.100.7:4000")
+		b.cookies["respawnd-language"] = &http.Cookie{Name: "respawnd-language", Value: "de"}
+		b.get("/account/register")
+		b.send("/account/register", "email", "ann@example.org", "nick", "Mallory", "new", "guess", "repeat", "guess")
+		p.ask(b, "ann@example.org")
+		p.work()
+		if len(p.sent) != 2 {
+			t.Fatalf("%d mails, want two", len(p.sent))
+		}
+		for i, parts := range [][]string{{"Dein Konto bei ", "Du hast schon eins"}, {"Neues Passwort für ", "Öffne diesen Link"}} {
+			if m := p.sent[i]; !strings.HasPrefix(m.Subject, parts[0]) || !strings.Contains(m.Text, parts[1]) {
+				t.Errorf("the mail is %+v, want %q", m, parts)
+			}
+		}
+	})
+}
+
 // When strangers have used up what they may, a player who signed in before from the same
 // address gets a mail.
 func TestResetMailTotal(t *testing.T) {
