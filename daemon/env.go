@@ -23,7 +23,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Network:     d.network(s),
 		GameServers: d.gameServers(s),
 		Players: service.Players{
-			Store: d.store, Accounts: d.accounts, Hub: d.hub, Keys: d.keys, Files: d.files, News: d.news, Played: d.played, Stats: d.stats,
+			Store: d.store, Accounts: d.accounts, Hub: d.hub, Keys: d.keys, Files: d.files, News: d.news, Played: d.played, Stats: d.stats, Lobby: d.lobby,
 			Mail:    func() mail.Config { return d.settings.Load().Mail },
 			Private: func() bool { return d.settings.Load().private() },
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
@@ -44,6 +45,7 @@ type shared struct {
 	news      *news.Table
 	played    *played.Table
 	stats     *stats.Book
+	lobby     *lobby.Lobby
 	catalogue *operator.Catalogue
 	geo       *geoIP       // nil: countries are unknown
 	names     *games.Names // host names that lead to this machine
@@ -77,6 +79,7 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.files = files.New(h.store, s.DataDir)
 	h.news = news.New(h.store)
 	h.played = played.New(h.store, h.metrics)
+	h.lobby = new(lobby.Lobby)
 	h.registry = master.NewRegistry(s.limits())
 	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -31,7 +32,7 @@ func (x *session) signIn(ctx context.Context, r *request, answer *wire.Text) err
 	x.life.stage = stageReady
 	u, err := x.prove(ctx, r)
 	if err == nil {
-		err = x.admit(ctx, accounts.LoginOf(&u, storage.Profile{}), 0)
+		err = x.admit(ctx, accounts.LoginOf(&u, storage.Profile{}), lobby.Player{})
 	}
 	if err != nil {
 		if v, ok := accounts.VerdictOn(err); ok {
@@ -116,14 +117,19 @@ func (x *session) same(ctx context.Context, l *accounts.Login) (storage.User, er
 	return u, err
 }
 
-// admit makes the client a player of an account, and of one of its profiles unless that is 0. It
+// admit makes the client a player of an account, and of one of its profiles unless that is none. It
 // attaches first and looks at the account then: one that was banned or deleted or got
 // another password meanwhile is not admitted.
-func (x *session) admit(ctx context.Context, l accounts.Login, profile storage.ProfileID) error {
-	p := &player{session: x, login: l, profile: profile, since: time.Now()}
+func (x *session) admit(ctx context.Context, l accounts.Login, as lobby.Player) error {
+	p := &player{session: x, login: l, profile: as.Profile, since: time.Now()}
+	if as.Profile != 0 {
+		p.key = x.server.newKey()
+		x.server.opt.Lobby.Enter(p.key, as)
+	}
 	p.detach = x.server.opt.Attach(p)
 	if _, err := x.same(ctx, &l); err != nil {
 		p.detach()
+		x.server.opt.Lobby.Revoke(p.key)
 		return err
 	}
 	x.forget()

@@ -127,19 +127,31 @@ func (c *Client) Hello(ctx context.Context, game string) (wire.Text, error) {
 }
 
 // Ticket lets a game sign in to the presence service, which wants to see that it knows the
-// challenge.
-type Ticket struct{ Value, Challenge string }
+// challenge. Key is the key of the session, for the list of games.
+type Ticket struct{ Value, Challenge, Key string }
+
+// Query says Hello to a service, and returns its answer.
+func Query(ctx context.Context, address string) (wire.Text, error) {
+	conn, err := netclient.DialTCP(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	c := NewClient(conn)
+	defer func() { _ = c.Close() }()
+	return c.Hello(ctx, clientOf(trialGame))
+}
 
 // Play signs in to an account as the persona with a name, and returns a ticket.
 func (c *Client) Play(ctx context.Context, email, password, persona string) (Ticket, error) {
 	if _, err := c.Ask(ctx, "acct", "NuLogin", "returnEncryptedInfo", "0", "nuid", email, "password", password, "macAddr", "$001122334455"); err != nil {
 		return Ticket{}, err
 	}
-	if _, err := c.Ask(ctx, "acct", "NuLoginPersona", "name", persona); err != nil {
+	entered, err := c.Ask(ctx, "acct", "NuLoginPersona", "name", persona)
+	if err != nil {
 		return Ticket{}, err
 	}
 	t, err := c.Ask(ctx, "acct", "GameSpyPreAuth")
-	return Ticket{t.Get("ticket"), t.Get("challenge")}, err
+	return Ticket{t.Get("ticket"), t.Get("challenge"), entered.Get("lkey")}, err
 }
 
 // Register makes an account with one persona. The client has said Hello.

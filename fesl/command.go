@@ -68,7 +68,7 @@ func commands() map[string]*command {
 		{"acct NuSearchOwners", stageAccount, none("users")},
 		{"acct GameSpyPreAuth", stagePersona, (*session).preAuth},
 
-		{"subs GetEntitlementByBundle", stageAccount, none("EntitlementByBundle")},
+		{"subs GetEntitlementByBundle", stageAccount, atOnce(bundle)},
 		{"dobj GetObjectInventory", stageAccount, (*session).inventory},
 
 		{"rank GetStats", stagePersona, always(stats)},
@@ -81,6 +81,8 @@ func commands() map[string]*command {
 		{"xmsg GetMessages", stagePersona, none("messages")},
 		{"xmsg ModifySettings", stagePersona, always(bare)},
 		{"mtrx ReportMetrics", stageReady, always(bare)},
+		{"pnow Start", stagePersona, atOnce(searchGames)},
+		{"pnow Cancel", stagePersona, always(bare)},
 	}
 	table := make(map[string]*command, len(rows))
 	for i := range rows {
@@ -98,6 +100,11 @@ func none(name string) func(*session, context.Context, *request, *wire.Text) err
 		answer.AddList(name)
 		return nil
 	})
+}
+
+// atOnce is a command that waits for nothing.
+func atOnce(run func(*session, *request, *wire.Text) error) func(*session, context.Context, *request, *wire.Text) error {
+	return func(x *session, _ context.Context, r *request, answer *wire.Text) error { return run(x, r, answer) }
 }
 
 // always is a command whose answer does not depend on the session.

@@ -9,9 +9,10 @@ type Config struct {
 	Listen string `key:"listen" default:":18840" listen:"tcp 18840"`
 	// Further TCP addresses that answer the same, at most 256: each game has a port of
 	// its own built in. Battlefield 2142 expects 18300, Kane's Wrath 18760, The Battle for
-	// Middle-earth II 18160; client programs for Command & Conquer 3 lead it to 18800.
-	// Unused while fesl.listen is empty.
-	ExtraListen []string `key:"extra_listen" default:":18300,:18760,:18160,:18800" as:"extralisten"` // none of them is empty
+	// Middle-earth II 18160, Mercenaries 2 18710, Medal of Honor: Airborne 18240, The Lord
+	// of the Rings: Conquest 18880; client programs for Command & Conquer 3 lead it to
+	// 18800. Unused while fesl.listen is empty.
+	ExtraListen []string `key:"extra_listen" default:":18300,:18760,:18160,:18800,:18710,:18240,:18880" as:"extralisten"` // none of them is empty
 	// Files with a certificate and its key, PEM. With them, clients may also speak TLS
 	// 1.2 or newer, on the same ports. That is for helper programs that encrypt for the
 	// game: the games themselves speak SSL 3.0, which this service does not. Empty:

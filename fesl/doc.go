@@ -3,10 +3,10 @@
 // player signs in to an account here, chooses one of its profiles, and gets a ticket with
 // which the game signs in to GameSpy's services.
 //
-// Presence, chat and server lists of these games are those of other packages. The rules
+// Presence, chat and server lists of these games are those of other packages, and games that have
+// EA's own list find it in package theater, which package lobby tells of the players. The rules
 // for names and passwords are in internal/accounts, the wire format is in package wire. The
-// package is no game server list (EA called that service Theater), keeps no statistics, and
-// stores nothing.
+// package keeps no statistics, and stores nothing.
 //
 // # Connection
 //

@@ -1,6 +1,7 @@
 package fesl
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -8,12 +9,13 @@ import (
 	"github.com/respawnd/respawnd/fesl/wire"
 )
 
-// Ports of services of EA that this one does not have. A client opens none of them before a
+// messengerPort is that of a service of EA that is not here. A client does not open it before a
 // game needs it.
-const (
-	messengerPort = 13505
-	theaterOffset = 5 // added to the port of FESL
-)
+const messengerPort = 13505
+
+// theaterOffset is the distance from the port of this service to that of Theater at EA, which stands for
+// one that is not here.
+const theaterOffset = 5
 
 // hello is the first request. A client that is signed in keeps its game.
 func (x *session) hello(_ context.Context, r *request, answer *wire.Text) error {
@@ -31,7 +33,7 @@ func (x *session) hello(_ context.Context, r *request, answer *wire.Text) error 
 	answer.AddNumber("activityTimeoutSecs", 0)
 	answer.Add("curTime", wire.Time(time.Now()))
 	answer.Add("theaterIp", host)
-	answer.AddNumber("theaterPort", int64(x.local.Port())+theaterOffset)
+	answer.AddNumber("theaterPort", int64(cmp.Or(x.server.opt.Lobby.Port(), x.local.Port()+theaterOffset)))
 	return nil
 }
 

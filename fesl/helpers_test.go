@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
@@ -85,7 +86,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, store: store, accounts: service, hub: presence.New(store, presence.Options{})}
-	opt := Options{Store: store, Accounts: service, Self: part.Self{Log: zerolog.Nop()}, Games: catalog, Attach: f.hub.Attach, Config: defaults()}
+	opt := Options{Store: store, Accounts: service, Self: part.Self{Log: zerolog.Nop()}, Games: catalog, Lobby: new(lobby.Lobby), Attach: f.hub.Attach, Config: defaults()}
 	opt.Rate, opt.MaxPerAddr = -1, -1 // no limits
 	if change != nil {
 		change(&opt)

@@ -106,6 +106,15 @@ func (x *session) inventory(_ context.Context, r *request, answer *wire.Text) er
 	return nil
 }
 
+// bundle answers whether the account has a bundle: it has none. Battlefield 2142 expects that as a list.
+func bundle(x *session, _ *request, answer *wire.Text) error {
+	if x.title.game != "stella" {
+		return refuse(codeNotOwned, "The account does not have it.")
+	}
+	answer.AddList("EntitlementByBundle")
+	return nil
+}
+
 // stats are those of a player who has none: a value of 0 for each key.
 func stats(_ context.Context, r *request, answer *wire.Text) error {
 	keys := r.List("keys")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -147,7 +148,9 @@ func (x *session) enterPersona(ctx context.Context, r *request, answer *wire.Tex
 		p, err = x.server.opt.Accounts.Profiles.RegisterNick(ctx, p.ID, x.namespace(), x.persona(&p))
 	}
 	if err == nil {
-		err = x.admit(ctx, x.player.login, p.ID)
+		err = x.admit(ctx, x.player.login, lobby.Player{
+			Profile: p.ID, User: p.User, Name: x.persona(&p), Client: x.title.client, Game: x.title.game,
+		})
 	}
 	if err != nil {
 		return err
@@ -156,7 +159,7 @@ func (x *session) enterPersona(ctx context.Context, r *request, answer *wire.Tex
 		before.Kick(presence.ErrDisplaced)
 	}
 	x.life.stage = stagePersona
-	answer.Add("lkey", x.server.newKey())
+	answer.Add("lkey", x.player.key)
 	answer.AddNumber("profileId", int64(p.ID))
 	answer.AddNumber("userId", int64(p.User))
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -30,7 +31,7 @@ type Store interface {
 	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
 }
 
-// Options configure a Server. Store, Accounts, Games and Attach are required. All functions
+// Options configure a Server. Store, Accounts, Games, Lobby and Attach are required. All functions
 // must be safe for concurrent use and must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
@@ -40,6 +41,7 @@ type Options struct {
 	Store    Store
 	Accounts *accounts.Service
 	Games    *games.Catalog
+	Lobby    *lobby.Lobby
 	// Attach makes a player known who is signed in, so that a ban, a deletion or a new
 	// password ends the session. It returns a function that undoes that.
 	Attach func(presence.Attached) (detach func())

@@ -65,7 +65,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
-		Store: env.Store, Accounts: env.Accounts, Games: env.Games, Attach: env.Hub.Attach, Private: env.Private, TLS: secure,
+		Store: env.Store, Accounts: env.Accounts, Games: env.Games, Lobby: env.Lobby, Attach: env.Hub.Attach, Private: env.Private, TLS: secure,
 	})
 	return &service.Running{
 		Address: ln.Addr(),

@@ -46,6 +46,8 @@ type session struct {
 	out      []byte // output to be sent
 	fragment int    // the longest frame that the client takes
 	title    title
+	searches int        // for games
+	after    *wire.Text // message of service pnow that follows the answer; nil: none
 
 	player *player // nil: not signed in
 }
@@ -56,6 +58,7 @@ type player struct {
 	session *session
 	login   accounts.Login
 	profile storage.ProfileID // 0: of none
+	key     string            // with which it enters the list of games; empty: it does not
 	since   time.Time
 	detach  func()
 }
@@ -74,7 +77,10 @@ func (p *player) Client() presence.Client {
 }
 
 // Kick implements presence.Attached.
-func (p *player) Kick(reason error) { p.session.kick(reason) }
+func (p *player) Kick(reason error) {
+	p.session.server.opt.Lobby.Revoke(p.key)
+	p.session.kick(reason)
+}
 
 // newSession returns the session of a connection that has just begun.
 func (s *Server) newSession(peer, local netip.AddrPort, kick func(error), now time.Time) *session {
@@ -96,6 +102,7 @@ func (x *session) forget() {
 	x.player = nil
 	if p.detach(); p.profile != 0 {
 		x.server.playing.leave(p)
+		x.server.opt.Lobby.Leave(p.key, time.Now())
 	}
 	x.server.metrics.players.Dec()
 }
@@ -168,6 +175,10 @@ func (x *session) answer(ctx context.Context, r *request, now time.Time) error {
 		x.refusal(ctx, c, err).write(&answer)
 	}
 	x.send(wire.Header{Service: r.Service, Kind: wire.Reply, Number: r.Number}, answer)
+	if x.after != nil {
+		x.send(wire.Header{Service: r.Service, Kind: wire.Reply}, *x.after)
+		x.after = nil
+	}
 	if c != nil && c.stage == stageNew { // games wait for it
 		x.life.hello(now)
 		x.ask(memCheck, now)

@@ -15,6 +15,7 @@ type title struct {
 	port      uint16 // built into it; 0: not known
 	subDomain string // in the answer to its Hello
 	features  []string
+	nothing   string // what a search that found no games says; empty: NOSERVER
 }
 
 // titles are those that are known. Others are served too, by the general rule.
@@ -24,6 +25,9 @@ var titles = []title{
 	{client: "cnc3-ep1-pc", game: "cc3xp1", port: 18760, subDomain: "cnc3ep1"},
 	{client: "cncra3-pc", game: "redalert3pc", port: 18840, subDomain: "CNCRA3", features: []string{"6014"}},
 	{client: "bfme2", game: "lotrbme2r", port: 18160, subDomain: "bfme2"},
+	{client: "mercs2-pc", game: "mercs2", port: 18710, subDomain: "MERCS2", features: []string{"6014"}, nothing: "LIST"},
+	{client: "mohair-pc", game: "mohairborne", port: 18240, subDomain: "MOHAIR", nothing: "NOMATCH"},
+	{client: "lotr-pandemic-pc", game: "lotrconquest", port: 18880, subDomain: "LOTR"},
 }
 
 // maxClient is how much of the name of an unknown game is kept, in bytes.

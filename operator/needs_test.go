@@ -14,7 +14,7 @@ import (
 func served(s games.Service) games.Served {
 	switch s {
 	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch",
-		"idmaster", "codmaster", "nwmaster", "odamaster", "utmaster", "q2master", "qwmaster", "nas", "fesl":
+		"idmaster", "codmaster", "nwmaster", "odamaster", "utmaster", "q2master", "qwmaster", "nas", "fesl", "theater":
 		return games.Running
 	}
 	return games.NotBuilt
@@ -68,6 +68,8 @@ func TestKnownGames(t *testing.T) {
 		"ccgenzh":       {"all run", 1, nil, 15, "servserv.generals.ea.com launch.gamespyarcade.com www.gamespy.com", ""},
 		"cc3tibwars":    {"all run", 1, nil, 32, "servserv.generals.ea.com cnc3-pc.fesl.ea.com", ""},
 		"redalert3pc":   {"all run", 1, nil, 45, "servserv.generals.ea.com cncra3-pc.fesl.ea.com", ""},
+		"mohairborne":   {"all run", 1, []uint16{12300}, 0, "mohair-pc.fesl.ea.com", ""},
+		"mercs2":        {"all run", 1, nil, 0, "mercs2-pc.fesl.ea.com", ""},
 		"lotrbme2r":     {"all run", 1, nil, 12, "servserv.generals.ea.com bfme2.fesl.ea.com", ""},
 		"aoe2":          {"not known", 1, nil, 0, "", ""},
 		"swbfrontpc":    {"all run", 1, []uint16{3658}, 0, "", ""},

@@ -61,15 +61,15 @@ func TestNames(t *testing.T) {
 // catalogue.
 func TestServiceThatIsMissing(t *testing.T) {
 	target := &Target{
-		Port: func(games.Service) uint16 { return 0 }, Built: func(s games.Service) bool { return s != "theater" && s != "race" },
+		Port: func(games.Service) uint16 { return 0 }, Built: func(s games.Service) bool { return s != "maplist" && s != "race" },
 	}
-	target.Game.Needs, target.Game.Uses, target.Game.Via = []games.Service{"theater", "qr2"}, []games.Service{"race"}, "Nothing helps."
+	target.Game.Needs, target.Game.Uses, target.Game.Via = []games.Service{"maplist", "qr2"}, []games.Service{"race"}, "Nothing helps."
 	var got []Result
 	if err := Run(t.Context(), target, func(r Result) error { got = append(got, r); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	want := []Result{{
-		Step: "theater: EA's server lists", Needed: true, Failed: "servers of this version do not have it. Nothing helps",
+		Step: "maplist: its official map list", Needed: true, Failed: "servers of this version do not have it. Nothing helps",
 		Means: "the game cannot be played online there",
 	}}
 	if d := cmp.Diff(want, got); d != "" {

@@ -5,13 +5,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/respawnd/respawnd/fesl"
+	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/theater"
 )
 
 // badUniqueNick is the code for a login with a unique nick that no profile has.
@@ -28,6 +31,7 @@ func Presence(private bool) []service.Step {
 		{Name: "presence", Needs: needs, Order: service.OrderPlayers, Run: p.unknown},
 		{Name: "buddy message", Needs: needs, Order: service.OrderPlayers, Lasting: true, Run: buddyMessage},
 		{Name: "fesl ticket", Needs: []string{"fesl", "gpcm"}, Order: service.OrderPlayers, Lasting: true, Run: feslTicket},
+		{Name: "theater game", Needs: []string{"fesl", "theater"}, Order: service.OrderPlayers, Lasting: true, Run: theaterGame},
 		{Name: "saved data", Needs: []string{"gpsp", "gstats"}, Order: service.OrderPlayers, Lasting: true, Run: saveData},
 		{Name: "stored records", Needs: []string{"gpsp", "gpcm", "webservices"}, Order: service.OrderPlayers, Lasting: true, Run: storeRecord},
 	}
@@ -125,9 +129,50 @@ func buddyMessage(ctx context.Context, t *service.Trial) (err error) {
 	return nil
 }
 
-// feslTicket makes an account with a persona as games of EA do, and signs in at the presence
-// service with the ticket that it gets for it.
-func feslTicket(ctx context.Context, t *service.Trial) (err error) {
+// feslTicket signs in at the presence service with the ticket of a game of EA.
+func feslTicket(ctx context.Context, t *service.Trial) error {
+	return asFeslPlayer(ctx, t, func(ctx context.Context, ticket fesl.Ticket) error {
+		c, err := connect(ctx, t)
+		if err != nil {
+			return fmt.Errorf("gpcm: %w", err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.Login(ctx, gpcm.Login{By: "authtoken", Name: ticket.Value, Password: ticket.Challenge, Game: t.Game}); err != nil {
+			return fmt.Errorf("gpcm does not take the ticket: %w", err)
+		}
+		return nil
+	})
+}
+
+// theaterGame offers a game in EA's list and looks for it there.
+func theaterGame(ctx context.Context, t *service.Trial) error {
+	return asFeslPlayer(ctx, t, func(ctx context.Context, ticket fesl.Ticket) error {
+		conn, err := netclient.DialTCP(ctx, t.Address("theater"))
+		if err != nil {
+			return err
+		}
+		c := theater.NewClient(conn)
+		defer func() { _ = c.Close() }()
+		if _, err := c.Hello(ctx, "selftest"); err != nil {
+			return err
+		}
+		if err := c.Enter(ctx, ticket.Key); err != nil {
+			return fmt.Errorf("the session key of fesl is refused: %w", err)
+		}
+		if _, err := c.Host(ctx, t.Name, 3000, 2); err != nil {
+			return fmt.Errorf("no game can be offered: %w", err)
+		}
+		list, err := c.List(ctx)
+		if err == nil && !slices.ContainsFunc(list, func(g wire.Text) bool { return g.Get("N") == t.Name }) {
+			err = service.ErrNotInList
+		}
+		return err
+	})
+}
+
+// asFeslPlayer makes an account with a persona as games of EA do, and calls use with what such a game
+// has then.
+func asFeslPlayer(ctx context.Context, t *service.Trial, use func(context.Context, fesl.Ticket) error) (err error) {
 	all, err := t.Accounts(ctx)
 	if err != nil {
 		return err
@@ -155,15 +200,7 @@ func feslTicket(ctx context.Context, t *service.Trial) (err error) {
 	if err != nil {
 		return fmt.Errorf("sign-in: %w", err)
 	}
-	c, err := connect(ctx, t)
-	if err != nil {
-		return fmt.Errorf("gpcm: %w", err)
-	}
-	defer func() { _ = c.Close() }()
-	if err := c.Login(ctx, gpcm.Login{By: "authtoken", Name: ticket.Value, Password: ticket.Challenge, Game: t.Game}); err != nil {
-		return fmt.Errorf("gpcm does not take the ticket: %w", err)
-	}
-	return nil
+	return use(ctx, ticket)
 }
 
 // makeAccount makes an account as a game does. It returns its profile too.

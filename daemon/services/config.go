@@ -42,6 +42,7 @@ import (
 	"github.com/respawnd/respawnd/relay"
 	"github.com/respawnd/respawnd/snapshot"
 	"github.com/respawnd/respawnd/ssq"
+	"github.com/respawnd/respawnd/theater"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
@@ -99,6 +100,9 @@ type Config struct {
 	// Sign-in of EA's games of 2005 to 2010, before that at presence: Battlefield 2142,
 	// Command & Conquer 3, Red Alert 3 and their kin. Passwords arrive in clear text.
 	FESL fesl.Config `key:"fesl"`
+	// List of games of EA's games that sign in at fesl: Mercenaries 2, Medal of Honor:
+	// Airborne, The Lord of the Rings: Conquest. Players offer games, and others join them.
+	Theater theater.Config `key:"theater"`
 	// Chat: the lobbies of games, with group rooms and staging rooms. IRC programs
 	// can join them.
 	Peerchat peerchat.Config `key:"peerchat"`

@@ -169,7 +169,7 @@ func yamlValue(k configs.Key) string {
 	switch {
 	case k.List:
 		if strings.HasPrefix(k.Default, ":") { // an address, which YAML would take for a map
-			return `["` + strings.ReplaceAll(k.Default, ",", `", "`) + `"]`
+			return `["` + strings.ReplaceAll(k.Default, ",", `","`) + `"]`
 		}
 		return "[" + strings.ReplaceAll(k.Default, ",", ", ") + "]"
 	case k.Nested:

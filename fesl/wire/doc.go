@@ -1,4 +1,4 @@
-// Package wire is the wire format of FESL, the sign-in service of Electronic Arts' games:
+// Package wire is the wire format of FESL and Theater, the sign-in service and game list of Electronic Arts' games:
 // frames, the text in them, and messages that are longer than a frame. Everything in it is
 // pure, and works for both sides.
 //
@@ -35,4 +35,10 @@
 // piece is a frame of the same service and number, of kind ReplyPart or RequestPart, with
 // the lines decodedSize (bytes of the payload; may be missing), size (characters of the
 // whole base64 text) and data.
+//
+// # Theater
+//
+// The list of games, package theater, has the same frames with words of upper case letters, one to
+// a datagram too. Kind and number are 40 00 00 00 in a request and 0 in an answer, and the line TID
+// is the number; an error has a word of four letters there.
 package wire

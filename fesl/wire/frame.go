@@ -31,6 +31,26 @@ const partBits Kind = 0x30
 // IsPart reports whether the frame is a part of a long message.
 func (k Kind) IsPart() bool { return k == RequestPart || k == ReplyPart }
 
+// Kinds of frames of Theater, which share the layout. Their numbers are 0: a line TID is the number.
+const (
+	TheaterRequest Kind = 0x40
+	TheaterReply   Kind = 0
+)
+
+// Failure returns the header of an error of Theater: a word of four letters is kind and number.
+func Failure(service, word string) Header {
+	n := binary.BigEndian.Uint32([]byte(word))
+	return Header{service, Kind(n >> 24), n & maxNumber}
+}
+
+// Word returns the word of a Failure, empty for other headers.
+func (h Header) Word() string {
+	if h.Kind < 'a' || h.Kind > 'z' {
+		return ""
+	}
+	return string(binary.BigEndian.AppendUint32(nil, uint32(h.Kind)<<24|h.Number))
+}
+
 // Header is the header of a frame without its length.
 type Header struct {
 	Service string // four letters
@@ -74,6 +94,18 @@ func (f *Frame) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(f.Kind)<<24|f.Number&maxNumber)
 	b = binary.BigEndian.AppendUint32(b, uint32(HeaderSize+len(f.Payload)))
 	return append(b, f.Payload...)
+}
+
+// ParseFrame reads a datagram, which is one frame. Its payload is part of b.
+func ParseFrame(b []byte) (Frame, error) {
+	if len(b) < HeaderSize {
+		return Frame{}, ErrFrame
+	}
+	h, size, err := parseHeader((*[HeaderSize]byte)(b))
+	if err == nil && size != len(b)-HeaderSize {
+		err = ErrFrame
+	}
+	return Frame{h, b[HeaderSize:]}, err
 }
 
 // Inbox reads frames from a stream. The zero value is empty and holds no memory but a header.

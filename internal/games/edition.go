@@ -288,7 +288,7 @@ func (f Facts) outlook(e Edition, served func(Service) Served, reports Reports) 
 }
 
 // String returns the outlook as text for players, such as "needs a patched game: https to http"
-// or "cannot be played here: needs EA's server lists".
+// or "cannot be played here: needs its official map list".
 func (o Outlook) String() string { return o.In(nil) }
 
 // In is String in a language.

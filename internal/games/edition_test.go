@@ -15,7 +15,7 @@ import (
 
 // built reports what runs where all services of this version run.
 func built(s Service) Served {
-	if slices.Contains([]Service{"theater", "maplist", "race"}, s) {
+	if slices.Contains([]Service{"maplist", "race"}, s) {
 		return NotBuilt
 	}
 	return Running
@@ -144,11 +144,11 @@ func TestOutlook(t *testing.T) {
 		"nothing known":    {nil, nil, "its needs are not known"},
 		"needs alone":      {[]Service{"qr2"}, nil, "not reported yet: the services run here"},
 		"off":              {[]Service{"qr2", "gpcm"}, []Edition{peer}, "switched off here: sign-in"},
-		"not built":        {[]Service{"gpcm", "theater"}, []Edition{peer}, "cannot be played here: needs EA's server lists"},
+		"not built":        {[]Service{"gpcm", "race"}, []Edition{peer}, "cannot be played here: needs race service of Nintendo"},
 		"a peer":           {[]Service{"qr2"}, []Edition{peer}, "should play: served with the same services by OpenSpy"},
 		"a patch":          {[]Service{"qr2"}, []Edition{patch}, "needs a patched game: https to http, auth key"},
 		"moved":            {[]Service{"qr2"}, []Edition{steam}, "played on another network: Steam, since 2014-05"},
-		"moved, lacking":   {[]Service{"theater"}, []Edition{steam}, "played on another network: Steam, since 2014-05"},
+		"moved, lacking":   {[]Service{"race"}, []Edition{steam}, "played on another network: Steam, since 2014-05"},
 		"a maker's own":    {[]Service{"qr2"}, []Edition{blocked}, "cannot be played here: own servers"},
 		"no way known":     {[]Service{"qr2"}, []Edition{{Copies: []string{"any"}}}, "its needs are not known"},
 		"the best of them": {[]Service{"qr2"}, []Edition{steam, patch, disc, peer}, "should play: served with the same services by OpenSpy"},

@@ -16,12 +16,12 @@ func TestOffered(t *testing.T) {
 		{[]Service{"zanmaster"}, []Service{"zanmaster"}, true},
 		{[]Service{"zanmaster"}, []Service{"qr2"}, false},
 		{[]Service{"qr2", "gpcm"}, []Service{"qr2"}, true}, // its page says what is off
-		{[]Service{"theater"}, []Service{"qr2"}, true},     // not built: its page says so
-		{[]Service{"theater"}, []Service{"zanmaster"}, false},
+		{[]Service{"race"}, []Service{"qr2"}, true},        // not built: its page says so
+		{[]Service{"race"}, []Service{"zanmaster"}, false},
 	} {
 		served := func(s Service) Served {
 			switch {
-			case s == "theater":
+			case s == "race":
 				return NotBuilt
 			case slices.Contains(test.running, s):
 				return Running

@@ -39,7 +39,6 @@ var kinds = []Kind{
 	{Name: "mangler", Words: "EA's NAT helper"},
 	{Name: "quickmatch", Words: "quick matches"},
 	{Name: "fesl", Words: "EA's sign-in"},
-	{Name: "theater", Words: "EA's server lists"},
 	{Name: "maplist", Words: "its official map list"},
 	{
 		Name: "nas", Words: "Nintendo's sign-in",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
@@ -112,6 +113,7 @@ type Players struct {
 	News     *news.Table   // messages that games show at their start
 	Played   *played.Table // what they reported of games
 	Stats    *stats.Book   // data that games store for players
+	Lobby    *lobby.Lobby  // what the sign-in of EA's games shares with their list
 	// Mail returns the present settings of mail to players.
 	Mail func() mail.Config
 	// Private reports whether strangers must not learn which accounts exist, by

@@ -169,7 +169,7 @@ func TestSilentClientsAreLetGo(t *testing.T) {
 	d := rig.Start(t, t.TempDir(), rig.Variable("serverbrowse.first_byte", "1s"), rig.Variable("legacylist.request_time", "1s"),
 		rig.Variable("gpcm.login_time", "5s"), rig.Variable("gpsp.idle", "5s"), rig.Variable("peerchat.login_time", "5s"), rig.Variable("gstats.login_time", "5s"))
 	var waiting sync.WaitGroup
-	for _, service := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "fesl", "peerchat", "gstats", "web", "admin", "dns"} {
+	for _, service := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "fesl", "theater", "peerchat", "gstats", "web", "admin", "dns"} {
 		waiting.Go(func() {
 			c, err := dialFrom(t.Context(), rig.Home, d.Address[service])
 			if err != nil {
@@ -244,7 +244,7 @@ func TestSilentLegacyListClientsAreClosed(t *testing.T) {
 func TestConnectionsPerAddressAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 3
-	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "fesl", "peerchat", "gstats", "web"}
+	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "fesl", "theater", "peerchat", "gstats", "web"}
 	vars := []string{rig.Variable("web.request_time", "1m")} // longer than a busy machine takes to count
 	for _, s := range services {
 		vars = append(vars, rig.Variable(s+".max_per_addr", strconv.Itoa(most)))

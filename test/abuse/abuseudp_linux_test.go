@@ -90,6 +90,9 @@ func datagramServices(t testing.TB) []datagrams {
 		service: "mangler", ping: mangler.NewRequest([2]byte{0x7f, 0}, 12345).AppendTo(nil), burst: 400, rate: 50,
 		packets: [][]byte{make([]byte, mangler.PacketLen), mangler.Packet{Command: mangler.Answer}.AppendTo(nil), []byte("\xF0\x0D")},
 	}, {
+		service: "theater", ping: []byte("ECHO@\x00\x00\x00\x00\x00\x00\x1eTXN=ECHO\nTID=1\n\x00\x00\x00"), burst: 10, rate: 5,
+		packets: [][]byte{[]byte("CONN@\x00\x00\x00\x00\x00\x00\x0c"), []byte("ECHO")},
+	}, {
 		service: "dns", ping: name, burst: 200, rate: 50, packets: [][]byte{name[:len(name)-1], {0, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
 	}}
 }

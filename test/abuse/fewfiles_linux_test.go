@@ -39,8 +39,9 @@ webservices: {max_conns: 35}
 utmaster: {max_conns: 40}
 relay: {max_pairs: 45}
 fesl: {max_conns: 5}
+theater: {max_conns: 55}
 `)
-	const others = 256 + 230 + 2*45 // the daemon's own, and those beside gpcm.max_conns
+	const others = 256 + 285 + 2*45 // the daemon's own, and those beside gpcm.max_conns
 	for _, c := range []struct{ players, allowed int }{{100, others + 99}, {100, others + 100}, {6000, others + 5999}} {
 		allowed, needed := c.allowed, others+c.players
 		c := rig.StartWrapped(t, fewFiles(allowed), rig.TestEnv(t.TempDir(), rig.Variable("gpcm.max_conns", strconv.Itoa(c.players))), "--config", file)
@@ -51,7 +52,7 @@ fesl: {max_conns: 5}
 				continue
 			}
 			told++
-			if e["allowed"] != float64(allowed) || e["needed"] != float64(needed) || len(keysOf(e)) != 11 || e.Text("level") != "warn" {
+			if e["allowed"] != float64(allowed) || e["needed"] != float64(needed) || len(keysOf(e)) != 12 || e.Text("level") != "warn" {
 				t.Errorf("with %d of %d files the log says %v", allowed, needed, e)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/cmd/respawnd/players"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/games"
@@ -63,6 +64,8 @@ func completeArg(cmd *cobra.Command, args []string, text string) ([]cobra.Comple
 	switch word := strings.Trim(words[at], "[]."); {
 	case word == "GAME", word == "ROOM", word == "NAME" && cmd.Parent().Name() == "game":
 		return completeGame(cmd, args, text)
+	case word == "PROTOCOL" && cmd.Name() == "query":
+		return strings.Split(players.QueryWords(), ", "), cobra.ShellCompDirectiveNoFileComp
 	case word == "PROTOCOL":
 		return strings.Split(probe.ProtocolWords(), ", "), cobra.ShellCompDirectiveNoFileComp
 	}

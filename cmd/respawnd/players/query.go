@@ -14,8 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/fesl"
+	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/probe"
+	"github.com/respawnd/respawnd/theater"
 )
 
 func queryCommand(con *cli.Console) *cobra.Command {
@@ -23,7 +26,7 @@ func queryCommand(con *cli.Console) *cobra.Command {
 	var timeout time.Duration
 	cmd := cli.Leaf("query PROTOCOL HOST:PORT", "Query a game server for its rules and players", cobra.ExactArgs(2),
 		func(ctx context.Context, args []string) error {
-			protocol, err := probe.ParseProtocol(args[0])
+			ask, err := asks(args[0])
 			if err != nil {
 				return cli.Misused(err)
 			}
@@ -35,7 +38,7 @@ func queryCommand(con *cli.Console) *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
-			st, err := askOnce(ctx, protocol, args[1])
+			st, err := ask(ctx, args[1])
 			switch {
 			case errors.Is(err, context.DeadlineExceeded), errors.Is(err, probe.ErrNoAnswer):
 				return fmt.Errorf("no answer from %s within %v: no server is there, it uses another protocol, or a firewall blocks the packets", args[1], timeout)
@@ -47,10 +50,33 @@ func queryCommand(con *cli.Console) *cobra.Command {
 			}
 			return queryTables(con, &st)
 		})
-	cmd.Long = cmd.Short + ".\n\nProtocols: " + probe.ProtocolWords() + "."
+	cmd.Long = cmd.Short + ".\n\nProtocols: " + QueryWords() + ". The last two are services of a master: they are greeted."
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().DurationVar(&timeout, "timeout", queryTimeout, "how long to wait for the answer")
 	return cmd
+}
+
+// greetings are the services that the command asks beside game servers. What they answer is shown as rules.
+var greetings = map[string]func(context.Context, string) (wire.Text, error){"fesl": fesl.Query, theater.Word: theater.Query}
+
+// QueryWords returns the protocols of the command in one text, for people.
+func QueryWords() string { return probe.ProtocolWords() + ", fesl, theater" }
+
+// asks returns what queries a server in a protocol.
+func asks(word string) (func(ctx context.Context, address string) (probe.Status, error), error) {
+	if greet := greetings[word]; greet != nil {
+		return func(ctx context.Context, address string) (st probe.Status, err error) {
+			t, err := greet(ctx, address)
+			for _, f := range t {
+				st.Rules = append(st.Rules, query.Field{Name: f.Key, Value: f.Value})
+			}
+			return st, err
+		}, nil
+	}
+	protocol, err := probe.ParseProtocol(word)
+	return func(ctx context.Context, address string) (probe.Status, error) {
+		return askOnce(ctx, protocol, address)
+	}, err
 }
 
 // queryTables prints rules, players and teams for people.

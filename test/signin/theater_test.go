@@ -1,0 +1,108 @@
+package signin
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/fesl"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/test/rig"
+	"github.com/respawnd/respawnd/theater"
+)
+
+// theaterPlayer makes an account with a persona as Mercenaries 2 does, and enters the list of games. The
+// address of the list comes from the sign-in.
+func theaterPlayer(t *testing.T, d *rig.Running, persona string) (*fesl.Client, *theater.Client) {
+	t.Helper()
+	game := feslGame(t, d, "mercs2-pc")
+	rig.Must(t, game.Register(rig.Wait(t), persona+"@example.com", rig.StormPassword, persona))
+	hello, err := game.Hello(rig.Wait(t), "mercs2-pc")
+	rig.Must(t, err)
+	_, err = game.Ask(rig.Wait(t), "acct", "Login", "name", persona, "password", rig.StormPassword, "returnEncryptedInfo", "0")
+	rig.Must(t, err)
+	entered, err := game.Ask(rig.Wait(t), "acct", "LoginSubAccount", "name", persona)
+	rig.Must(t, err)
+	conn, err := netclient.DialTCP(rig.Wait(t), net.JoinHostPort(hello.Get("theaterIp"), hello.Get("theaterPort")))
+	rig.Must(t, err)
+	c := theater.NewClient(conn)
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = c.Hello(rig.Wait(t), "mercs2-pc")
+	rig.Must(t, err)
+	rig.Must(t, c.Enter(rig.Wait(t), entered.Get("lkey")))
+	return game, c
+}
+
+// Two players of Mercenaries 2 sign in at EA's service. One offers a game, which is on the pages like every
+// server; the other one finds it, joins it with a ticket and leaves. The game ends with its host's ban.
+func TestPlayersOfMercenaries2(t *testing.T) {
+	rig.Quick(t)
+	t.Parallel()
+	dir := t.TempDir()
+	d := rig.Start(t, dir)
+	_, host := theaterPlayer(t, d, "Mattias")
+	search, guest := theaterPlayer(t, d, "Jennifer")
+	socket, err := netclient.Dial(rig.Wait(t), d.Address["theater"].String())
+	rig.Must(t, err)
+	t.Cleanup(func() { _ = socket.Close() })
+	at, err := theater.Echo(rig.Wait(t), socket, "1")
+	rig.Must(t, err)
+	if at != socket.Local() {
+		t.Errorf("the datagram of %v came from %v", socket.Local(), at)
+	}
+	id, err := host.Host(rig.Wait(t), "Mattias", 3000, 2, "B-version", "1.1", "B-U-Mission", "oil")
+	rig.Must(t, err)
+	servers := func() string {
+		_, body := rig.Get(t, d, "web", http.MethodGet, "/api/v1/servers?game=mercs2&full=1", "")
+		return body
+	}
+	rig.WantIn(t, servers(), at.String(), `"Mattias"`, `"theater"`, `"players":1,`)
+
+	_, err = search.Ask(rig.Wait(t), "pnow", "Start", "players.0.props.{sessionType}", "listServers",
+		"players.0.props.{filterToGame-version}", "version", "players.0.props.{filter-version}", "1.1")
+	rig.Must(t, err)
+	for {
+		h, found, err := search.Next(rig.Wait(t))
+		rig.Must(t, err)
+		if h.Service != "pnow" {
+			continue
+		}
+		if found.Get("props.{games}.0.gid") != id || found.Get("props.{resultType}") != "LIST" {
+			t.Errorf("the search found %v", found)
+		}
+		break
+	}
+	list, err := guest.List(rig.Wait(t), "FILTER-ATTR-U-Mission", "oil")
+	rig.Must(t, err)
+	if len(list) != 1 || list[0].Get("HN") != "Mattias" || list[0].Get("AP") != "1" {
+		t.Fatalf("the list is %v", list)
+	}
+	join, err := guest.Send(rig.Wait(t), "EGAM", "LID", "257", "GID", id, "PORT", "3001", "R-INT-IP", "127.0.0.1", "R-INT-PORT", "3001", "PTYPE", "P")
+	rig.Must(t, err)
+	asked, err := host.Admit(rig.Wait(t), id)
+	rig.Must(t, err)
+	sent, err := guest.Await(rig.Wait(t), "EGEG", join)
+	rig.Must(t, err)
+	if sent.Get("TICKET") != asked.Get("TICKET") || net.JoinHostPort(sent.Get("I"), sent.Get("P")) != at.String() || asked.Get("NAME") != "Jennifer" {
+		t.Errorf("the host is asked %v, and the guest is sent %v", asked, sent)
+	}
+	rig.Must(t, host.Enters(rig.Wait(t), id, asked.Get("PID")))
+	rig.WantIn(t, servers(), `"players":2,`, `"Jennifer"`)
+	_, err = host.Ask(rig.Wait(t), "PLVT", "LID", "257", "GID", id, "PID", asked.Get("PID"))
+	rig.Must(t, err)
+	rig.WantIn(t, d.Cli("doctor", "127.0.0.1"), at.String()+" of mercs2, listed")
+	rig.WantIn(t, d.Cli("query", "theater", d.Address["theater"].String()), "ECHO")
+	rig.WantIn(t, d.Cli("query", "fesl", d.Address["fesl"].String()), "theaterPort")
+
+	d.Cli("account", "ban", "Mattias")
+	rig.Eventually(t, "the game ends with its host", func() bool {
+		list, err := guest.List(rig.Wait(t))
+		return err == nil && len(list) == 0
+	})
+	d.Stop()
+	rig.WantNoPassword(t, dir)
+	if strings.Contains(d.Log.String(), sent.Get("TICKET")) {
+		t.Error("the log has a ticket in it")
+	}
+}
