@@ -57,6 +57,25 @@ func TestFullList(t *testing.T) {
 	}
 }
 
+// The same pages in other languages, whose words are longer and whose letters are wider.
+func TestLanguages(t *testing.T) {
+	chromium(t)
+	for _, tag := range []string{"de", "fr", "ru"} {
+		d := crowded(t, 48)
+		b := open(t)
+		b.visit(d.url("web", "/servers?q=a"))
+		id := get(b, "read the link of a server", chromedp.Evaluate[string](`document.querySelector('.list .name a').getAttribute('href')`))
+		b.fill("Language", tag)
+		b.press("Choose")
+		b.wait("read it in "+tag, `tag => document.documentElement.lang === tag && location.search === '?q=a'`, tag)
+		for name, path := range map[string]string{
+			"home": "/", "servers": "/servers?q=a", "server": id, "connect": "/connect", "game": "/games/gmtest", "why": "/why", "register": "/account/register",
+		} {
+			b.inspect(tag+"-"+name, d.url("web", path))
+		}
+	}
+}
+
 func TestCopyAddress(t *testing.T) {
 	chromium(t)
 	d := startDaemon(t)
