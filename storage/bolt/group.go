@@ -34,10 +34,8 @@ type group struct {
 	queue   []*step
 	stopped bool
 
-	wake    chan struct{} // full when the queue may have steps
-	stop    sync.Once
-	stopCh  chan struct{} // closed by close
-	endedCh chan struct{} // closed when the goroutine has ended
+	wake  chan struct{} // full when the queue may have steps, or the group is closed
+	ended chan struct{} // closed when the goroutine has ended
 }
 
 // A step is a change that waits for its turn.
@@ -50,11 +48,7 @@ type step struct {
 
 // newGroup returns a group whose run has not begun.
 func newGroup() *group {
-	return &group{
-		wake:    make(chan struct{}, 1),
-		stopCh:  make(chan struct{}),
-		endedCh: make(chan struct{}),
-	}
+	return &group{wake: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // Update implements [engine.Engine].
@@ -108,8 +102,8 @@ func (g *group) withdraw(st *step) bool {
 	return true
 }
 
-// take empties the queue, up to maxGroup steps.
-func (g *group) take() []*step {
+// take empties the queue, up to maxGroup steps. stopped says that no others will follow.
+func (g *group) take() (steps []*step, stopped bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := min(len(g.queue), maxGroup)
@@ -118,7 +112,7 @@ func (g *group) take() []*step {
 	if len(g.queue) == 0 {
 		g.queue = nil
 	}
-	return taken
+	return taken, g.stopped
 }
 
 // waiting returns the length of the queue.
@@ -152,45 +146,34 @@ func (g *group) settle(expected int) {
 	}
 }
 
-// close ends the goroutine and waits for it. The running group is finished,
-// later steps are answered with ErrClosed.
+// close ends the goroutine and waits for it. The steps in the queue are finished, later ones
+// are answered with ErrClosed.
 func (g *group) close() {
 	g.mu.Lock()
 	g.stopped = true
 	g.mu.Unlock()
-	g.stop.Do(func() { close(g.stopCh) })
-	<-g.endedCh
+	wake.Up(g.wake)
+	<-g.ended
 }
 
 // writeGroups is the goroutine of the group. Open starts it, Close waits for
 // it.
 func (e *Engine) writeGroups() {
-	defer close(e.group.endedCh)
+	defer close(e.group.ended)
 	expected := 0
 	for {
-		select {
-		case <-e.group.stopCh:
-			e.refuseRest()
-			return
-		case <-e.group.wake:
-		}
+		<-e.group.wake
 		<-e.check.want() // until then, steps can be withdrawn; each gets the error of the check
 		for {
 			e.group.settle(expected)
-			steps := e.group.take()
+			steps, stopped := e.group.take()
+			if len(steps) == 0 && stopped {
+				return
+			}
 			if len(steps) == 0 {
 				break
 			}
 			expected = len(steps) + e.runGroup(steps)
-		}
-	}
-}
-
-// refuseRest answers all steps in the queue of a closed group.
-func (e *Engine) refuseRest() {
-	for steps := e.group.take(); len(steps) > 0; steps = e.group.take() {
-		for _, st := range steps {
-			st.done <- engine.ErrClosed
 		}
 	}
 }

@@ -86,7 +86,10 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 		if err := checkNew(c.view, p); err != nil {
 			return next, err
 		}
-		err := profiles.create(c, &next)
+		id, err := profiles.takeID(c, p.ID)
+		if next.ID = id; err == nil {
+			profiles.create(c, &next)
+		}
 		return next, err
 	})
 	return next, wrapped(err, "create profile of user %d", p.User)

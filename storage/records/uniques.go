@@ -87,16 +87,12 @@ var (
 	}
 )
 
-// create stores a record, of which checkID and checkEntries found nothing taken, and fills in
-// its id and revision.
-func (n *indexed[R, ID]) create(c *change, r *R) (err error) {
-	id, rev := n.head(r)
-	if *id, err = n.takeID(c, *id); err != nil {
-		return err
-	}
+// create stores a record with an id of takeID, of which checkEntries found nothing taken, and
+// fills in its revision.
+func (n *indexed[R, ID]) create(c *change, r *R) {
+	_, rev := n.head(r)
 	*rev = storage.Rev(c.next(n.table))
 	n.put(c, nil, r)
-	return nil
 }
 
 // put stores a record and moves its index entries.

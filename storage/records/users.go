@@ -45,25 +45,15 @@ func (s *Store) importUsers(ctx context.Context, list []storage.NewUser, made fu
 	for i := range wanted {
 		wanted[i].Err = canonicalNew(&wanted[i])
 	}
-	for {
-		undo := false
-		err := s.change(ctx, func(c *change) error {
-			for i := range wanted {
-				list[i] = wanted[i]
-				list[i].Profiles = slices.Clone(wanted[i].Profiles)
-			}
-			at, err := c.createUsers(list)
-			if undo = err != nil && at >= 0; undo {
-				wanted[at].Err = err
-			} else if err == nil {
-				made()
-			}
-			return err
-		})
-		if !undo || !isRefusal(err) {
-			return err
+	return s.change(ctx, func(c *change) error {
+		for i := range wanted {
+			list[i] = wanted[i]
+			list[i].Profiles = slices.Clone(wanted[i].Profiles)
 		}
-	}
+		c.createUsers(list)
+		made()
+		return nil
+	})
 }
 
 // canonicalNew brings a new user and its profiles into the form in which they are stored.
@@ -84,10 +74,9 @@ func canonicalNew(n *storage.NewUser) (err error) {
 	return nil
 }
 
-// createUsers stores users that have no Err, and sets that of those that are refused. If one is
-// refused of which something was stored already, the step must be undone and done without it:
-// it is at that index. For any other error the index is -1.
-func (c *change) createUsers(list []storage.NewUser) (at int, err error) {
+// createUsers stores users that have no Err, and sets that of those that are refused. Nothing
+// of one is written before all of it is checked, so that a refusal affects no other.
+func (c *change) createUsers(list []storage.NewUser) {
 	var keys []engine.Key
 	for i := range list {
 		if list[i].Err == nil {
@@ -98,23 +87,42 @@ func (c *change) createUsers(list []storage.NewUser) (at int, err error) {
 	c.drawIDs(list)
 	for i := range list {
 		n := &list[i]
-		if n.Err != nil {
-			continue
+		if n.Err == nil {
+			n.Err = checkNewUser(c.view, n)
 		}
-		before := c.wrote
-		c.wrote = false
-		err := c.createUser(&n.User, n.Profiles)
-		switch {
-		case err == nil:
-		case !isRefusal(err):
-			return -1, err
-		case c.wrote:
-			return i, err
+		if n.Err == nil {
+			n.Err = c.createUser(n)
 		}
-		n.Err = err
-		c.wrote = c.wrote || before
+		if !isRefusal(n.Err) {
+			c.failed(n.Err)
+		}
 	}
-	return -1, nil
+}
+
+// checkNewUser returns an error if the id or a unique key of a new user, or of a profile of it,
+// is taken, also by another of its profiles.
+func checkNewUser(v *view, n *storage.NewUser) error {
+	err := orElse(users.checkID(v, n.User.ID, storage.IndexUserID), checkEntries(v, userEntries(&n.User), n.User.ID))
+	if err != nil {
+		return err
+	}
+	owners := make(map[entry]int)
+	for i, p := range n.Profiles {
+		if err := checkNew(v, p); err != nil {
+			return err
+		}
+		entries := profileEntries(&p)
+		if p.ID != 0 {
+			entries = append(entries, entry{tableProfiles, string(idKey(p.ID)), storage.IndexProfileID, ""})
+		}
+		for _, e := range entries {
+			if owner, taken := owners[e]; taken && owner != i && e.index != "" {
+				return &storage.TakenError{Index: e.index}
+			}
+			owners[e] = i
+		}
+	}
+	return nil
 }
 
 // drawIDs draws the ids of many new users and profiles, and loads whether they are free, which
@@ -128,11 +136,9 @@ func (c *change) drawIDs(list []storage.NewUser) {
 		if n.Err != nil || checkEntries(c.view, userEntries(&n.User), n.User.ID) != nil {
 			continue
 		}
-		id := users.draw(c, n.User.ID)
-		keys = append(keys, users.key(id))
+		keys = append(keys, users.key(users.draw(c, n.User.ID)))
 		for _, p := range n.Profiles {
-			p.User = id
-			keys = append(append(keys, profiles.key(profiles.draw(c, p.ID))), unique(profileEntries(&p))...)
+			keys = append(keys, profiles.key(profiles.draw(c, p.ID)))
 		}
 	}
 	c.load(keys...)
@@ -143,36 +149,28 @@ func isRefusal(err error) bool {
 	return errors.Is(err, storage.ErrTaken) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrFull)
 }
 
-// createUser stores a user with its profiles and fills in their ids and revisions. Nothing
-// is written before the user and the first profile are checked, so that most refusals do
-// not affect the other steps of a group.
-func (c *change) createUser(u *storage.User, all []storage.Profile) error {
-	if err := users.checkID(c.view, u.ID, storage.IndexUserID); err != nil {
+// createUser stores a user with its profiles, which were checked, and fills in their ids and
+// revisions.
+func (c *change) createUser(n *storage.NewUser) (err error) {
+	if n.User.ID, err = users.takeID(c, n.User.ID); err != nil {
 		return err
 	}
-	if err := checkEntries(c.view, userEntries(u), u.ID); err != nil {
-		return err
+	for i := range n.Profiles {
+		p := &n.Profiles[i]
+		p.User = n.User.ID
+		if p.ID, err = profiles.takeID(c, p.ID); err != nil {
+			return err
+		}
 	}
-	for i := range all {
-		p := &all[i]
-		p.User = u.ID // 0 for the first of a new user, who has no nicks yet
-		err := checkNew(c.view, *p)
-		if err == nil && i == 0 {
-			c.addCount(countUsers, 1)
-			err = users.create(c, u)
-		}
-		if err != nil {
-			return err
-		}
-		p.User = u.ID
-		if err := profiles.create(c, p); err != nil {
-			return err
-		}
+	c.addCount(countUsers, 1)
+	users.create(c, &n.User)
+	for i := range n.Profiles {
+		profiles.create(c, &n.Profiles[i])
 	}
 	return nil
 }
 
-// keysOfNew returns what createUser reads, to be loaded.
+// keysOfNew returns what is read of a new user, to be loaded.
 func (c *change) keysOfNew(n *storage.NewUser) []engine.Key {
 	u := &n.User
 	keys := append(unique(userEntries(u)), countUsers.part(c.part), users.key(u.ID))

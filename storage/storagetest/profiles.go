@@ -370,9 +370,7 @@ func testProfileRefused(t *testing.T, s storage.Store) {
 	_, err := s.UpdateProfile(t.Context(), b)
 	wantTaken(t, "UpdateProfile()", err, storage.IndexUniqueNick)
 	differ(t, "the profile", must(s.GetProfile(t.Context(), b.ID))(t), want)
-	if _, _, err := s.ProfileByUniqueNick(t.Context(), 7, "free"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ProfileByUniqueNick() after the refusal = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf2(s.ProfileByUniqueNick(t.Context(), 7, "free")), storage.ErrNotFound, "ProfileByUniqueNick() after the refusal")
 	if n := len(collect(t, s.FindProfiles(t.Context(), storage.ByNick, "new"))); n != 0 {
 		t.Errorf("%d profiles have the refused nick", n)
 	}

@@ -115,9 +115,7 @@ func testDisplace(t *testing.T, s LosingSessions) {
 	wantDisplaced(t, "at a", s, "a", a, 1, 2)
 	wantDisplaced(t, "at b", s, "b", b, 1, 2)
 	wantDisplaced(t, "at b again", s, "b", b, 1, 2)
-	if _, _, err := s.EnterSession(t.Context(), live(b, 3, 9, 9, 0)); !errors.Is(err, storage.ErrTaken) {
-		t.Errorf("EnterSession() of a used id = %v, want ErrTaken", err)
-	}
+	wantErr(t, errOf2(s.EnterSession(t.Context(), live(b, 3, 9, 9, 0))), storage.ErrTaken, "EnterSession() of a used id")
 }
 
 func testSessionRace(t *testing.T, s LosingSessions) {
@@ -187,9 +185,7 @@ func testRuns(t *testing.T, s LosingSessions) {
 	}
 	wantErr(t, errOf(s.Beat(t.Context(), "a", a, 0, storage.Mail{})), storage.ErrTaken, "Beat() of an earlier run")
 	wantErr(t, errOf(s.RestoreSessions(t.Context(), "a", a, nil)), storage.ErrTaken, "RestoreSessions() of an earlier run")
-	if _, _, err := s.EnterSession(t.Context(), live(a, 2, 2, 2, 0)); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("EnterSession() in an earlier run = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf2(s.EnterSession(t.Context(), live(a, 2, 2, 2, 0))), storage.ErrNotFound, "EnterSession() in an earlier run")
 	if _, ids := enterSession(t, s, live(b, 1, 1, 1, 0)); ids != nil {
 		t.Errorf("a session of an earlier run is left: %d", ids)
 	}
@@ -199,9 +195,7 @@ func testRuns(t *testing.T, s LosingSessions) {
 	if _, err := s.Beat(t.Context(), "b", b, 0, storage.Mail{}); !errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Beat() of a run that was ended = %v, want ErrConflict", err)
 	}
-	if _, _, err := s.EnterSession(t.Context(), live(b, 2, 1, 1, 0)); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("EnterSession() in a run that was ended = %v, want ErrConflict", err)
-	}
+	wantErr(t, errOf2(s.EnterSession(t.Context(), live(b, 2, 1, 1, 0))), storage.ErrConflict, "EnterSession() in a run that was ended")
 	if p, err := s.Beat(t.Context(), "a", later, 0, storage.Mail{}); err != nil || len(p.Runs) != 1 {
 		t.Errorf("Beat() = %+v, %v, want one run", p, err)
 	}
@@ -216,9 +210,7 @@ func testRestore(t *testing.T, s LosingSessions) {
 	end := must(s.EndSessions(t.Context(), storage.AccountEnd{User: 7}))(t)
 	s.Lose(t)
 	wantErr(t, errOf(s.Beat(t.Context(), "a", a, 0, storage.Mail{})), storage.ErrNotFound, "Beat() of a lost run")
-	if _, _, err := s.EnterSession(t.Context(), live(a, 3, 3, 3, 0)); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("EnterSession() in a lost run = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf2(s.EnterSession(t.Context(), live(a, 3, 3, 3, 0))), storage.ErrNotFound, "EnterSession() in a lost run")
 	noErr(t, errOf(s.RestoreSessions(t.Context(), "b", b, nil)))
 	newer, ids := enterSession(t, s, live(b, 1, 2, 2, storage.DisplacesProfile))
 	if newer.Fence <= end || ids != nil {
@@ -285,9 +277,7 @@ func testSessionLimits(t *testing.T, s LosingSessions) {
 		"no profile": live(a, 1, 0, 1, 0), "no user": live(a, 1, 1, 0, 0), "rule": live(a, 1, 1, 1, 3),
 		"profile too high": live(a, 1, storage.MaxAccountID+1, 1, 0), "user too high": live(a, 1, 1, storage.MaxAccountID+1, 0),
 	} {
-		if _, _, err := s.EnterSession(t.Context(), e); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: EnterSession() = %v, want ErrInvalid", what, err)
-		}
+		wantErr(t, errOf2(s.EnterSession(t.Context(), e)), storage.ErrInvalid, "%s: EnterSession()", what)
 		e.Fence = 1
 		wantErr(t, errOf(s.RestoreSessions(t.Context(), "a", a, []storage.LiveSession{e})), storage.ErrInvalid, "%s: RestoreSessions()", what)
 	}

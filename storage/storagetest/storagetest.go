@@ -321,6 +321,9 @@ func wantErr(t tester, err, want error, what string, args ...any) {
 // errOf returns the error of a result.
 func errOf[V any](_ V, err error) error { return err }
 
+// errOf2 returns the error of two results.
+func errOf2[V, W any](_ V, _ W, err error) error { return err }
+
 // noErr ends the test after an error. what says what returned it.
 func noErr(t tester, err error, what ...any) {
 	t.Helper()

@@ -305,9 +305,7 @@ func testUserLimits(t *testing.T, s storage.Store) {
 	for name, spoil := range tests {
 		u := edge
 		spoil(&u)
-		if _, _, err := s.CreateUser(t.Context(), u, profile("B")); !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: CreateUser() = %v, want ErrInvalid", name, err)
-		}
+		wantErr(t, errOf2(s.CreateUser(t.Context(), u, profile("B"))), storage.ErrInvalid, "%s: CreateUser()", name)
 		wantErr(t, errOf(s.UpdateUser(t.Context(), u)), storage.ErrInvalid, "%s: UpdateUser()", name)
 	}
 }
@@ -328,9 +326,7 @@ func testUserDelete(t *testing.T, s storage.Store) {
 		wantGone(t, s, id)
 	}
 	differ(t, "buddies of the friend", collect(t, s.BuddiesOf(t.Context(), friend)), []storage.ProfileID{all[2].ID})
-	if _, _, err := s.ProfileByUniqueNick(t.Context(), 1, "rich"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ProfileByUniqueNick() of a deleted user = %v, want ErrNotFound", err)
-	}
+	wantErr(t, errOf2(s.ProfileByUniqueNick(t.Context(), 1, "rich")), storage.ErrNotFound, "ProfileByUniqueNick() of a deleted user")
 	if got, err := s.ProfilesOf(t.Context(), all[0].User); err != nil || len(got) != 0 {
 		t.Errorf("ProfilesOf() of a deleted user = %v, %v, want none", got, err)
 	}
