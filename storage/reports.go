@@ -63,6 +63,15 @@ type Credit struct {
 
 	How   ScoreRule
 	Value float64
+	Start float64 // of a score that there is none of yet, with ScoreSum
+}
+
+// Apply returns the score after the credit. first is true if there is none yet.
+func (c *Credit) Apply(old float64, first bool) float64 {
+	if first && c.How == ScoreSum {
+		old, first = c.Start, false
+	}
+	return c.How.Apply(old, c.Value, first)
 }
 
 // Canonical returns r as it is stored: checked, with times in UTC. The error
@@ -86,7 +95,7 @@ func CheckCredits(credits []Credit) error {
 	}
 	for i := range credits {
 		c := &credits[i]
-		if err := cmp.Or(c.Check(), checkScore(c.Value)); err != nil {
+		if err := cmp.Or(c.Check(), checkScore(c.Value), checkScore(c.Start)); err != nil {
 			return err
 		}
 		if c.How < ScoreSum || c.How > ScoreLast {

@@ -91,7 +91,7 @@ func (c *change) loadCredits(credits []storage.Credit) {
 		}
 		board := rankingOf(c.view, cr.Game, cr.Board)
 		was := board.key(placeOf(old.Value, cr.Profile))
-		ranges = append(ranges, board.nearest(board.key(placeOf(cr.How.Apply(old.Value, cr.Value, first), cr.Profile))))
+		ranges = append(ranges, board.nearest(board.key(placeOf(cr.Apply(old.Value, first), cr.Profile))))
 		if first {
 			ranges = append(ranges, prefixUpTo(tableScores, idKey(cr.Profile), storage.MaxScores))
 		} else {
@@ -158,7 +158,7 @@ func (c *change) credit(credits []storage.Credit, at time.Time) (n int) {
 		if !first && c.failed(err) {
 			break
 		}
-		score.Value, score.Updated = cr.How.Apply(score.Value, cr.Value, first), at
+		score.Value, score.Updated = cr.Apply(score.Value, first), at
 		switch err := c.putScore(score); {
 		case err == nil:
 			n++

@@ -135,6 +135,15 @@ func testMatchCredits(t *testing.T, s storage.Store) {
 	if got := value(); got != 2 {
 		t.Errorf("score %v after a match that was settled once, want 2", got)
 	}
+	id.Board = "rating"
+	for i, want := range []float64{1180, 1160} {
+		m := match(ps[0].ID, ps[1].ID)
+		m.Outcome, m.Settled = storage.MatchAgreed, moment()
+		putMatch(t, s, m, storage.Credit{ScoreID: id, How: storage.ScoreSum, Value: -20, Start: 1200})
+		if got := value(); got != want {
+			t.Errorf("score %v after %d steps from 1200, want %v", got, i+1, want)
+		}
+	}
 }
 
 func testMatchLimit(t *testing.T, s storage.Store) {

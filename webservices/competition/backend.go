@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -86,7 +85,6 @@ type Backend struct {
 	reports  netserve.Quota[storage.ProfileID]
 	creates  netserve.Quota[storage.ProfileID] // sessions and intentions
 	metrics  metrics
-	rating   sync.Mutex // held while ratings are read and stored
 }
 
 // metrics are the counters of a backend.

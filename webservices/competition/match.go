@@ -84,8 +84,6 @@ func (backend *Backend) put(ctx context.Context, s *session, next storage.Match,
 		next.Outcome, next.Settled = outcome, now
 		if r, err := Decode(next.Versions[version].Report); err == nil {
 			fill(&next, r)
-			backend.rating.Lock() // until they are stored: a player may be in two matches
-			defer backend.rating.Unlock()
 			out = credits(&next, r, backend.boards(next.Game))
 			ratings, err := backend.ratings(ctx, &next, r, storage.MaxCredits-len(out))
 			if err != nil {

@@ -51,7 +51,8 @@ func (backend *Backend) ratings(ctx context.Context, m *storage.Match, r *Report
 			id := storage.ScoreID{Game: m.Game, Board: b.Name, Profile: p.profile}
 			played := storage.ScoreID{Game: m.Game, Board: b.Name + gamesBoard, Profile: p.profile}
 			if value, ok := p.after(players); ok && len(out)+2 <= most {
-				out = append(out, storage.Credit{ScoreID: id, How: storage.ScoreLast, Value: value},
+				// The store adds the step: another match of the player may be settled meanwhile, on any node.
+				out = append(out, storage.Credit{ScoreID: id, How: storage.ScoreSum, Value: value - p.rating, Start: firstRating},
 					storage.Credit{ScoreID: played, How: storage.ScoreSum, Value: 1})
 			}
 		}
