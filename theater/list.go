@@ -16,6 +16,8 @@ const (
 	lobbyID  = "257"
 	maxGames = 10_000 // that the lobby states to have room for
 	maxList  = 500    // games in an answer
+
+	maxAnswer = maxWaiting / 2 // bytes of the answers to one request: what hosts say must not make a client slow
 )
 
 // place returns the index of the game with a number, or the one that it would have.
@@ -111,17 +113,19 @@ func (x *session) list(r *request) {
 	if n := number(r.Get("COUNT")); n >= 0 {
 		most = min(n, maxList)
 	}
-	var list []*game
+	var list [][]byte
+	size := 0
 	for g := range x.visible(f.passes) {
-		if len(list) == most {
+		b := answer("GDAT", r.id(), x.describe(g)...)
+		if size += len(b); len(list) == most || size > maxAnswer { // the client asks for those after the last one
 			break
 		}
-		list = append(list, g)
+		list = append(list, b)
 	}
 	x.reply("GLST", r.id(), "LID", lobbyID, "LOBBY-NUM-GAMES", strconv.Itoa(x.games()), "LOBBY-MAX-GAMES", strconv.Itoa(maxGames),
 		"NUM-GAMES", strconv.Itoa(len(list)), "FAVORITE-GAMES", "0", "FAVORITE-PLAYERS", "0")
-	for _, g := range list {
-		x.reply("GDAT", r.id(), x.describe(g)...)
+	for _, b := range list {
+		x.queue(b)
 	}
 }
 
@@ -137,8 +141,14 @@ func (x *session) data(r *request) {
 		return
 	}
 	x.reply("GDET", r.id(), append(append(g.ids(), "UGID", g.identity), pairs(g.details.Text)...)...)
+	size := 0
 	for _, s := range g.players() {
-		x.reply("PDAT", r.id(), append(append(g.ids(), "PID", strconv.Itoa(s.pid), "UID", s.uid, "NAME", s.name), pairs(s.values.Text, "P-")...)...)
+		who := append(g.ids(), "PID", strconv.Itoa(s.pid), "UID", s.uid, "NAME", s.name)
+		b := answer("PDAT", r.id(), append(who, pairs(s.values.Text, "P-")...)...)
+		if size += len(b); size > maxAnswer {
+			b = answer("PDAT", r.id(), who...)
+		}
+		x.queue(b)
 	}
 }
 

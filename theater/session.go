@@ -79,15 +79,21 @@ func lines(pairs ...string) (t wire.Text) {
 	return t
 }
 
-// send sends a message.
-func (x *session) send(h wire.Header, t wire.Text) {
-	x.queue((&wire.Frame{Header: h, Payload: t.Append(nil, wire.ServerEnd)}).Append(nil))
+// encode returns the bytes of a message.
+func encode(h wire.Header, t wire.Text) []byte {
+	return (&wire.Frame{Header: h, Payload: t.Append(nil, wire.ServerEnd)}).Append(nil)
 }
 
-// reply answers the request with a number with keys and values in turn.
-func (x *session) reply(word, tid string, pairs ...string) {
-	x.send(wire.Header{Service: word, Kind: wire.TheaterReply}, lines(append([]string{"TID", tid}, pairs...)...))
+// send sends a message.
+func (x *session) send(h wire.Header, t wire.Text) { x.queue(encode(h, t)) }
+
+// answer returns the answer to the request with a number, with keys and values in turn.
+func answer(word, tid string, pairs ...string) []byte {
+	return encode(wire.Header{Service: word, Kind: wire.TheaterReply}, lines(append([]string{"TID", tid}, pairs...)...))
 }
+
+// reply sends an answer.
+func (x *session) reply(word, tid string, pairs ...string) { x.queue(answer(word, tid, pairs...)) }
 
 // refuse answers a request with an error.
 func (x *session) refuse(word, tid, why string) {

@@ -2,6 +2,7 @@ package theater
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -383,6 +384,39 @@ func TestLimits(t *testing.T) {
 }
 
 // TestInside takes addresses that a player states for its own network.
+// What hosts say makes no answer so long that the client who asked is ended as too slow.
+func TestLongAnswers(t *testing.T) {
+	f := start(t, nil)
+	const hosts = 10
+	for id := 1; id <= hosts; id++ {
+		c := f.player(id, "other-pc") // not in the catalogue: no record limits it
+		values := []string{"LID", "-1", "NAME", "A game", "PORT", "3000", "MAX-PLAYERS", "2"}
+		for i := range 15 {
+			values = append(values, "B-U-"+strconv.Itoa(i), strings.Repeat("%", 1000))
+		}
+		c.ask("CGAM", values...)
+		game := strconv.Itoa(c.x.hosts.id)
+		c.ask("EGAM", "GID", game, "PORT", "3000")
+		c.ask("EGRS", "GID", game, "PID", "1", "ALLOWED", "1")
+		c.ask("PENT", "GID", game, "PID", "1")
+	}
+	guest := f.player(hosts+1, "other-pc")
+	listed := 0
+	for listed < hosts {
+		if err := guest.say("GLST", "LID", "257", "GID", strconv.Itoa(listed)); err != nil {
+			t.Fatal(err)
+		}
+		if n := guest.out.Len(); n > maxWaiting {
+			t.Errorf("%d bytes answer GLST", n)
+		}
+		games := guest.hears()
+		if n := len(games) - 1; n == 0 || n == hosts || !strings.Contains(games[0], fmt.Sprint(" NUM-GAMES=", n, " ")) {
+			t.Fatalf("%d games after %d: %.120q", n, listed, games)
+		}
+		listed += len(games) - 1
+	}
+}
+
 func TestInside(t *testing.T) {
 	peer, here := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("127.0.0.1")
 	for ip, want := range map[string]string{
