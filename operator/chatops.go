@@ -27,6 +27,7 @@ type NewChatRule struct {
 	Kind    storage.ChatKind  `json:"kind"`
 	Profile storage.ProfileID `json:"profile,omitzero" lookup:"WHO"`
 	Prefix  netip.Prefix      `json:"prefix,omitzero"`
+	Nick    string            `json:"nick,omitzero"`
 	Channel string            `json:"channel,omitzero" flag:"room" doc:"only in this chat room (default: in all of chat)"`
 	Reason  string            `json:"reason,omitzero" flag:"reason" doc:"reason, shown in the list"`
 	By      string            `json:"by,omitzero" default:"cli"`
@@ -35,7 +36,7 @@ type NewChatRule struct {
 }
 
 func (r NewChatRule) rule() storage.ChatRule {
-	key := storage.ChatRuleKey{Kind: r.Kind, Profile: r.Profile, Prefix: r.Prefix, Channel: r.Channel}
+	key := storage.ChatRuleKey{Kind: r.Kind, Profile: r.Profile, Prefix: r.Prefix, Nick: r.Nick, Channel: r.Channel}
 	return storage.ChatRule{ChatRuleKey: key, Reason: r.Reason, By: r.By, Added: r.Added, Expires: r.Expires}
 }
 
@@ -68,6 +69,7 @@ type ChatRuleRef struct {
 	Kind    storage.ChatKind  `query:"kind,required"`
 	Profile storage.ProfileID `query:"profile" lookup:"WHO"`
 	Prefix  netip.Prefix      `query:"prefix"`
+	Nick    string            `query:"nick"`
 	Channel string            `query:"channel" flag:"room" doc:"only in this chat room (default: in all of chat)"`
 }
 
@@ -103,8 +105,11 @@ func removeRoomRules(ctx context.Context, l *Local, id uint32) error {
 // ruleText returns the subject of a rule in the audit log.
 func ruleText(k storage.ChatRuleKey) string {
 	who := k.Prefix.String()
-	if k.Profile != 0 {
+	switch {
+	case k.Profile != 0:
 		who = fmt.Sprintf("profile %d", k.Profile)
+	case k.Nick != "":
+		who = "nick " + k.Nick
 	}
 	if k.Channel == "" {
 		return who

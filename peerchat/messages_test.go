@@ -143,3 +143,30 @@ func TestRules(t *testing.T) {
 	again.send("LOGIN 1 Ann " + md5hex(testPassword))
 	again.wantEnd("You are banned")
 }
+
+// A rule about a nick is about those who have it or want it, and about nothing else of them.
+func TestRulesAboutNicks(t *testing.T) {
+	f := start(t, nil)
+	op, plain, _ := f.room("#room")
+	put := func(kind storage.ChatKind, nick, channel string) {
+		t.Helper()
+		if err := f.rules.Put(t.Context(), storage.ChatRule{ChatRuleKey: storage.ChatRuleKey{Kind: kind, Channel: channel, Nick: nick}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(storage.ChatMute, "PLAIN", "#room")
+	plain.expect("PRIVMSG #room :x", ":s 404 Plain #room :Cannot send to channel")
+	put(storage.ChatBan, "Seller", "#room")
+	plain.expect("NICK seller", ":s 432 Plain seller :This nickname is banned")
+	put(storage.ChatBan, "plain", "#room")
+	plain.want(":s KICK #room Plain :Banned by the operator")
+	plain.expect("JOIN #room", ":s 474 Plain #room :Cannot join channel (+b)")
+	put(storage.ChatBan, "Plain", "")
+	plain.wantEnd("You are banned")
+	again := f.connect()
+	again.send("USER XWwwww9wwX|0 0 * :x", "NICK Plain")
+	again.want(":s 432 * Plain :This nickname is banned")
+	again.send("NICK Other")
+	again.want(":s 001 Other :Welcome to the chat, Other")
+	op.line()
+}

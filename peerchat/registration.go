@@ -298,6 +298,10 @@ func (x *session) mayTake(nick string) bool {
 		x.answer(numBadNick, "Erroneous nickname", nick)
 		return false
 	}
+	if x.bannedNick(nick) {
+		x.answer(numBadNick, "This nickname is banned", nick)
+		return false
+	}
 	holder := x.server.hall.nicks[foldNick(nick)]
 	if !x.program && (serviceNicks[foldNick(nick)] || x.server.opt.Games.QuickMatchNick(nick)) {
 		x.answer(numNickInUse, "Nickname is already in use", nick)

@@ -131,7 +131,27 @@ func (s *Server) sanctioned(x *session, channel string) (banned, muted bool) {
 	if s.opt.Rules == nil || x.program {
 		return false, false
 	}
-	return s.opt.Rules.Check(chatrules.Who{Profile: x.profile, Addr: x.peer.Addr()}, channel)
+	nick := x.wanted.nick
+	if x.user != nil {
+		nick = x.user.nick
+	}
+	return s.opt.Rules.Check(chatrules.Who{Profile: x.profile, Addr: x.peer.Addr(), Nick: nick}, channel)
+}
+
+// bannedNick reports whether a nick is banned from chat, or from a channel in which the client is.
+func (x *session) bannedNick(nick string) bool {
+	if x.server.opt.Rules == nil || x.program {
+		return false
+	}
+	who := chatrules.Who{Nick: nick}
+	banned, _ := x.server.opt.Rules.Check(who, "")
+	if x.user != nil {
+		for _, m := range x.user.joined {
+			here, _ := x.server.opt.Rules.Check(who, m.channel.name)
+			banned = banned || here
+		}
+	}
+	return banned
 }
 
 // given returns the public address of a client: the one under which the list gives a

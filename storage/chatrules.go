@@ -15,6 +15,7 @@ import (
 const (
 	MaxChatRules   = 4096 // MaxChatRules is how many rules there may be.
 	MaxChatChannel = 256  // MaxChatChannel is the longest name of a channel in bytes.
+	MaxChatNick    = 64   // MaxChatNick is the longest nick of a rule in bytes.
 )
 
 // ChatKind is the effect of a ChatRule. The numbers are part of stored keys and
@@ -52,17 +53,18 @@ func (k *ChatKind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ChatRuleKey identifies a ChatRule. Exactly one of Profile and Prefix is set, for
+// ChatRuleKey identifies a ChatRule. Exactly one of Profile, Prefix and Nick is set, for
 // ChatModerator it is Profile.
 type ChatRuleKey struct {
 	Kind    ChatKind     `json:"kind"`
 	Profile ProfileID    `json:"profile,omitzero"`
 	Prefix  netip.Prefix `json:"prefix,omitzero"`  // as CanonicalPrefix makes it
+	Nick    string       `json:"nick,omitzero"`    // in lower case; of anyone who has it at the time
 	Channel string       `json:"channel,omitzero"` // as CanonicalChannel makes it; empty: all of them
 }
 
-// ChatRule is an operator's rule for a player in chat: a profile or a range of
-// addresses is banned or muted, or a profile moderates.
+// ChatRule is an operator's rule for a player in chat: a profile, a range of
+// addresses or a nick is banned or muted, or a profile moderates.
 type ChatRule struct {
 	ChatRuleKey
 
@@ -93,11 +95,21 @@ func (k ChatRuleKey) Canonical() (ChatRuleKey, error) {
 			return ChatRuleKey{}, invalid("chat rule for %v is for all addresses", k.Prefix)
 		}
 	}
+	k.Nick = ascii.ToLower(k.Nick)
+	if err := checkText("nick of the chat rule", k.Nick, MaxChatNick); err != nil {
+		return ChatRuleKey{}, err
+	}
+	subjects := 0
+	for _, given := range []bool{k.Profile != 0, k.Prefix.IsValid(), k.Nick != ""} {
+		if given {
+			subjects++
+		}
+	}
 	switch {
-	case (k.Profile != 0) == k.Prefix.IsValid():
-		return ChatRuleKey{}, invalid("chat rule needs a profile or an address")
+	case subjects != 1:
+		return ChatRuleKey{}, invalid("chat rule needs one of a profile, an address and a nick")
 	case k.Kind == ChatModerator && k.Profile == 0:
-		return ChatRuleKey{}, invalid("a moderator is a profile, not an address")
+		return ChatRuleKey{}, invalid("a moderator is a profile, not an address or a nick")
 	case k.Channel == "":
 		return k, nil
 	}
@@ -106,10 +118,11 @@ func (k ChatRuleKey) Canonical() (ChatRuleKey, error) {
 	return k, err
 }
 
-// Compare orders keys by kind, profile, address and channel.
+// Compare orders keys by kind, profile, nick, address and channel.
 func (k ChatRuleKey) Compare(other ChatRuleKey) int {
 	return cmp.Or(cmp.Compare(k.Kind, other.Kind),
 		cmp.Compare(k.Profile, other.Profile),
+		cmp.Compare(k.Nick, other.Nick),
 		k.Prefix.Addr().Compare(other.Prefix.Addr()),
 		cmp.Compare(k.Prefix.Bits(), other.Prefix.Bits()),
 		cmp.Compare(k.Channel, other.Channel))

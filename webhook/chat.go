@@ -41,6 +41,7 @@ type Room struct {
 type ChatBan struct {
 	Profile storage.ProfileID `json:"profile,omitzero"`
 	Prefix  string            `json:"prefix,omitempty"`
+	Nick    string            `json:"nick,omitempty"`
 	Channel string            `json:"channel"` // empty: from all of chat
 	Reason  string            `json:"reason"`
 	By      string            `json:"by"`
@@ -174,7 +175,7 @@ func (w *watch) readRules(now time.Time) {
 		if before, known := w.chatBans[key]; known && before.Added.Equal(r.Added) && before.Expires.Equal(r.Expires) {
 			continue
 		}
-		if !w.mine(fmt.Sprint("chat/", key.Profile, key.Prefix, key.Channel)) {
+		if !w.mine(fmt.Sprint("chat/", key.Profile, key.Prefix, key.Nick, key.Channel)) {
 			continue
 		}
 		for _, to := range w.workers {
@@ -199,7 +200,7 @@ func chatBans(rules []storage.ChatRule, now time.Time) map[storage.ChatRuleKey]s
 
 func describeChatBan(r storage.ChatRule) *ChatBan {
 	out := &ChatBan{
-		Profile: r.Profile, Channel: r.Channel, Reason: clean.Line(r.Reason, 2*maxName), By: clean.Line(r.By, maxName),
+		Profile: r.Profile, Nick: clean.Line(r.Nick, maxName), Channel: r.Channel, Reason: clean.Line(r.Reason, 2*maxName), By: clean.Line(r.By, maxName),
 	}
 	if r.Prefix.IsValid() {
 		out.Prefix = r.Prefix.String()

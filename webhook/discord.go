@@ -111,8 +111,11 @@ func discordRoom(r *Room) string {
 
 func discordChatBan(b *ChatBan) string {
 	line := "`" + b.Prefix + "`"
-	if b.Profile != 0 {
+	switch {
+	case b.Profile != 0:
 		line = "profile " + strconv.FormatUint(uint64(b.Profile), 10)
+	case b.Nick != "":
+		line = "nick " + escapeMarkdown(b.Nick)
 	}
 	if b.Channel != "" {
 		line += " in " + escapeMarkdown(b.Channel)

@@ -19,6 +19,7 @@ import (
 type Who struct {
 	Profile storage.ProfileID
 	Addr    netip.Addr
+	Nick    string // in any case
 }
 
 // Table holds the rules in force. All methods may be called from any number of

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,18 @@ func TestCheck(t *testing.T) {
 		rule(storage.ChatBan, 1, "#GPG!12"), rule(storage.ChatMute, 2, ""), rule(storage.ChatModerator, 3, ""),
 		ruleAt(storage.ChatBan, "192.0.2.0/24", ""), ruleAt(storage.ChatMute, "192.0.2.7/32", "#gsp!GMTest!M9vK"),
 		ruleAt(storage.ChatMute, "2001:db8::/32", ""), rule(storage.ChatBan, 5, "#Own!a!B"))
+	nick := rule(storage.ChatBan, 0, "#gpg!12")
+	nick.Nick = "Cheap-Gold"
+	if err := table.Put(t.Context(), nick); err != nil {
+		t.Fatal(err)
+	}
+	for channel, want := range map[string]bool{"#GPG!12": true, "#gpg!1": false} {
+		for name, has := range map[string]bool{"cheap-GOLD": true, "cheap": false, strings.Repeat("x", 1+storage.MaxChatNick): false} {
+			if banned, _ := table.Check(Who{Nick: name}, channel); banned != (want && has) {
+				t.Errorf("Check of the nick %.20s in %s = %v", name, channel, banned)
+			}
+		}
+	}
 	for name, test := range map[string]struct {
 		profile       storage.ProfileID
 		addr, channel string
@@ -113,7 +126,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: Check() = %v, %v, want %v, %v", name, banned, muted, test.banned, test.muted)
 		}
 	}
-	who := Who{Profile: 2, Addr: netip.MustParseAddr("192.0.2.7")}
+	who := Who{Profile: 2, Addr: netip.MustParseAddr("192.0.2.7"), Nick: "Cheap-GOLD"}
 	if n := testing.AllocsPerRun(100, func() { table.Check(who, "#GSP!gmtest!M9vK") }); n != 0 {
 		t.Errorf("Check allocates %v times", n)
 	}

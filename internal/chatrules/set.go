@@ -14,6 +14,7 @@ type set struct {
 	list     []storage.ChatRule // in the order of List
 	profiles map[storage.ProfileID][]storage.ChatRule
 	prefixes map[netip.Prefix][]storage.ChatRule
+	nicks    map[string][]storage.ChatRule
 	v4, v6   []int // lengths of prefixes that occur
 }
 
@@ -24,10 +25,15 @@ func newSet(list []storage.ChatRule) *set {
 		list:     list,
 		profiles: make(map[storage.ProfileID][]storage.ChatRule),
 		prefixes: make(map[netip.Prefix][]storage.ChatRule),
+		nicks:    make(map[string][]storage.ChatRule),
 	}
 	for _, r := range list {
 		if r.Profile != 0 {
 			s.profiles[r.Profile] = append(s.profiles[r.Profile], r)
+			continue
+		}
+		if r.Nick != "" {
+			s.nicks[r.Nick] = append(s.nicks[r.Nick], r)
 			continue
 		}
 		s.prefixes[r.Prefix] = append(s.prefixes[r.Prefix], r)
@@ -47,6 +53,10 @@ func (s *set) check(who Who, channel string) (banned, muted bool) {
 	f := found{channel: channel}
 	if who.Profile != 0 {
 		f.look(s.profiles[who.Profile])
+	}
+	if len(who.Nick) <= storage.MaxChatNick && len(s.nicks) > 0 {
+		var folded [storage.MaxChatNick]byte
+		f.look(s.nicks[string(ascii.AppendLower(folded[:0], who.Nick))])
 	}
 	a := who.Addr.Unmap().WithZone("")
 	lengths := s.v6

@@ -69,12 +69,15 @@ var chatRules = kind[storage.ChatRule]{
 	over:  (*storage.ChatRule).Expired,
 }
 
-// chatRuleKey is the key of a chat rule: its kind, its profile (0 for an
-// address), the length of the address in bytes, the address, the length of the
-// prefix, and the channel. k is canonical.
+// chatRuleKey is the key of a chat rule: its kind, its profile (0 for an address or a
+// nick), the length of the address in bytes, the address, the length of the
+// prefix, and the channel. A nick has 255 in place of an address, and ends with NUL. k is canonical.
 func chatRuleKey(k storage.ChatRuleKey) []byte {
 	key := binary.BigEndian.AppendUint32([]byte{byte(k.Kind)}, uint32(k.Profile))
-	if k.Profile == 0 {
+	switch {
+	case k.Nick != "":
+		key = append(append(append(key, 255), k.Nick...), 0)
+	case k.Profile == 0:
 		address := k.Prefix.Addr().AsSlice()
 		key = append(append(append(key, byte(len(address))), address...), byte(k.Prefix.Bits()))
 	}

@@ -26,6 +26,13 @@ func chatRuleAt(prefix, channel string) storage.ChatRule {
 	return r
 }
 
+// chatRuleOf returns a ban of a nick.
+func chatRuleOf(nick, channel string) storage.ChatRule {
+	r := chatRule(storage.ChatBan, 0, channel)
+	r.Nick = nick
+	return r
+}
+
 func putChatRule(t *testing.T, s storage.Store, r storage.ChatRule) {
 	t.Helper()
 	noErr(t, s.PutChatRule(t.Context(), r), "PutChatRule", r)
@@ -74,12 +81,15 @@ func testChatRuleCanonical(t *testing.T, s storage.Store) {
 	putChatRule(t, s, want)
 	differ(t, "rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{want})
 	wantErr(t, s.RemoveChatRule(t.Context(), put.ChatRuleKey), nil, "RemoveChatRule() with another spelling")
+	edge := strings.Repeat("n", storage.MaxChatNick)
+	putChatRule(t, s, chatRuleOf(strings.ToUpper(edge), ""))
+	differ(t, "rules of nicks", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{chatRuleOf(edge, "")})
 }
 
 func testChatRuleOrder(t *testing.T, s storage.Store) {
 	want := []storage.ChatRule{
 		chatRuleAt("10.0.0.0/8", ""), chatRuleAt("10.0.0.0/8", "#gpg!1"), chatRuleAt("10.0.0.0/9", ""), chatRuleAt("2001:db8::/32", ""),
-		chatRule(storage.ChatBan, 2, ""), chatRule(storage.ChatBan, 2, "#gpg!1"), chatRule(storage.ChatBan, 300, ""),
+		chatRuleOf("a", "#gpg!1"), chatRuleOf("b", ""), chatRule(storage.ChatBan, 2, ""), chatRule(storage.ChatBan, 2, "#gpg!1"), chatRule(storage.ChatBan, 300, ""),
 		chatRule(storage.ChatMute, 1, ""), chatRule(storage.ChatModerator, 1, "#gsp!gmtest"),
 	}
 	for i := range want {
@@ -124,6 +134,9 @@ func testChatRuleLimits(t *testing.T, s storage.Store) {
 		"unknown kind":        func(r *storage.ChatRule) { r.Kind = 200 },
 		"no subject":          func(r *storage.ChatRule) { r.Profile = 0 },
 		"profile and address": func(r *storage.ChatRule) { r.Prefix = address },
+		"profile and nick":    func(r *storage.ChatRule) { r.Nick = "ann" },
+		"nick moderates":      func(r *storage.ChatRule) { r.Kind, r.Profile, r.Nick = storage.ChatModerator, 0, "ann" },
+		"long nick":           func(r *storage.ChatRule) { r.Profile, r.Nick = 0, strings.Repeat("n", 1+storage.MaxChatNick) },
 		"broken address":      func(r *storage.ChatRule) { r.Prefix = netip.PrefixFrom(address.Addr(), 33) },
 		"all addresses":       func(r *storage.ChatRule) { r.Profile, r.Prefix = 0, netip.MustParsePrefix("0.0.0.0/0") },
 		"address moderates":   func(r *storage.ChatRule) { r.Kind, r.Profile, r.Prefix = storage.ChatModerator, 0, address },

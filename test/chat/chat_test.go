@@ -113,7 +113,14 @@ func TestChatCommands(t *testing.T) {
 	bob.MustSend("PRIVMSG " + title + " :still here")
 	bob.Hears("404", "Bob", title)
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"chat", "who", "#empty"}, "no members")
-	rig.WantIn(t, d.Cli("chat", "ban", "Ann"), "note: Ann has no account, and the address 127.0.0.1 is also that of ", "Bob\n", "127.0.0.1/32 (Ann)")
+	rig.WantIn(t, d.Cli("chat", "ban", "Carl", "--nick", "--room", rig.TestGame), "ban of the nick Carl in "+title)
+	ann.MustSend("NICK Carl")
+	ann.Hears("432", "Ann", "Carl")
+	rig.WantIn(t, d.Cli("chat", "bans"), "the nick carl")
+	rig.WantIn(t, d.Cli("chat", "unban", "Carl", "--nick", "--room", rig.TestGame), "lifted")
+	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"chat", "ban", "Ann"},
+		"Ann has no account, and the address 127.0.0.1 is also that of ", "Bob", "Go on?", "nothing was changed")
+	rig.WantIn(t, d.Cli("chat", "ban", "Ann", "--yes"), "127.0.0.1/32 (Ann)")
 	ann.WantClosed()
 	rig.WantIn(t, d.Cli("chat", "unban", "127.0.0.1"), "lifted")
 	rig.WantIn(t, d.Cli("audit"), "chat.say", "chat.kick", "chat.ban", "chat.unban")
@@ -170,7 +177,7 @@ webhooks:
 	if body := in.MustNext("hello"); !strings.Contains(body, `**Ann**: hello \\@everyone`) || strings.Contains(body, "127.0.0.1") || strings.Contains(body, "games") || strings.Contains(body, "elsewhere") {
 		t.Errorf("message %s, want Ann's line in the room alone", body)
 	}
-	d.Cli("chat", "ban", "Ann", "--room", rig.TestGame, "--reason", "spam")
+	d.Cli("chat", "ban", "Ann", "--yes", "--room", rig.TestGame, "--reason", "spam")
 	in.MustNext("Banned from chat")
 	d.Stop()
 }

@@ -171,6 +171,7 @@ var journeys = map[string][]step{
 		{line: `respawnd chat ban 198.51.100.0/24 --reason "spam"`, want: []string{"ban of 198.51.100.0/24 in all of chat"}},
 		{line: `respawnd chat bans`, want: []string{"mute", "profile 2", "198.51.100.0/24", "spam"}},
 		{line: `respawnd chat unban 198.51.100.0/24`, want: []string{"lifted"}},
+		{line: `respawnd chat ban GoldSeller --nick`, want: []string{"ban of the nick GoldSeller in all of chat"}},
 		{line: `respawnd chat say gmtest "Maintenance at noon"`, before: (*journey).chats, want: []string{"sent to #GSP!gmtest"}},
 		{line: `respawnd chat moderator add Ann --room gmtest`, want: []string{"profile 1 moderates #GSP!gmtest"}},
 		{line: `respawnd chat moderator add Bob --for 24h`, want: []string{"profile 2 moderates all of chat"}},

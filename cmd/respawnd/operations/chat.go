@@ -20,7 +20,8 @@ const chatHelp = `Moderate chat.
 ROOM is a channel ('#GSP!mygame', '#GPG!12'), the number of a group room, or the
 name of a game for its title room. WHO is the nick of a player in chat, a unique
 nick, profile:ID, an address or a range of addresses. A rule for a nick in chat is
-stored for the profile of the player, or for the address of one without account.`
+stored for the profile of the player, or for the address of one without account;
+with --nick for the nick alone.`
 
 func chatCommand(con *cli.Console) *cobra.Command {
 	g := cli.Group("chat", "Moderate chat",
@@ -126,12 +127,14 @@ func chatKick(con *cli.Console) *cobra.Command {
 // chatRule returns a command that sets a rule of a kind.
 func chatRule(con *cli.Console, name, help string, kind storage.ChatKind) *cobra.Command {
 	var done string
-	return cli.Looking(con, operator.PutChatRule.As(name, help),
+	var alone, yes bool
+	cmd := cli.Looking(con, operator.PutChatRule.As(name, help),
 		func(ctx context.Context, c operator.Conn, in *operator.NewChatRule, args []string) error {
-			room, who, err := findInRoom(ctx, c, args[0], in.Channel)
-			in.Kind, in.Profile, in.Prefix, in.Channel = kind, who.profile, who.prefix, room.channel
-			if err == nil && who.nick != "" && who.prefix.IsValid() {
-				err = warnOfOthers(ctx, con, c, who)
+			room, who, err := subjectOf(ctx, c, args[0], in.Channel, alone)
+			key := who.key(kind, room)
+			in.Kind, in.Profile, in.Prefix, in.Nick, in.Channel = kind, key.Profile, key.Prefix, key.Nick, key.Channel
+			if err == nil && who.nick != "" && who.prefix.IsValid() && !yes {
+				err = askOfOthers(ctx, con, c, who)
 			}
 			done = fmt.Sprintf("%s of %s in %s", kind, who, room)
 			if kind == storage.ChatModerator {
@@ -141,10 +144,29 @@ func chatRule(con *cli.Console, name, help string, kind storage.ChatKind) *cobra
 		}, func(in operator.NewChatRule, _ operator.Done) error {
 			return con.Say("%s until %s", done, cli.Until(in.Expires))
 		})
+	if kind != storage.ChatModerator {
+		nickFlag(cmd, &alone)
+		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask if others have the same address")
+	}
+	return cmd
 }
 
-// warnOfOthers says who else in chat has the address of a player, whom a rule about it is about too.
-func warnOfOthers(ctx context.Context, con *cli.Console, c operator.Conn, who chatPlayer) error {
+// nickFlag adds the flag for a rule about a nick alone.
+func nickFlag(cmd *cobra.Command, alone *bool) {
+	cmd.Flags().BoolVar(alone, "nick", false, "the nick alone, of anyone who has it, and not the account or address")
+}
+
+// subjectOf is findInRoom; alone takes the name of the player as a nick.
+func subjectOf(ctx context.Context, c operator.Conn, player, in string, alone bool) (chatRoom, chatPlayer, error) {
+	if !alone {
+		return findInRoom(ctx, c, player, in)
+	}
+	room, err := parseRoom(ctx, c, in)
+	return room, chatPlayer{nick: player}, err
+}
+
+// askOfOthers asks whether a rule about the address of a player is meant for the others in chat who have it too.
+func askOfOthers(ctx context.Context, con *cli.Console, c operator.Conn, who chatPlayer) error {
 	rooms, err := operator.ListChatRooms.Call(ctx, c, operator.None{})
 	var others []string
 	for _, r := range rooms {
@@ -158,15 +180,17 @@ func warnOfOthers(ctx context.Context, con *cli.Console, c operator.Conn, who ch
 	if err != nil || others == nil {
 		return err
 	}
-	return con.Say("note: %s has no account, and the address %s is also that of %s", cli.Printable(who.nick), who.prefix.Addr(), strings.Join(others, ", "))
+	return con.Ask("%s has no account, and the address %s is also that of %s; --nick is about the nick alone. Go on?",
+		cli.Printable(who.nick), who.prefix.Addr(), strings.Join(others, ", "))
 }
 
 // chatLift returns a command that lifts a rule of a kind.
 func chatLift(con *cli.Console, name, help string, kind storage.ChatKind) *cobra.Command {
 	var done string
-	return cli.Looking(con, operator.RemoveChatRule.As(name, help),
+	var alone bool
+	cmd := cli.Looking(con, operator.RemoveChatRule.As(name, help),
 		func(ctx context.Context, c operator.Conn, in *operator.ChatRuleRef, args []string) error {
-			room, who, err := findInRoom(ctx, c, args[0], in.Channel)
+			room, who, err := subjectOf(ctx, c, args[0], in.Channel, alone)
 			*in = operator.ChatRuleRef(who.key(kind, room))
 			done = fmt.Sprintf("lifted the %s of %s in %s", kind, who, room)
 			if kind == storage.ChatModerator {
@@ -174,12 +198,16 @@ func chatLift(con *cli.Console, name, help string, kind storage.ChatKind) *cobra
 			}
 			return err
 		}, func(operator.ChatRuleRef, operator.Removed) error { return con.Say("%s", done) })
+	if kind != storage.ChatModerator {
+		nickFlag(cmd, &alone)
+	}
+	return cmd
 }
 
 func chatBans(con *cli.Console) *cobra.Command {
 	now := time.Now()
 	return cli.ListOf(con, operator.ListChatRules, "rule\twho\troom…\tadded\tuntil\treason…", func(r storage.ChatRule) []string {
-		who, room := chatPlayer{profile: r.Profile, prefix: r.Prefix}, chatRoom{channel: r.Channel}
+		who, room := chatPlayer{nick: r.Nick, profile: r.Profile, prefix: r.Prefix}, chatRoom{channel: r.Channel}
 		return []string{r.Kind.String(), who.String(), room.String(), cli.Stamp(r.Added), endOf(r.Expires, now), cli.Dash(r.Reason)}
 	})
 }
@@ -248,8 +276,11 @@ func (r chatRoom) String() string {
 // String returns the player for people.
 func (w chatPlayer) String() string {
 	text := w.prefix.String()
-	if w.profile != 0 {
+	switch {
+	case w.profile != 0:
 		text = fmt.Sprintf("profile %d", w.profile)
+	case !w.prefix.IsValid():
+		return "the nick " + cli.Printable(w.nick)
 	}
 	if w.nick == "" {
 		return text

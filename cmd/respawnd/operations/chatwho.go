@@ -87,7 +87,8 @@ func gameOfGroup(ctx context.Context, op operator.Conn, list []games.Game, id ui
 	return added[i].Game, nil
 }
 
-// chatPlayer is a player that an argument names: one of profile and prefix is set.
+// chatPlayer is a player that an argument names: one of profile and prefix is set, or neither for
+// a nick alone.
 type chatPlayer struct {
 	nick    string // of a player who is in chat
 	profile storage.ProfileID
@@ -96,7 +97,11 @@ type chatPlayer struct {
 
 // key returns the key of a rule about the player.
 func (w chatPlayer) key(kind storage.ChatKind, room chatRoom) storage.ChatRuleKey {
-	return storage.ChatRuleKey{Kind: kind, Profile: w.profile, Prefix: w.prefix, Channel: room.channel}
+	key := storage.ChatRuleKey{Kind: kind, Profile: w.profile, Prefix: w.prefix, Channel: room.channel}
+	if w.profile == 0 && !w.prefix.IsValid() {
+		key.Nick = w.nick
+	}
+	return key
 }
 
 // findInRoom returns the room and the player that arguments name.
