@@ -161,6 +161,9 @@ func (c *change) createUser(n *storage.NewUser) (err error) {
 		if p.ID, err = profiles.takeID(c, p.ID); err != nil {
 			return err
 		}
+		if slices.ContainsFunc(n.Profiles[:i], func(o storage.Profile) bool { return o.ID == p.ID }) { // new ids and given ones
+			return &storage.TakenError{Index: storage.IndexProfileID}
+		}
 	}
 	c.addCount(countUsers, 1)
 	users.create(c, &n.User)

@@ -233,6 +233,19 @@ func testUserImportWhole(t *testing.T, s storage.Store) {
 	if stored := must(s.ProfilesOf(t.Context(), u.ID))(t); len(stored) != storage.MaxProfiles {
 		t.Errorf("%d profiles are stored, want %d", len(stored), storage.MaxProfiles)
 	}
+	// The next new ids may be the given one: then the user is refused, and none of the profiles takes the place of another.
+	_, p := createUser(t, s, user("fifth@b.c"), storage.Profile{Nick: "A"})
+	list = []storage.NewUser{{User: user("sixth@b.c"), Profiles: []storage.Profile{{Nick: "A"}, {Nick: "B"}, {Nick: "C", ID: p.ID + 2}}}}
+	if err := s.ImportUsers(t.Context(), list); err != nil || list[0].Err != nil && !errors.Is(list[0].Err, storage.ErrTaken) {
+		t.Fatalf("ImportUsers() with new ids and a given one = %v, %v", err, list[0].Err)
+	}
+	ids := make(map[storage.ProfileID]bool)
+	for _, p := range list[0].Profiles {
+		ids[p.ID] = true
+	}
+	if list[0].Err == nil && len(ids) != 3 {
+		t.Errorf("profiles with new ids and a given one are stored as %v", ids)
+	}
 }
 
 func testUserRefused(t *testing.T, s storage.Store) {
