@@ -35,7 +35,6 @@ func (s *Server) filesPage(r *http.Request) (view, error) {
 	return view{"files", "Files of players", v}, nil
 }
 
-// contentPage sends the content of a file.
 func (s *Server) contentPage(w http.ResponseWriter, r *http.Request, v *visit) {
 	ref, err := operator.FromURL[operator.FileRef](r)
 	if err == nil {

@@ -148,7 +148,6 @@ const (
 // maxByHeader is the longest byHeader that is read, in bytes.
 const maxByHeader = 3 * storage.MaxAuditBy
 
-// apiActor returns the actor of a request to the API.
 func apiActor(r *http.Request) operator.Actor {
 	a := operator.Actor{Via: storage.ViaAPI, From: peerOf(r)}
 	if r.Header.Get(viaHeader) == string(storage.ViaCommand) {

@@ -38,7 +38,6 @@ type logQuery struct {
 	Level logLevel `query:"level" default:"trace"`
 }
 
-// logLevel is one of levelWords.
 type logLevel struct{ zerolog.Level }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -50,14 +49,12 @@ func (l *logLevel) UnmarshalText(word []byte) (err error) {
 	return err
 }
 
-// readLogQuery reads the parameters of the log.
 func readLogQuery(r *http.Request) (logQuery, error) {
 	q, err := operator.FromURL[logQuery](r)
 	q.Limit = min(cmp.Or(q.Limit, defaultLines), maxLines)
 	return q, err
 }
 
-// apiLine is a line of the log in the API.
 type apiLine struct {
 	Seq  uint64          `json:"seq"`
 	Line json.RawMessage `json:"line"`          // as it was logged

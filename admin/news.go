@@ -37,7 +37,6 @@ func (s *Server) motdClearForm(r *http.Request) (done, to string, err error) {
 	return fmt.Sprintf("The message of the day of %s is removed.", game), "", operator.ClearMotd.Exec(r.Context(), s.opt.Operator, operator.MotdRef{Game: game})
 }
 
-// formPatch reads the version that a patch is for.
 func formPatch(r *http.Request) (id storage.PatchID, err error) {
 	product, err := formNumber(r, "product", 1<<31-1)
 	return storage.PatchID{Product: int(product), Version: r.PostFormValue("version")}, err

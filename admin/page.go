@@ -211,7 +211,6 @@ func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
 // problemView is the data of the error page.
 type problemView struct{ Status, Text, Back string }
 
-// showProblem shows an error.
 func (s *Server) showProblem(w http.ResponseWriter, code int, text string, v *visit) {
 	p := problemView{Status: http.StatusText(code), Text: text, Back: "/"}
 	if v != nil {

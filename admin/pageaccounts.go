@@ -71,7 +71,6 @@ func (s *Server) accountDeletePage(r *http.Request) (view, error) {
 	return view{"accountdelete", fmt.Sprintf("Delete account %d?", v.Account.ID), v}, err
 }
 
-// pageOfAccount is the path of the page of an account.
 func pageOfAccount(id storage.UserID) string {
 	return "/accounts/" + strconv.FormatUint(uint64(id), 10)
 }

@@ -103,7 +103,6 @@ func (s *Server) gamePage(r *http.Request) (view, error) {
 	return view{"game", "Game " + list[i].Name, v}, err
 }
 
-// pageOfGame is the path of the page of a game.
 func pageOfGame(name string) string { return "/games/" + url.PathEscape(name) }
 
 func (s *Server) gameAddForm(r *http.Request) (done, to string, err error) {

@@ -161,7 +161,6 @@ type banRow struct {
 	Over bool
 }
 
-// scopeView is a scope that a ban can have.
 type scopeView struct {
 	Scope storage.Scope
 	Words string

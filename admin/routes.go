@@ -46,7 +46,6 @@ type Route struct {
 	of     noun.Noun // the list of routes has it only where that exists
 }
 
-// register registers the API.
 func (s *Server) register(mux *http.ServeMux) {
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, http.StatusNotFound, errNoSuchPath)
@@ -62,7 +61,6 @@ func (s *Server) getRoutes(w http.ResponseWriter, _ *http.Request) {
 	}{slices.DeleteFunc(s.routes(), func(r Route) bool { return !s.opt.Nouns.Has(r.of) })})
 }
 
-// handler returns the handler of an operation.
 func (s *Server) handler(o *operator.Operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		in, err := o.Read(r)

@@ -212,7 +212,6 @@ const (
 	loginThrottled = "throttled"
 )
 
-// metrics are the counters of this package.
 type metrics struct {
 	refused *prometheus.CounterVec
 	logins  *prometheus.CounterVec

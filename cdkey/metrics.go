@@ -34,7 +34,6 @@ func newMetrics(reg prometheus.Registerer, t *table) *metrics {
 	return m
 }
 
-// decided counts a verdict.
 func (m *metrics) decided(v verdict) {
 	if v != verdictNone {
 		m.verdicts[v].Inc()

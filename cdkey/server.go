@@ -27,7 +27,6 @@ const (
 	sweepEvery = time.Minute
 )
 
-// name is that of the service in the log of verdicts.
 const name = "cdkey"
 
 // Options configure a Server. All functions must be safe for concurrent use and
@@ -123,14 +122,12 @@ func (s *Server) decide(ctx context.Context, w netserve.PacketWriter) {
 	}
 }
 
-// drop is why a packet was dropped.
 type drop = drops.Reason
 
-const notDropped drop = ""
+var notDropped drop
 
 var reasons drops.List
 
-// The reasons.
 var (
 	dropForeign   = reasons.Add("foreign")
 	dropBanned    = reasons.Add("banned")

@@ -16,7 +16,6 @@ const (
 	pchLen       = 32 // clients copy as many, no more and no fewer
 )
 
-// xorKey is the key of the XOR.
 const xorKey = "gamespy"
 
 // crypt enciphers or deciphers a message in place.
@@ -40,22 +39,8 @@ const (
 )
 
 // kinds are the kinds by name.
-func kindOf(name []byte) kind {
-	switch string(name) {
-	case "auth":
-		return kindAuth
-	case "disc":
-		return kindDisc
-	case "ka":
-		return kindKeepAlive
-	case "uon":
-		return kindOn
-	case "uoff":
-		return kindOff
-	case "ucount":
-		return kindCount
-	}
-	return kindUnknown
+var kinds = map[string]kind{
+	"auth": kindAuth, "disc": kindDisc, "ka": kindKeepAlive, "uon": kindOn, "uoff": kindOff, "ucount": kindCount,
 }
 
 // hash is the MD5 of a CD key.
@@ -92,7 +77,7 @@ func parseRequest(b []byte) (r request, ok bool) {
 	}
 	f := fields{rest: b[1:]}
 	name, _ := f.next()
-	r.kind = kindOf(name)
+	r.kind = kinds[string(name)]
 	have := make([]byte, 0, 4) // first letters of the keys that were understood
 	for len(f.rest) > 0 {
 		key, value := f.next()

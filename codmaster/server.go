@@ -12,7 +12,6 @@ import (
 	"github.com/respawnd/respawnd/q3master"
 )
 
-// name is that of the service.
 const name = "codmaster"
 
 // keys answers the requests of Call of Duty other than lists.

@@ -46,7 +46,6 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}, nil
 }
 
-// options returns the settings of the master.
 func (c *Config) options() q3master.Config {
 	return q3master.Config{Config: c.Config, ListConfig: c.ListConfig}
 }

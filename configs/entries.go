@@ -20,7 +20,6 @@ type Entry interface {
 	CheckEntry() error
 }
 
-// isEntries reports whether a type is a slice of entries.
 func isEntries(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && reflect.PointerTo(t.Elem()).Implements(reflect.TypeFor[Entry]())
 }
@@ -53,7 +52,6 @@ func parseEntries(list reflect.Type, text string) (any, error) {
 	return out.Interface(), nil
 }
 
-// parseEntry reads one entry.
 func parseEntry(n *yaml.Node, entry Entry) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.New("is not a list of fields")

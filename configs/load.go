@@ -164,7 +164,6 @@ func (l *loader) fromFile(name string, value any, source string) {
 	l.source[name] = source
 }
 
-// override overrides the file by a value.
 func (l *loader) override(name, value, source string) {
 	l.viper.Set(name, value)
 	delete(l.entries, name)

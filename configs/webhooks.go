@@ -205,7 +205,6 @@ func CheckWebhookSecret(s Secret) error {
 // maxChannel is the longest name of a chat room in bytes.
 const maxChannel = 256
 
-// checkRoom returns the error of the room of which a webhook gets the lines.
 func (w *Webhook) checkRoom() error {
 	chat := slices.Contains(w.Events, "chat")
 	switch {
@@ -236,7 +235,6 @@ func (w *Webhook) checkSecret() error {
 	return nil
 }
 
-// checkPlayers returns the error of the numbers of players.
 func (w *Webhook) checkPlayers() error {
 	switch {
 	case w.PlayersHigh < 0 || w.PlayersHigh > maxPlayers:

@@ -146,7 +146,6 @@ func (d *Daemon) open(ctx context.Context) error {
 	return d.compareKeys(ctx, s)
 }
 
-// limits returns the limits of the list.
 func (d *Daemon) limits(s *settings) master.Limits {
 	l := s.limits()
 	l.Exempt = func(a netip.Addr) bool { return s.trusted(a) || d.callbacks.exempt(a) }
@@ -247,7 +246,6 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 	return nil
 }
 
-// title returns the title of a game.
 func (d *Daemon) title(game string) string {
 	if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
 		return g.Title

@@ -44,7 +44,6 @@ func (d *Daemon) measure(settings *settings) {
 	d.reloads = newReloads(in, time.Now())
 }
 
-// measureAccounts counts the accounts.
 func (d *Daemon) measureAccounts() {
 	accounts := metric.Slow(func() (*int, error) {
 		n, err := d.store.CountUsers(context.Background())
@@ -59,7 +58,6 @@ func (d *Daemon) measureAccounts() {
 	}))
 }
 
-// measureWrites counts the writes of the store.
 func (d *Daemon) measureWrites(in metric.Factory) {
 	all := in.Counter("respawnd_store_writes_total", "Writes of the store to the disk, with failed ones. Changes that wait for the disk share a write.")
 	failed := in.Counter("respawnd_store_write_errors_total", "Writes of the store that the disk or a damaged file refused.")
@@ -96,7 +94,6 @@ func (o *optional) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// reloads are the metrics of reloads.
 type reloads struct{ success, last prometheus.Gauge }
 
 // newReloads counts the start of the daemon as a reload.

@@ -73,7 +73,6 @@ func (d *Daemon) opened() (list []service.Opened) {
 	return list
 }
 
-// reload gives the services their settings.
 func (d *Daemon) reload(s *settings) {
 	for _, e := range s.entries {
 		i := slices.IndexFunc(d.running, func(o opened) bool { return o.Name == e.Name })

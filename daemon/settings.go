@@ -162,7 +162,6 @@ func (s *settings) names(catalog *games.Catalog) (*games.Names, error) {
 	return games.NewNames(s.Domains, catalog, s.served, each(s, func(e *Entry) []string { return e.Hosts })...)
 }
 
-// served returns whether games can use a service.
 func (s *settings) served(name games.Service) games.Served {
 	for i := range s.entries { // pages ask for thousands of games, and an entry is large
 		e := &s.entries[i]
@@ -257,7 +256,6 @@ func (s *settings) files() map[string]string {
 	return files
 }
 
-// storePath returns the path of the store.
 func (s *settings) storePath() string { return filepath.Join(s.DataDir, StoreName) }
 
 // Files returns the paths of the files of a backup by their names in it, the store

@@ -126,7 +126,6 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	return errors.Join(errs...)
 }
 
-// closeShared closes the shared parts.
 func (h *shared) closeShared() error {
 	var errs []error
 	if h.unshare != nil {

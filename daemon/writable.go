@@ -67,7 +67,6 @@ type failure struct {
 // fails.
 func away(err error) bool { return errors.Is(err, storage.ErrUnavailable) }
 
-// disk is the disk of the store.
 type disk struct {
 	free  func() (uint64, error)  // bytes that may be written to it; see backup.FreeSpace
 	space func(needed bool) error // whether there is room on it; needed: a write failed

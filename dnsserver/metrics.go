@@ -7,7 +7,6 @@ import (
 	"github.com/respawnd/respawnd/internal/metric"
 )
 
-// metrics are the counters of this package.
 type metrics struct {
 	own, refused, failed, malformed        prometheus.Counter
 	forwarded, joined, busy, relayed, lost prometheus.Counter

@@ -169,17 +169,16 @@ func (s *Server) addressFor(client, asked netip.Addr) netip.Addr {
 // drop is the reason for which a question was dropped without an answer.
 type drop = drops.Reason
 
-const notDropped drop = ""
+var notDropped drop
 
 var reasons drops.List
 
-// The reasons.
 var (
-	dropStranger = reasons.Add("stranger") // not of a private or allowed network
-	dropBanned   = reasons.Add("banned")
-	dropLimited  = reasons.Add("limited")
-	dropUseless  = reasons.Add("useless") // not a question
-	dropTooLong  = reasons.Add("too_long")
+	dropStranger = reasons.Judge("stranger", verdicts.NotAllowed) // not of a private or allowed network
+	dropBanned   = reasons.Judge("banned", verdicts.Banned)
+	dropLimited  = reasons.Judge("limited", verdicts.Limited)
+	dropUseless  = reasons.Judge("useless", verdicts.MalformedRequest) // not a question
+	dropTooLong  = reasons.Judge("too_long", verdicts.TooLong)
 	dropLoop     = reasons.Add("loop") // an upstream asks a question that it is being asked
 )
 
@@ -199,24 +198,13 @@ func (s *Server) admit(client netip.Addr, now time.Time) drop {
 	}
 }
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "dns"
 
 // drop counts a dropped question and notes why its client gets no answer.
 func (s *Server) drop(client netip.Addr, reason drop) {
 	s.opt.Metrics.Drop(reason.Error())
-	switch reason {
-	case dropStranger:
-		s.unanswered.Player(client, verdicts.NotAllowed)
-	case dropBanned:
-		s.unanswered.Player(client, verdicts.Banned)
-	case dropLimited:
-		s.unanswered.Player(client, verdicts.Limited)
-	case dropUseless:
-		s.unanswered.Player(client, verdicts.MalformedRequest)
-	case dropTooLong:
-		s.unanswered.Player(client, verdicts.TooLong)
-	case notDropped, dropLoop:
+	if v, ok := reason.Verdict(); ok {
+		s.unanswered.Player(client, v)
 	}
 }
 

@@ -41,7 +41,6 @@ func (c *Config) Open(_ context.Context, e *service.Env) (*service.Running, erro
 	}, nil
 }
 
-// server reads all masters.
 type server struct {
 	table *table
 	fetch func(*configs.OtherMaster) fetcher

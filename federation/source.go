@@ -120,7 +120,6 @@ func (s *source) turn(ctx context.Context) time.Duration {
 	return s.finish(result, err, live, began)
 }
 
-// begin begins a reading.
 func (s *source) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,7 +42,6 @@ const (
 	refusedForbidden = "never_asked"  // the prober queries no such address, or has no room
 )
 
-// reasons returns all reasons.
 func reasons() []string {
 	return []string{
 		refusedAddress, refusedIPv6, refusedPort, refusedOwn, refusedPrivate, refusedBanned, refusedHere, refusedRepeated,

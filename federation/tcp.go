@@ -8,7 +8,6 @@ import (
 	"github.com/respawnd/respawnd/configs"
 )
 
-// connect connects to an address of the master.
 func (d *dialer) connect(ctx context.Context, m *configs.OtherMaster, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -130,7 +130,6 @@ func (r *refusal) words() string {
 // refuse returns the refusal of a code with its usual words.
 func refuse(c code) error { return &refusal{code: c} }
 
-// codes are the codes for refusals by the accounts.
 type codes map[accounts.Refusal]code
 
 // refusalOf returns the refusal sent to a client for a refusal of package
@@ -151,7 +150,6 @@ func refusalOf(err error, known codes, fail code) *refusal {
 	return r
 }
 
-// sentence returns the words of a refusal as a sentence.
 func sentence(r accounts.Refusal) string {
 	text := r.Error()
 	if c := text[0]; 'a' <= c && c <= 'z' {

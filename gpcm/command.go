@@ -176,7 +176,6 @@ func (x *session) allow(ctx context.Context, c *command, r *request) error {
 	return nil
 }
 
-// sameKey reports whether a request has the key of the session.
 func (x *session) sameKey(r *request) bool {
 	n, _ := r.number("sesskey", 0, 1, math.MaxInt32)
 	var got, want [4]byte

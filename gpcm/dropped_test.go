@@ -17,7 +17,7 @@ type dropped struct {
 
 func newDropped() *dropped {
 	r := prometheus.NewRegistry()
-	return &dropped{r, netserve.NewMetrics(r, "gpcm", DropReasons()...)}
+	return &dropped{r, netserve.NewMetrics(r, "gpcm", reasons...)}
 }
 
 // count returns how often something was dropped for a reason.

@@ -160,7 +160,6 @@ func (x *session) waiting(ctx context.Context, quiet uint32) (requests []presenc
 	return requests, watched, nil
 }
 
-// lists returns the buddies of the client and the profiles that it blocks.
 func (x *session) lists(ctx context.Context) (buddies, blocks []storage.ProfileID, err error) {
 	if buddies, err = collect(x.server.opt.Store.BuddiesOf(ctx, x.profile)); err != nil {
 		return nil, nil, fmt.Errorf("buddies: %w", err)
@@ -271,7 +270,6 @@ func (x *session) openRequests(ctx context.Context, since time.Time) (open []pre
 	return open, nil
 }
 
-// showRequests sends requests to the client.
 func (x *session) showRequests(open []presence.BuddyRequest) {
 	for _, q := range open {
 		if !x.give(q) {

@@ -59,7 +59,6 @@ func (p *page) mailbox(ctx context.Context) error {
 	return p.release(ctx)
 }
 
-// waiting returns the messages in the mailbox.
 func (p *page) waiting(ctx context.Context) ([]storage.Message, error) {
 	flush, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
@@ -104,7 +103,6 @@ func (p *page) mailboxLater(err error) {
 	p.unread.again.Reset(mailboxPause)
 }
 
-// stored appends messages of the mailbox.
 func (p *page) stored(ctx context.Context, messages []storage.Message) error {
 	var over, again, fresh []uint64
 	for i := range messages {

@@ -24,7 +24,6 @@ type item struct {
 	line  []byte
 }
 
-// weight returns the weight of an item.
 func (i item) weight() int {
 	w := itemOverhead + len(i.line)
 	switch e := i.event.(type) {

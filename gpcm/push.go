@@ -72,7 +72,6 @@ func appendEvent(b []byte, e presence.Event, revision int) []byte {
 	return b
 }
 
-// appendBuddyMessage appends the head of a buddy message.
 func appendBuddyMessage(b []byte, kind int, from storage.ProfileID, sent time.Time) []byte {
 	b = appendNumber(b, "bm", kind)
 	b = appendNumber(b, "f", from)

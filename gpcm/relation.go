@@ -86,7 +86,6 @@ func (x *session) useRelation(r readRelation, before *knownRelation) (storage.Re
 	return r.relation, r.err
 }
 
-// readRelation reads a relation from the database.
 func (x *session) readRelation(ctx context.Context, to storage.ProfileID, version uint64, now time.Time) readRelation {
 	relation, err := x.server.opt.Store.Relation(ctx, x.profile, to)
 	return readRelation{knownRelation{to, relation, version, now}, err}

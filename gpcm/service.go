@@ -26,7 +26,7 @@ func (c *Config) Describe() service.Descriptor {
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	s := New(Options{
-		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
 		Store: env.Store, Accounts: env.Accounts, Hub: env.Hub, Games: env.Games, Cluster: env.Cluster,
 	})
 	r, err := service.OpenConns(ctx, c.Listen, s)

@@ -59,7 +59,6 @@ type ended = drops.Reason
 
 var reasons drops.List
 
-// The reasons.
 var (
 	endedBanned     = reasons.Add("banned")
 	endedTooLong    = reasons.Add("too_long")
@@ -79,9 +78,6 @@ var (
 	droppedKind    = reasons.Add("bad_kind")
 	droppedBusy    = reasons.Add("receiver_busy")
 )
-
-// DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return reasons }
 
 // Why a connection ends without anything to count.
 var (
@@ -240,7 +236,6 @@ func (x *session) debug(err error) *zerolog.Event {
 	return x.server.opt.Log.Debug().Stringer("peer", x.conn.Peer()).Uint32("profile", uint32(x.profile)).Err(err)
 }
 
-// drop counts something that is dropped.
 func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
 
 // loginRequest is the request that a client waits for before it is signed in:
@@ -290,7 +285,6 @@ func (x *session) ready(ctx context.Context) error {
 	return x.over(ctx)
 }
 
-// checkRead interprets an error of a read.
 func (x *session) checkRead(ctx context.Context, err error) error {
 	if over := x.over(ctx); over != nil {
 		return over

@@ -60,7 +60,6 @@ func (x *session) setRichStatus(ctx context.Context, r *request) error {
 	return x.change(ctx, next)
 }
 
-// change makes a status that of the client.
 func (x *session) change(ctx context.Context, next presence.Status) error {
 	next.Text, next.Location = strings.Clone(next.Text), strings.Clone(next.Location)
 	if next.Rich != nil {

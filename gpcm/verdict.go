@@ -9,7 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// name is that of the service in the log of verdicts.
 const name = "gpcm"
 
 // noteLogin notes how a sign-in ended.

@@ -23,7 +23,6 @@ func appendPair(b []byte, key, value string) []byte {
 	return append(b, value...)
 }
 
-// appendNumber appends a key with a number.
 func appendNumber[N ~int | ~int32 | ~int64 | ~uint8 | ~uint32](b []byte, key string, n N) []byte {
 	return strconv.AppendInt(appendPair(b, key, ""), int64(n), 10)
 }

@@ -163,7 +163,6 @@ func (p *page) flushIfLong() error {
 	return p.flush()
 }
 
-// flush writes the page.
 func (p *page) flush() error {
 	if len(*p.buf) == 0 {
 		return nil

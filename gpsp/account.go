@@ -116,7 +116,6 @@ func (s *Server) newUser(ctx context.Context, r *request, w *reply) error {
 	return nil
 }
 
-// registrationOf reads a registration.
 func registrationOf(r *request) (accounts.Registration, error) {
 	partner, err := r.count("partnerid")
 	if err != nil {

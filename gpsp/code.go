@@ -1,6 +1,7 @@
 package gpsp
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/respawnd/respawnd/internal/accounts"
@@ -44,24 +45,16 @@ func errNotLoggedIn() error {
 }
 func errBadSession() error { return &refusal{codeBadSession, "the session key is not valid"} }
 
+var newUserCodes = map[accounts.Refusal]code{
+	accounts.ErrBadNick: codeNewUserNick, accounts.ErrNickTaken: codeNewUserNick, accounts.ErrBadPassword: codeNewUserPass,
+	accounts.ErrUniqueNickIllegal: codeNewUserIllegal, accounts.ErrUniqueNickReserved: codeNewUserIllegal,
+	accounts.ErrUniqueNickTaken: codeNewUserTaken,
+}
+
 // newUserCode returns the code for the reply to newuser.
 func newUserCode(err error) code {
-	r, ok := errors.AsType[accounts.Refusal](err)
-	if !ok {
-		return codeNewUser
-	}
-	switch r {
-	case accounts.ErrBadNick, accounts.ErrNickTaken:
-		return codeNewUserNick
-	case accounts.ErrBadPassword:
-		return codeNewUserPass
-	case accounts.ErrUniqueNickIllegal, accounts.ErrUniqueNickReserved:
-		return codeNewUserIllegal
-	case accounts.ErrUniqueNickTaken:
-		return codeNewUserTaken
-	default:
-		return codeNewUser
-	}
+	r, _ := errors.AsType[accounts.Refusal](err)
+	return cmp.Or(newUserCodes[r], codeNewUser)
 }
 
 // checkCode returns the code for the reply to check. In private an unknown

@@ -51,7 +51,7 @@ const maxWork = 20 * time.Second
 
 // perform carries out a command and writes the reply, which may be an error.
 func (s *Server) perform(ctx context.Context, c *command, r *request, w *reply) (result string, err error) {
-	if why := s.take(c.quota, r, time.Now()); why != "" {
+	if why := s.take(c.quota, r, time.Now()); why != notDropped {
 		s.opt.Metrics.Drop(why.Error())
 		c.refuse(w, &refusal{codeSearch, "too many requests, try again in a minute"})
 		return resultLimited, nil
@@ -70,7 +70,6 @@ func (s *Server) perform(ctx context.Context, c *command, r *request, w *reply) 
 	return resultError, err
 }
 
-// refuse writes a refusal in the form that the command has for it.
 func (c *command) refuse(w *reply, why *refusal) {
 	if c.key == "" {
 		w.failure(why.code, why.text)

@@ -50,7 +50,7 @@ func newFixture(t testing.TB, change func(*Options)) *fixture {
 	}
 	f.accounts, f.hub = all, presence.New(store, presence.Options{Log: zerolog.Nop()})
 	opt := Options{
-		Store: store, Accounts: f.accounts, Hub: f.hub, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.metrics, "gpsp", DropReasons()...), Registerer: f.metrics}, Config: defaults(),
+		Store: store, Accounts: f.accounts, Hub: f.hub, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.metrics, "gpsp", reasons...), Registerer: f.metrics}, Config: defaults(),
 	}
 	opt.Rate = -1 // no limit
 	if change != nil {

@@ -42,7 +42,6 @@ func (s *Server) others(ctx context.Context, r *request, w *reply) error {
 	return nil
 }
 
-// writeOther writes the row of a profile in a reply to others.
 func (s *Server) writeOther(ctx context.Context, w *reply, id storage.ProfileID, namespace int) error {
 	p, err := s.opt.Store.GetProfile(ctx, id)
 	if err != nil {
@@ -113,7 +112,6 @@ func (s *Server) nickFor(ctx context.Context, r *request, asker, id storage.Prof
 	return p.UniqueNickIn(namespace), nil
 }
 
-// profileList lists the buddies of a profile.
 func (s *Server) profileList(ctx context.Context, r *request, w *reply) error {
 	asker, err := s.asker(ctx, r)
 	if err != nil {

@@ -44,7 +44,7 @@ func newLive(c *Config) *live {
 // returns the reason if there is none, else 0.
 func (s *Server) take(q quota, r *request, now time.Time) ended {
 	if q == free || s.opt.Trusted.Has(r.from) {
-		return ""
+		return notDropped
 	}
 	own := r.live.lookups
 	if q == registration {
@@ -58,5 +58,5 @@ func (s *Server) take(q quota, r *request, now time.Time) ended {
 	case q == registration:
 		s.registered(r.from)
 	}
-	return ""
+	return notDropped
 }

@@ -60,7 +60,6 @@ func (w *reply) failure(c code, text string) {
 	w.text("errmsg", text)
 }
 
-// end ends the message and returns its bytes.
 func (w *reply) end() []byte {
 	w.b = append(w.b, gamespy.Final...)
 	return w.b

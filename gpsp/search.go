@@ -38,7 +38,6 @@ type criteria struct {
 	namespace, partner                   int
 }
 
-// criteriaOf reads the criteria of a search.
 func criteriaOf(r *request) (c criteria, err error) {
 	c = criteria{
 		nick: r.get("nick"), uniqueNick: r.get("uniquenick"), email: r.get("email"),

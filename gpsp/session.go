@@ -31,28 +31,19 @@ type ended = drops.Reason
 
 var reasons drops.List
 
-// The reasons.
+var notDropped ended
+
 var (
 	endedBanned    = reasons.Add("banned")
-	endedTooLong   = reasons.Add("too_long")
-	endedMalformed = reasons.Add("malformed")
-	endedUnknown   = reasons.Add("unknown_command")
+	endedTooLong   = reasons.Judge("too_long", verdicts.MalformedRequest, "the request is too long")
+	endedMalformed = reasons.Judge("malformed", verdicts.MalformedRequest, "the request is malformed")
+	endedUnknown   = reasons.Judge("unknown_command", verdicts.MalformedRequest, "unknown command")
 	endedIdle      = reasons.Add("request_timeout")
 
 	// After these the connection continues.
 	droppedQuota    = reasons.Add("quota")
 	droppedNetQuota = reasons.Add("quota_net")
 )
-
-// texts are the texts sent to clients for reasons that concern their requests.
-var texts = map[ended]string{
-	endedTooLong:   "the request is too long",
-	endedMalformed: "the request is malformed",
-	endedUnknown:   "unknown command",
-}
-
-// DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return reasons }
 
 // session is one connection. It belongs to one goroutine.
 type session struct {
@@ -93,7 +84,6 @@ func (x *session) run(ctx context.Context) error {
 	}
 }
 
-// next returns the next request.
 func (x *session) next(ctx context.Context) (gamespy.Message, error) {
 	if err := x.conn.SetReadDeadline(time.Now().Add(x.server.opt.Idle)); err != nil {
 		return gamespy.Message{}, err
@@ -151,10 +141,10 @@ func (x *session) part(err error) error {
 		return err
 	}
 	x.server.opt.Metrics.Drop(reason.Error())
-	if reason == endedTooLong || reason == endedMalformed || reason == endedUnknown {
-		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), "", verdicts.MalformedRequest)
+	if v, ok := reason.Verdict(); ok {
+		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), "", v)
 	}
-	text := texts[reason]
+	text := reason.Text()
 	if text == "" {
 		return err
 	}

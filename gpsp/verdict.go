@@ -8,7 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// name is that of the service in the log of verdicts.
 const name = "gpsp"
 
 // noteRefusal notes why a request about an account was refused. Other errors are

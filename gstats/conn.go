@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // Bounds of a connection.
@@ -122,7 +123,6 @@ func (k *link) settle() {
 // banned reports whether the client is no longer served.
 func (k *link) banned() bool { return k.server.opt.Banned.Has(k.peer.Addr()) }
 
-// flush writes the answers.
 func (k *link) flush() error {
 	if len(k.out) == 0 {
 		return nil
@@ -254,7 +254,7 @@ func (k *link) finish(err error) {
 	if why, ok := errors.AsType[ended](err); ok {
 		k.drop(why)
 		k.noteEnd(why)
-		text = endedTexts[why]
+		text = why.Text()
 	}
 	if errors.Is(err, errShutdown) {
 		text = "The server is going down."
@@ -281,18 +281,17 @@ type ended = drops.Reason
 
 var reasons drops.List
 
-// The reasons.
 var (
-	endedBanned      = reasons.Add("banned")
-	endedTooLong     = reasons.Add("too_long")
-	endedMemory      = reasons.Add("memory")
-	endedEarly       = reasons.Add("not_authenticated")
-	endedUnknownGame = reasons.Add("unknown_game")
-	endedNoSecret    = reasons.Add("no_secret")
-	endedResponse    = reasons.Add("wrong_response")
-	endedTimeout     = reasons.Add("login_timeout")
-	endedSilent      = reasons.Add("silent")
-	endedUnfinished  = reasons.Add("unfinished")
+	endedBanned      = reasons.Judge("banned", verdicts.Banned, "You are banned.")
+	endedTooLong     = reasons.Judge("too_long", verdicts.MalformedRequest, "The message is too long.")
+	endedMemory      = reasons.Judge("memory", verdicts.ServiceFull, "The server is busy. Try again in a moment.")
+	endedEarly       = reasons.Judge("not_authenticated", verdicts.MalformedRequest, "Authenticate first.")
+	endedUnknownGame = reasons.Judge("unknown_game", verdicts.UnknownGame, "The game is not known here.")
+	endedNoSecret    = reasons.Judge("no_secret", verdicts.NoSecret, "The secret key of the game is not known here.")
+	endedResponse    = reasons.Judge("wrong_response", verdicts.WrongResponse, "The response is wrong.")
+	endedTimeout     = reasons.Judge("login_timeout", verdicts.NeverSignedIn, "The game did not authenticate in time.")
+	endedSilent      = reasons.Add("silent", "The connection was idle for too long.")
+	endedUnfinished  = reasons.Add("unfinished", "The message did not arrive in time.")
 
 	// After these the connection continues.
 	droppedUnknown = reasons.Add("unknown_command")
@@ -301,23 +300,6 @@ var (
 	droppedRate    = reasons.Add("too_many_reports")
 	droppedCut     = reasons.Add("short_data")
 )
-
-// endedTexts are the texts for clients whose connection is closed.
-var endedTexts = map[ended]string{
-	endedBanned:      "You are banned.",
-	endedTooLong:     "The message is too long.",
-	endedMemory:      "The server is busy. Try again in a moment.",
-	endedEarly:       "Authenticate first.",
-	endedUnknownGame: "The game is not known here.",
-	endedNoSecret:    "The secret key of the game is not known here.",
-	endedResponse:    "The response is wrong.",
-	endedTimeout:     "The game did not authenticate in time.",
-	endedSilent:      "The connection was idle for too long.",
-	endedUnfinished:  "The message did not arrive in time.",
-}
-
-// DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return reasons }
 
 // Why a connection ends without anything to count.
 var (

@@ -40,7 +40,6 @@ var resultNames = [...]string{
 	resultReadOnly: "read_only", resultShort: "short_data", resultTooLarge: "too_large", resultLimited: "limited", resultFailed: "failed",
 }
 
-// blockOf returns the block that a request names.
 func (x *session) blockOf(r *request) (storage.StatBlockID, bool) {
 	id, ok := profileID(r.pid)
 	if !ok || !r.kind.given || r.kind.value < 0 || r.kind.value > int64(storage.StatPublicWrite) || !r.index.inInt32() || r.index.value < 0 {
@@ -60,7 +59,6 @@ func (x *session) setData(ctx context.Context, r *request, now time.Time) {
 	x.out = appendSet(x.out, r, at.Unix())
 }
 
-// store stores the data of a request.
 func (x *session) store(ctx context.Context, r *request, now time.Time) (at time.Time, why result) {
 	id, ok := x.blockOf(r)
 	switch {

@@ -324,7 +324,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 	opt := Options{
 		Config: defaults(), Book: f.book, SignIn: f.players, ByCDKey: f.players.byCDKey, Players: f.players, Games: catalog, Attach: f.hub.Attach,
 		Present: func(context.Context, storage.ProfileID, netip.Addr) bool { return false },
-		Self:    part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...), Registerer: f.drops},
+		Self:    part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, reasons...), Registerer: f.drops},
 	}
 	if change != nil {
 		change(&opt)

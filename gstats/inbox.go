@@ -31,7 +31,6 @@ func (m *memory) take(n int64) bool {
 	return false
 }
 
-// give returns n bytes.
 func (m *memory) give(n int64) {
 	if m != nil {
 		m.used.Add(-n)

@@ -50,13 +50,13 @@ func TestDeadlines(t *testing.T) {
 	}
 	pipe("no proof", func(t *testing.T, f *fixture) {
 		began, c := time.Now(), f.connect()
-		c.closed(endedTexts[endedTimeout])
+		c.closed(endedTimeout.Text())
 		elapsed(t, began, 30*time.Second)
 	})
 	pipe("half a proof", func(t *testing.T, f *fixture) {
 		began, c := time.Now(), f.connect()
 		c.raw([]byte("x"))
-		c.closed(endedTexts[endedTimeout])
+		c.closed(endedTimeout.Text())
 		elapsed(t, began, 30*time.Second)
 	})
 	pipe("keepalives", func(t *testing.T, f *fixture) {
@@ -69,7 +69,7 @@ func TestDeadlines(t *testing.T) {
 				elapsed(t, began, time.Duration(i+1)*90*time.Second)
 			}
 		}
-		c.closed(endedTexts[endedSilent])
+		c.closed(endedSilent.Text())
 		elapsed(t, began, 2*time.Hour)
 	})
 	pipe("half a message", func(t *testing.T, f *fixture) {
@@ -83,7 +83,7 @@ func TestDeadlines(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		})
-		c.closed(endedTexts[endedUnfinished])
+		c.closed(endedUnfinished.Text())
 		elapsed(t, began, 2*time.Minute)
 		_ = c.Close()
 		sender.Wait()
@@ -218,14 +218,14 @@ func TestBanned(t *testing.T) {
 	banned = true
 	mu.Unlock()
 	c.send(`\ka\`)
-	c.closed(endedTexts[endedBanned])
+	c.closed(endedBanned.Text())
 	conn, err := f.dial()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetReadDeadline(time.Now().Add(timeout))
-	if got, _ := io.ReadAll(conn); string(got) != string(appendError(nil, endedTexts[endedBanned])) {
+	if got, _ := io.ReadAll(conn); string(got) != string(appendError(nil, endedBanned.Text())) {
 		t.Errorf("a banned client gets %q", got)
 	}
 }
@@ -236,7 +236,7 @@ func TestMessageSizes(t *testing.T) {
 	t.Run("before the proof", func(t *testing.T) {
 		c := f.connect()
 		c.raw([]byte(strings.Repeat("x", maxFirst)))
-		c.closed(endedTexts[endedTooLong])
+		c.closed(endedTooLong.Text())
 	})
 	t.Run("whole", func(t *testing.T) {
 		c := f.game()
@@ -246,7 +246,7 @@ func TestMessageSizes(t *testing.T) {
 	t.Run("one byte more", func(t *testing.T) {
 		c := f.game()
 		c.raw([]byte(strings.Repeat("x", maxFields+2000-len(gamespy.Final)+1) + gamespy.Final))
-		c.closed(endedTexts[endedTooLong])
+		c.closed(endedTooLong.Text())
 	})
 	t.Run("a length beyond all", func(t *testing.T) {
 		c := f.player()
@@ -257,7 +257,7 @@ func TestMessageSizes(t *testing.T) {
 		g.server.memory.most = 1 << 10
 		c := g.game()
 		c.raw([]byte(strings.Repeat("x", 6<<10)))
-		c.closed(endedTexts[endedMemory])
+		c.closed(endedMemory.Text())
 	})
 }
 
@@ -441,7 +441,7 @@ func TestReload(t *testing.T) {
 	if c.raw([]byte(strings.Repeat("x", maxFields+1024))); f.server.live.Load().MaxBlock != 1024 {
 		t.Error("max_block stays")
 	}
-	c.closed(endedTexts[endedTooLong])
+	c.closed(endedTooLong.Text())
 	conn, err := f.dial()
 	if err != nil {
 		t.Fatal(err)

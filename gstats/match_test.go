@@ -19,21 +19,21 @@ func TestReports(t *testing.T) {
 		want []stats.Snapshot
 		drop ended
 	}{
-		"update without newgame":  {[]string{`\updgame\\sesskey\7\connid\KEY\done\1\gamedata\` + "\x01a\x01b"}, []stats.Snapshot{{Session: 7, Done: true, Trusted: true, Pairs: pairsOf("a", "b")}}, ""},
-		"old client":              {[]string{`\newgame\\sesskey\7`, `\updgame\\sesskey\7\done\0\gamedata\` + "\x01a\x01"}, []stats.Snapshot{{Session: 7, Begin: true, Trusted: true}, {Session: 7, Trusted: true, Pairs: pairsOf("a", "")}}, ""},
-		"connection 0":            {[]string{`\updgame\\sesskey\7\connid\0\done\1\gamedata\`}, []stats.Snapshot{{Session: 7, Done: true}}, ""},
-		"from disk":               {[]string{`\updgame\\sesskey\7\connid\KEY\done\1\gamedata\` + "\x01a\x01b" + `\dl\1`}, []stats.Snapshot{{Session: 7, Done: true, Pairs: pairsOf("a", "b")}}, ""},
-		"offline":                 {[]string{`\newgame\\sesskey\7` + offline, `\updgame\\sesskey\7\done\1\gamedata\`}, []stats.Snapshot{{Session: 7, Begin: true}, {Session: 7, Done: true}}, ""},
+		"update without newgame":  {[]string{`\updgame\\sesskey\7\connid\KEY\done\1\gamedata\` + "\x01a\x01b"}, []stats.Snapshot{{Session: 7, Done: true, Trusted: true, Pairs: pairsOf("a", "b")}}, ended{}},
+		"old client":              {[]string{`\newgame\\sesskey\7`, `\updgame\\sesskey\7\done\0\gamedata\` + "\x01a\x01"}, []stats.Snapshot{{Session: 7, Begin: true, Trusted: true}, {Session: 7, Trusted: true, Pairs: pairsOf("a", "")}}, ended{}},
+		"connection 0":            {[]string{`\updgame\\sesskey\7\connid\0\done\1\gamedata\`}, []stats.Snapshot{{Session: 7, Done: true}}, ended{}},
+		"from disk":               {[]string{`\updgame\\sesskey\7\connid\KEY\done\1\gamedata\` + "\x01a\x01b" + `\dl\1`}, []stats.Snapshot{{Session: 7, Done: true, Pairs: pairsOf("a", "b")}}, ended{}},
+		"offline":                 {[]string{`\newgame\\sesskey\7` + offline, `\updgame\\sesskey\7\done\1\gamedata\`}, []stats.Snapshot{{Session: 7, Begin: true}, {Session: 7, Done: true}}, ended{}},
 		"offline, another answer": {[]string{`\newgame\\sesskey\8` + offline}, nil, droppedValue},
-		"offline, then online":    {[]string{`\newgame\\sesskey\7` + offline, `\newgame\\connid\KEY\sesskey\7`, `\updgame\\sesskey\7\connid\KEY\done\0\gamedata\`}, []stats.Snapshot{{Session: 7, Begin: true}, {Session: 7, Begin: true, Trusted: true}, {Session: 7, Trusted: true}}, ""},
+		"offline, then online":    {[]string{`\newgame\\sesskey\7` + offline, `\newgame\\connid\KEY\sesskey\7`, `\updgame\\sesskey\7\connid\KEY\done\0\gamedata\`}, []stats.Snapshot{{Session: 7, Begin: true}, {Session: 7, Begin: true, Trusted: true}, {Session: 7, Trusted: true}}, ended{}},
 		"another connection":      {[]string{`\updgame\\sesskey\7\connid\5\done\1\gamedata\`}, nil, droppedConnID},
 		"begun on another":        {[]string{`\newgame\\sesskey\7\connid\5`}, nil, droppedConnID},
 		"no session":              {[]string{`\updgame\\connid\KEY\done\1\gamedata\`}, nil, droppedValue},
 		"session of no number":    {[]string{`\newgame\\connid\KEY\sesskey\x`}, nil, droppedValue},
-		"unsigned session":        {[]string{`\newgame\\connid\KEY\sesskey\4294967295`}, []stats.Snapshot{{Session: -1, Begin: true, Trusted: true}}, ""},
-		"no data":                 {[]string{`\updgame\\sesskey\7\connid\KEY\done\1`}, []stats.Snapshot{{Session: 7, Done: true, Trusted: true}}, ""},
-		"half a pair":             {[]string{`\updgame\\sesskey\7\connid\KEY\done\1\gamedata\` + "\x01a\x01b\x01c"}, []stats.Snapshot{{Session: 7, Done: true, Trusted: true, Pairs: pairsOf("a", "b", "c", "")}}, ""},
-		"empty values":            {[]string{`\updgame\\sesskey\7\connid\KEY\done\0\gamedata\` + "\x01a\x01\x01c\x01d"}, []stats.Snapshot{{Session: 7, Trusted: true, Pairs: pairsOf("a", "", "c", "d")}}, ""},
+		"unsigned session":        {[]string{`\newgame\\connid\KEY\sesskey\4294967295`}, []stats.Snapshot{{Session: -1, Begin: true, Trusted: true}}, ended{}},
+		"no data":                 {[]string{`\updgame\\sesskey\7\connid\KEY\done\1`}, []stats.Snapshot{{Session: 7, Done: true, Trusted: true}}, ended{}},
+		"half a pair":             {[]string{`\updgame\\sesskey\7\connid\KEY\done\1\gamedata\` + "\x01a\x01b\x01c"}, []stats.Snapshot{{Session: 7, Done: true, Trusted: true, Pairs: pairsOf("a", "b", "c", "")}}, ended{}},
+		"empty values":            {[]string{`\updgame\\sesskey\7\connid\KEY\done\0\gamedata\` + "\x01a\x01\x01c\x01d"}, []stats.Snapshot{{Session: 7, Trusted: true, Pairs: pairsOf("a", "", "c", "d")}}, ended{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +44,7 @@ func TestReports(t *testing.T) {
 			}
 			c.want(`\ka\`, `\ka\`)
 			compareReports(t, f.book.reported(), tt.want)
-			if tt.drop != "" && f.dropped(tt.drop) != 1 {
+			if tt.drop != (ended{}) && f.dropped(tt.drop) != 1 {
 				t.Errorf("not counted as %q", tt.drop.Error())
 			}
 		})

@@ -188,7 +188,6 @@ func (x *session) findPlayer(ctx context.Context, r *request) {
 	x.out = appendPlayer(x.out, "getpidr", p.ID, r.lid, text)
 }
 
-// profileID returns the profile that a number names.
 func profileID(n number) (storage.ProfileID, bool) {
 	if !n.given || n.value <= 0 || n.value > storage.MaxAccountID {
 		return 0, false

@@ -21,7 +21,6 @@ func appendPair(b []byte, key, value string) []byte {
 	return append(b, value...)
 }
 
-// appendNumber appends a key with a number.
 func appendNumber[N ~int | ~int32 | ~int64 | ~uint32](b []byte, key string, n N) []byte {
 	return strconv.AppendInt(appendPair(b, key, ""), int64(n), 10)
 }
@@ -114,7 +113,6 @@ func appendData(b []byte, r *request, modified int64, data []byte) []byte {
 	return seal(append(b, data...), start)
 }
 
-// appendKeepAlive appends a keepalive.
 func appendKeepAlive(b []byte) []byte {
 	return seal(append(b, `\ka\`...), len(b))
 }

@@ -31,7 +31,6 @@ var commandNames = [...]string{
 	commandSet: "setpd", commandGet: "getpd", commandNewGame: "newgame", commandUpdate: "updgame", commandKeepAlive: "ka",
 }
 
-// commandOf returns the command with a name.
 func commandOf(name []byte) command {
 	for c := commandAuth; int(c) < len(commandNames); c++ {
 		if string(name) == commandNames[c] {

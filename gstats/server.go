@@ -24,7 +24,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// name is that of the service in the log of verdicts.
 const name = "gstats"
 
 // sharedMemory bounds the memory of long messages on all connections, in bytes.

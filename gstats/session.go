@@ -120,29 +120,19 @@ func (x *session) end() {
 	}
 }
 
-// drop counts something that is dropped.
 func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
 
-// note notes a verdict on the client.
 func (x *session) note(v verdicts.Verdict) {
 	x.server.opt.Verdicts.NotePlayer(name, x.peer.Addr(), x.game, v)
 }
 
 // noteEnd notes a verdict on the end of the connection that concerns its player.
 func (x *session) noteEnd(why ended) {
-	if v, ok := endVerdicts[why]; ok {
+	if v, ok := why.Verdict(); ok {
 		x.note(v)
 	}
 }
 
-// endVerdicts are the verdicts on connections that are closed.
-var endVerdicts = map[ended]verdicts.Verdict{
-	endedBanned: verdicts.Banned, endedUnknownGame: verdicts.UnknownGame, endedNoSecret: verdicts.NoSecret,
-	endedResponse: verdicts.WrongResponse, endedTimeout: verdicts.NeverSignedIn, endedTooLong: verdicts.MalformedRequest,
-	endedEarly: verdicts.MalformedRequest, endedMemory: verdicts.ServiceFull,
-}
-
-// newChallenge returns the challenge of a connection.
 func newChallenge() string { return gamespy.RandomLetters(challengeLen) }
 
 // sessionKeys hands out the session keys of connections, at random and each once at a
@@ -174,7 +164,6 @@ func (k *sessionKeys) take() int32 {
 	}
 }
 
-// give returns a key.
 func (k *sessionKeys) give(key int32) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -21,10 +21,10 @@ func TestAuthenticate(t *testing.T) {
 		game, secret string
 		why          ended // empty: accepted
 	}{
-		"right":            {"gmtest", "HA6zkS", ""},
-		"another key":      {"gmtest", "abcdef", ""},
-		"in capitals":      {"GMTest", "HA6zkS", ""},
-		"an alias":         {"gmalias", "HA6zkS", ""},
+		"right":            {"gmtest", "HA6zkS", ended{}},
+		"another key":      {"gmtest", "abcdef", ended{}},
+		"in capitals":      {"GMTest", "HA6zkS", ended{}},
+		"an alias":         {"gmalias", "HA6zkS", ended{}},
 		"wrong key":        {"gmtest", "HA6zkT", endedResponse},
 		"empty key":        {"gmtest", "", endedResponse},
 		"unknown game":     {"nosuch", "HA6zkS", endedUnknownGame},
@@ -37,14 +37,14 @@ func TestAuthenticate(t *testing.T) {
 			f := start(t, nil)
 			c := f.connect()
 			err := c.Authenticate(t.Context(), tt.game, tt.secret)
-			if tt.why == "" {
+			if tt.why == (ended{}) {
 				if err != nil || c.Key <= 0 || c.Challenge != PlayerChallenge(c.Key) {
 					t.Errorf("Authenticate: %v, session key %d", err, c.Key)
 				}
 				return
 			}
-			if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), endedTexts[tt.why]) || f.dropped(tt.why) != 1 {
-				t.Errorf("Authenticate: %v, want %q", err, endedTexts[tt.why])
+			if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), tt.why.Text()) || f.dropped(tt.why) != 1 {
+				t.Errorf("Authenticate: %v, want %q", err, tt.why.Text())
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestEarlyRequests(t *testing.T) {
 		f := start(t, nil)
 		c := f.connect()
 		c.send(body)
-		c.closed(endedTexts[endedEarly])
+		c.closed(endedEarly.Text())
 		if f.dropped(endedEarly) != 1 {
 			t.Errorf("%q is not counted", body)
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// name is that of the service.
 const name = "idmaster"
 
 // maxAll is the number of servers in a list of all protocols.
@@ -75,7 +74,6 @@ func New(opt Options) *Server {
 	return s
 }
 
-// number returns a challenge as the number that it is in this protocol.
 func number(c uplink.Challenge) uint32 { return crc32.ChecksumIEEE(c[:]) }
 
 // Reload applies the live keys at once. Budgets begin full.
@@ -151,7 +149,6 @@ func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop
 	return s.keeper.List(v, uplink.Listing{Game: game, Names: names, Values: values})
 }
 
-// entry returns the entry of a record in lists.
 func entry(srv *master.Server) (e uplink.Entry, ok bool) {
 	switch {
 	case srv.Origin == Origin, srv.QueryProtocol() == "idtech4":

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/foreign"
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/query"
@@ -22,7 +23,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "lan"
 
 // ZandronumPort is the UDP port on which servers of Zandronum announce
@@ -169,7 +169,6 @@ func (f *Finder) send(w netserve.PacketWriter, q question) {
 	}
 }
 
-// round begins a round and returns its questions.
 func (f *Finder) round(local netip.Addr) (out []question) {
 	networks, err := f.opt.Networks()
 	if err != nil {
@@ -248,20 +247,17 @@ func (f *Finder) catalogPorts() []uint16 {
 }
 
 // The reasons for which packets are dropped.
-const (
-	dropStranger = "stranger" // from an address or port that was not queried
-	dropOwn      = "own"
-	dropBanned   = "banned"
-	dropLimited  = "limited"
-	dropUseless  = "useless"
-	dropNoGame   = "unknown_game"
-	dropFull     = "list_full"
-)
+var (
+	reasons metric.Labels
 
-// DropReasons lists the reasons that Options.Metrics counts drops under.
-func DropReasons() []string {
-	return []string{dropStranger, dropOwn, dropBanned, dropLimited, dropUseless, dropNoGame, dropFull}
-}
+	dropStranger = reasons.Add("stranger") // from an address or port that was not queried
+	dropOwn      = reasons.Add("own")
+	dropBanned   = reasons.Add("banned")
+	dropLimited  = reasons.Add("limited")
+	dropUseless  = reasons.Add("useless")
+	dropNoGame   = reasons.Add("unknown_game")
+	dropFull     = reasons.Add("list_full")
+)
 
 // ServePacket takes a packet of an answer. It sends the next question to a server
 // that wants its challenge back.
@@ -383,7 +379,6 @@ func (f *Finder) refuse(a netip.AddrPort, now time.Time, anyPort bool, ports []u
 	}
 }
 
-// read reads a packet of an answer.
 func (f *Finder) read(p netserve.Packet) (st query.Status, whole bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

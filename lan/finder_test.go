@@ -315,7 +315,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 			f := newFinder(t, tc.change)
 			f.round(netip.Addr{})
 			before := f.opt.Registry.Len()
-			if got := say(f, tc.from, tc.packet); got != tc.want || !slices.Contains(DropReasons(), got) {
+			if got := say(f, tc.from, tc.packet); got != tc.want || !slices.Contains(reasons, got) {
 				t.Errorf("dropped %q, want %q", got, tc.want)
 			}
 			f.ServePacket(nil, netserve.Packet{Data: tc.packet, From: netip.MustParseAddrPort(tc.from)})

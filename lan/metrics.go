@@ -6,7 +6,6 @@ import (
 	"github.com/respawnd/respawnd/internal/metric"
 )
 
-// metrics are the counters of this package.
 type metrics struct {
 	sent, answered, found, announced prometheus.Counter
 }

@@ -44,7 +44,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		ports = append(ports, net.JoinHostPort(host, strconv.Itoa(ZandronumPort)))
 	}
 	f := New(Options{
-		Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing, Every: c.Every,
+		Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing, Every: c.Every,
 		Found: func(a netip.AddrPort) bool { return env.Asker.Watch(a, "a2s", master.Found) == nil },
 		FoundZandronum: func(a netip.AddrPort) {
 			if err := env.Asker.Watch(a, "zandronum", master.Found); err != nil { // it is counted

@@ -17,7 +17,6 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// name is that of the service in the log of verdicts.
 const name = "mangler"
 
 // Options configure a Server. All functions must be safe for concurrent use and must
@@ -63,20 +62,17 @@ func (s *Server) Reload(c *Config) {
 }
 
 // Reasons for which packets are dropped.
-const (
-	dropForeign  = "foreign" // from port 0 or an address that is not IPv4
-	dropBanned   = "banned"
-	dropLimited  = "limited"
-	dropLength   = "length"
-	dropChecksum = "checksum"
-	dropMagic    = "magic"
-	dropAnswer   = "answer" // it is an answer: helpers would answer each other for ever
-)
+var (
+	reasons metric.Labels
 
-// DropReasons returns the reasons under which the service counts dropped packets.
-func DropReasons() []string {
-	return []string{dropForeign, dropBanned, dropLimited, dropLength, dropChecksum, dropMagic, dropAnswer}
-}
+	dropForeign  = reasons.Add("foreign") // from port 0 or an address that is not IPv4
+	dropBanned   = reasons.Add("banned")
+	dropLimited  = reasons.Add("limited")
+	dropLength   = reasons.Add("length")
+	dropChecksum = reasons.Add("checksum")
+	dropMagic    = reasons.Add("magic")
+	dropAnswer   = reasons.Add("answer") // it is an answer: helpers would answer each other for ever
+)
 
 // ServePacket implements netserve.PacketHandler. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {

@@ -69,7 +69,7 @@ func TestDrops(t *testing.T) {
 	answer := good
 	answer.Command = Answer
 	reg := prometheus.NewRegistry()
-	m := netserve.NewMetrics(reg, "mangler", DropReasons()...)
+	m := netserve.NewMetrics(reg, "mangler", reasons...)
 	banned := netip.MustParseAddrPort("198.51.100.1:2000")
 	s := newServer(func(o *Options) {
 		o.Metrics, o.Banned = m, func(a netip.Addr) bool { return a == banned.Addr() }

@@ -22,7 +22,6 @@ type content struct {
 	text string     // guarded by mu; empty once it is parsed
 }
 
-// into makes c the content of a record.
 func (c *content) into(s *Server) {
 	s.Rules = Fields{c}
 	s.Players = Table{content: c}

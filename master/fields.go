@@ -113,7 +113,6 @@ type block struct {
 	text  string
 }
 
-// value returns value i.
 func (b *block) value(i int) string {
 	start := 0
 	if i > 0 {
@@ -214,7 +213,6 @@ func (r *Report) Into(s *Server) error {
 	return nil
 }
 
-// values returns the values of the report.
 func (r *Report) values() (*values, error) {
 	for _, sec := range []*section{&r.rules, &r.players, &r.teams} {
 		if sec.full || sec.rows > math.MaxUint16 || len(sec.ends)/2 != sec.want(sec == &r.rules) {

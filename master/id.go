@@ -37,7 +37,6 @@ func ParseID(id string) (origin string, public netip.AddrPort, ok bool) {
 	return origin, netip.AddrPortFrom(addr, uint16(port)), true
 }
 
-// isOriginName reports whether a text may be the name of an origin.
 func isOriginName(name string) bool {
 	return name != "" && len(name) <= maxOriginName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }

@@ -31,7 +31,6 @@ func (e *entry) claim(n uint32) {
 	e.remote = remote{claim: n}
 }
 
-// nextClaim returns the claim of the next record of an entry.
 func (e *entry) nextClaim(next *Server) uint32 {
 	if e.server.Node != "" && next.Node == "" {
 		return e.remote.claim + 1

@@ -85,7 +85,6 @@ func (k *ranking) largest() *group {
 	return k.ranks[k.most]
 }
 
-// join adds an entry to its groups.
 func (r *Registry) join(e *entry) {
 	a := e.server.Key.Source.Addr()
 	e.links[byAddr].group = memberOf(r.perAddr, a, byAddr)

@@ -1,27 +1,30 @@
 package natneg
 
-import "github.com/respawnd/respawnd/internal/drops"
+import (
+	"github.com/respawnd/respawnd/internal/drops"
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
 
-// drop is why a packet was dropped.
 type drop = drops.Reason
 
-const notDropped drop = ""
+var notDropped drop
 
 var reasons drops.List
 
-// The reasons.
+// The reasons. A packet that cannot be read has a verdict: the negotiation that it is part of
+// would only look as if the player never came.
 var (
-	dropShort        = reasons.Add("short")
-	dropForeign      = reasons.Add("foreign")
-	dropVersion      = reasons.Add("version")
+	dropShort        = reasons.Judge("short", verdicts.MalformedRequest)
+	dropForeign      = reasons.Judge("foreign", verdicts.NotUnderstood)
+	dropVersion      = reasons.Judge("version", verdicts.MalformedRequest)
 	dropSource       = reasons.Add("source")
 	dropBanned       = reasons.Add("banned")
 	dropLimited      = reasons.Add("limited")
 	dropUnused       = reasons.Add("unused_type")
 	dropOurs         = reasons.Add("server_packet")
-	dropUnknownType  = reasons.Add("unknown_type")
-	dropMalformed    = reasons.Add("malformed")
-	dropIndex        = reasons.Add("index")
+	dropUnknownType  = reasons.Judge("unknown_type", verdicts.MalformedRequest)
+	dropMalformed    = reasons.Judge("malformed", verdicts.MalformedRequest)
+	dropIndex        = reasons.Judge("index", verdicts.MalformedRequest)
 	dropUnexpected   = reasons.Add("unexpected")
 	dropOtherAddress = reasons.Add("other_address")
 	dropItself       = reasons.Add("own_partner")

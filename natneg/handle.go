@@ -3,14 +3,12 @@ package natneg
 import (
 	"errors"
 	"hash/maphash"
-	"net/netip"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // ServePacket handles one datagram that came to the main socket. It touches
@@ -20,19 +18,9 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.ser
 func (s *Server) serve(socket uint16, w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(socket, w, p); reason != notDropped {
 		s.opt.Metrics.Drop(reason.Error())
-		s.explain(p.From.Addr(), reason)
-	}
-}
-
-// explain notes a verdict on a packet that cannot be read: the negotiation that it is
-// part of would only look as if the player never came.
-func (s *Server) explain(from netip.Addr, reason drop) {
-	switch reason {
-	case dropShort, dropVersion, dropMalformed, dropIndex, dropUnknownType:
-		s.unread.Player(from, verdicts.MalformedRequest)
-	case dropForeign:
-		s.unread.Player(from, verdicts.NotUnderstood)
-	default: // it was read
+		if v, ok := reason.Verdict(); ok {
+			s.unread.Player(p.From.Addr(), v)
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ func (m *metrics) sent(t Type) {
 
 // note counts the end of a negotiation.
 func (m *metrics) note(o *outcome) {
-	m.ended.WithLabelValues(m.label(o.game), o.pair(), o.result.label()).Inc()
+	m.ended.WithLabelValues(m.label(o.game), o.pair(), kinds[o.result].label).Inc()
 }
 
 func (m *metrics) label(game string) string {

@@ -6,7 +6,6 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// openSocket is a socket that we send from.
 type openSocket struct {
 	w    netserve.PacketWriter // nil: there is none
 	addr netip.AddrPort        // that it is bound to

@@ -47,12 +47,10 @@ func newNodes(s *Server, bus cluster.Bus) *nodes {
 	}
 }
 
-// owner returns the node that a cookie belongs to.
 func (r *nodes) owner(cookie uint32) string {
 	return r.bus.Owner("natneg/" + strconv.FormatUint(uint64(cookie), 16))
 }
 
-// mine reports whether a cookie belongs to this node.
 func (r *nodes) mine(cookie uint32) bool { return r.owner(cookie) == r.bus.Self() }
 
 // number returns the number of a node. ok is false if there are too many; numbers of
@@ -88,7 +86,6 @@ func (r *nodes) number(node string) (n uint16, ok bool) {
 	return 0, false
 }
 
-// name returns the name of a node.
 func (r *nodes) name(number uint16) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

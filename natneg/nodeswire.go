@@ -100,7 +100,6 @@ func parseOrder(p []byte) (o order, err error) {
 	return order{ip: [4]byte(p[1:]), socket: binary.BigEndian.Uint16(p[5:]), to: readEndpoint(p[7:]), data: p[orderHead:]}, nil
 }
 
-// appendTo appends the message.
 func (o *order) appendTo(b []byte) []byte {
 	b = append(b, nodeVersion)
 	b = append(b, o.ip[:]...)
@@ -137,7 +136,6 @@ func appendLessons(b []byte, list []learnt) []byte {
 	return b
 }
 
-// parseLessons reads a message.
 func parseLessons(p []byte) (list []learnt, err error) {
 	switch {
 	case len(p) < 1 || p[0] != nodeVersion:

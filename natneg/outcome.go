@@ -25,11 +25,21 @@ const (
 	results = 7
 )
 
-// label returns the value for metrics.
-func (r result) label() string {
-	return [results]string{
-		"connected", "one_sided", "gave_up", "no_report", "unanswered", "no_partner", "half_way",
-	}[r]
+// kinds are the results: their label in metrics, the verdict on both addresses, and the words for
+// the operator, which the pair of NATs may follow.
+var kinds = [results]struct {
+	label   string
+	verdict verdicts.Verdict
+	words   string
+	pair    bool
+}{
+	resultConnected:  {"connected", verdicts.Met, "connected", false},
+	resultOneSided:   {"one_sided", verdicts.NotMet, "connected on one side only: ", true},
+	resultGaveUp:     {"gave_up", verdicts.NotMet, "gave up: ", true},
+	resultSilent:     {"no_report", verdicts.Introduced, "introduced, no report came", false},
+	resultUnanswered: {"unanswered", verdicts.Unconfirmed, "introduced, not confirmed by both", false},
+	resultNoPartner:  {"no_partner", verdicts.NoPartner, "partner never came", false},
+	resultHalfWay:    {"half_way", verdicts.HalfWay, "packets of one stopped half-way", false},
 }
 
 // outcome is a negotiation that has ended.
@@ -66,27 +76,14 @@ func (o *outcome) way() (w meeting.Way, ok bool) {
 
 // words returns a description of the outcome for the operator.
 func (o *outcome) words() string {
-	switch o.result {
-	case resultConnected:
-		if o.relayed {
-			return "connected through the relay"
-		}
-		return "connected"
-	case resultOneSided:
-		return "connected on one side only: " + o.pair()
-	case resultGaveUp:
-		return "gave up: " + o.pair()
-	case resultSilent:
-		return "introduced, no report came"
-	case resultUnanswered:
-		return "introduced, not confirmed by both"
-	case resultNoPartner:
-		return "partner never came"
-	case resultHalfWay:
-		return "packets of one stopped half-way"
-	default:
-		return "unknown"
+	k := &kinds[o.result]
+	switch {
+	case o.relayed && o.result == resultConnected:
+		return "connected through the relay"
+	case k.pair:
+		return k.words + o.pair()
 	}
+	return k.words
 }
 
 // pair names the kinds of the two NATs, the lower kind first.
@@ -185,7 +182,6 @@ func (n *negotiation) note(now time.Duration, low, high int, e *effects) {
 	})
 }
 
-// name is that of the service in the log of verdicts.
 const name = "natneg"
 
 // verdict returns the verdict on the two addresses, for operators.
@@ -193,9 +189,7 @@ func (o *outcome) verdict() verdicts.Verdict {
 	if o.relayed && o.result == resultConnected {
 		return verdicts.Relayed
 	}
-	return [results]verdicts.Verdict{
-		verdicts.Met, verdicts.NotMet, verdicts.NotMet, verdicts.Introduced, verdicts.Unconfirmed, verdicts.NoPartner, verdicts.HalfWay,
-	}[o.result]
+	return kinds[o.result].verdict
 }
 
 // tell notes the outcome of a negotiation for the participating addresses.

@@ -52,7 +52,6 @@ func (l relays) of(i, k int) *relayed {
 	return nil
 }
 
-// ready reports whether a pair is relayed.
 func (l relays) ready(i, k int) bool {
 	r := l.of(i, k)
 	return r != nil && r.state == relayReady

@@ -65,7 +65,6 @@ func (t *routerTests) filter() filter {
 // proved reports whether the client receives at its address.
 func (t *routerTests) proved() bool { return t.passed.has(int(testNear)) }
 
-// over reports whether the tests are over.
 func (t *routerTests) over() bool { return t.next == never }
 
 // testAt returns when more tests of a client are due.

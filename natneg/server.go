@@ -295,7 +295,6 @@ func localAddr(ip [4]byte) netip.Addr {
 	return netip.AddrFrom4(ip)
 }
 
-// socketHandler handles the packets of one of the sockets.
 type socketHandler struct {
 	s      *Server
 	socket uint16

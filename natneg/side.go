@@ -122,7 +122,6 @@ func (s *side) mayConnect() bool {
 	return s.heardOf(PortNN1) && int(s.connects) < most
 }
 
-// heard counts a packet of the client.
 func (s *side) heard() { s.packets = max(s.packets, s.packets+1) }
 
 // again forgets a round. The claim to the place, the game and the bounds

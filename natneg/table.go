@@ -135,7 +135,6 @@ func (t *table) mayOpen(cookie uint32, from [4]byte, maxOpen, maxPerAddr int) (r
 	return notDropped
 }
 
-// open adds a negotiation.
 func (t *table) open(n *negotiation, opener [4]byte) {
 	n.place.slot = -1
 	n.place.opener = opener
@@ -182,7 +181,6 @@ func (t *table) remove(n *negotiation) {
 	t.count--
 }
 
-// advance advances all negotiations.
 func (t *table) advance(now time.Duration, e *effects) {
 	step := int64(now / wheelStep)
 	// After a long pause one turn looks at every slot.

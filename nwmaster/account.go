@@ -24,7 +24,6 @@ const (
 	checkTime = 5 * time.Second
 )
 
-// check is a player to check.
 type check struct {
 	from   netip.AddrPort
 	via    netip.Addr
@@ -36,7 +35,6 @@ type check struct {
 	hash   string
 }
 
-// results count the results of checks.
 type results struct {
 	accepted, unknown, refused, failed prometheus.Counter
 	keyGood, keyBad                    prometheus.Counter
@@ -48,7 +46,6 @@ func newResults(in metric.Factory) results {
 	return results{checks("accepted"), checks("unknown"), checks("refused"), checks("failed"), checks("key_good"), checks("key_bad")}
 }
 
-// keys counts a result of keys.
 func (r *results) keys(result nwn.Result) {
 	if result == nwn.Good {
 		r.keyGood.Inc()
@@ -95,7 +92,6 @@ func (s *Server) work(ctx context.Context) {
 	}
 }
 
-// check returns the result for a player.
 func (s *Server) check(ctx context.Context, k check) nwn.Result {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

@@ -18,7 +18,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// name is that of the service.
 const name = "nwmaster"
 
 // Options configure a Server.

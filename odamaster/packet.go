@@ -40,7 +40,6 @@ type message struct {
 	info []byte
 }
 
-// parse reads a message to the master.
 func parse(p []byte) (m message) {
 	if len(p) < wordSize {
 		return m
@@ -59,17 +58,14 @@ func parse(p []byte) (m message) {
 	return m
 }
 
-// appendHeartbeat appends a heartbeat of a server at a port.
 func appendHeartbeat(b []byte, port uint16) []byte {
 	return binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint32(b, serverWord), port)
 }
 
-// appendQuestion appends the question to a server.
 func appendQuestion(b []byte, key uint32) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, masterWord), key)
 }
 
-// appendRequest appends the request of a launcher.
 func appendRequest(b []byte) []byte { return binary.LittleEndian.AppendUint32(b, masterWord) }
 
 // appendList appends the packet of a list, which has the first maxServers of it.
@@ -83,7 +79,6 @@ func appendList(packets [][]byte, list []netip.AddrPort, _ bool) [][]byte {
 	return append(packets, b)
 }
 
-// parseList reads the packet of a list.
 func parseList(b []byte) (list []netip.AddrPort, ok bool) {
 	if len(b) < headSize || binary.LittleEndian.Uint32(b) != masterWord {
 		return nil, false
@@ -120,7 +115,6 @@ func (r *reader) number() int {
 	return int(n)
 }
 
-// rules reads the rules of an info.
 func rules(info []byte) (names, values []string, err error) {
 	r := reader{rest: info}
 	host, players, most, area := r.text(), r.number(), r.number(), r.text()

@@ -127,7 +127,6 @@ func (s *server) information(p netserve.Packet, m message, now time.Time) uplink
 	return s.keeper.List(v, uplink.Listing{Game: game, Foreign: !known, Names: names, Values: values})
 }
 
-// entry returns the entry of a record in lists.
 func entry(srv *master.Server) (e uplink.Entry, ok bool) {
 	ok = srv.Public.Addr().Is4() && (srv.Origin == Origin || srv.Origin == master.Federated && srv.Game == game)
 	return uplink.Entry{Key: uplink.ListKey{Name: game}, Addr: srv.Public, Empty: srv.Population() == 0}, ok

@@ -15,7 +15,6 @@ type Actor struct {
 	From netip.Addr // zero: the command line of this machine
 }
 
-// actorKey is the key of an Actor in a context.
 type actorKey struct{}
 
 // WithActor returns a context for operations that a requests.

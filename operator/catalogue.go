@@ -132,7 +132,6 @@ func (c *Catalogue) read(ctx context.Context, path string, agree func() error) e
 
 func sameHidden(a, b games.HiddenRoom) bool { return a.Room.ID == b.Room.ID && a.Other == b.Other }
 
-// byID returns the game of each room.
 func byID(rooms map[string][]games.Room) map[uint32]string {
 	all := make(map[uint32]string)
 	for game, list := range rooms {

@@ -117,7 +117,6 @@ func ruleText(k storage.ChatRuleKey) string {
 	return who + " in " + k.Channel
 }
 
-// running returns the chat of the daemon.
 func (l *Local) running() (Chat, error) {
 	if l.OpenChat == nil {
 		return nil, ErrNotRunning
@@ -227,7 +226,6 @@ var ChatSay = New(Operation{
 	return Done{1}, addAudit(ctx, l, 0, in.Channel, "")
 })
 
-// inChannel adds the channel to an error.
 func inChannel(channel string, err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("%q has no members: %w", channel, err)

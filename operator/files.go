@@ -77,7 +77,6 @@ var DeleteFile = New(Operation{
 	return Removed{1}, fileError(in.ID, l.PlayerFiles.Delete(ctx, in.ID))
 })
 
-// fileError says which file an error is about.
 func fileError(id storage.FileID, err error) error {
 	return subject(err, "file %d", id)
 }

@@ -119,7 +119,6 @@ func whole(catalog *games.Catalog, g games.Game) games.Addition {
 	return a
 }
 
-// note adds the result of one game.
 func (r *GameImport) note(a games.Addition) {
 	switch {
 	case a.New:

@@ -129,7 +129,6 @@ func readURL(r *http.Request, in reflect.Value, fields []Field) (err error) {
 	return nil
 }
 
-// readBody reads the body of a request into v.
 func (o *Operation) readBody(body io.Reader, v any, fields []Field) error {
 	var err error
 	switch c, ok := v.(coded); {

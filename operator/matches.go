@@ -65,7 +65,6 @@ var DeleteMatch = New(Operation{
 	return Removed{1}, matchError(in.ID, l.Store.DeleteMatch(ctx, uint64(in.ID)))
 })
 
-// matchError says which match an error is about.
 func matchError(id uint32, err error) error {
 	return subject(err, "match %d", id)
 }

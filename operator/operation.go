@@ -71,7 +71,6 @@ const Lines = "application/x-ndjson"
 // A Stream is an Operation whose output is of any length.
 type Stream[In any] struct{ Operation }
 
-// operations holds all of them.
 var operations []*Operation
 
 // New declares an operation, for a variable of this package.

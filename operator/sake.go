@@ -87,7 +87,6 @@ var DeleteSake = New(Operation{
 	return Removed{1}, sakeError(table, l.Store.DeleteSakeRecord(ctx, table, t.ID, 0))
 })
 
-// sakeError says which table an error is about.
 func sakeError(t storage.SakeTableID, err error) error {
 	return subject(err, "table %q of %q", t.Name, t.Game)
 }

@@ -116,7 +116,6 @@ type BlockRef struct {
 	Index   *int32            `query:"index" arg:"INDEX]" upto:"2147483647" doc:"an index: a number from 0 to 2147483647"`
 }
 
-// id returns the id of the block that is selected.
 func (q StatsSelection) id() (id storage.StatBlockID, err error) {
 	switch {
 	case q.Kind == nil || q.Index == nil:
@@ -181,7 +180,6 @@ var GetGameStats = New(Operation{
 	return out, nil
 })
 
-// ranked adds the nicks to scores.
 func ranked(ctx context.Context, l *Local, scores []storage.Score) []RankedProfile {
 	out := make([]RankedProfile, 0, len(scores))
 	for _, s := range scores {
@@ -224,7 +222,6 @@ var GetPlayerStats = New(Operation{
 	return out, nil
 })
 
-// profileError says which profile an error is about.
 func profileError(id storage.ProfileID, err error) error {
 	return subject(err, "profile %d", id)
 }
@@ -241,7 +238,6 @@ var GetStatBlock = New(Operation{
 	return b, blockError(id, err)
 })
 
-// blockError says which block an error is about.
 func blockError(id storage.StatBlockID, err error) error {
 	return subject(err, "profile %d: %s", id.Profile, blockText(id))
 }

@@ -68,7 +68,6 @@ func (x *session) userMode(nick, text string) {
 	}
 }
 
-// sendBans answers with the bans of a channel.
 func (x *session) sendBans(c *channel, name string) {
 	for _, b := range c.bans {
 		x.answerPlain(numBan, name, b.mask, b.by, strconv.FormatInt(b.at.Unix(), 10))

@@ -142,7 +142,6 @@ func (s *Server) throwOut(m *member, reason string) {
 	l.send(l.owner(foldChannel(m.channel.name)), &event{kind: evOut, channel: m.channel.name, who: l.id(m.user), text: reason})
 }
 
-// selects reports whether a target is a user.
 func selects(t operator.ChatTarget, u *user) bool {
 	switch {
 	case t.Nick != "":

@@ -28,20 +28,8 @@ const (
 	weightList
 )
 
-// of returns the weight as configured.
 func (w weight) of(c *live) int {
-	switch w {
-	case weightMessage:
-		return c.WeightMessage
-	case weightChange:
-		return c.WeightChange
-	case weightKeys:
-		return c.WeightKeys
-	case weightList:
-		return c.WeightList
-	case weightNone:
-	}
-	return 0
+	return [...]int{weightMessage: c.WeightMessage, weightChange: c.WeightChange, weightKeys: c.WeightKeys, weightList: c.WeightList}[w]
 }
 
 // command is one row of the table: the requirements of a command and its
@@ -61,7 +49,6 @@ type command struct {
 	run func(*session, context.Context, *message) error
 }
 
-// commandTable returns the table by names.
 func commandTable() map[string]*command {
 	return map[string]*command{
 		"CRYPT":        {when: before, params: 3, alone: true, run: (*session).crypt},
@@ -196,7 +183,6 @@ func (x *session) refuse(n numeric, text string, params ...string) error {
 	})
 }
 
-// drop counts something that is dropped.
 func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
 
 // target returns the name of the client in numerics.
@@ -209,7 +195,6 @@ func (x *session) target() string {
 	}
 }
 
-// answer appends a numeric with a text to the answers.
 func (x *session) answer(n numeric, text string, params ...string) {
 	x.reply = appendText(appendNumeric(x.reply, n, x.target(), params...), text)
 }

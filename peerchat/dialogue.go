@@ -46,13 +46,11 @@ func proves(line []byte) bool {
 	return false
 }
 
-// enciphers reports that a line begins to encipher.
 func enciphers(line []byte) bool {
 	c := commandOf(line)
 	return c == "CRYPT" || c == "705"
 }
 
-// commandOf returns the command or the number of a line.
 func commandOf(line []byte) string {
 	words := bytes.Fields(line)
 	if len(words) > 0 && words[0][0] == ':' {

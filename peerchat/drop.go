@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/respawnd/respawnd/internal/drops"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // ended is the reason for which the service closes a connection, or drops data;
@@ -12,17 +13,16 @@ type ended = drops.Reason
 
 var reasons drops.List
 
-// The reasons.
 var (
-	endedBanned      = reasons.Add("banned")
-	endedTooLong     = reasons.Add("too_long")
-	endedCrypt       = reasons.Add("bad_crypt")    // CRYPT twice, late, or with parameters that make no sense
-	endedUnknownGame = reasons.Add("unknown_game") // CRYPT for a game that is not in the catalogue
-	endedTimeout     = reasons.Add("login_timeout")
-	endedSilent      = reasons.Add("silent")
-	endedFlood       = reasons.Add("flood")
-	endedLogins      = reasons.Add("login_flood")
-	endedSlow        = reasons.Add("queue_full")
+	endedBanned      = reasons.Judge("banned", verdicts.Banned, "You are banned")
+	endedTooLong     = reasons.Judge("too_long", verdicts.MalformedRequest, "Line too long")
+	endedCrypt       = reasons.Judge("bad_crypt", verdicts.MalformedRequest, "CRYPT is not possible now") // twice, late or senseless
+	endedUnknownGame = reasons.Judge("unknown_game", verdicts.UnknownGame, "Unknown game")                // not in the catalogue
+	endedTimeout     = reasons.Judge("login_timeout", verdicts.NeverSignedIn, "Registration timed out")
+	endedSilent      = reasons.Add("silent", "Ping timeout")
+	endedFlood       = reasons.Judge("flood", verdicts.Limited, "Excess flood")
+	endedLogins      = reasons.Add("login_flood", "Too many failed logins")
+	endedSlow        = reasons.Add("queue_full", "Too much is waiting for you")
 
 	// After these the connection continues.
 	droppedEmpty      = reasons.Add("no_command")
@@ -34,22 +34,6 @@ var (
 	droppedNotAllowed = reasons.Add("not_allowed")   // the sender may not do that in that channel
 	droppedKeys       = reasons.Add("too_many_keys") // too many, or too long
 )
-
-// endedTexts are the texts for clients whose connection is closed.
-var endedTexts = map[ended]string{
-	endedBanned:      "You are banned",
-	endedTooLong:     "Line too long",
-	endedCrypt:       "CRYPT is not possible now",
-	endedUnknownGame: "Unknown game",
-	endedTimeout:     "Registration timed out",
-	endedSilent:      "Ping timeout",
-	endedFlood:       "Excess flood",
-	endedLogins:      "Too many failed logins",
-	endedSlow:        "Too much is waiting for you",
-}
-
-// DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return reasons }
 
 // Why a connection ends without anything to count.
 var (

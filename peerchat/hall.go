@@ -64,7 +64,6 @@ type user struct {
 	request uint64 // number of its last command that was executed, in a cluster
 }
 
-// prefix returns the prefix of lines of u.
 func (u *user) prefix(clear bool) string {
 	if clear {
 		return u.clear
@@ -92,7 +91,6 @@ func (u *user) rename(nick string) {
 	u.names = u.namesFor(nick)
 }
 
-// namesFor returns the names of u with a nick.
 func (u *user) namesFor(nick string) names {
 	return names{nick, nick + "!" + u.field + "@" + u.host, nick + "!" + u.field + "@" + u.mask}
 }

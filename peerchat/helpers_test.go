@@ -104,7 +104,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		rules: chatrules.New(store), drops: prometheus.NewRegistry(),
 	}
 	opt := Options{
-		Config: defaults(), Accounts: all, Games: catalog, Attach: f.hub.Attach, Talk: service.Talk{Rules: f.rules}, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, DropReasons()...)},
+		Config: defaults(), Accounts: all, Games: catalog, Attach: f.hub.Attach, Talk: service.Talk{Rules: f.rules}, Self: part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.drops, name, reasons...)},
 	}
 	opt.Rate, opt.MaxPerAddr = -1, -1
 	opt.Pace, opt.PaceBurst, opt.PacePerAddr, opt.PacePerAddrBurst = 1e6, 1e6, 1e6, 1e7

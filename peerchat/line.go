@@ -65,7 +65,6 @@ func parseLine(line []byte) (message, bool) {
 	return m, true
 }
 
-// commandName returns the name of a command in capitals.
 func commandName(name []byte) string {
 	var buf [16]byte
 	upper := buf[:0]

@@ -48,7 +48,7 @@ func (n *nodes) start(node string) *fixture {
 	*f = *n.base
 	f.drops = prometheus.NewRegistry()
 	opt := n.base.server.opt
-	opt.Cluster, opt.Metrics = bus, netserve.NewMetrics(f.drops, name, DropReasons()...)
+	opt.Cluster, opt.Metrics = bus, netserve.NewMetrics(f.drops, name, reasons...)
 	opt.Registerer = f.drops
 	f.server = New(opt)
 	f.dial = func() (net.Conn, error) { return ln.DialFrom(netip.MustParseAddrPort("127.0.0.1:1")) }

@@ -43,7 +43,6 @@ func (c *coder) count(v *int, most int) {
 	}
 }
 
-// letter is a byte.
 func (c *coder) letter(v *byte) {
 	n := int(*v)
 	if c.count(&n, math.MaxUint8); c.reading {
@@ -96,7 +95,6 @@ func (c *coder) moment(v *time.Time) {
 	}
 }
 
-// addr is an address and a port.
 func (c *coder) addr(v *netip.AddrPort) {
 	var text string
 	if v.IsValid() {

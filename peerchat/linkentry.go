@@ -50,7 +50,6 @@ var linkCodec = cluster.Codec[linkKey, linkValue]{
 	},
 }
 
-// errEntry is the error for an entry that cannot be read.
 var errEntry = errors.New("malformed entry")
 
 // appendCoded appends what v codes: nothing if it breaks a bound, which no node can read.

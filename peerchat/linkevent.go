@@ -6,7 +6,6 @@ import "github.com/respawnd/respawnd/internal/cluster"
 // and dropped.
 const linkVersion = 3
 
-// eventKind is the kind of an event.
 type eventKind byte
 
 // The kinds. Their numbers must not change.
@@ -82,7 +81,6 @@ type event struct {
 	changes []linkedChange
 }
 
-// code writes or reads an event.
 func (e *event) code(c *coder) {
 	kind := byte(e.kind)
 	c.letter(&kind)
@@ -103,7 +101,6 @@ func (e *event) code(c *coder) {
 	}
 }
 
-// codeChangeOfMode codes one change of modes.
 func codeChangeOfMode(c *coder, m *linkedChange) {
 	c.flag(&m.add)
 	c.letter(&m.letter)

@@ -50,7 +50,6 @@ func (t *leases) give(folded string, id userID, now time.Time) bool {
 	return true
 }
 
-// end ends the lease of a client.
 func (t *leases) end(id userID) {
 	if folded, ok := t.of[id]; ok {
 		delete(t.byNick, folded)
@@ -58,7 +57,6 @@ func (t *leases) end(id userID) {
 	}
 }
 
-// lose ends the leases of a node.
 func (t *leases) lose(node string) {
 	for id := range t.of {
 		if id.node == node {
@@ -79,7 +77,6 @@ func (t *leases) sweep(now time.Time) {
 // nickOwner returns the node that decides about a nick.
 func (l *links) nickOwner(folded string) string { return cluster.Rendezvous("nick "+folded, l.chats) }
 
-// nickRequest is a request for a nick for a client.
 type nickRequest struct {
 	Node            string
 	Serial, Profile uint64

@@ -160,7 +160,6 @@ func (l *links) showRank(m *member, v *membership, but *user) {
 	l.hall.showModes(m.channel, nil, but, changes)
 }
 
-// applyChannel applies a channel of the sender.
 func (l *links) applyChannel(c *linkChange, e *event) {
 	folded := c.Key.channel
 	in, owner := l.hall.channels[folded], l.owner(folded)

@@ -51,7 +51,6 @@ func (l *links) leaving(u *user, reason string) {
 	}
 }
 
-// applyUser applies a user of the sender.
 func (l *links) applyUser(c *linkChange, e *event) {
 	u := l.users[c.Key.user]
 	if c.Removed {
@@ -266,7 +265,7 @@ func (l *links) close(x *session, reason error) {
 // closed ends the session of a client of this node as another node says.
 func closed(u *user, e *event) {
 	why := error(quit{cut(e.text, maxLine)})
-	if e.text == endedTexts[endedBanned] {
+	if e.text == endedBanned.Text() {
 		why = endedBanned
 	}
 	u.session.Kick(why)

@@ -13,7 +13,6 @@ const channelFlags = "ipsmntkle"
 // maxModes is the maximum number of changes in a MODE.
 const maxModes = 32
 
-// modeChange is one letter of a MODE.
 type modeChange struct {
 	add    bool
 	letter byte

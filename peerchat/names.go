@@ -102,7 +102,6 @@ type channelKind struct {
 	group uint32 // of group rooms
 }
 
-// kindOf reads the name of a channel.
 func kindOf(channel string) channelKind {
 	if number, ok := cutPrefixFold(channel, groupPrefix); ok {
 		if n, err := strconv.ParseUint(number, 10, 32); err == nil && n > 0 && number[0] != '0' {

@@ -69,7 +69,6 @@ func (s *Server) servePrograms(ctx context.Context) {
 	}) // it ends only with ctx
 }
 
-// programHandler serves programs.
 type programHandler struct{ *Server }
 
 // ServeConn implements netserve.ConnHandler.

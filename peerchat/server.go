@@ -21,7 +21,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// name is that of the service in the log of verdicts.
 const name = "peerchat"
 
 // Options configure a Server. Accounts and Games are required. All functions

@@ -40,7 +40,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	outside := env.Addresses.Outside
 	s := New(Options{
-		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players), Catalogue: env.Catalogue, Talk: env.Talk,
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players), Catalogue: env.Catalogue, Talk: env.Talk,
 		Accounts: env.Accounts, Games: env.Games, Motd: motd, Attach: env.Hub.Attach, Cluster: env.Cluster,
 		Given: func(a netip.Addr) netip.Addr {
 			return outside().Given(netip.AddrPortFrom(a, 1)).Addr()

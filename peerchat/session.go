@@ -390,7 +390,9 @@ func (x *session) finish(err error) {
 	why, counted := errors.AsType[ended](err)
 	if counted {
 		x.server.opt.Metrics.Drop(why.Error())
-		x.noteEnd(why)
+		if v, ok := why.Verdict(); ok {
+			x.noteVerdict(v)
+		}
 	}
 	text := closingText(err)
 	x.leaveHall(text)
@@ -419,20 +421,8 @@ func (x *session) shownNick() string {
 	return x.wanted.nick
 }
 
-// noteVerdict notes a verdict on the player.
 func (x *session) noteVerdict(v verdicts.Verdict) {
 	x.server.opt.Verdicts.NotePlayer(name, x.peer.Addr(), x.game, v)
-}
-
-// noteEnd notes a verdict on the end of a connection that concerns its player.
-func (x *session) noteEnd(why ended) {
-	v := map[ended]verdicts.Verdict{
-		endedBanned: verdicts.Banned, endedTimeout: verdicts.NeverSignedIn, endedUnknownGame: verdicts.UnknownGame,
-		endedFlood: verdicts.Limited, endedTooLong: verdicts.MalformedRequest, endedCrypt: verdicts.MalformedRequest,
-	}
-	if verdict, ok := v[why]; ok {
-		x.noteVerdict(verdict)
-	}
 }
 
 // endOf returns the text for the log about the end of a connection. A reason
@@ -448,7 +438,7 @@ func endOf(err error) string {
 // the reason; empty: it has gone.
 func closingText(err error) string {
 	if why, ok := errors.AsType[ended](err); ok {
-		return endedTexts[why]
+		return why.Text()
 	}
 	if q, ok := errors.AsType[quit](err); ok {
 		return q.reason

@@ -167,5 +167,4 @@ func (s *Server) roomsOf(game string) []listed {
 // titleRoom returns the name of a game's title room.
 func titleRoom(game string) string { return "#GSP!" + game }
 
-// groupRoom returns the name of a group room.
 func groupRoom(id uint32) string { return "#GPG!" + formatID(id) }

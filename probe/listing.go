@@ -11,7 +11,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "probe"
 
 // instance marks the records of watched servers, so that a report of the server

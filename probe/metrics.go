@@ -22,7 +22,6 @@ const (
 	refusedElse    = "listed_by_it" // reports by itself
 )
 
-// metrics are the counters of this package.
 type metrics struct {
 	sent     prometheus.Counter
 	visits   *prometheus.CounterVec // by protocol and result

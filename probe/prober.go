@@ -94,7 +94,6 @@ type Prober struct {
 // unread is not a valid serial of a list.
 const unread = math.MaxUint64
 
-// packet is a packet to send.
 type packet struct {
 	from netip.Addr
 	to   netip.AddrPort

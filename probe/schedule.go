@@ -105,7 +105,6 @@ func (q queue) first() *target {
 	return q[0]
 }
 
-// at makes a target due at a time.
 func (q *queue) at(t *target, due time.Time) {
 	t.due = due
 	heap.Fix(q, t.place)

@@ -23,7 +23,6 @@ const (
 	ssqOver
 )
 
-// ssqQuestion returns the question of a stage.
 func ssqQuestion(at int) ssq.Query {
 	switch at {
 	case ssqInfo:

@@ -170,7 +170,6 @@ func (p *Prober) cannot(srv *master.Server, t *target, tk talk, protocol Protoco
 	return Status{}, false, nil
 }
 
-// recorded returns the status of a server from the list.
 func recorded(srv *master.Server) Status {
 	var st Status
 	for name, value := range srv.Rules.All() {

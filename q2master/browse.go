@@ -54,7 +54,6 @@ func (s *Server) appendLists(packets [][]byte, servers []netip.AddrPort, coded b
 	return form.AppendLists(packets, servers)
 }
 
-// entry returns the entry of a record in lists.
 func (s *Server) entry(srv *master.Server) (e uplink.Entry, ok bool) {
 	if srv.Origin != s.dialect.Origin && srv.QueryProtocol() != s.dialect.Origin.Query || !srv.Public.Addr().Is4() {
 		return uplink.Entry{}, false

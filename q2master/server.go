@@ -18,7 +18,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// name is that of the service.
 const name = "q2master"
 
 // Place is a port of a master.
@@ -132,7 +131,6 @@ func (d *Dialect) Takes(p []byte) bool {
 	return ok && kind != quake2.KindOther && kind <= quake2.KindQuery
 }
 
-// at returns the place of a port.
 func (d *Dialect) at(port uint16) Place {
 	for _, p := range d.Further {
 		if p.Port == port {

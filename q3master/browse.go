@@ -50,7 +50,6 @@ func (s *Server) wanted(r quake3.Request, port uint16) uplink.Wanted {
 	return q
 }
 
-// entry returns the entry of a record in lists.
 func (d *Dialect) entry(srv *master.Server) (e uplink.Entry, ok bool) {
 	name, ok := srv.Rules.Get(quake3.RuleGame)
 	if !ok || name == "" {

@@ -15,7 +15,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "q3master"
 
 // Dialect holds the differences between masters of this kind.
@@ -109,7 +108,6 @@ func tagOf(srv *master.Server) string {
 	return tag
 }
 
-// names returns the names of games in this dialect.
 func (s *Server) names() *games.Quake3Index {
 	return s.opt.Listing.Games.MasterNames(games.Service(s.dialect.Service))
 }

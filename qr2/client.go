@@ -87,7 +87,6 @@ func (h *Host) AppendHeartbeat(b []byte, state string) (_ []byte, err error) {
 	return gamespy.AppendTable(b, h.Teams.Columns, h.Teams.Rows)
 }
 
-// appendRules appends rules and their end.
 func appendRules(b []byte, rules []Rule) []byte {
 	for _, r := range rules {
 		b = gamespy.AppendPair(b, r.Name, r.Value)

@@ -2,7 +2,6 @@ package qr2
 
 import "github.com/respawnd/respawnd/internal/uplink"
 
-// dropNames returns the reasons for which packets are dropped, as the metrics show them.
 func dropNames() []string {
 	return uplink.NamesOf(
 		uplink.Empty, uplink.Oversized, uplink.Short, uplink.Foreign, uplink.CDKey, uplink.Ours, uplink.UnknownKind,

@@ -143,7 +143,6 @@ func lettersOf(v uint64, n int) string {
 
 func instanceText(k master.Key) string { return string(binary.BigEndian.AppendUint32(nil, k.Instance)) }
 
-// challengeText returns the text of a challenge.
 func challengeText(number uint64, g games.Game, host netip.AddrPort) string {
 	var options byte
 	if g.QueryChallenge() {

@@ -319,7 +319,7 @@ func TestHostThatMakesRoomIsCounted(t *testing.T) {
 		h.addr = netip.AddrPortFrom(h.addr.Addr(), 1000+port)
 		h.challenged(h.heartbeat())
 	}
-	if got := metrictest.Dropped(t, reg, uplink.TooManyPending.String()); got != 3 {
+	if got := metrictest.Dropped(t, reg, uplink.TooManyPending.Error()); got != 3 {
 		t.Errorf("counted %v hosts that made room, want 3", got)
 	}
 	if n := in.pending.Len(); n != 2 {

@@ -83,7 +83,6 @@ func seeing(all []vantage, via netip.Addr) (list []vantage) {
 	return list
 }
 
-// allVantages returns the vantages of this service.
 func (s *Server) allVantages() []vantage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +227,7 @@ type probeHandler struct {
 // dropped.
 func (h probeHandler) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 	if !h.s.probeReply(p, h.at) {
-		h.s.opt.Metrics.Drop(uplink.Unexpected.String())
+		h.s.opt.Metrics.Drop(uplink.Unexpected.Error())
 	}
 }
 

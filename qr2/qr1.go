@@ -214,7 +214,7 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 
 	out, fresh, gone := t.table.introduce(key, p, g, t.s.live.Load().MaxPending, time.Now())
 	for range gone {
-		t.s.opt.Metrics.Drop(uplink.TooManyPending.String())
+		t.s.opt.Metrics.Drop(uplink.TooManyPending.Error())
 	}
 	if fresh {
 		t.noteText(key.Source, g.Name, verdicts.Heard)

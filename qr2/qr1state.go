@@ -226,7 +226,6 @@ func nextPoll(now time.Time) time.Time {
 	return now.Add(pollLeast + rand.N(pollMost-pollLeast)) // it only spreads the load
 }
 
-// appendQuery appends the query to a host in this round.
 func (h *textHost) appendQuery(b []byte) []byte {
 	noSecure := h.game.Policy.NoSecure.Or(false)
 	switch {

@@ -96,7 +96,7 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key maste
 	s.mu.Unlock()
 
 	for range h.gone {
-		s.opt.Metrics.Drop(uplink.TooManyPending.String())
+		s.opt.Metrics.Drop(uplink.TooManyPending.Error())
 	}
 	if h.fresh {
 		s.note(key.Source, g.Name, verdicts.Heard)

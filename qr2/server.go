@@ -17,7 +17,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "qr2"
 
 // Options configure a Server. Registry and Games are required.

@@ -78,7 +78,7 @@ func TestPacketsAreCounted(t *testing.T) {
 	in.ServePacket(in.w, netserve.Packet{Data: h.packet(KindKeepalive), From: h.addr})
 	in.ServePacket(in.w, netserve.Packet{Data: nil, From: h.addr})
 	for _, c := range [][]string{
-		{"respawnd_dropped_total", uplink.Empty.String()},
+		{"respawnd_dropped_total", uplink.Empty.Error()},
 		{"respawnd_qr2_received_total", "heartbeat"},
 		{"respawnd_qr2_received_total", "keepalive"},
 		{"respawnd_qr2_challenges_total"},

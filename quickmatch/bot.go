@@ -60,7 +60,6 @@ const maxQueue = 1 << 16
 // maxEarly is the number of messages that wait until the program knows who is in the room.
 const maxEarly = 1 << 10
 
-// newBot returns a bot of a game for a channel.
 func newBot(g games.Game, channel string, conn net.Conn) *bot {
 	return &bot{game: g, channel: channel, conn: conn, wake: make(chan struct{}, 1), search: make(chan struct{}, 1), log: zerolog.Nop()}
 }
@@ -92,7 +91,6 @@ func userField(profile uint32) string {
 	return "X1lsaFvqsX|" + strconv.FormatUint(uint64(profile), 10)
 }
 
-// say queues a line.
 func (b *bot) say(line string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -205,7 +203,6 @@ func (b *bot) read() error {
 	return net.ErrClosed
 }
 
-// handle handles a line of chat.
 func (b *bot) handle(l *line, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

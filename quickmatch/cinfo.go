@@ -149,7 +149,6 @@ func parseMaps(s string) (maps []bool, ok bool) {
 	return maps, true
 }
 
-// line is a line of chat.
 type line struct {
 	nick    string     // of its author; empty: the service
 	host    netip.Addr // of the author; zero: not known

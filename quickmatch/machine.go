@@ -122,7 +122,6 @@ func (m *machine) rename(from, to string) {
 	}
 }
 
-// message handles a message of a player.
 func (m *machine) message(nick, text string, now time.Time) (out []send, what []outcome) {
 	a, inside := m.room[nick]
 	switch {
@@ -195,7 +194,6 @@ func (m *machine) remove(p *player) {
 	m.pools[p.pool] = rest
 }
 
-// widen widens the search of a player.
 func (m *machine) widen(p *player) ([]send, []outcome) {
 	p.widened, p.fresh = true, true
 	return []send{{p.nick, "MBOT:WIDENINGSEARCH"}}, []outcome{{outWidened, p.nick, ""}}

@@ -21,7 +21,6 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-// name is that of the service in the log of verdicts.
 const name = "quickmatch"
 
 // lookEvery is the interval at which the service looks for games that need a program
@@ -68,7 +67,6 @@ type running struct {
 	cancel context.CancelFunc
 }
 
-// metrics are the counters of this package.
 type metrics struct {
 	waiting  *prometheus.GaugeVec // game
 	outcomes map[outcomeKind]prometheus.Counter

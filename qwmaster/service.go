@@ -13,7 +13,6 @@ import (
 	"github.com/respawnd/respawnd/q2master"
 )
 
-// name is that of the service.
 const name = "qwmaster"
 
 // Origin is that of the servers that register here.
@@ -60,7 +59,6 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	return q2master.Open(ctx, env, c.options(), Dialect(), func(to service.Service) q2master.Config { return to.(*Config).options() })
 }
 
-// options returns the settings of the master.
 func (c *Config) options() q2master.Config {
 	return q2master.Config{Listen: c.Listen, Game: worldGame, Config: c.Config, ListConfig: c.ListConfig}
 }

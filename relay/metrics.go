@@ -8,21 +8,18 @@ import (
 )
 
 // Reasons for which a packet is dropped.
-const (
-	dropStranger  = "stranger"   // it does not come from the player of the port
-	dropOtherPort = "other_port" // it comes from the player's address, and not from its port
-	dropLoop      = "loop"       // it comes from a port of ours
-	dropNoPartner = "no_partner" // the other player has not come yet
-	dropPairRate  = "pair_rate"
-	dropAddrRate  = "addr_rate"
-	dropTotalRate = "total_rate"
-	dropEnded     = "ended" // the pair has just ended
-)
+var (
+	dropReasons = metric.Labels(netserve.ForwardReasons())
 
-// dropReasons are all of them.
-var dropReasons = append([]string{
-	dropStranger, dropOtherPort, dropLoop, dropNoPartner, dropPairRate, dropAddrRate, dropTotalRate, dropEnded,
-}, netserve.ForwardReasons()...)
+	dropStranger  = dropReasons.Add("stranger")   // it does not come from the player of the port
+	dropOtherPort = dropReasons.Add("other_port") // it comes from the player's address, and not from its port
+	dropLoop      = dropReasons.Add("loop")       // it comes from a port of ours
+	dropNoPartner = dropReasons.Add("no_partner") // the other player has not come yet
+	dropPairRate  = dropReasons.Add("pair_rate")
+	dropAddrRate  = dropReasons.Add("addr_rate")
+	dropTotalRate = dropReasons.Add("total_rate")
+	dropEnded     = dropReasons.Add("ended") // the pair has just ended
+)
 
 // end is why a pair ended.
 type end int
@@ -45,7 +42,6 @@ func (e end) String() string {
 	return [ends]string{"idle", "unused", "max_time", "banned", "off", "stopped", "broken", "gave_way"}[e]
 }
 
-// metrics are the counters of this package.
 type metrics struct {
 	opened  prometheus.Counter
 	ended   [ends]prometheus.Counter

@@ -139,7 +139,6 @@ func (p *pair) ending(now time.Duration, live *Config) (why end, ok bool) {
 	return 0, false
 }
 
-// close closes the ports.
 func (p *pair) close() {
 	p.over.Store(true)
 	for i := range p.legs {

@@ -141,7 +141,6 @@ func (s *Server) sweep() {
 	s.endAll(func(p *pair) (end, bool) { return p.ending(now, live) })
 }
 
-// endAll ends the pairs for which why returns a reason.
 func (s *Server) endAll(why func(*pair) (end, bool)) {
 	s.mu.Lock()
 	all := make([]*pair, 0, len(s.pairs))
@@ -188,7 +187,6 @@ func (s *Server) Open(game string, players [2]service.RelayPlayer) (at [2]netip.
 	return [2]netip.AddrPort{p.legs[0].at, p.legs[1].at}, nil
 }
 
-// relay opens a pair.
 func (s *Server) relay(game string, players [2]service.RelayPlayer) (*pair, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -403,7 +401,6 @@ func (s *Server) Pairs() []operator.RelayedPair {
 	return list
 }
 
-// state describes a pair to operators.
 func (p *pair) state() operator.RelayedPair {
 	out := operator.RelayedPair{Game: p.game, Since: p.server.start.Add(p.opened)}
 	if last := time.Duration(p.last.Load()); last != 0 {

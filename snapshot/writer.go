@@ -12,7 +12,6 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// writer writes the folder.
 type writer struct {
 	root   *os.Root
 	key    ed25519.PrivateKey

@@ -1,6 +1,7 @@
 package ssq
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -69,20 +70,11 @@ type gameRow struct {
 }
 
 // aliases are other names that the draft has for its columns.
-func alias(name string) string {
-	switch name {
-	case "name":
-		return "playername"
-	case "ping", "pings":
-		return "playerping"
-	case "players":
-		return "numplayers"
-	case "max":
-		return "maxplayers"
-	default:
-		return name
-	}
+var aliases = map[string]string{
+	"name": "playername", "ping": "playerping", "pings": "playerping", "players": "numplayers", "max": "maxplayers",
 }
+
+func alias(name string) string { return cmp.Or(aliases[name], name) }
 
 const (
 	rulePrefix   = "x-"

@@ -112,7 +112,6 @@ func (p *plan) join(col *column) error {
 	return nil
 }
 
-// uses reports whether the plan has a column of that name.
 func (p *plan) uses(name string) bool {
 	return slices.ContainsFunc(p.cols, func(c *column) bool { return c.name == name }) ||
 		slices.ContainsFunc(p.tests, func(t test) bool { return t.col.name == name })

@@ -127,7 +127,6 @@ func distinct(rows []row, table func(*row) master.Table) (lists []*master.Names)
 	return lists
 }
 
-// reported reports whether one of the lists has one of the names.
 func reported(lists []*master.Names, names ...string) bool {
 	return slices.ContainsFunc(lists, func(n *master.Names) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return slotOf(n, name) >= 0 })

@@ -27,7 +27,6 @@ type Options struct {
 	Players *verdicts.Log // of queries that cannot be answered; nil: none are noted
 }
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "ssq"
 
 const (
@@ -130,23 +129,21 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	return netserve.ServePackets(ctx, conn, s, s.opt.Packets(1))
 }
 
-// drop is why a packet was dropped.
 type drop = drops.Reason
 
-const notDropped drop = ""
+var notDropped drop
 
 var reasons drops.List
 
-// The reasons.
 var (
 	dropForeign   = reasons.Add("foreign")
-	dropOversized = reasons.Add("oversized")
-	dropBanned    = reasons.Add("banned")
-	dropMalformed = reasons.Add("malformed")
-	dropParts     = reasons.Add("parts_forgotten")
-	dropShort     = reasons.Add("too_short_for_token")
-	dropLimited   = reasons.Add("limited")
-	dropNoBudget  = reasons.Add("no_budget")
+	dropOversized = reasons.Judge("oversized", verdicts.TooLong)
+	dropBanned    = reasons.Judge("banned", verdicts.Banned)
+	dropMalformed = reasons.Judge("malformed", verdicts.MalformedRequest)
+	dropParts     = reasons.Judge("parts_forgotten", verdicts.MalformedRequest)
+	dropShort     = reasons.Judge("too_short_for_token", verdicts.MalformedRequest)
+	dropLimited   = reasons.Judge("limited", verdicts.Limited)
+	dropNoBudget  = reasons.Judge("no_budget", verdicts.Limited)
 )
 
 // request is a query on its way.
@@ -169,22 +166,9 @@ func (r *request) from() netip.Addr { return r.packet.From.Addr() }
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != notDropped {
 		s.opt.Metrics.Drop(reason.Error())
-		s.explain(p.From.Addr(), reason)
-	}
-}
-
-// explain notes why a query is not answered.
-func (s *Server) explain(from netip.Addr, reason drop) {
-	switch reason {
-	case dropOversized:
-		s.unread.Player(from, verdicts.TooLong)
-	case dropMalformed, dropParts, dropShort:
-		s.unread.Player(from, verdicts.MalformedRequest)
-	case dropBanned:
-		s.unread.Player(from, verdicts.Banned)
-	case dropLimited, dropNoBudget:
-		s.unread.Player(from, verdicts.Limited)
-	case notDropped, dropForeign:
+		if v, ok := reason.Verdict(); ok {
+			s.unread.Player(p.From.Addr(), v)
+		}
 	}
 }
 
@@ -286,7 +270,6 @@ func (r *request) spend(n int) bool {
 	return r.trusted || (r.live.perAddr.spend(r.from(), n, r.now) && r.live.perNet.spend(r.from(), n, r.now))
 }
 
-// usesList reports whether the list is read for a query.
 func usesList(v wire.Verb) bool { return v == wire.Select || v == wire.Procedure || v == wire.Columns }
 
 // answer answers a query from an address that is proved.

@@ -34,7 +34,7 @@ func masked(b []byte) []byte {
 
 // ServePacket implements netserve.PacketHandler.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if why := s.packet(w, p, time.Now()); why != "" {
+	if why := s.packet(w, p, time.Now()); why != (ended{}) {
 		s.opt.Metrics.Drop(why.Error())
 	}
 }
@@ -72,7 +72,7 @@ func (s *Server) packet(w netserve.PacketWriter, p netserve.Packet, now time.Tim
 	}
 	s.metrics.echoes.Inc()
 	s.out.Send(w, b, p.To, p.From)
-	return ""
+	return ended{}
 }
 
 // answerEcho returns the datagram that says where one came from.

@@ -207,10 +207,10 @@ func TestEcho(t *testing.T) {
 	}
 	all := examples(t)
 	const want = "ECHO\x00\x00\x00\x00\x00\x00\x00\x46TXN=ECHO\nIP=192.0.2.99\nPORT=7000\nERR=0\nTYPE=1\nTID=1\nUID=5\x00"
-	if why := packet(all["C ECHO"], "192.0.2.99:7000"); why != "" || string(w.last) != want || w.to.Port() != 7000 {
+	if why := packet(all["C ECHO"], "192.0.2.99:7000"); why != (ended{}) || string(w.last) != want || w.to.Port() != 7000 {
 		t.Errorf("ECHO is answered with %q to %v, %v", w.last, w.to, why)
 	}
-	if why := packet(all["C ECHO of Battlefield Heroes"], "192.0.2.99:7000"); why != "" || string(masked(w.last)) != want {
+	if why := packet(all["C ECHO of Battlefield Heroes"], "192.0.2.99:7000"); why != (ended{}) || string(masked(w.last)) != want {
 		t.Errorf("ECHO of Battlefield Heroes is answered with %q, %v", w.last, why)
 	}
 	if at := host.x.at("3000"); at.Port() != 3000 {
@@ -218,11 +218,11 @@ func TestEcho(t *testing.T) {
 	}
 	for _, b := range []string{"", "E", "\x22", string(all["C CONN"]), string(all["C ECHO"][:40]), string(all["C ECHO"]) + "x", strings.Repeat("x", maxDatagram+1),
 		"ECHO\x40\x00\x00\x00\x00\x00\x00\x0c"} {
-		if why := packet([]byte(b), "192.0.2.98:7000"); (why == "") != (len(w.last) > 0) || len(w.last) > len(b)+maxGrowth {
+		if why := packet([]byte(b), "192.0.2.98:7000"); (why == ended{}) != (len(w.last) > 0) || len(w.last) > len(b)+maxGrowth {
 			t.Errorf("%q is answered with %q, %v", b, w.last, why)
 		}
 	}
-	if why := packet(all["C ECHO"], "192.0.2.5:7777"); why != "" {
+	if why := packet(all["C ECHO"], "192.0.2.5:7777"); why != (ended{}) {
 		t.Fatal(why)
 	}
 	if got := guest.ask("GDAT", "UID", "5"); !strings.Contains(got[0], " I=192.0.2.5 P=7777 ") {
@@ -233,7 +233,7 @@ func TestEcho(t *testing.T) {
 	}
 	answered := 0
 	for range 100 {
-		if packet(all["C ECHO"], "192.0.2.97:7000") == "" {
+		if packet(all["C ECHO"], "192.0.2.97:7000") == (ended{}) {
 			answered++
 		}
 	}

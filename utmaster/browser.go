@@ -50,7 +50,6 @@ func (x *session) serveBrowser(ctx context.Context, by time.Time) error {
 	return err
 }
 
-// answer answers a request.
 func (x *session) answer(ctx context.Context, p []byte) error {
 	if len(p) == 0 {
 		return endedMalformed

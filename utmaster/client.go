@@ -77,7 +77,6 @@ type Browser struct {
 	Max int
 }
 
-// open signs in and sends a request.
 func (b *Browser) open(conn net.Conn, request []byte) error {
 	h := Hello{Word: b.Word + "CLIENT", Version: b.Version, OS: 4, Language: "int"}
 	key := cmp.Or(b.Key, DefaultKey)

@@ -112,7 +112,7 @@ func (a *actor) play(line string) {
 	case "u>":
 		port, data, _ := strings.Cut(rest, " ")
 		b, _, _ := a.bytes(data)
-		if why := a.f.say(portNumber(t, port), b); why != "" {
+		if why := a.f.say(portNumber(t, port), b); why != notDropped {
 			t.Fatalf("%s: dropped: %v", line, why)
 		}
 	case "u<":
@@ -235,7 +235,7 @@ func TestServerWithoutAnswers(t *testing.T) {
 				}
 				// It is asked again after its next state, and listed when it answers.
 				s.report(func(st *State) { st.Port = 7877 })
-				if why := f.say(7878, []byte{udp2004, 0, 0, 0, 0, 1}); why != "" {
+				if why := f.say(7878, []byte{udp2004, 0, 0, 0, 0, 1}); why != notDropped {
 					t.Errorf("answer dropped: %v", why)
 				}
 				if _, listed := f.reg.Find(at); !listed || f.verdict(at) != "listed" {

@@ -82,7 +82,6 @@ func freeSpace(srv *master.Server) []string {
 	return []string{strconv.Itoa(max(most-srv.Population(), 0))}
 }
 
-// match reports whether a server passes all filters.
 func match(filters []Filter, srv *master.Server) bool {
 	for i := range filters {
 		if f := &filters[i]; f.Op != opDisabled && f.known() && !f.passes(srv) {
@@ -92,7 +91,6 @@ func match(filters []Filter, srv *master.Server) bool {
 	return true
 }
 
-// passes reports whether a server passes the filter.
 func (f *Filter) passes(srv *master.Server) bool {
 	key := ascii.ToLower(f.Key)
 	if key == "mutator" {

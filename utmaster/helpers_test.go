@@ -90,7 +90,7 @@ func inBubble(t *testing.T, change func(*Options), do func(*fixture)) {
 		opt := Options{
 			Config: defaults(), Listing: part.Listing{Registry: f.reg, Games: testGames(t)}, MOTD: func(string) string { return "Welcome" },
 			Peers: part.Peers{Verdicts: f.log}, Players: f.log,
-			Self: part.Self{Metrics: netserve.NewMetrics(f.prom, serviceName, DropReasons()...), Registerer: f.prom},
+			Self: part.Self{Metrics: netserve.NewMetrics(f.prom, serviceName, reasons...), Registerer: f.prom},
 		}
 		if change != nil {
 			change(&opt)
@@ -140,7 +140,7 @@ func (f *fixture) say(port uint16, data []byte) ended {
 	f.t.Helper()
 	synctest.Wait()
 	why := f.srv.packet(netserve.Packet{Data: data, From: netip.AddrPortFrom(home, port)})
-	if why != "" {
+	if why != notDropped {
 		f.srv.opt.Metrics.Drop(why.Error())
 	}
 	synctest.Wait()
@@ -258,7 +258,7 @@ func (f *fixture) hostFrom(a netip.AddrPort, version int32, m Mode) *server {
 func (s *server) prove(game uint16, m Mode) Ports {
 	s.f.t.Helper()
 	for i, port := range []uint16{game + 1, game, game + 10}[:2+number(m.GameSpy)] {
-		if why := s.f.say(port, appendProbeReply(nil, udp2003, Probe{byte(i), s.code})); why != "" {
+		if why := s.f.say(port, appendProbeReply(nil, udp2003, Probe{byte(i), s.code})); why != notDropped {
 			s.f.t.Fatalf("answer to probe %d: %v", i, why)
 		}
 	}

@@ -126,7 +126,6 @@ func (x *session) converse(ctx context.Context, in <-chan inbox, read chan<- str
 	}
 }
 
-// datagram takes a datagram of the server.
 func (x *session) datagram(ev event) error {
 	var e effects
 	if ev.probe {
@@ -241,12 +240,7 @@ func (x *session) leave(err error, stopping bool) {
 
 // noteEnd notes why a game server was disconnected.
 func (x *session) noteEnd(why ended) {
-	if v, ok := verdictOf[why]; ok {
+	if v, ok := why.Verdict(); ok {
 		x.server.opt.Verdicts.Note(serviceName, x.at(), x.game.Name, v)
 	}
-}
-
-var verdictOf = map[ended]verdicts.Verdict{
-	endedBanned: verdicts.Banned, endedTooLong: verdicts.TooLong, endedMalformed: verdicts.Malformed,
-	endedTooMany: verdicts.TooManyHere, endedFull: verdicts.ListFull, endedReplaced: verdicts.Restarted,
 }

@@ -112,7 +112,6 @@ type Entry struct {
 	Skill               string
 }
 
-// appendTo appends the message.
 func (e *Entry) appendTo(dst []byte, as form) []byte {
 	return frame(dst, func(b []byte) []byte {
 		a := e.Addr.As4()

@@ -62,7 +62,7 @@ func (x *session) list() error {
 		before.replace()
 	}
 	switch {
-	case why != "":
+	case why != notDropped:
 		return why
 	case first:
 		s.metrics.registered.Inc()
@@ -104,7 +104,7 @@ func (x *session) put(at netip.AddrPort, now time.Time) (before *session, first 
 	names, values := x.rules()
 	report.Fill(s.opt.Registry, names, values, players(x.link.state.List), master.Grid{})
 	if listed && !old.Restored && report.Same(old) && s.opt.Registry.Touch(srv.Key, srv.Origin, now) {
-		return s.claim(x, at), false, ""
+		return s.claim(x, at), false, notDropped
 	}
 	err := report.Into(&srv)
 	if err == nil {
@@ -113,7 +113,7 @@ func (x *session) put(at netip.AddrPort, now time.Time) (before *session, first 
 	if err != nil {
 		return nil, false, endedFor[uplink.WhyNot(err)]
 	}
-	return s.claim(x, at), !listed || old.Restored, ""
+	return s.claim(x, at), !listed || old.Restored, notDropped
 }
 
 // endedFor are the reasons to end a connection whose server is not listed.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// metrics are the counters of this package.
 type metrics struct {
 	client, server, list, motd, community         prometheus.Counter
 	states, registered, probes, questions, proofs prometheus.Counter
@@ -39,11 +39,12 @@ type ended = drops.Reason
 
 var reasons drops.List
 
-// The reasons.
+var notDropped ended
+
 var (
-	endedBanned     = reasons.Add("banned")
-	endedTooLong    = reasons.Add("too_long")
-	endedMalformed  = reasons.Add("malformed")
+	endedBanned     = reasons.Judge("banned", verdicts.Banned)
+	endedTooLong    = reasons.Judge("too_long", verdicts.TooLong)
+	endedMalformed  = reasons.Judge("malformed", verdicts.Malformed)
 	endedTimeout    = reasons.Add("request_timeout")
 	endedGone       = reasons.Add("no_request")
 	endedRole       = reasons.Add("unknown_role")
@@ -52,10 +53,10 @@ var (
 	endedRequest    = reasons.Add("unknown_request")
 	endedBusy       = reasons.Add("busy")
 	endedSilent     = reasons.Add("silent")
-	endedTooMany    = reasons.Add("too_many_here")
-	endedFull       = reasons.Add("list_full")
+	endedTooMany    = reasons.Judge("too_many_here", verdicts.TooManyHere)
+	endedFull       = reasons.Judge("list_full", verdicts.ListFull)
 	endedElsewhere  = reasons.Add("listed_elsewhere")
-	endedReplaced   = reasons.Add("replaced")
+	endedReplaced   = reasons.Judge("replaced", verdicts.Restarted)
 	droppedMessage  = reasons.Add("unused_message") // a message of a game server that is not used
 	droppedFilter   = reasons.Add("unknown_filter") // a filter that is not known
 	droppedPacket   = reasons.Add("foreign")        // a datagram of another protocol
@@ -63,6 +64,3 @@ var (
 	droppedUnproved = reasons.Add("no_answer")      // a server none of whose ports answered
 	droppedBurst    = reasons.Add("burst")          // a datagram beyond those that a server's connection waits for
 )
-
-// DropReasons lists the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return reasons }

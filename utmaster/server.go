@@ -113,7 +113,7 @@ func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 
 // ServePacket handles a datagram of a game server. It touches memory only.
 func (s *Server) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
-	if why := s.packet(p); why != "" {
+	if why := s.packet(p); why != notDropped {
 		s.opt.Metrics.Drop(why.Error())
 	}
 }
@@ -146,7 +146,7 @@ func (s *Server) packet(p netserve.Packet) ended {
 	}
 	select {
 	case x.events <- e:
-		return ""
+		return notDropped
 	default:
 		return droppedBurst
 	}

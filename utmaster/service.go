@@ -37,7 +37,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, errors.Join(err, conn.Close(), ln.Close())
 	}
 	s := New(Options{
-		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
 		MOTD: env.News.Motd, KeyBanned: env.Keys.Banned,
 		Players: env.Verdicts.Players,
 	})

@@ -46,7 +46,6 @@ type event struct {
 	port   uint16
 }
 
-// session is one connection.
 type session struct {
 	server *Server
 	conn   *netserve.Conn
@@ -117,7 +116,7 @@ func (x *session) run(ctx context.Context) error {
 	x.game = game
 	x.log.Debug().Str("role", x.hello.Word).Int32("version", x.hello.Version).Str("game", game.Name).Str("key", x.hello.KeyHash).
 		Str("language", x.hello.Language).Msg("peer signs in")
-	if why := x.refusal(role, known); why != "" {
+	if why := x.refusal(role, known); why != notDropped {
 		x.noteRefusal(role, why)
 		_, err := x.conn.Write(appendWord(nil, wordDenied))
 		x.linger(ctx)
@@ -144,7 +143,7 @@ func (x *session) refusal(role Role, known bool) ended {
 	case x.keyBanned(x.hello.KeyHash):
 		return endedKey
 	default:
-		return ""
+		return notDropped
 	}
 }
 

@@ -182,8 +182,8 @@ func TestRefusals(t *testing.T) {
 		"no role":             {Hello{Word: "ADMIN", Version: 3369}, endedRole, ""},
 		"banned key":          {Hello{Word: "UT2K4CLIENT", Version: 3369, KeyHash: strings.Repeat("b", 32)}, endedKey, "key banned"},
 		"server, banned key":  {Hello{Word: "UT2K4SERVER", Version: 3369, KeyHash: strings.Repeat("b", 32)}, endedKey, ""},
-		"key of another game": {Hello{Word: "CLIENT", Version: 2225, KeyHash: strings.Repeat("b", 32)}, "", ""},
-		"no digest":           {Hello{Word: "CLIENT", Version: 2225, KeyHash: "x"}, "", ""},
+		"key of another game": {Hello{Word: "CLIENT", Version: 2225, KeyHash: strings.Repeat("b", 32)}, ended{}, ""},
+		"no digest":           {Hello{Word: "CLIENT", Version: 2225, KeyHash: "x"}, ended{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(o *Options) {
@@ -191,7 +191,7 @@ func TestRefusals(t *testing.T) {
 			}, func(f *fixture) {
 				p := f.connect()
 				p.signIn(tt.h)
-				if tt.why == "" {
+				if tt.why == (ended{}) {
 					p.want(appendWord(nil, wordApproved))
 					return
 				}

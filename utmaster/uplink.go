@@ -30,7 +30,6 @@ const (
 	probeKinds
 )
 
-// portsNumber is the number in the ports message.
 const portsNumber = 120
 
 // Mode is the second message of a game server.
@@ -118,7 +117,6 @@ func appendDisconnect(dst []byte, player string) []byte {
 	return frame(dst, func(b []byte) []byte { return appendText(append(b, tellDisconnect), player) })
 }
 
-// appendMatch appends the id of a match.
 func appendMatch(dst []byte, id int32) []byte {
 	return frame(dst, func(b []byte) []byte { return appendInt32(append(b, tellMatch), id) })
 }

@@ -93,7 +93,6 @@ type cursor struct {
 	err error
 }
 
-// take returns the next n bytes.
 func (c *cursor) take(n int) []byte {
 	if c.err == nil && n > len(c.b) {
 		c.err = ErrCut
@@ -127,7 +126,6 @@ func (c *cursor) int32() int32 {
 	return 0
 }
 
-// index reads a compact index.
 func (c *cursor) index() int32 {
 	first := c.uint8()
 	n, more := uint64(first&0x3F), first&0x40 != 0

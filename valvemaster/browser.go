@@ -147,7 +147,6 @@ func (s *Server) page(q *request, from netip.Addr, r ListRequest, step step, at 
 	return List{servers, !more}, looked
 }
 
-// packets returns all pages of the list for an asker.
 func (s *Server) packets(who advertise.Asker) (list [][]byte) {
 	v := s.lister.current(s.since(time.Now())).givenTo(who)
 	var all []netip.AddrPort
@@ -183,7 +182,6 @@ type allowance struct {
 
 func newAllowance(perSecond int) *allowance { return &allowance{perSecond: perSecond, have: perSecond} }
 
-// left reports whether there is anything left.
 func (a *allowance) left(now time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

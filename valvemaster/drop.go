@@ -2,7 +2,6 @@ package valvemaster
 
 import "github.com/respawnd/respawnd/internal/uplink"
 
-// dropNames returns the reasons for which packets are dropped, as the metrics show them.
 func dropNames() []string {
 	return uplink.NamesOf(
 		uplink.Empty, uplink.Oversized, uplink.Foreign, uplink.UnknownKind, uplink.Malformed, uplink.Banned, uplink.Limited,

@@ -19,7 +19,6 @@ const (
 
 var errFilter = errors.New("filter with too many or too deep conditions")
 
-// operator is the operator of a condition.
 type operator uint8
 
 const (
@@ -295,7 +294,6 @@ func (f *filter) all(i, end int, e *entry) bool {
 	return true
 }
 
-// one reports whether condition i holds.
 func (f *filter) one(i int, e *entry) bool {
 	c := &f.conditions[i]
 	switch c.op {

@@ -43,7 +43,6 @@ func (l *live) allowKeyed(a netip.Addr, now time.Time) bool {
 	return l.keyedAddr.Allow(a, now) && l.keyed.AllowN(now, 1)
 }
 
-// allowPage takes a page from the budgets and reports whether there was one.
 func (l *live) allowPage(a netip.Addr, now time.Time) bool {
 	return l.perAddr.Allow(a, now) && l.perNet.Allow(a, now)
 }

@@ -26,6 +26,12 @@ func (r regions) has(region byte) bool { return region > RegionAfrica || r&(1<<r
 // middleEast are the countries that the protocol takes out of Asia.
 const middleEast = "AE BH IL IQ IR JO KW LB OM PS QA SA SY TR YE"
 
+// continents are the regions by the continent number in master.Server.Region.
+var continents = map[string]regions{
+	"2": 1<<RegionUSEast | 1<<RegionUSWest, "16": 1 << RegionSouthAmerica, "65536": 1 << RegionEurope, "2048": 1 << RegionAsia,
+	"8192": 1 << RegionAustralia, "32": 1 << RegionAfrica,
+}
+
 // regionsOf returns the regions of a server: the one that its operator chose;
 // else by country and the continent number in master.Server.Region; else all.
 func regionsOf(said byte, country, continent string) regions {
@@ -35,20 +41,8 @@ func regionsOf(said byte, country, continent string) regions {
 	if len(country) == 2 && strings.Contains(middleEast, country) {
 		return 1 << RegionMiddleEast
 	}
-	switch continent {
-	case "2":
-		return 1<<RegionUSEast | 1<<RegionUSWest
-	case "16":
-		return 1 << RegionSouthAmerica
-	case "65536":
-		return 1 << RegionEurope
-	case "2048":
-		return 1 << RegionAsia
-	case "8192":
-		return 1 << RegionAustralia
-	case "32":
-		return 1 << RegionAfrica
-	default:
-		return everywhere
+	if in, known := continents[continent]; known {
+		return in
 	}
+	return everywhere
 }

@@ -154,7 +154,6 @@ func (s *Server) leave(a netip.AddrPort, challenge uint32, now time.Time) (dropp
 	return dropped
 }
 
-// verdictOn returns the verdict for a reason.
 func verdictOn(dropped uplink.Drop) verdicts.Verdict {
 	if v, ok := dropped.Verdict(); ok && dropped != uplink.Wrong {
 		return v

@@ -18,7 +18,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "valvemaster"
 
 // Targets asks game servers over A2S. Its methods are called from packet
@@ -119,7 +118,7 @@ const maxPacket = 1500
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != uplink.NotDropped {
-		s.opt.Metrics.Drop(reason.String())
+		s.opt.Metrics.Drop(reason.Error())
 		s.explain(p, reason)
 	}
 }

@@ -152,7 +152,6 @@ type allowance struct {
 	at    time.Time
 }
 
-// take takes one line out of the allowance.
 func (a *allowance) take(now time.Time) bool {
 	if !a.at.IsZero() {
 		a.spent = max(0, a.spent-saidRate*now.Sub(a.at).Seconds())
@@ -187,7 +186,6 @@ func (w *watch) readRules(now time.Time) {
 	w.chatBans = next
 }
 
-// chatBans returns the bans that are in force.
 func chatBans(rules []storage.ChatRule, now time.Time) map[storage.ChatRuleKey]storage.ChatRule {
 	out := make(map[storage.ChatRuleKey]storage.ChatRule)
 	for _, r := range rules {

@@ -20,7 +20,6 @@ type serverKey struct {
 	game   string
 }
 
-// banKey identifies a ban.
 type banKey struct {
 	prefix netip.Prefix
 	scope  storage.Scope

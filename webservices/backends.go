@@ -112,7 +112,6 @@ func matchBackend(m *competition.Backend) backend {
 	return backend{services: m.Services(), pages: m.Pages(), run: m.Serve, reload: func(c *Config) { m.Reload(c.MatchConfig) }}
 }
 
-// newAuth makes the backend of the sign-in.
 func newAuth(o *Options) *auth.Backend {
 	return auth.New(auth.Options{
 		Key: o.Key, Identity: o.Config.RSAMode == Identity, Accounts: o.Accounts, Store: o.Store,
@@ -127,7 +126,6 @@ func authBackend(a *auth.Backend) backend {
 	}}
 }
 
-// newFiles makes the backend for files.
 func newFiles(o *Options) *sakefiles.Backend {
 	return sakefiles.New(sakefiles.Options{
 		Config: o.Config.FileConfig, Files: o.Files, Owners: o.Store, Tickets: o.Tickets, SignedIn: o.SignedIn,

@@ -46,7 +46,6 @@ func (c *Client) Call(ctx context.Context, path, namespace, method, fields strin
 	return e, nil
 }
 
-// request returns a request as games write it.
 func (c *Client) request(path, namespace, method, fields string) []byte {
 	body := `<?xml version="1.0" encoding="UTF-8"?><SOAP-ENV:Envelope xmlns:SOAP-ENV="http://schemas.xmlsoap.org/soap/envelope/"` +
 		` xmlns:SOAP-ENC="http://schemas.xmlsoap.org/soap/encoding/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"` +

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -24,7 +25,6 @@ import (
 // Serve has bounds on connections and time-outs.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// serve answers a request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.contain(r)
 	q := s.request(r)
@@ -68,8 +68,8 @@ type secureKey struct{}
 
 // refuse answers with a status other than 200, which clients show as an error of
 // HTTP.
-func (s *Server) refuse(w http.ResponseWriter, status int, why string) {
-	s.opt.Metrics.Drop(why)
+func (s *Server) refuse(w http.ResponseWriter, status int, why drops.Reason) {
+	s.opt.Metrics.Drop(why.Error())
 	http.Error(w, http.StatusText(status), status)
 }
 
@@ -103,7 +103,6 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, q *soap.Reque
 	s.unknown(w, r, q)
 }
 
-// servePage answers a request for a page.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, q *soap.Request, p *soap.Page) {
 	s.metrics.requests.WithLabelValues(p.Name).Inc()
 	r.Body = http.MaxBytesReader(w, r.Body, p.MaxBody)
@@ -123,7 +122,7 @@ func (s *Server) serveSOAP(w http.ResponseWriter, r *http.Request, q *soap.Reque
 		return
 	}
 	var answer []byte
-	if why == "" {
+	if why == notDropped {
 		s.metrics.requests.WithLabelValues(service.Name + "." + q.Method).Inc()
 		answer = handler(r.Context(), q)
 	} else {
@@ -139,10 +138,10 @@ func (s *Server) serveSOAP(w http.ResponseWriter, r *http.Request, q *soap.Reque
 
 // read reads the body of a request and returns the handler of its method, or the
 // reason to drop it.
-func (s *Server) read(r *http.Request, q *soap.Request, service *soap.Service) (h soap.Handler, why string) {
+func (s *Server) read(r *http.Request, q *soap.Request, service *soap.Service) (h soap.Handler, why drops.Reason) {
 	envelope, done, why := s.envelope(r, q, service)
 	defer done()
-	if why != "" {
+	if why != notDropped {
 		return nil, why
 	}
 	body, err := soap.Parse(envelope)
@@ -157,18 +156,18 @@ func (s *Server) read(r *http.Request, q *soap.Request, service *soap.Service) (
 	if !ok {
 		return nil, droppedMethod
 	}
-	return h, ""
+	return h, notDropped
 }
 
 // envelope returns the XML of a request. The caller must call done when it is no longer used.
-func (s *Server) envelope(r *http.Request, q *soap.Request, service *soap.Service) (envelope []byte, done func(), why string) {
+func (s *Server) envelope(r *http.Request, q *soap.Request, service *soap.Service) (envelope []byte, done func(), why drops.Reason) {
 	if service.DIME != nil && strings.HasPrefix(r.Header.Get("Content-Type"), "application/dime") {
 		envelope, attachments, err := service.DIME(r)
 		q.Attachments = attachments
 		if err != nil {
 			return nil, func() {}, droppedMalformed
 		}
-		return envelope, func() {}, ""
+		return envelope, func() {}, notDropped
 	}
 	most := cmp.Or(service.MaxBody, soap.MaxBody)
 	if r.ContentLength > int64(most) {
@@ -184,7 +183,7 @@ func (s *Server) envelope(r *http.Request, q *soap.Request, service *soap.Servic
 	case err != nil:
 		return nil, done, droppedCut
 	}
-	return body, done, ""
+	return body, done, notDropped
 }
 
 // actionOf returns the method that SOAPAction names, empty if it is missing.
@@ -194,8 +193,8 @@ func actionOf(r *http.Request) string {
 }
 
 // fault returns the reply to a request that is not executed.
-func (s *Server) fault(r *http.Request, q *soap.Request, service *soap.Service, why string) []byte {
-	s.opt.Metrics.Drop(why)
+func (s *Server) fault(r *http.Request, q *soap.Request, service *soap.Service, why drops.Reason) []byte {
+	s.opt.Metrics.Drop(why.Error())
 	method := q.Method
 	if method == "" {
 		method = actionOf(r)
@@ -208,7 +207,7 @@ func (s *Server) fault(r *http.Request, q *soap.Request, service *soap.Service, 
 		v, detail = verdicts.UnknownRequest, q.Host+q.Path+" "+method
 	}
 	s.opt.Verdicts.NoteDetail(name, q.From.Addr(), q.Game, v, clean.Line(detail, maxDetail))
-	s.opt.Log.Debug().Stringer("peer", q.From).Str("request", clean.Line(q.Host+q.Path+" "+method, maxDetail)).Str("reason", why).Msg("request refused")
+	s.opt.Log.Debug().Stringer("peer", q.From).Str("request", clean.Line(q.Host+q.Path+" "+method, maxDetail)).Str("reason", why.Error()).Msg("request refused")
 	if service.Fault != nil {
 		return service.Fault(method)
 	}
@@ -239,7 +238,7 @@ func (s *Server) contain(r *http.Request) {
 		return
 	}
 	if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-		s.opt.Metrics.Drop(droppedPanic)
+		s.opt.Metrics.Drop(droppedPanic.Error())
 		s.opt.Log.Error().Str("panic", clean.Line(fmt.Sprint(v), netserve.MaxHTTPLog)).Str("path", clean.Line(r.URL.Path, maxDetail)).Bytes("stack", debug.Stack()).Msg("handler panicked")
 	}
 	panic(http.ErrAbortHandler)
@@ -257,7 +256,6 @@ var (
 	errBusy     = errors.New("too many bodies are in memory")
 )
 
-// bodies counts the bytes of all bodies in memory.
 type bodies struct{ bytes atomic.Int64 }
 
 // take takes n bytes and reports whether there were as many left.

@@ -116,7 +116,6 @@ func writeRecordID(b *strings.Builder, id uint32) {
 	writeField(b, "recordid", strconv.FormatUint(uint64(id), 10))
 }
 
-// writeValues writes the fields of a record.
 func writeValues(b *strings.Builder, fields []storage.SakeField) {
 	b.WriteString("<ns1:values>")
 	for _, f := range fields {

@@ -22,7 +22,6 @@ import (
 // certificateName is the name in the certificate. Games do not compare it.
 const certificateName = "*.auth.pubsvs.gamespy.com"
 
-// handshakeLimits returns the limits of handshakes in a configuration.
 func handshakeLimits(c *Config) ssl3.Limits {
 	return ssl3.Limits{Rate: c.TLSHandshakes, AddrRate: c.TLSHandshakesPerAddr, Pending: c.TLSPending}
 }

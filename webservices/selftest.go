@@ -169,7 +169,6 @@ func checkPages(ctx context.Context, t *service.Trial) error {
 	return nil
 }
 
-// getPage requests a path from a host at an address.
 func getPage(ctx context.Context, address, host, path string) (http.Header, string, error) {
 	answer, err := openPage(ctx, address, host, path)
 	if err != nil {

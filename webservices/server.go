@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/cluster"
+	"github.com/respawnd/respawnd/internal/drops"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -34,10 +35,8 @@ const (
 	readTimeout   = 10 * time.Second
 	writeTimeout  = 30 * time.Second // of a whole reply
 	grace         = 2 * time.Second  // for pending replies when the service stops
-
 )
 
-// name is that of the service in the log of verdicts.
 const name = "webservices"
 
 // Options are the parts of a Server. Config, Games, Key, Accounts and Store are
@@ -84,7 +83,6 @@ func New(opt Options) (*Server, error) {
 	return newServer(opt, all), nil
 }
 
-// newServer is New with the backends.
 func newServer(opt Options, all []backend) *Server {
 	s := &Server{
 		opt: opt, backends: all, router: newRouter(all), headers: headerTimeout, reading: readTimeout,
@@ -156,27 +154,21 @@ func (s *Server) serveOn(ctx context.Context, ln net.Listener, opt netserve.Conn
 }
 
 // Reasons for which requests are dropped.
-const (
-	droppedRate      = "rate"           // more than the address may send
-	droppedBanned    = "banned"         // the address is banned
-	droppedUnknown   = "unknown"        // no backend has the host and the path
-	droppedVerb      = "http_method"    // the path knows no such method of HTTP
-	droppedLarge     = "too_large"      // the body is larger than the request may be
-	droppedBusy      = "busy"           // too many bytes of bodies are in memory
-	droppedCut       = "cut_off"        // the body ended early or came too slowly
-	droppedMalformed = "malformed"      // the body is not a request
-	droppedMethod    = "unknown_method" // the backend has no such method
-	droppedPanic     = "panic"
-)
+var (
+	reasons    drops.List
+	notDropped drops.Reason
 
-// DropReasons returns the reasons under which the service counts requests that it
-// does not execute.
-func DropReasons() []string {
-	return []string{
-		droppedRate, droppedBanned, droppedUnknown, droppedVerb, droppedLarge, droppedBusy, droppedCut, droppedMalformed, droppedMethod,
-		droppedPanic,
-	}
-}
+	droppedRate      = reasons.Add("rate")           // more than the address may send
+	droppedBanned    = reasons.Add("banned")         // the address is banned
+	droppedUnknown   = reasons.Add("unknown")        // no backend has the host and the path
+	droppedVerb      = reasons.Add("http_method")    // the path knows no such method of HTTP
+	droppedLarge     = reasons.Add("too_large")      // the body is larger than the request may be
+	droppedBusy      = reasons.Add("busy")           // too many bytes of bodies are in memory
+	droppedCut       = reasons.Add("cut_off")        // the body ended early or came too slowly
+	droppedMalformed = reasons.Add("malformed")      // the body is not a request
+	droppedMethod    = reasons.Add("unknown_method") // the backend has no such method
+	droppedPanic     = reasons.Add("panic")
+)
 
 // metrics are the counters of all backends.
 type metrics struct {

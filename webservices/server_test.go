@@ -62,7 +62,7 @@ func newTestServer(t *testing.T, edit func(*Options)) (*Server, *Options) {
 	reg := prometheus.NewRegistry()
 	opt := Options{
 		Config: Config{MaxConns: 100, MaxPerAddr: 100}, Games: catalog, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
-		Self: part.Self{Metrics: netserve.NewMetrics(reg, name, DropReasons()...), Registerer: reg, Log: zerolog.Nop()},
+		Self: part.Self{Metrics: netserve.NewMetrics(reg, name, reasons...), Registerer: reg, Log: zerolog.Nop()},
 	}
 	if edit != nil {
 		edit(&opt)

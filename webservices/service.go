@@ -70,7 +70,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, errors.Join(err, ln.Close())
 	}
 	s, err := New(Options{
-		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
 		Players: env.Players, Key: key, Games: env.Games, Records: env.Store, Tickets: env.Accounts.Grants, SignedIn: env.Hub.SignedInFrom, Cluster: env.Cluster, Served: env.Served,
 	})
 	if err != nil {

@@ -196,14 +196,12 @@ func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now tim
 	return uplink.NotDropped
 }
 
-// lists returns the present list.
 func (s *Server) lists() *lists {
 	l, left := s.lister.current()
 	s.capped(&s.tell, l, left, zandronum.MaxListPackets)
 	return l
 }
 
-// listsFor returns the present list for an asker.
 func (s *Server) listsFor(asker netip.Addr) *lists {
 	who := s.opt.Addresses.Asker(asker)
 	if who.IsTrial() {

@@ -21,7 +21,7 @@ const (
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != uplink.NotDropped {
-		s.opt.Metrics.Drop(reason.String())
+		s.opt.Metrics.Drop(reason.Error())
 		s.explain(p, reason)
 	}
 }

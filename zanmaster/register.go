@@ -87,7 +87,7 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandron
 	request, gone, dropped := s.hosts.introduce(coded[:0], p, c, most, now)
 	s.mu.Unlock()
 	for range gone {
-		s.opt.Metrics.Drop(uplink.TooManyPending.String())
+		s.opt.Metrics.Drop(uplink.TooManyPending.Error())
 	}
 	if dropped != uplink.NotDropped {
 		s.noteDrop(p.From, dropped)

@@ -505,7 +505,7 @@ func TestVerificationThatMakesRoomIsCounted(t *testing.T) {
 			t.Fatalf("challenge %d: dropped: %s", i, dropped)
 		}
 	}
-	if got := metrictest.Dropped(t, reg, uplink.TooManyPending.String()); got != 3 {
+	if got := metrictest.Dropped(t, reg, uplink.TooManyPending.Error()); got != 3 {
 		t.Errorf("%v verifications were counted that made room, want 3", got)
 	}
 }

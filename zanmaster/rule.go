@@ -245,7 +245,6 @@ func (s *ruleSet) has(a netip.Addr, now time.Time) bool {
 	return false
 }
 
-// len returns the number of rules.
 func (s *ruleSet) len() int { return len(s.rules) }
 
 // texts appends the rules that have not expired at now in the form of game

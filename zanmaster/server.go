@@ -24,7 +24,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// serviceName is the name under which verdicts are noted.
 const serviceName = "zanmaster"
 
 // Options configure a Server. Registry is required.
@@ -182,7 +181,6 @@ func (s *Server) step(w netserve.PacketWriter, due *ticker, now time.Time) time.
 	return s.pushBans(w, now)
 }
 
-// wakeUp wakes the ticker.
 func (s *Server) wakeUp() { wake.Up(s.wake) }
 
 func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) {
@@ -302,7 +300,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// dropNames returns the reasons for which packets are dropped, as the metrics show them.
 func dropNames() []string {
 	return uplink.NamesOf(
 		uplink.Empty, uplink.Oversized, uplink.Foreign, uplink.UnknownKind, uplink.Malformed, uplink.Banned, uplink.Blocked,

@@ -54,7 +54,6 @@ func (r *reader) uint64() uint64 {
 	return uint64(low) | uint64(high)<<32
 }
 
-// text reads a string and its NUL.
 func (r *reader) text() string {
 	end := strings.IndexByte(r.s, 0)
 	if end < 0 {

@@ -101,7 +101,6 @@ func (s *Profiles) byCDKeyHash(ctx context.Context, game, nick, hash string) (st
 	return p, key, refuse(err, storage.ErrNotFound, ErrBadProfile)
 }
 
-// isNamed reports whether nick is the nick or a unique nick of a profile.
 func isNamed(p *storage.Profile, nick string) bool {
 	nick = storage.Fold(nick)
 	return storage.Fold(p.Nick) == nick || slices.ContainsFunc(p.UniqueNicks, func(n storage.UniqueNick) bool { return storage.Fold(n.Nick) == nick })

@@ -42,7 +42,6 @@ func (g *guard) admits(from netip.Addr, u *storage.User, now time.Time) bool {
 	return false
 }
 
-// wrong counts a wrong password.
 func (g *guard) wrong(from netip.Addr, user storage.UserID, now time.Time) {
 	if !from.IsValid() {
 		return

@@ -46,7 +46,6 @@ func uniqueNickKey(nick string) string {
 	return storage.Fold(nick)
 }
 
-// uniqueNick returns the record of a unique nick.
 func uniqueNick(namespace int, nick string) storage.UniqueNick {
 	return storage.UniqueNick{Namespace: namespace, Nick: nick, Key: uniqueNickKey(nick)}
 }

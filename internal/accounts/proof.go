@@ -97,7 +97,6 @@ func (p *Proof) attempt(user string) attempt {
 	return attempt{p.From, func(secret string) bool { return p.proves(secret, user) }}
 }
 
-// answer returns our proof.
 func (p *Proof) answer(secret, user string) string {
 	return respond(secret, user, p.ServerChallenge, p.ClientChallenge)
 }

@@ -11,85 +11,42 @@ import (
 // Refusal is the reason why a request of a player was refused; it can be shown
 // to the player. Any other error is a fault of the server. A refusal quotes
 // nothing of the request.
-type Refusal uint8
+type Refusal string
 
-// The refusals.
+// The refusals. Each is its text for the player.
 const (
-	ErrMalformed          Refusal = iota + 1 // ErrMalformed: the request makes no sense.
-	ErrThrottled                             // ErrThrottled: too many failures from that address; try again later.
-	ErrBanned                                // ErrBanned: the account is banned.
-	ErrBadEmail                              // ErrBadEmail: no account has that e-mail, or it is not a valid one.
-	ErrBadPassword                           // ErrBadPassword: the password is wrong or not allowed.
-	ErrBadProfile                            // ErrBadProfile: the account has no such nick.
-	ErrProfileDeleted                        // ErrProfileDeleted: the profile is gone.
-	ErrBadUniqueNick                         // ErrBadUniqueNick: no profile has that unique nick in that namespace.
-	ErrBadToken                              // ErrBadToken: the token is unknown or expired.
-	ErrBadTicket                             // ErrBadTicket: no such login ticket.
-	ErrExpiredTicket                         // ErrExpiredTicket: the login ticket is too old.
-	ErrBadNick                               // ErrBadNick: the nick is against the rules.
-	ErrNickTaken                             // ErrNickTaken: the account has that nick already; see NickTakenError.
-	ErrNoOldNick                             // ErrNoOldNick: the account has no nick to be replaced.
-	ErrUniqueNickIllegal                     // ErrUniqueNickIllegal: the unique nick is against the rules.
-	ErrUniqueNickReserved                    // ErrUniqueNickReserved: the unique nick is a reserved word.
-	ErrUniqueNickTaken                       // ErrUniqueNickTaken: another profile has that unique nick.
-	ErrBadNamespace                          // ErrBadNamespace: the namespace has no unique nicks.
-	ErrEmailTaken                            // ErrEmailTaken: another account has that e-mail.
-	ErrBadField                              // ErrBadField: a value of a profile is against the rules.
-	ErrTooMany                               // ErrTooMany: the account has as many profiles, or the profile as many names, as it may have.
-	ErrLastProfile                           // ErrLastProfile: the only profile of an account cannot be deleted.
-	ErrBadCDKey                              // ErrBadCDKey: the text is not a CD key.
-	ErrCDKeySet                              // ErrCDKeySet: the profile has another CD key for that game.
-	ErrCDKeyTaken                            // ErrCDKeyTaken: another profile has that CD key.
-	ErrNotKept                               // ErrNotKept: only the digest of the password is kept, and the proof needs the password itself.
-	ErrCDKeyNotKept                          // ErrCDKeyNotKept: only the digest of the CD key is kept, and the proof needs the CD key itself.
-	ErrBadReset                              // ErrBadReset: the reset link is unknown, used, ended, or expired.
+	ErrMalformed          Refusal = "the request is malformed"
+	ErrThrottled          Refusal = "too many failed attempts, try again later"
+	ErrBanned             Refusal = "the account is banned"
+	ErrBadEmail           Refusal = "the e-mail is not known or not valid"
+	ErrBadPassword        Refusal = "the password is wrong or not valid"
+	ErrBadProfile         Refusal = "the account has no such profile"
+	ErrProfileDeleted     Refusal = "the profile was deleted"
+	ErrBadUniqueNick      Refusal = "the unique nick is not known" // in that namespace, see NamespaceError
+	ErrBadToken           Refusal = "the token is not valid"
+	ErrBadTicket          Refusal = "the login ticket is not valid"
+	ErrExpiredTicket      Refusal = "the login ticket is expired"
+	ErrBadNick            Refusal = "the nick is not allowed"
+	ErrNickTaken          Refusal = "the account has a profile with that nick" // see NickTakenError
+	ErrNoOldNick          Refusal = "the account has no profile with the nick to be replaced"
+	ErrUniqueNickIllegal  Refusal = "the unique nick is not allowed"
+	ErrUniqueNickReserved Refusal = "the unique nick is reserved"
+	ErrUniqueNickTaken    Refusal = "the unique nick is taken"
+	ErrBadNamespace       Refusal = "the namespace has no unique nicks"
+	ErrEmailTaken         Refusal = "the e-mail is taken"
+	ErrBadField           Refusal = "a value is not allowed"
+	ErrTooMany            Refusal = "there are too many already" // profiles of the account, or names of the profile
+	ErrLastProfile        Refusal = "the only profile of an account cannot be deleted"
+	ErrBadCDKey           Refusal = "the CD key is not valid"
+	ErrCDKeySet           Refusal = "the profile has another CD key" // for that game
+	ErrCDKeyTaken         Refusal = "the CD key belongs to another profile"
+	ErrNotKept            Refusal = "the password itself is not kept"   // and the proof needs it
+	ErrCDKeyNotKept       Refusal = "the CD key itself is not kept"     // and the proof needs it
+	ErrBadReset           Refusal = "the reset link is no longer valid" // unknown, used, ended or expired
 )
 
 // Error returns a text that may be shown to a player.
-func (r Refusal) Error() string {
-	if text, ok := refusalTexts(r); ok {
-		return text
-	}
-	return fmt.Sprintf("refused (%d)", uint8(r))
-}
-
-// refusalTexts returns the text of r.
-func refusalTexts(r Refusal) (string, bool) {
-	texts := [...]string{
-		ErrMalformed:          "the request is malformed",
-		ErrThrottled:          "too many failed attempts, try again later",
-		ErrBanned:             "the account is banned",
-		ErrBadEmail:           "the e-mail is not known or not valid",
-		ErrBadPassword:        "the password is wrong or not valid",
-		ErrBadProfile:         "the account has no such profile",
-		ErrProfileDeleted:     "the profile was deleted",
-		ErrBadUniqueNick:      "the unique nick is not known",
-		ErrBadToken:           "the token is not valid",
-		ErrBadTicket:          "the login ticket is not valid",
-		ErrExpiredTicket:      "the login ticket is expired",
-		ErrBadNick:            "the nick is not allowed",
-		ErrNickTaken:          "the account has a profile with that nick",
-		ErrNoOldNick:          "the account has no profile with the nick to be replaced",
-		ErrUniqueNickIllegal:  "the unique nick is not allowed",
-		ErrUniqueNickReserved: "the unique nick is reserved",
-		ErrUniqueNickTaken:    "the unique nick is taken",
-		ErrBadNamespace:       "the namespace has no unique nicks",
-		ErrEmailTaken:         "the e-mail is taken",
-		ErrBadField:           "a value is not allowed",
-		ErrTooMany:            "there are too many already",
-		ErrLastProfile:        "the only profile of an account cannot be deleted",
-		ErrBadCDKey:           "the CD key is not valid",
-		ErrCDKeySet:           "the profile has another CD key",
-		ErrCDKeyTaken:         "the CD key belongs to another profile",
-		ErrNotKept:            "the password itself is not kept",
-		ErrCDKeyNotKept:       "the CD key itself is not kept",
-		ErrBadReset:           "the reset link is no longer valid",
-	}
-	if int(r) < len(texts) && texts[r] != "" {
-		return texts[r], true
-	}
-	return "", false
-}
+func (r Refusal) Error() string { return string(r) }
 
 // NamespaceError is ErrBadUniqueNick for a unique nick that other namespaces have.
 type NamespaceError struct {

@@ -121,7 +121,6 @@ func (s *secrets) mark(u *storage.User, email string) (uint64, error) {
 	return maphash.Comparable(s.markSeed, markOf{secret, email, u.Passwords}) | 1, nil
 }
 
-// cdKeyDigest returns the keyed digest of a text about a CD key of a game.
 func (s *secrets) cdKeyDigest(what, game, text string) string {
 	return base64.RawURLEncoding.EncodeToString(s.MAC([]byte(what + "\x00" + storage.Fold(game) + "\x00" + text)))
 }

@@ -251,22 +251,15 @@ func VerdictOn(err error) (v verdicts.Verdict, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	switch why {
-	case ErrMalformed:
-		return verdicts.MalformedRequest, true
-	case ErrThrottled:
-		return verdicts.Limited, true
-	case ErrBanned:
-		return verdicts.AccountBanned, true
-	case ErrBadPassword:
-		return verdicts.WrongPassword, true
-	case ErrBadEmail, ErrBadProfile, ErrProfileDeleted, ErrBadUniqueNick:
-		return verdicts.NoSuchAccount, true
-	case ErrBadToken, ErrBadTicket, ErrExpiredTicket:
-		return verdicts.BadTicket, true
-	case ErrNotKept, ErrCDKeyNotKept:
-		return verdicts.NotKept, true
-	default:
-		return verdicts.AccountRefused, true
+	if v, ok := verdictOf[why]; ok {
+		return v, true
 	}
+	return verdicts.AccountRefused, true
+}
+
+var verdictOf = map[Refusal]verdicts.Verdict{
+	ErrMalformed: verdicts.MalformedRequest, ErrThrottled: verdicts.Limited, ErrBanned: verdicts.AccountBanned, ErrBadPassword: verdicts.WrongPassword,
+	ErrBadEmail: verdicts.NoSuchAccount, ErrBadProfile: verdicts.NoSuchAccount, ErrProfileDeleted: verdicts.NoSuchAccount,
+	ErrBadUniqueNick: verdicts.NoSuchAccount, ErrBadToken: verdicts.BadTicket, ErrBadTicket: verdicts.BadTicket,
+	ErrExpiredTicket: verdicts.BadTicket, ErrNotKept: verdicts.NotKept, ErrCDKeyNotKept: verdicts.NotKept,
 }

@@ -75,7 +75,6 @@ func (s *Transfer) Export(ctx context.Context, secrets bool) iter.Seq2[Account, 
 	}
 }
 
-// export returns one account.
 func (s *Transfer) export(ctx context.Context, u *storage.User, secrets bool) (Account, error) {
 	a := Account{ID: u.ID, Partner: u.Partner, Email: u.Email, Ban: u.Ban, Created: u.Created}
 	if secrets {
@@ -98,7 +97,6 @@ func (s *Transfer) export(ctx context.Context, u *storage.User, secrets bool) (A
 	return a, nil
 }
 
-// exportProfile returns one profile.
 func (s *Transfer) exportProfile(ctx context.Context, p storage.Profile) (out AccountProfile, err error) {
 	var errs [7]error
 	out.Buddies, errs[0] = collect(s.store.BuddiesOf(ctx, p.ID), nil)
@@ -216,7 +214,6 @@ func importUser(a *Account) (storage.User, error) {
 	return storage.User{ID: a.ID, Partner: a.Partner, Email: a.Email, Ban: a.Ban, Created: a.Created}, nil
 }
 
-// importPassword seals the password of an account into u.
 func (s *Transfer) importPassword(u *storage.User, a *Account) error {
 	switch {
 	case a.Password != "":

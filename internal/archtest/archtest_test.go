@@ -40,7 +40,6 @@ var ranks = map[string]int{
 	"internal/backup":      0,
 	"internal/clean":       0,
 	"internal/clock":       0,
-	"internal/drops":       0,
 	"internal/durable":     0,
 	"internal/inforce":     0,
 	"internal/hostnet":     0,
@@ -105,6 +104,7 @@ var ranks = map[string]int{
 	"internal/cluster/clustertest": 2, // for tests
 	"internal/metric/metrictest":   2, // for tests
 	"internal/coherence":           2,
+	"internal/drops":               2,
 	"internal/cluster/natsbus":     2,
 	"master/replica":               2,
 	"internal/chatrules":           2,

@@ -25,7 +25,6 @@ type Table struct {
 	store storage.Bans
 }
 
-// banKey identifies a ban.
 type banKey struct {
 	prefix netip.Prefix
 	scope  storage.Scope

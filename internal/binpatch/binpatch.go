@@ -146,7 +146,6 @@ type window struct {
 	begin, from, to int64
 }
 
-// in appends the places in a window.
 func (r Replacement) in(win window, w Width, places []Place) []Place {
 	first := []byte{r.Old[0]}
 	if !r.Exact {
@@ -200,7 +199,6 @@ func (r Replacement) matches(data []byte, w Width) bool {
 	return true
 }
 
-// around returns the place at i with the text around it.
 func around(win window, i int, w Width, length int) Place {
 	visible := func(at int) bool {
 		return at >= 0 && at+int(w) <= len(win.data) && win.data[at] >= ' ' && win.data[at] <= '~' && (w == ASCII || win.data[at+1] == 0)
@@ -267,7 +265,6 @@ func (r Replacement) Bytes(p Place) (before, after []byte) {
 	return p.Width.spread([]byte(p.Text)), p.Width.spread(text)
 }
 
-// spread returns characters in the width.
 func (w Width) spread(text []byte) []byte {
 	if w == ASCII {
 		return text

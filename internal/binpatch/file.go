@@ -206,7 +206,6 @@ func Undo(path string) error {
 	return errors.Join(os.Remove(path+recordSuffix), durable.SyncDir(filepath.Dir(path)))
 }
 
-// readRecord reads the record of a change.
 func readRecord(path string) (done record, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -15,7 +15,6 @@ const (
 	dropLong      = "long"      // an entry of this node is too long for the others
 )
 
-// mapMetrics are the metrics of one Map.
 type mapMetrics struct {
 	out, in, gaps, asked, sent prometheus.Counter
 	dropped                    *prometheus.CounterVec

@@ -78,7 +78,6 @@ func Strip(f Family, s string) string {
 	return b.String()
 }
 
-// has reports whether s may have a code.
 func has(f Family, s string) bool {
 	switch f {
 	case Quake:
@@ -265,7 +264,6 @@ func hex(digits string) (r, g, b byte, ok bool) {
 	return v[0]<<4 | v[1], v[2]<<4 | v[3], v[4]<<4 | v[5], true
 }
 
-// nearest returns the ink for a colour.
 func nearest(red, green, blue byte) Ink {
 	r, g, b := int(red), int(green), int(blue)
 	high, low := max(r, g, b), min(r, g, b)

@@ -166,7 +166,6 @@ func (c *recording) append(v any) {
 	}
 }
 
-// verdict records a verdict on the address.
 func (c *recording) verdict(e *verdicts.Entry) {
 	if e.Addr.Addr() != c.addr {
 		return
@@ -207,7 +206,6 @@ func (c *recording) take(p netserve.Part) {
 	c.said(s, e, &p)
 }
 
-// said records data.
 func (c *recording) said(s *stream, e Event, p *netserve.Part) {
 	protocol := c.recorder.Protocol(p.Service)
 	side := 0

@@ -128,7 +128,6 @@ func (s *seat) fail(err error, e *Event, out *Replayed) {
 	}
 }
 
-// client sends a message.
 func (s *seat) client(ctx context.Context, e *Event, p *Protocol, out *Replayed) {
 	s.asked, s.any = e.At, false
 	if p.Skip != nil && p.Skip(e.Data) {

@@ -74,7 +74,6 @@ func (f *File) matches(path string) bool {
 	return strings.Trim(pattern[i:], "*") == ""
 }
 
-// fileOf is a file of a game.
 type fileOf struct {
 	game *Game
 	*File

@@ -236,7 +236,6 @@ func (g Game) refused() (names []string) {
 	return names
 }
 
-// patterns returns the patterns of names under a domain.
 func patterns(domain string) []HostName {
 	if domain == NintendoDomain {
 		return append(hostPatterns(), nintendoPatterns()...)
@@ -244,7 +243,6 @@ func patterns(domain string) []HostName {
 	return hostPatterns()
 }
 
-// fill returns the name of a pattern for a game.
 func (h HostName) fill(game, domain string) HostName {
 	h.Name = strings.NewReplacer("{g}", game, "{n}", strconv.Itoa(serverIndex(game)), "{d}", domain).Replace(h.Name)
 	return h

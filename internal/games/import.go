@@ -13,7 +13,6 @@ import (
 // ErrUnknownFormat is returned for a file in none of the known formats.
 var ErrUnknownFormat = errors.New("not a known list of games: want YAML, game_list.tsv or gslist.cfg")
 
-// errSQL is returned for the dump of a database.
 var errSQL = errors.New("a dump of a database is not read: make a game_list.tsv of it, as docs/operators/games.md shows")
 
 // Format is the form of a list of games.

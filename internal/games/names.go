@@ -104,7 +104,6 @@ func (n *Names) collect(of *index) *nameSet {
 	return set
 }
 
-// add adds the names of one game.
 func (s *nameSet) add(g *Game, served func(Service) Served) {
 	for _, domain := range g.Domains {
 		s.under[domain] = true

@@ -82,7 +82,6 @@ func quake3Master(f *Facts) Service {
 	return ""
 }
 
-// quake3Indexes indexes the names of games by the service that they are for.
 func quake3Indexes(list []Game) map[Service]*Quake3Index {
 	all := make(map[Service]*Quake3Index)
 	for i := range list {

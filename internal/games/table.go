@@ -114,7 +114,6 @@ func columnsOf(r *record, keys []string) (columns []*fact) {
 	return columns
 }
 
-// setRow sets the facts of v from the columns of a row.
 func setRow(v reflect.Value, columns []*fact, row []string, bad func(reason string)) {
 	for i, f := range columns {
 		if f == nil || row[i] == "" {

@@ -85,7 +85,6 @@ var tableTypes = [...]struct{ name, wire string }{
 	{"binary", "binaryDataValue"},
 }
 
-// tableTypeNames returns the names of the types of fields.
 func tableTypeNames() (names []string) {
 	for _, t := range tableTypes {
 		names = append(names, t.name)

@@ -207,7 +207,6 @@ func (f *fact) check(v reflect.Value, bad func(string, ...any)) {
 	}
 }
 
-// checkPart checks a struct.
 func (f *fact) checkPart(v reflect.Value, bad func(string, ...any)) {
 	if f.parts != nil {
 		f.parts.check(v, bad)
@@ -217,7 +216,6 @@ func (f *fact) checkPart(v reflect.Value, bad func(string, ...any)) {
 	}
 }
 
-// checkList checks a list.
 func (f *fact) checkList(v reflect.Value, bad func(string, ...any)) {
 	if v.Len() > f.most {
 		bad("%d %s, at most %d are allowed", v.Len(), f.key, f.most)

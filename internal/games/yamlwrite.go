@@ -59,7 +59,6 @@ func (r *record) written(f *fact, v, x reflect.Value) bool {
 	return !f.zero(x)
 }
 
-// append appends a value.
 func (f *fact) append(b []byte, v reflect.Value) []byte {
 	switch f.kind {
 	case partsKind:

@@ -137,7 +137,6 @@ func appendTimes(dst []byte, first, last uint32, round int64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, min(last, uint32(round)))
 }
 
-// append appends all numbers.
 func (r *ring[T]) append(dst []byte) []byte {
 	for _, v := range r {
 		dst = append(dst, byte(v), byte(v>>8))
@@ -264,7 +263,6 @@ func records(in io.Reader, most, size int, read func(name, p []byte) bool) error
 	return errRecord // too many
 }
 
-// parse reads a total of a file of a round.
 func (t *total) parse(p []byte, round int64) bool {
 	if !parseTimes(&t.first, &t.last, p, round) {
 		return false
@@ -278,7 +276,6 @@ func (t *total) parse(p []byte, round int64) bool {
 	return true
 }
 
-// parseTimes reads the rounds of a record.
 func parseTimes(first, last *uint32, p []byte, round int64) bool {
 	*first, *last = binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint32(p[4:])
 	return *first <= *last && int64(*last) <= round

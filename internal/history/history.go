@@ -85,7 +85,6 @@ type Round struct {
 	looked  bool
 }
 
-// count is a number of servers and their players.
 type count struct{ servers, players int }
 
 // Begin starts the sample for now, which ends with End. Two samples in one interval

@@ -61,7 +61,6 @@ func newScript(game string, at netip.Addr, names []string) (script, error) {
 	return script{Game: game, Address: at.String(), Names: names, Mark: "# respawnd " + game + ";"}, nil
 }
 
-// write writes a script of a kind.
 func (s script) write(kind string) []byte {
 	var b bytes.Buffer
 	if err := scripts[kind].Execute(&b, s); err != nil {

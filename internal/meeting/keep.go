@@ -84,7 +84,6 @@ func (r *Recorder) total() (n uint64) {
 	return n
 }
 
-// save writes the counts.
 func (r *Recorder) save(w io.Writer) error {
 	s := saved{Since: r.Since().UTC()}
 	for _, c := range r.Counts() {

@@ -39,3 +39,12 @@ func (f Factory) Gauge(name, help string) prometheus.Gauge {
 func (f Factory) GaugeFunc(name, help string, value func() int) {
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 }
+
+// Labels are the values of a label, each declared once.
+type Labels []string
+
+// Add declares a value and returns it.
+func (l *Labels) Add(value string) string {
+	*l = append(*l, value)
+	return value
+}

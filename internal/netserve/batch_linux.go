@@ -21,7 +21,6 @@ const (
 // that the beginnings of all buffers can be in the processor's cache at once.
 const bufferShift = 17 * 64
 
-// mmsghdr is the mmsghdr of the system.
 type mmsghdr struct {
 	hdr unix.Msghdr
 	len uint32
@@ -102,7 +101,6 @@ func (b *batch) grow(n int) {
 	b.slots = n
 }
 
-// bind makes h point to the slot and to data.
 func (s *slot) bind(h *mmsghdr, data []byte) {
 	s.iov.Base = &data[0]
 	s.iov.SetLen(len(data))

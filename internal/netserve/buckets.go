@@ -100,7 +100,6 @@ func newBuckets(interval, ahead int64, slots int) buckets {
 	return buckets{interval: interval, ahead: ahead, start: time.Now(), mask: uint64(sets - 1)}
 }
 
-// set returns the set that source belongs to.
 func (b *buckets) set(source uint64) *bucketSet {
 	sets := b.sets.Load()
 	if sets == nil {

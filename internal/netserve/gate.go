@@ -170,7 +170,6 @@ func (g *Gate) victim(addr, network *crowd) *Seat {
 	return g.nets.victim(loose)
 }
 
-// remove removes a seat from all counts.
 func (g *Gate) remove(s *Seat) {
 	g.total--
 	if s.exempt() {

@@ -48,7 +48,6 @@ type evictee interface {
 	evict()
 }
 
-// evictFunc is an evictee that is a function.
 type evictFunc func()
 
 func (f evictFunc) evict() { f() }

@@ -87,7 +87,6 @@ func (t *Table) Load(ctx context.Context) error {
 	return nil
 }
 
-// set replaces the reports.
 func (t *Table) set(all []storage.PlayReport) {
 	reports, sums := make(map[storage.PlayReportID]storage.PlayReport, len(all)), make(map[string][]storage.PlayReport)
 	for i := range all {

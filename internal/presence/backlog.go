@@ -78,7 +78,6 @@ func (k *backlog) remove(to storage.ProfileID, n int) {
 	}
 }
 
-// profiles returns the profiles that have messages.
 func (k *backlog) profiles() []storage.ProfileID {
 	k.mu.Lock()
 	defer k.mu.Unlock()

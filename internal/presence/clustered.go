@@ -210,7 +210,6 @@ func (c *Clustered) lockUser(ctx context.Context, id storage.UserID) (unlock fun
 	}
 }
 
-// enterRow adds the row of a session and returns the sessions that it displaces.
 func (c *Clustered) enterRow(ctx context.Context, o *ownSession) ([]storage.LiveSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
@@ -280,7 +279,6 @@ func (c *Clustered) announce(ctx context.Context, id storage.ProfileID, news boo
 	return nil
 }
 
-// watchers reads the watchers of a profile.
 func (c *Clustered) watchers(ctx context.Context, id storage.ProfileID) (list []storage.ProfileID, err error) {
 	for w, err := range c.store.Watchers(ctx, id) {
 		if err != nil {
@@ -340,7 +338,6 @@ func (c *Clustered) toAll(b []byte) {
 	}
 }
 
-// to sends a message to one node.
 func (c *Clustered) to(node string, b []byte) error {
 	err := c.bus.Send(node, subject, b)
 	if err != nil && !errors.Is(err, cluster.ErrClosed) {

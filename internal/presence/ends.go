@@ -23,7 +23,6 @@ const (
 // change.
 var reasons = [...]error{1: ErrDisplaced, 2: ErrBanned, 3: ErrDeleted, 4: ErrKicked}
 
-// numberOf returns the number of a reason.
 func numberOf(reason error) uint8 {
 	for i, r := range reasons {
 		if r != nil && errors.Is(reason, r) {
@@ -33,7 +32,6 @@ func numberOf(reason error) uint8 {
 	return 4
 }
 
-// reasonOf returns the reason with a number.
 func reasonOf(n uint8) error {
 	if int(n) < len(reasons) && reasons[n] != nil {
 		return reasons[n]
@@ -48,7 +46,6 @@ type seenEnds struct {
 	last []storage.AccountEnd // those of seen, oldest first
 }
 
-// note reports whether an end is new.
 func (s *seenEnds) note(e storage.AccountEnd) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +76,6 @@ func (s *seenEnds) reason(o *ownSession) error {
 	return nil
 }
 
-// meant reports whether an end is that of an account.
 func meant(e storage.AccountEnd, user storage.UserID, profile storage.ProfileID) bool {
 	return e.User != 0 && e.User == user || e.Profile != 0 && e.Profile == profile
 }

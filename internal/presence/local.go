@@ -161,7 +161,6 @@ func (l *Local) newest(id storage.ProfileID) time.Time {
 	return p.sessions[len(p.sessions)-1].Client().Since
 }
 
-// displacedBy returns the sessions that s displaces.
 func (l *Local) displacedBy(s Session, p Policy) []Session {
 	switch p {
 	case KickUser:
@@ -175,7 +174,6 @@ func (l *Local) displacedBy(s Session, p Policy) []Session {
 	return nil
 }
 
-// drop removes a session and reports whether it was there.
 func (l *Local) drop(s Session) bool {
 	p := l.profiles[s.Profile()]
 	if p == nil {
@@ -197,7 +195,6 @@ func (l *Local) drop(s Session) bool {
 	return true
 }
 
-// mayEnter reports whether a session may sign in.
 func (l *Local) mayEnter(s Session, p Policy) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

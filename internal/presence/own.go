@@ -22,7 +22,6 @@ type ownSession struct {
 	over  error  // why it has to end; nil: it does not
 }
 
-// row returns the row of the session.
 func (o *ownSession) row(run uint64) storage.LiveSession {
 	return storage.LiveSession{
 		Run: run, ID: o.id, Fence: o.fence, Profile: o.session.Profile(), User: o.session.User(), Displaces: o.displaces,
@@ -43,7 +42,6 @@ func newOwnSessions() ownSessions {
 	return ownSessions{wake: make(chan struct{}, 1), byID: make(map[uint64]*ownSession), all: make(map[Session]*ownSession)}
 }
 
-// has reports whether a session is there.
 func (t *ownSessions) has(s Session) bool { return t.get(s) != nil }
 
 // get returns a session, nil if it is not there.

@@ -180,7 +180,6 @@ func (p *post) add(s *sentEvent) bool {
 	return true
 }
 
-// drop forgets an event.
 func (p *post) drop(s *sentEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -63,7 +63,6 @@ const (
 	flagBehind = 2 // event: older ones may be in the mailbox, which the receiver did not learn
 )
 
-// answer is the answer to an event.
 type answer uint8
 
 const (
@@ -92,14 +91,12 @@ type farSession struct {
 	client Client
 }
 
-// fence returns the fence of the newest session.
 func (f *far) fence() uint64 { return f.sessions[len(f.sessions)-1].fence }
 
 func appendHeader(b []byte, k kind, incarnation uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, wireVersion, byte(k)), incarnation)
 }
 
-// appendText appends a text.
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
@@ -348,7 +345,6 @@ type parcel struct {
 	event Event
 }
 
-// eventKind is the kind of an event between nodes.
 type eventKind uint8
 
 // The kinds of events. The numbers never change.

@@ -34,7 +34,6 @@ func (s *Status) Get(name string) string {
 	return ""
 }
 
-// add adds a rule.
 func (s *Status) add(name, value string) {
 	s.Names, s.Values = append(s.Names, name), append(s.Values, value)
 }

@@ -9,7 +9,7 @@ import (
 // Call of Duty's dialect: lists have a line end and a NUL behind the word, a backslash
 // behind each server, and another end mark in packets that more follow.
 const (
-	codHead = prefix + listAnswer + "\n\x00\\"
+	codHead = prefix + KindServers + "\n\x00\\"
 	codMore = "EOT"
 	codLast = "EOF"
 

@@ -88,7 +88,7 @@ func FuzzCod(f *testing.F) {
 	f.Add([]byte(codListExample))
 	f.Add([]byte(codAskExample))
 	f.Add([]byte(codYesExample))
-	f.Add([]byte(prefix + listAnswer + cod4XHead + "\xc0\x00\x02\x0a\x71\x20\\EOT\x00" + cod4XHead + "\xc0\x00\x02\x0b\x71\x20\\EOF"))
+	f.Add([]byte(prefix + KindServers + cod4XHead + "\xc0\x00\x02\x0a\x71\x20\\EOT\x00" + cod4XHead + "\xc0\x00\x02\x0b\x71\x20\\EOF"))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		if _, rest, ok := Cut(p); ok {
 			if list, _, err := ParseCodList(nil, rest); err == nil {

@@ -3,6 +3,7 @@ package quake3
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strconv"
 )
 
@@ -60,7 +61,7 @@ func ParseInfo(rest []byte) (Info, error) { return parseInfo(rest, false) }
 func parseInfo(rest []byte, lenient bool) (Info, error) {
 	var values [6][]byte // in the order of infoKeys; nil: missing
 	for key, value := range Pairs(rest) {
-		if i := infoKey(key); i >= 0 && values[i] == nil {
+		if i := slices.Index(infoKeys, string(key)); i >= 0 && values[i] == nil {
 			values[i] = value
 		}
 	}
@@ -82,25 +83,8 @@ func parseInfo(rest []byte, lenient bool) (Info, error) {
 	return i, nil
 }
 
-// infoKey returns the index of a key of Info, -1 if it is another one.
-func infoKey(key []byte) int {
-	switch string(key) {
-	case "challenge":
-		return 0
-	case "protocol":
-		return 1
-	case "gametype":
-		return 2
-	case "sv_maxclients":
-		return 3
-	case "clients":
-		return 4
-	case "gamename":
-		return 5
-	default:
-		return -1
-	}
-}
+// infoKeys are the keys of an Info.
+var infoKeys = []string{"challenge", "protocol", "gametype", "sv_maxclients", "clients", "gamename"}
 
 // number reads a count; other texts are 0.
 func number(text []byte) int {
@@ -114,7 +98,7 @@ func number(text []byte) int {
 // AppendInfo appends an infoResponse with pairs, key and value in turn. They must
 // have no backslash and no line end.
 func AppendInfo(b []byte, pairs ...string) []byte {
-	return appendPairs(append(b, prefix+infoAnswer+"\n"...), pairs)
+	return appendPairs(append(b, prefix+KindInfo+"\n"...), pairs)
 }
 
 func appendPairs(b []byte, pairs []string) []byte {

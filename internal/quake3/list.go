@@ -23,9 +23,9 @@ const (
 // AppendLists appends the packets of a list to packets. ext is set for
 // getserversExtResponse; other lists leave out servers with IPv6.
 func AppendLists(packets [][]byte, servers []netip.AddrPort, ext bool) [][]byte {
-	head := prefix + listAnswer
+	head := prefix + KindServers
 	if ext {
-		head = prefix + listExtWord
+		head = prefix + KindServersExt
 	}
 	b, entries := append(make([]byte, 0, MaxList), head...), 0
 	for _, a := range servers {

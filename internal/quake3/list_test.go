@@ -24,9 +24,9 @@ func some(n int, mixed bool) (list []netip.AddrPort) {
 // separator follows it.
 func readAsQuake(t *testing.T, p []byte, ext bool) (n int) {
 	t.Helper()
-	head := prefix + listAnswer
+	head := prefix + KindServers
 	if ext {
-		head = prefix + listExtWord
+		head = prefix + KindServersExt
 	}
 	rest, ok := bytes.CutPrefix(p, []byte(head))
 	if !ok {
@@ -62,7 +62,7 @@ func TestAppendLists(t *testing.T) {
 				}
 				kind, rest, _ := Cut(p)
 				if (kind == KindServersExt) != ext || !ext && kind != KindServers {
-					t.Fatalf("kind %d", kind)
+					t.Fatalf("kind %q", kind)
 				}
 				before := len(got)
 				var last bool
@@ -86,7 +86,7 @@ func TestAppendLists(t *testing.T) {
 	if got, want := string(AppendLists(nil, nil, false)[0]), "\xff\xff\xff\xffgetserversResponse\\EOT\x00\x00\x00"; got != want {
 		t.Errorf("empty list %q, want %q", got, want)
 	}
-	if got, _, _ := ParseList(nil, AppendLists(nil, some(9, true), false)[0][len(prefix)+len(listAnswer):]); len(got) != 6 {
+	if got, _, _ := ParseList(nil, AppendLists(nil, some(9, true), false)[0][len(prefix)+len(KindServers):]); len(got) != 6 {
 		t.Errorf("%d servers in a list without IPv6, want 6", len(got))
 	}
 }

@@ -11,38 +11,29 @@ const prefix = "\xff\xff\xff\xff"
 // MaxPacket is the length of the longest packet that a master reads, in bytes.
 const MaxPacket = 2048
 
-// The words of messages.
-const (
-	heartbeat   = "heartbeat"
-	getInfo     = "getinfo"
-	infoAnswer  = "infoResponse"
-	getStatus   = "getstatus"
-	statAnswer  = "statusResponse"
-	getList     = "getservers"
-	getListExt  = "getserversExt"
-	listAnswer  = "getserversResponse"
-	listExtWord = "getserversExtResponse"
-)
-
 // ErrMalformed reports a message that cannot be read.
 var ErrMalformed = errors.New("malformed message")
 
-// Kind is the kind of a message.
-type Kind uint8
+// Kind is the kind of a message: its word.
+type Kind string
 
-// The kinds. A message with another word is KindOther.
+// The kinds.
 const (
-	KindOther Kind = iota
-	KindHeartbeat
-	KindGetInfo
-	KindInfo
-	KindGetStatus
-	KindStatus
-	KindGetServers
-	KindGetServersExt
-	KindServers
-	KindServersExt
+	KindOther         Kind = "" // a message with another word
+	KindHeartbeat     Kind = "heartbeat"
+	KindGetInfo       Kind = "getinfo"
+	KindInfo          Kind = "infoResponse"
+	KindGetStatus     Kind = "getstatus"
+	KindStatus        Kind = "statusResponse"
+	KindGetServers    Kind = "getservers"
+	KindGetServersExt Kind = "getserversExt"
+	KindServers       Kind = "getserversResponse"
+	KindServersExt    Kind = "getserversExtResponse"
 )
+
+var kinds = []Kind{
+	KindHeartbeat, KindGetInfo, KindInfo, KindGetStatus, KindStatus, KindGetServers, KindGetServersExt, KindServers, KindServersExt,
+}
 
 // Cut returns the kind of a message and the text after its word. ok is false if p is
 // not a message.
@@ -61,28 +52,12 @@ func Cut(p []byte) (kind Kind, rest []byte, ok bool) {
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func kindOf(word []byte) Kind {
-	switch string(word) {
-	case heartbeat:
-		return KindHeartbeat
-	case getInfo:
-		return KindGetInfo
-	case infoAnswer:
-		return KindInfo
-	case getStatus:
-		return KindGetStatus
-	case statAnswer:
-		return KindStatus
-	case getList:
-		return KindGetServers
-	case getListExt:
-		return KindGetServersExt
-	case listAnswer:
-		return KindServers
-	case listExtWord:
-		return KindServersExt
-	default:
-		return KindOther
+	for _, k := range kinds {
+		if string(k) == string(word) {
+			return k
+		}
 	}
+	return KindOther
 }
 
 // MaxTag is the length of the longest tag of a heartbeat, in bytes.
@@ -100,18 +75,18 @@ func ParseHeartbeat(rest []byte) (tag []byte, err error) {
 
 // AppendHeartbeat appends a heartbeat.
 func AppendHeartbeat(b []byte, tag string) []byte {
-	return append(append(append(b, prefix+heartbeat+" "...), tag...), '\n')
+	return append(append(append(b, prefix+KindHeartbeat+" "...), tag...), '\n')
 }
 
 // AppendGetInfo appends a request for the info of a server. The challenge must have
 // no space, quote, backslash, semicolon, slash or percent sign.
 func AppendGetInfo(b, challenge []byte) []byte {
-	return append(append(b, prefix+getInfo+" "...), challenge...)
+	return append(append(b, prefix+KindGetInfo+" "...), challenge...)
 }
 
 // AppendGetStatus appends a request for the status of a server.
 func AppendGetStatus(b, challenge []byte) []byte {
-	return append(append(b, prefix+getStatus+" "...), challenge...)
+	return append(append(b, prefix+KindGetStatus+" "...), challenge...)
 }
 
 // Challenge returns the challenge of a request for info or status, a part of rest,

@@ -26,7 +26,7 @@ func TestCut(t *testing.T) {
 	} {
 		kind, rest, ok := Cut([]byte(prefix + packet))
 		if !ok || kind != want {
-			t.Errorf("%q: kind %d, %v, want %d", packet, kind, ok, want)
+			t.Errorf("%q: kind %q, %v, want %q", packet, kind, ok, want)
 		}
 		if !strings.HasSuffix(packet, string(rest)) {
 			t.Errorf("%q: the rest is %q", packet, rest)
@@ -62,7 +62,7 @@ func TestParseHeartbeat(t *testing.T) {
 	}
 	kind, rest, _ := Cut(AppendHeartbeat(nil, "DarkPlaces"))
 	if tag, err := ParseHeartbeat(rest); kind != KindHeartbeat || string(tag) != "DarkPlaces" || err != nil {
-		t.Errorf("own heartbeat: %d %q %v", kind, tag, err)
+		t.Errorf("own heartbeat: %q %q %v", kind, tag, err)
 	}
 }
 

@@ -85,9 +85,9 @@ func (r *Request) set(option []byte) {
 func (r Request) AppendTo(b []byte) []byte {
 	b = append(b, prefix...)
 	if r.Ext {
-		b = append(b, getListExt...)
+		b = append(b, KindGetServersExt...)
 	} else {
-		b = append(b, getList...)
+		b = append(b, KindGetServers...)
 	}
 	b = append(b, ' ')
 	if len(r.Game) > 0 {

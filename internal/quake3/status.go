@@ -63,7 +63,7 @@ func parsePlayer(line []byte) (p Player, ok bool) {
 // AppendStatus appends a statusResponse with pairs, key and value in turn. They and
 // the names of players must have no line end, pairs no backslash.
 func AppendStatus(b []byte, players []Player, pairs ...string) []byte {
-	b = append(appendPairs(append(b, prefix+statAnswer+"\n"...), pairs), '\n')
+	b = append(appendPairs(append(b, prefix+KindStatus+"\n"...), pairs), '\n')
 	for _, p := range players {
 		b = append(strconv.AppendInt(b, int64(p.Score), 10), ' ')
 		b = append(strconv.AppendInt(b, int64(p.Ping), 10), " \""...)

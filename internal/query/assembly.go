@@ -166,7 +166,6 @@ func readNumberedPart(text []byte) (part, error) {
 	return part{number: int(n) + 1, final: hasFinal(body), text: body}, nil
 }
 
-// hasFinal reports whether one of the keys is final.
 func hasFinal(text []byte) bool {
 	for s := gamespy.ScanFields(text); s.Next(); {
 		if ascii.EqualFold(s.Key(), "final") {

@@ -147,7 +147,6 @@ func (s *splitAnswer) add(body []byte) (whole bool, err error) {
 	return s.count > 0, nil
 }
 
-// begun reports whether a packet is there.
 func (s *splitAnswer) begun() bool {
 	return slices.ContainsFunc(s.parts[:], func(p []byte) bool { return p != nil })
 }

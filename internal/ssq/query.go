@@ -195,7 +195,6 @@ func (p *parser) clauses(t token, err error) error {
 	return err
 }
 
-// clause reads the clause that begins with t and returns the next token.
 func (p *parser) clause(t token) (next token, err error) {
 	word := ascii.ToLower(t.text)
 	data := p.q.Verb == Select || p.q.Verb == Procedure

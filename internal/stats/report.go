@@ -97,7 +97,6 @@ func provedPlayers(groups []Group, proved func(storage.ProfileID) bool) (all []p
 	return all
 }
 
-// creditsOf returns the credits of the players of a match on the boards of its game.
 func creditsOf(game string, boards []games.Board, players []player) (credits []storage.Credit) {
 	for _, board := range boards {
 		if board.How == games.BoardElo { // of matches that are reported elsewhere

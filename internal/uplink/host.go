@@ -48,7 +48,6 @@ type pending struct {
 	of    uint64        // that challenge
 }
 
-// waiting is a server that is waited for.
 type waiting = Asked[netip.AddrPort, pending]
 
 // hostTable holds the listed servers, by the game of the list if that is not in the

@@ -166,7 +166,7 @@ func Refuses(a netip.AddrPort, size, most int) Drop {
 // Dropped counts a packet that was dropped and notes the reason. The verdict on a
 // listed server stays, since the packet may be forged.
 func (k *Keeper) Dropped(p netserve.Packet, reason Drop) {
-	k.opt.Metrics.Drop(reason.String())
+	k.opt.Metrics.Drop(reason.Error())
 	if reason == Unexpected || reason == NoBudget || reason == Unproved || reason == Busy || k.Known(p.From) {
 		return
 	}
@@ -195,7 +195,7 @@ func (k *Keeper) Challenge(w netserve.PacketWriter, port uint16, a netip.AddrPor
 	_, known := k.hosts.known.Get(a)
 	k.mu.Unlock()
 	for range gone {
-		k.opt.Metrics.Drop(PendingFull.String())
+		k.opt.Metrics.Drop(PendingFull.Error())
 	}
 	k.ask(w, &asked, now)
 	if !known {
@@ -207,7 +207,7 @@ func (k *Keeper) Challenge(w netserve.PacketWriter, port uint16, a netip.AddrPor
 func (k *Keeper) ask(w netserve.PacketWriter, v *waiting, now time.Time) {
 	if k.opt.Posts != nil {
 		if w = k.opt.Posts.at(pathOf(v.Number)[v.Of.step], now); w == nil {
-			k.opt.Metrics.Drop(Busy.String())
+			k.opt.Metrics.Drop(Busy.Error())
 			return
 		}
 	}
@@ -276,7 +276,6 @@ func (k *Keeper) Remove(a netip.AddrPort) {
 	}
 }
 
-// note notes a verdict.
 func (k *Keeper) note(a netip.AddrPort, game string, v verdicts.Verdict) {
 	k.opt.Verdicts.Note(k.opt.Service, a, game, v)
 }

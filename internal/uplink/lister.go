@@ -67,7 +67,6 @@ type ListForm struct {
 	BusyFirst bool
 }
 
-// compare orders the entries of a list.
 func (f *ListForm) compare(a, b Entry) int {
 	if f.BusyFirst && a.Empty != b.Empty {
 		if b.Empty {

@@ -22,7 +22,7 @@ func services() []string {
 func TestExplain(t *testing.T) {
 	for _, service := range services() {
 		causes := map[string]verdicts.Verdict{}
-		for v := range verdicts.Count {
+		for v := range verdicts.Count() {
 			x := verdicts.Entry{Service: service, Verdict: v, Game: "secret game name"}.Explain()
 			if x.What == "" || x.Cause == "" {
 				t.Errorf("%s, %v: %+v, want what came and a cause", service, v, x)
@@ -78,7 +78,7 @@ func TestExplainUnknown(t *testing.T) {
 func TestExplainLasting(t *testing.T) {
 	begin := time.Now()
 	for _, service := range services() {
-		for v := range verdicts.Count {
+		for v := range verdicts.Count() {
 			if !v.Fails() {
 				continue
 			}

@@ -1,10 +1,10 @@
 package verdicts
 
-// For the tests with the words of all services.
-var (
-	Speakers = speakers
-	Count    = Verdict(len(texts))
-)
+// Speakers is for the tests with the words of all services.
+var Speakers = speakers
+
+// Count returns the number of verdicts.
+func Count() Verdict { return Verdict(len(texts)) }
 
 // Words returns the message of the log line of a verdict, and its explanation; elsewhere: see text.
 func (v Verdict) Words() (message string, elsewhere bool, x Explanation) {

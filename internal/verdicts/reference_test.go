@@ -29,7 +29,7 @@ func reference() string {
 	}
 	var b strings.Builder
 	b.WriteString("| verdict | message in the log | cause | what to do |\n|---|---|---|---|\n")
-	for v := range verdicts.Count {
+	for v := range verdicts.Count() {
 		message, elsewhere, x := v.Words()
 		if x.Lasting != "" {
 			x.Advice += " If it lasts: " + strings.ToLower(x.Lasting[:1]) + x.Lasting[1:]
@@ -43,7 +43,7 @@ func reference() string {
 		"| service | verdict | cause | what to do |\n|---|---|---|---|\n")
 	for _, services := range alike() {
 		own := verdicts.Speakers[services[0]].Texts
-		for v := range verdicts.Count {
+		for v := range verdicts.Count() {
 			if x, differs := own[v]; differs {
 				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.Join(services, ", "), v, sentence(x.Cause), x.Advice)
 			}

@@ -197,7 +197,6 @@ func quoteAt(text string) (mark quote, width int) {
 	return notQuote, 0
 }
 
-// quoted takes a text between quotes.
 func (l *lexer) quoted() (token, error) {
 	offset := l.at
 	opening, width := quoteAt(l.text[l.at:])

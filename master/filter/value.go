@@ -94,7 +94,6 @@ func (v value) asInteger() (i int64, ok bool) {
 	return 0, false
 }
 
-// truth returns the truth value of v on its own.
 func (v value) truth() bool {
 	if number, ok := v.asNumber(); ok {
 		return number.integer != 0 || number.float != 0

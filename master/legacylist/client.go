@@ -218,7 +218,6 @@ func ParsePlain(list []byte) ([]netip.AddrPort, error) {
 	return out, nil
 }
 
-// appendNumber appends a value that is a number.
 func appendNumber(dst []byte, n int) []byte {
 	return strconv.AppendInt(append(dst, '\\'), int64(n), 10)
 }

@@ -132,7 +132,7 @@ func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 	opt := Options{
 		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}), Games: testGames(t)},
 		Config:  testConfig(),
-		Self:    part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.metrics, "legacylist", DropReasons()...), Registerer: f.metrics},
+		Self:    part.Self{Log: zerolog.Nop(), Metrics: netserve.NewMetrics(f.metrics, "legacylist", reasons...), Registerer: f.metrics},
 	}
 	if change != nil {
 		change(&opt)

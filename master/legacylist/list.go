@@ -10,7 +10,6 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// maxEnctype is the highest enctype there is.
 const maxEnctype = 2
 
 // enctypeOf reads the enctype of a request. Clients older than the field do not

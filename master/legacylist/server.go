@@ -73,25 +73,16 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	})
 }
 
-// name is that of the service in the log of verdicts.
 const name = "legacylist"
 
 // noteList notes the result of a list request. Faults of the connection are not
 // noted.
 func (x *session) noteList(game string, err error) {
-	why, refused := errors.AsType[ended](err)
-	switch {
-	case err == nil:
+	why, _ := errors.AsType[ended](err)
+	if v, ok := why.Verdict(); ok {
+		x.note(game, v)
+	} else if err == nil {
 		x.note(game, verdicts.ListSent)
-	case !refused:
-	case why == endedSecret:
-		x.note(game, verdicts.NoSecret)
-	case why == endedValidation:
-		x.note(game, verdicts.WrongResponse)
-	case why == endedFilter, why == endedExpensive:
-		x.note(game, verdicts.BadFilter)
-	case why == endedTooLong, why == endedEnctype:
-		x.note(game, verdicts.MalformedRequest)
 	}
 }
 

@@ -30,7 +30,7 @@ func (*Config) Describe() service.Descriptor {
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	return service.OpenConns(ctx, c.Listen, New(Options{
-		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Players), Listing: env.Listing,
+		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Players), Listing: env.Listing,
 		Rooms: env.Rooms, Waiting: env.Waiting,
 	}))
 }

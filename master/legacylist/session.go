@@ -29,35 +29,20 @@ type ended = drops.Reason
 
 var reasons drops.List
 
-// The reasons.
 var (
 	endedBanned     = reasons.Add("banned")
-	endedTooLong    = reasons.Add("too_long")
+	endedTooLong    = reasons.Judge("too_long", verdicts.MalformedRequest, "Request too long")
 	endedTimeout    = reasons.Add("request_timeout")
 	endedGone       = reasons.Add("no_request")
-	endedEnctype    = reasons.Add("bad_enctype")
-	endedValidation = reasons.Add("validation")
-	endedSecret     = reasons.Add("no_secret")
-	endedFilter     = reasons.Add("bad_filter")
-	endedExpensive  = reasons.Add("too_expensive")
-	endedBusy       = reasons.Add("busy")
+	endedEnctype    = reasons.Judge("bad_enctype", verdicts.MalformedRequest, "Unknown enctype")
+	endedValidation = reasons.Judge("validation", verdicts.WrongResponse, "Validation error")
+	endedSecret     = reasons.Judge("no_secret", verdicts.NoSecret, "Validation error")
+	endedFilter     = reasons.Judge("bad_filter", verdicts.BadFilter, "Query error")
+	endedExpensive  = reasons.Judge("too_expensive", verdicts.BadFilter, "Query too expensive")
+	endedBusy       = reasons.Add("busy", "Server is busy")
 	endedShare      = reasons.Add("not_shared")     // another master without the secret, or too often
 	droppedPipeline = reasons.Add("pipelined_list") // the connection got the list that it requested first
 )
-
-// texts are the texts sent to clients for reasons that concern their requests.
-var texts = map[ended]string{
-	endedTooLong:    "Request too long",
-	endedEnctype:    "Unknown enctype",
-	endedValidation: "Validation error",
-	endedSecret:     "Validation error",
-	endedFilter:     "Query error",
-	endedExpensive:  "Query too expensive",
-	endedBusy:       "Server is busy",
-}
-
-// DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return reasons }
 
 // session is one connection. It has one goroutine.
 type session struct {
@@ -120,7 +105,7 @@ func (x *session) refuse(err error, enctype string) bool {
 		return false
 	}
 	x.server.opt.Metrics.Drop(reason.Error())
-	text := texts[reason]
+	text := reason.Text()
 	if text == "" {
 		return false
 	}

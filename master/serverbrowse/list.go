@@ -124,7 +124,6 @@ func (x *session) sendView(r *ListRequest, plain, header []byte, v *view, after 
 	return x.out.send(plain, header, v.cut(n), []byte(listEnd), after)
 }
 
-// asked returns the input of the list that a request is for.
 func (s *Server) asked(r *ListRequest, game string, port uint16) (*asked, error) {
 	names, ok := fieldNames(r.Fields)
 	if !ok {

@@ -64,7 +64,6 @@ func (s *Server) names(game string) *nameIndex {
 	return n // a build cannot fail
 }
 
-// indexNames makes the index of a game.
 func indexNames(reg *master.Registry, game string) *nameIndex {
 	began := time.Now()
 	list, serial := reg.Snapshot(game, nil)
@@ -89,7 +88,6 @@ func indexNames(reg *master.Registry, game string) *nameIndex {
 	return n
 }
 
-// fold completes the index.
 func (n *nameIndex) fold(began time.Time) {
 	n.names = slices.Clip(n.names)
 	n.folded = []byte(master.FoldName(string(n.names)))

@@ -160,7 +160,6 @@ func (p *picker) copyWith(v, all *view) {
 	}
 }
 
-// begins returns where an entry begins.
 func (v *view) begins(entry uint32) uint32 {
 	if entry == 0 {
 		return v.first

@@ -38,7 +38,6 @@ type reading struct {
 	next   time.Time // when it is due or should have been returned; zero: neither
 }
 
-// due reports whether the next step is due at a time.
 func (r *reading) due(at time.Time) bool { return !r.next.IsZero() && !at.Before(r.next) }
 
 // watchReading begins to watch whether the list that was just sent can be read. A client

@@ -41,23 +41,19 @@ type ended = drops.Reason
 
 var reasons drops.List
 
-// The reasons.
 var (
-	endedBanned  = reasons.Add("banned")
-	endedFraming = reasons.Add("bad_length")
-	endedBad     = reasons.Add("bad_message")
-	endedOrder   = reasons.Add("no_list_first")
-	endedGame    = reasons.Add("unknown_game")
-	endedSecret  = reasons.Add("no_secret")
+	endedBanned  = reasons.Judge("banned", verdicts.Banned)
+	endedFraming = reasons.Judge("bad_length", verdicts.MalformedRequest)
+	endedBad     = reasons.Judge("bad_message", verdicts.MalformedRequest)
+	endedOrder   = reasons.Judge("no_list_first", verdicts.MalformedRequest)
+	endedGame    = reasons.Judge("unknown_game", verdicts.UnknownGame)
+	endedSecret  = reasons.Judge("no_secret", verdicts.NoSecret)
 	endedFirst   = reasons.Add("first_message_timeout")
 	endedGone    = reasons.Add("keepalive_timeout")
 	endedIdle    = reasons.Add("idle_timeout")
-	endedRate    = reasons.Add("list_rate")
+	endedRate    = reasons.Judge("list_rate", verdicts.Limited)
 	endedSlow    = reasons.Add("slow_push")
 )
-
-// DropReasons lists the names of the reasons, under which Options.Metrics counts.
-func DropReasons() []string { return reasons }
 
 // session is one connection. Its goroutine reads and answers; a second one
 // writes updates if the client requested them.
@@ -111,7 +107,9 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	err := x.run(ctx)
 	if reason, ok := errors.AsType[ended](err); ok {
 		s.opt.Metrics.Drop(reason.Error())
-		x.noteEnd(reason)
+		if v, ok := reason.Verdict(); ok {
+			x.note("", v)
+		}
 	}
 	x.log.Debug().Err(err).Msg("connection ended")
 }

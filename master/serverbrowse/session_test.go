@@ -256,7 +256,7 @@ func TestConnectionsThatMakeNoSenseAreClosed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()
-			m := netserve.NewMetrics(reg, "serverbrowse", DropReasons()...)
+			m := netserve.NewMetrics(reg, "serverbrowse", reasons...)
 			f := start(t, func(o *Options) { o.Metrics = m })
 			b := f.connect(t)
 			b.write(test.send)

@@ -8,7 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// name is that of the service in the log of verdicts.
 const name = "serverbrowse"
 
 // noteList notes the result of a parsed list request.
@@ -21,24 +20,6 @@ func (x *session) noteList(game string, err error) {
 		x.note(game, verdicts.UnknownGame)
 	case refused && no.result != listBusy:
 		x.note(game, verdicts.BadFilter)
-	}
-}
-
-// noteEnd notes the reason for which the service closes the connection of a
-// client that got no list.
-func (x *session) noteEnd(why ended) {
-	switch why {
-	case endedGame:
-		x.note("", verdicts.UnknownGame)
-	case endedSecret:
-		x.note("", verdicts.NoSecret)
-	case endedFraming, endedBad, endedOrder:
-		x.note("", verdicts.MalformedRequest)
-	case endedRate:
-		x.note("", verdicts.Limited)
-	case endedBanned:
-		x.note("", verdicts.Banned)
-	default: // the others are not caused by the client
 	}
 }
 

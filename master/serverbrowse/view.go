@@ -61,7 +61,6 @@ type view struct {
 // Size returns the memory of the view in bytes.
 func (v *view) Size() int { return cap(v.clear) + 4*cap(v.ends) + 8*cap(v.listed) + v.whole.Size() }
 
-// entries returns the number of entries.
 func (v *view) entries() int { return len(v.ends) }
 
 // cut returns the bytes of the first n entries and all that is before them, n
@@ -186,7 +185,6 @@ type builder struct {
 	texts  valueTable // of a column of a whole list
 }
 
-// builders is a pool of builders.
 type builders struct{ pool sync.Pool }
 
 func (p *builders) get() *builder {

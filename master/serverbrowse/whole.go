@@ -63,7 +63,6 @@ func (w *whole) column(name string) *filterColumn {
 	return nil
 }
 
-// has reports whether there is a column for each field.
 func (w *whole) has(fields []string) bool {
 	return w != nil && !slices.ContainsFunc(fields, func(name string) bool { return w.column(name) == nil })
 }

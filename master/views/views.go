@@ -64,7 +64,6 @@ type Cache[K comparable, T any, V View[T]] struct {
 	bytes  int
 }
 
-// slot holds one list.
 type slot[K comparable, T any] struct {
 	key     K
 	current atomic.Pointer[T]

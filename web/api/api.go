@@ -92,7 +92,6 @@ func prepend(buf []byte, head string) []byte {
 	return buf[start:]
 }
 
-// serverQuestion is the question for one server.
 type serverQuestion struct {
 	id    string
 	asker advertise.Asker

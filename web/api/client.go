@@ -139,7 +139,6 @@ func (c *Client) page(ctx context.Context, cursor string, tag *string, left *int
 	return p, err
 }
 
-// get sends a request.
 func (c *Client) get(ctx context.Context, path string, set func(http.Header)) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+path, http.NoBody)
 	if err != nil {
@@ -153,7 +152,6 @@ func (c *Client) get(ctx context.Context, path string, set func(http.Header)) (*
 	return resp, err
 }
 
-// statusError returns an error for an unexpected status.
 func statusError(resp *http.Response) error {
 	return fmt.Errorf("answered %s", clean.Line(resp.Status, 60))
 }
@@ -267,7 +265,6 @@ func (c *Client) Events(ctx context.Context, each func(*RemoteEvent)) error {
 	return readEvents(io.LimitReader(resp.Body, clientList), each)
 }
 
-// readEvents parses a stream of events.
 func readEvents(r io.Reader, each func(*RemoteEvent)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), clientEvent)

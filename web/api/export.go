@@ -27,7 +27,6 @@ func (s *API) serveAddresses(w http.ResponseWriter, r *http.Request, p Params) e
 	return s.export(w, r, p, textType, appendLine)
 }
 
-// appendLine appends the line of a server.
 func appendLine(e *encoder, row *Row) {
 	e.buf = append(e.asker.Given(row.Public).AppendTo(e.buf), '\n')
 }

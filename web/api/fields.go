@@ -55,12 +55,10 @@ func (f field) String() string {
 	}[f]
 }
 
-// fieldSet is a set of fields.
 type fieldSet uint32
 
 func (s fieldSet) has(f field) bool { return s>>f&1 == 1 }
 
-// fieldNames returns the names of all fields.
 func fieldNames() []string {
 	out := make([]string, fields)
 	for f := range fields {

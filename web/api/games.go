@@ -104,7 +104,6 @@ type LobbyMembers struct {
 	Rooms   []roomJSON `json:"rooms"`
 }
 
-// roomJSON is a group room.
 type roomJSON struct {
 	ID      uint32 `json:"id"`
 	Name    string `json:"name"`

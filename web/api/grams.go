@@ -6,7 +6,6 @@ package api
 // nothing.
 type grams [4]uint64
 
-// add adds the pairs of a text.
 func (g *grams) add(text string) {
 	for i := 1; i < len(text); i++ {
 		hash := (uint32(text[i-1])<<8 | uint32(text[i])) * 0x9e3779b1 >> 24

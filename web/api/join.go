@@ -10,7 +10,6 @@ import (
 // who have a game join its servers. The zero joinForm: there are none.
 type joinForm struct{ head, tail string }
 
-// joinOf returns the form of the links of a game.
 func joinOf(catalog *games.Catalog, game string) (f joinForm) {
 	if g, ok := catalog.Lookup(game); ok {
 		f.head, f.tail, _ = g.JoinParts()
@@ -18,7 +17,6 @@ func joinOf(catalog *games.Catalog, game string) (f joinForm) {
 	return f
 }
 
-// join returns the form of the links of a game.
 func (rd *reader) join(game string) joinForm {
 	f, ok := rd.joins[game]
 	if !ok {

@@ -55,7 +55,6 @@ func newLobby(chat Chat, catalog *games.Catalog) *lobby {
 	return &lobby{chat: chat, catalog: catalog, games: make(map[string]lobbyGame), moved: make(chan struct{})}
 }
 
-// of returns the counts of a game.
 func (l *lobby) of(game string) lobbyGame {
 	l.refresh(time.Now())
 	l.mu.Lock()

@@ -84,7 +84,6 @@ func (r *reading) hostPort(at netip.AddrPort) uint16 {
 	return r.GamePort
 }
 
-// entry returns the entry of a server.
 func (q *networkList) entry(r *Row) networkServer {
 	at := q.asker.Given(r.Public)
 	title, _ := r.Rules.Get("maptitle")
@@ -125,7 +124,6 @@ func (q *networkList) parse(game string, values url.Values) (wrong []string) {
 	return wrong
 }
 
-// passes reports whether a server is in the list.
 func (q *networkList) passes(r *Row) bool {
 	if r.hostPort(r.Public) == 0 || q.peopled && r.Count == 0 {
 		return false
@@ -161,7 +159,6 @@ func (q *networkList) compare(a, b *Row) (n int) {
 	return n
 }
 
-// encode writes the page.
 func (q *networkList) encode(list *Snapshot) []byte {
 	var rows []*Row
 	for _, r := range list.Choose(q.game, "", ByGame) {

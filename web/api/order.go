@@ -55,7 +55,6 @@ type position struct {
 	public  netip.AddrPort
 }
 
-// positionOf returns the position of a server.
 func positionOf(o Order, r *Row) position {
 	p := position{order: o, public: r.Public}
 	switch o {
@@ -134,7 +133,6 @@ func (o Order) key(r *Row) SortKey {
 	}
 }
 
-// keyed is a row with its key.
 type keyed struct {
 	SortKey
 	row *Row

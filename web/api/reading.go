@@ -66,7 +66,6 @@ func newReader(l *lister) *reader {
 	return &reader{lister: l, slots: make(map[*master.Names]slots), played: make(map[*master.Names][2]int), titles: make(map[string]string), families: make(map[string]colour.Family), joins: make(map[string]joinForm)}
 }
 
-// read returns the reading of a server.
 func (rd *reader) read(s *master.Server) *reading {
 	at := rd.slotsOf(s.Rules.Names())
 	rule := func(slot int) string {
@@ -90,7 +89,6 @@ func (rd *reader) read(s *master.Server) *reading {
 	return r
 }
 
-// colours returns the colour codes of a game.
 func (rd *reader) colours(game string) colour.Family {
 	family, ok := rd.families[game]
 	if !ok {

@@ -45,7 +45,6 @@ func (s *API) with(serve func(http.ResponseWriter, *http.Request, Params) error,
 	}
 }
 
-// refuse answers an error.
 func (s *API) refuse(w http.ResponseWriter, err error) {
 	if f, ok := errors.AsType[*failure](err); ok {
 		front.FailJSON(w, f.status, f.text)

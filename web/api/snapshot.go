@@ -104,7 +104,6 @@ func (s *Snapshot) At(a netip.Addr) (found []*Row) {
 	return found
 }
 
-// newRow returns a row of a reading.
 func newRow(r *reading, last time.Time) Row {
 	row := Row{reading: r, Last: last}
 	row.brief = brief{rank: r.Rank, players: int16(r.Count), open: !r.Password, private: master.IsPrivate(r.Public.Addr()), joinable: r.Joinable(), grams: r.found.grams, six: !r.Public.Addr().Is4()}
@@ -113,7 +112,6 @@ func newRow(r *reading, last time.Time) Row {
 	return row
 }
 
-// lister makes snapshots.
 type lister struct {
 	registry *master.Registry
 	catalog  *games.Catalog
@@ -252,7 +250,6 @@ func (s *Snapshot) match(all []master.Record, rd *reader) *matches {
 	return m
 }
 
-// found records the row of a record.
 func (m *matches) found(p int, r *Row, h *master.Record) {
 	m.of[p], m.seen[r.at] = r.at, h.LastSeen
 	m.n++

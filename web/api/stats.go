@@ -24,7 +24,6 @@ type statsJSON struct {
 	Origins []originTotals `json:"origins"`
 }
 
-// gameTotals are the totals of a game that has servers.
 type gameTotals struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
@@ -32,14 +31,12 @@ type gameTotals struct {
 	Players int    `json:"players"`
 }
 
-// originTotals are the totals of an origin that has servers.
 type originTotals struct {
 	Origin  string `json:"origin"`
 	Servers int    `json:"servers"`
 	Players int    `json:"players"`
 }
 
-// statsQuestion is the question for the totals.
 type statsQuestion struct{}
 
 // serveStats answers /api/v1/stats.

@@ -74,7 +74,6 @@ func (p *Pages) prune(name string, body []byte) []byte {
 	})
 }
 
-// write writes a page.
 func (p *Pages) write(name, title string) []byte {
 	if name == index && !p.nouns.Has(noun.GameSpy) {
 		return p.shortIndex()

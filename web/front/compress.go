@@ -51,7 +51,6 @@ func newZipper() *zipper {
 	}}}
 }
 
-// zip compresses a body.
 func (z *zipper) zip(body []byte) []byte {
 	w := z.writers.Get().(*gzip.Writer)
 	defer z.writers.Put(w)

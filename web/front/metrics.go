@@ -24,7 +24,6 @@ func DropReasons() []string { return []string{dropRate, dropMethod, DropParam, d
 // codeClasses are the values of the label "code"; status/100 is the index.
 var codeClasses = [...]string{"other", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// metrics are the counters of this package.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec

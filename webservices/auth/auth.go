@@ -114,7 +114,6 @@ func (r *Backend) Services() []soap.Service {
 	}}
 }
 
-// proof is the proof of a sign-in.
 type proof struct {
 	accounts.Proof
 	unreadable bool // the password could not be decrypted; Digest is that of no password
@@ -154,7 +153,6 @@ func (r *Backend) check(ctx context.Context, q *soap.Request, p proof) []byte {
 	return r.answer(q, c, private, err)
 }
 
-// newProof returns a proof with the fields of all requests.
 func newProof(q *soap.Request) (p proof, err error) {
 	p.From, p.publicKey = q.From.Addr(), q.Method == publicKeyMethod
 	for _, n := range []struct {
@@ -211,7 +209,6 @@ func (r *Backend) password(e *soap.Element, p *proof) error {
 	return nil
 }
 
-// open returns the password in a block.
 func (r *Backend) open(block []byte) (password []byte, ok bool) {
 	if r.opt.Identity {
 		return unpad(block)

@@ -33,7 +33,6 @@ var codeNames = map[code]string{
 	codeDatabase: "database", codeServer: "server",
 }
 
-// codeOf returns the result for an error.
 func codeOf(err error) code {
 	refusal, refused := errors.AsType[accounts.Refusal](err)
 	switch {
@@ -81,7 +80,6 @@ func (r *Backend) answer(q *soap.Request, c *certificate, private []byte, err er
 	return reply(q.Method, result, c, private)
 }
 
-// note notes a verdict on the address of a request.
 func (r *Backend) note(q *soap.Request, v verdicts.Verdict, detail string) {
 	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, detail)
 	r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Stringer("verdict", v).Str("method", q.Method).Msg("sign-in")
@@ -101,7 +99,6 @@ func reply(method string, result code, c *certificate, private []byte) []byte {
 	})
 }
 
-// metrics are the counters of the backend.
 type metrics struct {
 	results *prometheus.CounterVec // result
 }

@@ -50,7 +50,6 @@ const (
 	ticketBinary = 8
 )
 
-// errTicket reports a ticket that cannot be read.
 var errTicket = errors.New("the ticket of the PS3 cannot be read")
 
 // parseTicket reads a ticket in base64.
@@ -111,7 +110,6 @@ func (t *consoleTicket) read(body []byte) error {
 	return nil
 }
 
-// errConsole refuses the tickets of consoles.
 var errConsole = errors.New("tickets of the PS3 are not accepted, see webservices.console_tickets")
 
 // byConsole is LoginPs3Cert. Its reply has a token, with which the game signs in elsewhere.

@@ -24,7 +24,6 @@ type Table struct {
 // errAnswer reports a text that is no answer.
 var errAnswer = errors.New("not an answer of the pages")
 
-// table appends a table and returns the answer.
 func (a *Answer) table(columns []string, rows ...[]string) *Answer {
 	a.Tables = append(a.Tables, Table{columns, rows})
 	return a

@@ -35,23 +35,13 @@ var (
 	}
 )
 
-// numbersOf returns the numbers of the columns of a group; nil: there is no such group.
-func numbersOf(group string) []int {
-	switch group {
-	case "atm-", "awn-", "alo-", "abr-":
-		return armies
-	case "ktm-", "kkl-", "kdt-", "kkd-":
-		return kits
-	case "vtm-", "vkl-", "vdt-", "vkd-", "vkr-", "vac-":
-		return vehicles
-	case "wtm-", "wkl-", "wdt-", "wac-", "wkd-":
-		return weapons
-	case "de-":
-		return gear
-	case "mtm-", "mwn-", "mls-":
-		return maps
-	}
-	return nil
+// groups are the numbers of the columns of groups.
+var groups = map[string][]int{
+	"atm-": armies, "awn-": armies, "alo-": armies, "abr-": armies,
+	"ktm-": kits, "kkl-": kits, "kdt-": kits, "kkd-": kits,
+	"vtm-": vehicles, "vkl-": vehicles, "vdt-": vehicles, "vkd-": vehicles, "vkr-": vehicles, "vac-": vehicles,
+	"wtm-": weapons, "wkl-": weapons, "wdt-": weapons, "wac-": weapons, "wkd-": weapons,
+	"de-": gear, "mtm-": maps, "mwn-": maps, "mls-": maps,
 }
 
 // sets are the columns that stand behind a name with a star.
@@ -88,7 +78,7 @@ func columnsOf(info string, only choice) (columns []string, ok bool) {
 		}
 	}
 	for name := range strings.SplitSeq(info, ",") {
-		switch numbers := numbersOf(name); {
+		switch numbers := groups[name]; {
 		case numbers != nil:
 			if n, chosen := only[name[0]]; chosen {
 				numbers = []int{n}

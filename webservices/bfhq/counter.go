@@ -27,7 +27,6 @@ const (
 // errAlready ends the edit of totals that need no change.
 var errAlready = errors.New("nothing to change")
 
-// roundCounter counts rounds.
 type roundCounter struct {
 	opt     Options
 	config  atomic.Pointer[PagesConfig] // never nil
@@ -299,7 +298,6 @@ func (k *roundCounter) makeUpFor(ctx context.Context, g *games.Game, report *sto
 	k.apply(ctx, counted{g, round})
 }
 
-// games returns the games that have pages.
 func (k *roundCounter) games() (list []games.Game) {
 	for _, g := range k.opt.Games.All() {
 		if rulesOf(&g) != nil {
@@ -342,7 +340,6 @@ func resultOf(err error) string {
 	return roundFailed
 }
 
-// noteRound counts a round and logs it.
 func (k *roundCounter) noteRound(round *Round, repeated bool, err error) {
 	result := roundCounted
 	switch {

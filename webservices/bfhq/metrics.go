@@ -7,53 +7,44 @@ import (
 )
 
 // Results of a round, as metrics name them.
-const (
-	roundCounted    = "counted"
-	roundRepeated   = "repeated"   // it was sent before
-	roundUnlisted   = "not_listed" // the server is not in webservices.snapshot_servers
-	roundMethod     = "http_method"
-	roundCut        = "cut_off"    // the body ended early, or came too slowly
-	roundIncomplete = "incomplete" // the list has no end
-	roundTooLarge   = "too_large"
-	roundMalformed  = "malformed"
-	roundFailed     = "failed" // the store failed
-)
+var (
+	roundResults metric.Labels
 
-func roundResults() []string {
-	return []string{
-		roundCounted, roundRepeated, roundUnlisted, roundMethod, roundCut, roundIncomplete, roundTooLarge, roundMalformed, roundFailed,
-	}
-}
+	roundCounted    = roundResults.Add("counted")
+	roundRepeated   = roundResults.Add("repeated")   // it was sent before
+	roundUnlisted   = roundResults.Add("not_listed") // the server is not in webservices.snapshot_servers
+	roundMethod     = roundResults.Add("http_method")
+	roundCut        = roundResults.Add("cut_off")    // the body ended early, or came too slowly
+	roundIncomplete = roundResults.Add("incomplete") // the list has no end
+	roundTooLarge   = roundResults.Add("too_large")
+	roundMalformed  = roundResults.Add("malformed")
+	roundFailed     = roundResults.Add("failed") // the store failed
+)
 
 // Results of a player of a round.
-const (
-	playerCounted  = "counted"
-	playerRepeated = "repeated" // the round is in the totals already
-	playerOld      = "too_old"  // whether it is is no longer known
-	playerRobot    = "robot"
-	playerUnknown  = "unknown"    // there is no such profile
-	playerOther    = "other_name" // the profile has another name
-	playerFailed   = "failed"
-)
+var (
+	playerResults metric.Labels
 
-func playerResults() []string {
-	return []string{playerCounted, playerRepeated, playerOld, playerRobot, playerUnknown, playerOther, playerFailed}
-}
+	playerCounted  = playerResults.Add("counted")
+	playerRepeated = playerResults.Add("repeated") // the round is in the totals already
+	playerOld      = playerResults.Add("too_old")  // whether it is is no longer known
+	playerRobot    = playerResults.Add("robot")
+	playerUnknown  = playerResults.Add("unknown")    // there is no such profile
+	playerOther    = playerResults.Add("other_name") // the profile has another name
+	playerFailed   = playerResults.Add("failed")
+)
 
 // Results of the choice of a weapon.
-const (
-	choiceMade     = "chosen"
-	choiceRepeated = "repeated"
-	choiceRefused  = "refused"
-	choiceUnproved = "not_signed_in"
-	choiceFailed   = "failed"
+var (
+	choiceResults metric.Labels
+
+	choiceMade     = choiceResults.Add("chosen")
+	choiceRepeated = choiceResults.Add("repeated")
+	choiceRefused  = choiceResults.Add("refused")
+	choiceUnproved = choiceResults.Add("not_signed_in")
+	choiceFailed   = choiceResults.Add("failed")
 )
 
-func choiceResults() []string {
-	return []string{choiceMade, choiceRepeated, choiceRefused, choiceUnproved, choiceFailed}
-}
-
-// metrics are the counters of the backend.
 type metrics struct {
 	rounds, players, choices *prometheus.CounterVec // result
 }
@@ -62,8 +53,8 @@ func newMetrics(reg prometheus.Registerer, waiting func() int) *metrics {
 	f := metric.With(reg)
 	f.GaugeFunc("respawnd_webservices_rounds_waiting", "Rounds that are not in all totals of their players yet.", waiting)
 	return &metrics{
-		rounds:  f.Counters("respawnd_webservices_rounds_total", "Rounds that game servers sent, by result.", "result", roundResults()...),
-		players: f.Counters("respawnd_webservices_round_players_total", "Players of rounds, by result.", "result", playerResults()...),
-		choices: f.Counters("respawnd_webservices_unlocks_total", "Weapons that players chose, by result.", "result", choiceResults()...),
+		rounds:  f.Counters("respawnd_webservices_rounds_total", "Rounds that game servers sent, by result.", "result", roundResults...),
+		players: f.Counters("respawnd_webservices_round_players_total", "Players of rounds, by result.", "result", playerResults...),
+		choices: f.Counters("respawnd_webservices_unlocks_total", "Weapons that players chose, by result.", "result", choiceResults...),
 	}
 }

@@ -35,7 +35,6 @@ var pages = map[string]answerer{
 // notKept answers pages about data that is not kept.
 func (*Backend) notKept(context.Context, *request) (*Answer, error) { return nil, errNotKept }
 
-// player returns the player that a request is about.
 func (r *Backend) player(ctx context.Context, q *request) (*player, error) {
 	id, ok := q.profile()
 	if !ok {
@@ -293,7 +292,6 @@ func (r *Backend) verify(ctx context.Context, q *request) (*Answer, error) {
 		table([]string{"result"}, []string{result}), nil
 }
 
-// banned reports whether an account is banned.
 func (r *Backend) banned(ctx context.Context, id storage.UserID, now time.Time) (bool, error) {
 	u, err := r.opt.Store.GetUser(ctx, id)
 	if errors.Is(err, storage.ErrNotFound) {

@@ -25,7 +25,6 @@ var ranksByScore = []struct{ rank, score int64 }{
 	{17, 150000},
 }
 
-// rankOf returns the rank for a score.
 func rankOf(score int64) (rank int64) {
 	for _, r := range ranksByScore {
 		if score >= r.score {

@@ -21,7 +21,6 @@ const (
 
 func contains(numbers []int, n int) bool { return slices.Contains(numbers, n) }
 
-// boardPage is a page of a board.
 type boardPage struct {
 	board   string
 	columns []string
@@ -35,7 +34,6 @@ func column(board, score string, others ...string) *boardPage {
 	return &boardPage{board: board, columns: append(columns, "playerrank", "countrycode")}
 }
 
-// boardOf returns the page that a request asks for.
 func boardOf(q *request) (*boardPage, error) {
 	kind, id := strings.ToLower(q.get("type")), strings.ToLower(q.get("id"))
 	values := func(b *boardPage, names ...string) *boardPage {

@@ -81,7 +81,6 @@ func parseRecord(data []byte) (*Record, error) {
 	return r, nil
 }
 
-// set adds a pair.
 func (r *Record) set(key, value string) (ok bool) {
 	switch key {
 	case "unlocks":
@@ -215,7 +214,6 @@ func appendFoes(pairs []stats.Pair, key string, foes []Foe) []stats.Pair {
 // clamp brings a number into the range that games read.
 func clamp(n int64) int64 { return min(max(n, -math.MaxInt32), math.MaxInt32) }
 
-// add adds to a total.
 func (r *Record) add(key string, n int64) {
 	if n != 0 {
 		r.Totals[key] = clamp(r.Totals[key] + n)

@@ -230,7 +230,6 @@ func (r *Round) kept() []byte {
 // keyVictims is the key of a player's victims in a round that is kept.
 const keyVictims = "victims"
 
-// value returns a value of the round itself.
 func (r *Round) value(key string) string {
 	for _, p := range r.pairs {
 		if p.Key == key {

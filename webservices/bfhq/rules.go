@@ -27,7 +27,6 @@ type numbered struct {
 	numbers    []int
 }
 
-// rulesBy are the rules by the kind of pages.
 var rulesBy = map[games.FileKind]*rules{games.FileBFHQ: battlefield2, games.FileStella: battlefield2142}
 
 // rulesOf returns the rules of a game, nil if it has no pages.

@@ -21,7 +21,6 @@ import (
 // maxForm is the length of the longest form that a game posts to a page.
 const maxForm = 4 << 10
 
-// request is a request for a page.
 type request struct {
 	game  *games.Game
 	from  netip.Addr
@@ -36,7 +35,6 @@ func (q *request) get(name string) string {
 	return value
 }
 
-// profile returns the profile that a request is about.
 func (q *request) profile() (id storage.ProfileID, ok bool) {
 	n, ok := query.Number(q.query, "pid")
 	return storage.ProfileID(n), ok && n > 0 && n <= storage.MaxAccountID
@@ -69,13 +67,11 @@ var (
 	errNotKept   = &codeError{0, "Not Available!"}
 )
 
-// failure returns the page for an error.
 func failure(e *codeError, asof string) *Answer {
 	a := &Answer{Failed: true, Code: e.code}
 	return a.table([]string{"asof", "err"}, []string{asof, e.text})
 }
 
-// answerer makes a page.
 type answerer func(r *Backend, ctx context.Context, q *request) (*Answer, error)
 
 // serve returns the handler of a page.
@@ -191,7 +187,6 @@ func (r *Backend) serveRound(g *games.Game) func(http.ResponseWriter, *http.Requ
 	}
 }
 
-// parseRound reads the list of a round.
 func parseRound(g *games.Game, from netip.Addr, body string) (*Round, error) {
 	by := rulesOf(g)
 	pairs, err := parseSnapshot(by, body)

@@ -54,7 +54,6 @@ func parseSnapshot(by *rules, body string) (pairs []stats.Pair, err error) {
 	return pairs, nil
 }
 
-// cutValue splits the value of a key from the rest.
 func cutValue(key, rest string) (value, after string) {
 	if number, ok := strings.CutPrefix(key, "name_"); ok {
 		next := `\t_` + number + `\`
@@ -66,7 +65,6 @@ func cutValue(key, rest string) (value, after string) {
 	return value, after
 }
 
-// keyMap is the key of the name of the map.
 const keyMap = "mapname"
 
 // maxName is how far the end of a name is looked for, in bytes.

@@ -113,7 +113,6 @@ var stellaRanks = []int64{
 	11550, 12700, 14000, 15300, 16700, 18300, 20100, 22100, 24200, 26400, 28800, 31500, 34200, 37100, 40200, 43300, 46900, 50500, 54100, 57700,
 }
 
-// stellaRankOf returns the rank for career points.
 func stellaRankOf(points int64) (rank int64) {
 	for rank < int64(len(stellaRanks))-1 && points >= stellaRanks[rank+1] {
 		rank++

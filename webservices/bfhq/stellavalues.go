@@ -20,7 +20,6 @@ var stellaColumns = map[string][]string{
 	"map":   stellaMaps,
 }
 
-// stellaMaps are the columns of maps.
 var stellaMaps = expand("mtt-0-0..1 mtt-0-3..9 mwin-0-0..1 mwin-0-3..9 mbr-0-0..1 mbr-0-3..9 mkls-0-0..1 mkls-0-3..9 " +
 	"mtt-1-0..3 mtt-1-5 mwin-1-0..3 mwin-1-5 mlos-1-0..3 mlos-1-5 mbr-1-0..3 mbr-1-5 msc-1-0..3 msc-1-5 mkls-1-0..3 mkls-1-5")
 

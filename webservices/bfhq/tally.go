@@ -17,7 +17,6 @@ var weaponKeys = [][]string{
 	{"w0"}, {"w1"}, {"w2"}, {"w3"}, {"w4"}, {"w5"}, {"w6"}, {"w7"}, {"w8"}, {"e0"}, {"e4"}, {"e1", "e2", "e5"}, {"e3"},
 }
 
-// sumOf returns the sum of values.
 func (p *Participant) sumOf(prefix string, endings ...string) (n int64) {
 	for _, e := range endings {
 		n += p.values[prefix+e]

@@ -10,7 +10,6 @@ import (
 // noName stands for the name of a player who is not known.
 const noName = "-"
 
-// player is a player with totals.
 type player struct {
 	*Record
 
@@ -23,7 +22,6 @@ type player struct {
 	other func(storage.ProfileID) (nick string, rank int64)
 }
 
-// values returns the values of columns.
 func (p *player) values(columns []string) []string {
 	out := make([]string, len(columns))
 	for i, c := range columns {
@@ -58,7 +56,6 @@ func (p *player) ownValue(column string) string {
 	return strconv.FormatInt(p.whole(column), 10)
 }
 
-// splitColumn splits the name of a column of a group.
 func splitColumn(column string) (group, number string, ok bool) {
 	i := strings.IndexByte(column, '-')
 	return column[:i+1], column[i+1:], i > 0
@@ -130,7 +127,6 @@ func (p *player) favourite(group string, numbers []int) (best int64) {
 	return best
 }
 
-// ratio returns the value of a column that is a ratio.
 func (p *player) ratio(column string) (string, bool) {
 	t := p.Totals
 	switch column {
@@ -150,7 +146,6 @@ func (p *player) ratio(column string) (string, bool) {
 	return "", false
 }
 
-// inGroup returns the value of a column of a group.
 func (p *player) inGroup(column, group, number string) string {
 	switch group {
 	case "kkd-", "vkd-", "wkd-":

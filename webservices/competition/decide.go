@@ -136,7 +136,6 @@ func (v *Value) String() string {
 	return strconv.FormatInt(v.Int, 10)
 }
 
-// number returns the value as a number.
 func (v *Value) number() (n float64, ok bool) {
 	switch v.Type {
 	case TypeString:

@@ -92,7 +92,6 @@ func readPart(r io.Reader, left *int) (p piece, flags byte, err error) {
 // padded returns n rounded up to a multiple of four.
 func padded(n int) int { return (n + 3) &^ 3 }
 
-// appendDIME appends a message.
 func appendDIME(dst []byte, parts []piece) []byte {
 	be := binary.BigEndian
 	for i, p := range parts {

@@ -45,7 +45,6 @@ var codeNames = [...]string{
 	codeSession: "session", codeLimit: "limit", codeServer: "server_error",
 }
 
-// codeOf returns the result for an error.
 func codeOf(err error) code {
 	switch {
 	case err == nil:
@@ -124,7 +123,6 @@ const maxNick = 30
 // ids are those that a reply has.
 type ids struct{ session, conn GUID }
 
-// reply returns the reply to a request.
 func reply(method string, c code, message string, with *ids) []byte {
 	return soap.Reply(method, Namespace, func(w *soap.Writer) {
 		w.Open(method + "Result")
@@ -201,7 +199,6 @@ func (backend *Backend) execute(ctx context.Context, r *soap.Request, do func(co
 	return do(ctx, r, player{profile, clean.Line(nick, maxNick)})
 }
 
-// create makes a session.
 func (backend *Backend) create(_ context.Context, r *soap.Request, who player) (*ids, error) {
 	now := backend.opt.Now()
 	if !backend.creates.Take(who.profile, now) {
@@ -225,7 +222,6 @@ func (backend *Backend) create(_ context.Context, r *soap.Request, who player) (
 	return &made, backend.sessions.add(made.session, s, now)
 }
 
-// sessionOf returns the session that a request names.
 func (backend *Backend) sessionOf(r *soap.Request) (*session, GUID, error) {
 	id, ok := ParseGUID(r.Body.Text("csid"))
 	if !ok {
@@ -283,7 +279,6 @@ func (backend *Backend) intend(ctx context.Context, r *soap.Request, who player)
 	return &ids{id, conn}, backend.put(ctx, s, m, backend.opt.Now())
 }
 
-// report stores a report.
 func (backend *Backend) report(ctx context.Context, r *soap.Request, who player) (*ids, error) {
 	if len(r.Attachments) != 1 {
 		return nil, errAttachments

@@ -231,7 +231,6 @@ func decodeGroup(p []byte, all *int) (values []Value, rest []byte, err error) {
 	return decodeValues(p[2:], n)
 }
 
-// decodeValues reads n values.
 func decodeValues(p []byte, n int) (values []Value, rest []byte, err error) {
 	for range n {
 		var v Value
@@ -243,23 +242,9 @@ func decodeValues(p []byte, n int) (values []Value, rest []byte, err error) {
 	return values, p, nil
 }
 
-// size returns the length of a value other than a string, 0 for unknown types.
-func (t Type) size() int {
-	switch t {
-	case TypeInt32, TypeFloat:
-		return 4
-	case TypeInt16:
-		return 2
-	case TypeByte:
-		return 1
-	case TypeInt64:
-		return 8
-	case TypeString:
-	}
-	return 0
-}
+// sizes are the lengths of values other than strings.
+var sizes = map[Type]int{TypeInt32: 4, TypeFloat: 4, TypeInt16: 2, TypeByte: 1, TypeInt64: 8}
 
-// decodeValue reads a key with its value.
 func decodeValue(p []byte) (v Value, rest []byte, err error) {
 	if len(p) < 4 {
 		return v, nil, errLengths
@@ -270,7 +255,7 @@ func decodeValue(p []byte) (v Value, rest []byte, err error) {
 		v.Text, p, err = decodeString(p)
 		return v, p, err
 	}
-	n := v.Type.size()
+	n := sizes[v.Type]
 	if n == 0 {
 		return v, nil, errValue
 	}
@@ -293,7 +278,6 @@ func decodeValue(p []byte) (v Value, rest []byte, err error) {
 	return v, p[n:], nil
 }
 
-// decodeString reads a string with its length.
 func decodeString(p []byte) (s string, rest []byte, err error) {
 	if len(p) == 0 {
 		return "", nil, errLengths

@@ -47,7 +47,6 @@ type session struct {
 	open  bool // it has a report and is not settled
 }
 
-// sessions are all sessions by id.
 type sessions struct {
 	mu sync.Mutex
 	by map[GUID]*session
@@ -65,7 +64,6 @@ func (t *sessions) len() int {
 	return len(t.by)
 }
 
-// add adds a session.
 func (t *sessions) add(id GUID, s *session, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -58,7 +58,6 @@ func (r *Backend) ac(w http.ResponseWriter, req *http.Request, q *soap.Request, 
 	}
 }
 
-// newUserID returns the user id of a new console.
 func newUserID() uint64 {
 	for {
 		var b [8]byte
@@ -190,7 +189,6 @@ func isCFC(f Form) bool {
 	return err == nil && n < maxCFC || !f.Has("cfc")
 }
 
-// isGameCode reports whether a text is the code of a game.
 func isGameCode(s string) bool { return len(s) == gameLen && isCode(s) }
 
 // isCode reports whether a text has letters and digits only.

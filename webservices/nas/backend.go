@@ -132,7 +132,6 @@ func (r *Backend) refuse(w http.ResponseWriter, q *soap.Request, request, why st
 	http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
 }
 
-// answer sends a reply that is a form.
 func answer(w http.ResponseWriter, f Form) {
 	b := append(f.Append(nil), "\r\n"...)
 	h := w.Header()
@@ -152,7 +151,6 @@ func reply(code, retry string) Form {
 // maxDetail is the length of a detail of a verdict, in characters.
 const maxDetail = 80
 
-// note notes a verdict on the address of a request.
 func (r *Backend) note(q *soap.Request, v verdicts.Verdict, detail string) {
 	detail = clean.Line(detail, maxDetail)
 	r.opt.Verdicts.NoteDetail(r.opt.Name, q.From.Addr(), q.Game, v, detail)
@@ -223,7 +221,6 @@ const (
 	resultFailed    = "failed"  // the store or the disk failed
 )
 
-// metrics are the counters of the backend.
 type metrics struct {
 	requests *prometheus.CounterVec // request, result
 	sent     prometheus.Counter
@@ -239,7 +236,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// done counts a request.
 func (r *Backend) done(request, result string) {
 	r.metrics.requests.WithLabelValues(request, result).Inc()
 }

@@ -58,7 +58,6 @@ func parseList(b []byte) (list []listed, err error) {
 	return list, nil
 }
 
-// appendList appends a list as it is sent.
 func appendList(b []byte, list []listed) []byte {
 	for _, l := range list {
 		b = append(append(b, l...), "\r\n"...)
@@ -91,7 +90,6 @@ func openFolder(path string, games ...string) (*os.Root, error) {
 	return nil, fs.ErrNotExist
 }
 
-// readFolder returns the list of a folder.
 func readFolder(folder *os.Root) ([]listed, error) {
 	f, size, err := openFile(folder, listName)
 	switch {

@@ -34,7 +34,6 @@ func (r *Backend) pr(w http.ResponseWriter, _ *http.Request, q *soap.Request, f 
 	answer(w, out)
 }
 
-// countWords returns the number of words in a form.
 func countWords(f Form) (n int, ok bool) {
 	words := f.Value("words")
 	text := string(words)

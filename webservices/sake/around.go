@@ -49,7 +49,6 @@ func newHalves(ids []uint32, target int) *halves {
 	return h
 }
 
-// add writes a record.
 func (h *halves) add(id uint32, write func(*soap.Writer)) {
 	w := &h.after
 	if h.preceding[id] {

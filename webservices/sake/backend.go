@@ -157,7 +157,6 @@ type call struct {
 	table   games.Table // as the games file declares it; without a name: it does not
 }
 
-// serve executes a request.
 func (r *Backend) serve(ctx context.Context, q *soap.Request, run method) []byte {
 	c := &call{Backend: r, ctx: ctx, q: q, limits: r.config.Load()}
 	err := c.authenticate()
@@ -217,7 +216,6 @@ func (r *Backend) refuse(q *soap.Request, v verdicts.Verdict, detail string) res
 	return databaseUnavailable
 }
 
-// resultOfStore returns the Result for an error of the store.
 func resultOfStore(err error) result {
 	switch {
 	case errors.Is(err, storage.ErrNoTable):
@@ -416,7 +414,6 @@ func (c *RecordConfig) limits(perOwner int) storage.SakeLimits {
 	}
 }
 
-// metrics are the counters of the backend.
 type metrics struct {
 	results [len(resultNames)]prometheus.Counter
 	scanned prometheus.Counter

@@ -101,7 +101,6 @@ type slots struct {
 	wanted int         // how many slots are stored columns
 }
 
-// newSlots returns slots for all columns that were resolved.
 func (c *columns) newSlots() *slots {
 	s := &slots{values: make([]storage.SakeValue, len(c.names)), auto: c.auto, byData: make([]int16, len(c.table.Columns))}
 	for i := range s.byData {

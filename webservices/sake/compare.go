@@ -198,7 +198,6 @@ func piece(text []byte, want string, work *int) (n int, ok bool) {
 	return n, true
 }
 
-// endsWith reports whether a text ends with a piece.
 func endsWith(text []byte, want string, work *int) bool {
 	for i := len(want) - 1; i >= 0; i-- {
 		*work++

@@ -21,7 +21,6 @@ var errFilter = errors.New("not a filter")
 // values of rows where they are stored.
 type filter struct{ root *term }
 
-// operation is the operation of a term.
 type operation uint8
 
 const (
@@ -62,7 +61,6 @@ const (
 	unknown
 )
 
-// truthOf converts a bool.
 func truthOf(b bool) truth {
 	if b {
 		return yes
@@ -76,7 +74,6 @@ func (f *filter) all() bool { return f.root.op == andOp && len(f.root.parts) == 
 // match reports whether the filter is true for the row that slots has read.
 func (f *filter) match(s *slots) bool { return f.root.eval(s) == yes }
 
-// eval returns the value of a term.
 func (t *term) eval(s *slots) truth {
 	switch t.op {
 	case andOp, orOp:
@@ -182,7 +179,6 @@ func parseFilter(text string, c *columns) (*filter, error) {
 
 func (p *parser) advance() { p.tok = p.next() }
 
-// accept skips a sign and reports whether it was there.
 func (p *parser) accept(sign string) bool {
 	if p.tok.kind != signToken || p.tok.text != sign {
 		return false
@@ -191,7 +187,6 @@ func (p *parser) accept(sign string) bool {
 	return true
 }
 
-// acceptWord skips a word and reports whether it was there.
 func (p *parser) acceptWord(word string) bool {
 	if !p.tok.is(word) {
 		return false

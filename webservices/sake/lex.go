@@ -8,7 +8,6 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// kind is the kind of a token.
 type kind uint8
 
 const (
@@ -33,7 +32,6 @@ func (t token) is(word string) bool { return t.kind == wordToken && ascii.EqualF
 // lexer splits a text into tokens.
 type lexer struct{ rest string }
 
-// next returns the next token.
 func (l *lexer) next() token {
 	l.rest = strings.TrimLeft(l.rest, " \t\r\n")
 	if l.rest == "" {

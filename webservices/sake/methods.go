@@ -62,7 +62,6 @@ func (c *call) updateRecord() (func(*soap.Writer), error) {
 	return nil, c.opt.Store.UpdateSakeRecord(c.ctx, c.id, c.recordID(), owner, fields, c.limits.limits(c.table.Limit))
 }
 
-// deleteRecord removes a record.
 func (c *call) deleteRecord() (func(*soap.Writer), error) {
 	owner, err := c.writer()
 	if err != nil {
@@ -144,7 +143,6 @@ func (c *call) getRecordLimit() (func(*soap.Writer), error) {
 	}, nil
 }
 
-// getMyRecords returns the records of the player.
 func (c *call) getMyRecords() (func(*soap.Writer), error) {
 	t, fields, err := c.reading()
 	if err != nil {

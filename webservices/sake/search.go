@@ -19,7 +19,6 @@ const (
 	recordBatch   = 16   // records in memory at once
 )
 
-// errSpent reports a search that looked at too much.
 var errSpent = errors.New("the search looked at too many records")
 
 // search is a search that is compiled, or about to be.

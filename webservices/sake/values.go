@@ -37,7 +37,6 @@ func (c *call) values() ([]storage.SakeField, error) {
 	return fields, nil
 }
 
-// value reads a RecordField.
 func (c *call) value(e *soap.Element) (f storage.SakeField, err error) {
 	f.Name = e.Text("name")
 	if storage.CheckSakeName("field", f.Name) != nil || strings.ContainsRune(f.Name, '.') {
@@ -81,7 +80,6 @@ func signed(kind storage.SakeType, text string) string {
 	return strconv.Itoa(int(int32(n)))
 }
 
-// typeOf returns the type of a field of the games file.
 func typeOf(f games.TableField) storage.SakeType { return storage.SakeTypeByName(f.Wire()) }
 
 // size returns the bytes of a value that count as its size.
@@ -153,7 +151,6 @@ func (c *call) fields(t *storage.SakeTable) ([]field, error) {
 	return fields, nil
 }
 
-// field finds a field by its name.
 func (c *call) field(t *storage.SakeTable, name string) (field, error) {
 	if auto := automaticByName(name); auto != stored {
 		return field{auto: auto}, nil
@@ -180,7 +177,6 @@ func isDeclared(t *games.Table) func(name string) bool {
 	return func(name string) bool { _, ok := t.Field(name); return ok }
 }
 
-// writeRecord writes the values of a record.
 func writeRecord(w *soap.Writer, rec *storage.SakeRecord, mine int, fields []field, files Files) {
 	w.Open("ArrayOfRecordValue")
 	for i := range fields {

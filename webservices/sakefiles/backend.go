@@ -240,7 +240,6 @@ type FileConfig struct {
 	UnprovedUploads bool `key:"unproved_uploads" default:"false" live:"true"`
 }
 
-// limits returns the limits of files.
 func (c *FileConfig) limits() files.Limits {
 	return files.Limits{
 		File:   int64(c.FileSize),
@@ -274,7 +273,6 @@ func results() []string {
 	}
 }
 
-// metrics are the counters of the backend.
 type metrics struct {
 	uploads, downloads *prometheus.CounterVec // result
 	received, sent     prometheus.Counter

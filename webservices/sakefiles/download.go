@@ -74,7 +74,6 @@ func (r *Backend) send(w http.ResponseWriter, req *http.Request, q *soap.Request
 	return OK, resultOK
 }
 
-// setFile sets the header of a reply with a file.
 func setFile(h http.Header, size int64) {
 	h[resultHeader] = []string{strconv.Itoa(int(OK))}
 	h["Content-Length"] = []string{strconv.FormatInt(size, 10)}

@@ -98,7 +98,6 @@ func (r *reader) next() (partHead, error) {
 	return r.header()
 }
 
-// expect reads a text.
 func (r *reader) expect(want []byte) error {
 	got, err := r.take(len(want))
 	if err == nil && !bytes.Equal(got, want) {
@@ -126,7 +125,6 @@ func ended(err error) error {
 	return err
 }
 
-// header reads the header of a part.
 func (r *reader) header() (p partHead, err error) {
 	start := r.read
 	for {

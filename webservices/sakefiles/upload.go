@@ -65,7 +65,6 @@ func (r *Backend) note(q *soap.Request, result Result, why string) {
 	}
 }
 
-// receive stores the file of a request.
 func (r *Backend) receive(req *http.Request, body io.Reader, q *soap.Request) (storage.FileID, Result, string) {
 	if req.Method != http.MethodPost {
 		return 0, BadMethod, resultMethod
@@ -130,7 +129,6 @@ func (r *Backend) Prove(profile storage.ProfileID, from netip.Addr, ticket strin
 	r.Proofs.Prove(profile, from, ticket)
 }
 
-// errBanned reports the upload of a banned account.
 var errBanned = errors.New("the account is banned")
 
 // checkOwner returns errBanned if the account of a profile is banned, storage.ErrNotFound

@@ -181,7 +181,6 @@ func local(name []byte) string {
 // cdata begins a section of text, behind its <.
 const cdata = "![CDATA["
 
-// element reads the rest of an element at a depth.
 func (p *parser) element(name string, depth int) (*Element, error) {
 	if depth > MaxDepth {
 		return nil, ErrTooDeep
@@ -229,7 +228,6 @@ func (p *parser) child(depth int) (*Element, error) {
 	return p.element(name, depth+1)
 }
 
-// section reads a section of text.
 func (p *parser) section() error {
 	before := p.rest[len(cdata):]
 	if err := p.past("]]>"); err != nil {

@@ -78,7 +78,6 @@ func (c *client) message(k kind, body, _ []byte) error {
 	return unexpected()
 }
 
-// greeted reads the ServerHello.
 func (c *client) greeted(body []byte) error {
 	h, ok := parseServerHello(body)
 	if !ok || h.version != version || h.suites[0] != suite || h.compressions[0] != noCompression {

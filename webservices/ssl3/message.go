@@ -111,7 +111,6 @@ func parseClientHello(body []byte) (h hello, ok bool) {
 	return h, true
 }
 
-// parseServerHello reads the body of a ServerHello.
 func parseServerHello(body []byte) (h hello, ok bool) {
 	rest, ok := h.parseStart(body)
 	if !ok || len(rest) != 3 {

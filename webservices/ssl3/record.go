@@ -21,7 +21,6 @@ const (
 // version is SSL 3.0, the only version that is spoken.
 const version = 0x0300
 
-// contentType is the type of a record.
 type contentType byte
 
 const (

@@ -66,7 +66,6 @@ func (s *state) handle(r record) (data []byte, err error) {
 	return nil, violation(AlertUnexpectedMessage, "unknown type of record")
 }
 
-// data handles application data.
 func (s *state) data(payload []byte) ([]byte, error) {
 	if !s.open {
 		return nil, violation(AlertUnexpectedMessage, "data before the end of the handshake")
@@ -86,7 +85,6 @@ func (s *state) idled() error {
 	return nil
 }
 
-// alert handles an alert of the peer.
 func (s *state) alert(payload []byte) error {
 	if len(payload) != 2 {
 		return violation(AlertIllegalParameter, "malformed alert")

@@ -115,7 +115,6 @@ func argCounts(counts []int) cobra.PositionalArgs {
 	}
 }
 
-// setArguments sets the fields that are arguments.
 func setArguments(o *operator.Operation, in any, args []string) error {
 	for _, f := range o.Fields() {
 		switch list, isList := f.Of(in).(*[]string); {

@@ -28,7 +28,6 @@ const (
 	Ellipsis = "…"
 )
 
-// column is a column of a table.
 type column struct {
 	title string
 	text  bool // its cells may be cut
@@ -83,7 +82,6 @@ func writeTable(w io.Writer, screen int, header string, rows [][]string) error {
 	return out.Flush()
 }
 
-// parseHeader returns the columns of a header.
 func parseHeader(header string) (columns []column) {
 	for title := range strings.SplitSeq(header, "\t") {
 		title, text := strings.CutSuffix(title, Ellipsis)

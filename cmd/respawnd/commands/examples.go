@@ -40,7 +40,6 @@ func addExamples(root *cobra.Command) {
 	}
 }
 
-// example returns a command line of a command.
 func example(cmd *cobra.Command) string {
 	path := cmd.CommandPath()
 	words := []string{path}

@@ -22,7 +22,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// accountFlags select an account.
 type accountFlags struct {
 	partner, namespace int
 	game               string // whose namespace and partner code are used; empty: those of the flags
@@ -72,7 +71,6 @@ func accountCommand(con *cli.Console) *cobra.Command {
 	return account
 }
 
-// find returns the account that an argument names.
 func (f *accountFlags) find(ctx context.Context, op operator.Conn, name string) (accounts.Account, error) {
 	if err := f.settle(ctx, op); err != nil {
 		return accounts.Account{}, err

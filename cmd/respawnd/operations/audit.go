@@ -16,7 +16,6 @@ import (
 // auditLines is how many entries `audit` shows by default.
 const auditLines = 50
 
-// errAuditLimit is the error for an invalid limit.
 var errAuditLimit = errors.New("--limit: a number of entries, or 0 for all of them")
 
 func auditCommand(con *cli.Console) *cobra.Command {

@@ -56,7 +56,6 @@ func banList(con *cli.Console) *cobra.Command {
 	})
 }
 
-// filePlace returns where a ban file has a ban.
 func filePlace(b operator.FileBan) string { return fmt.Sprintf("%s:%d", cli.Printable(b.File), b.Line) }
 
 func banRemove(con *cli.Console) *cobra.Command {

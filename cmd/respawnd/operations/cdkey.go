@@ -99,7 +99,6 @@ func cdkeyList(con *cli.Console) *cobra.Command {
 	})
 }
 
-// keyState returns the state of a key.
 func keyState(k operator.CDKey) string {
 	switch {
 	case k.Banned:

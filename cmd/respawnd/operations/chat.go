@@ -68,7 +68,6 @@ func profileCell(id storage.ProfileID) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// roleOf returns the role of a member in its room.
 func roleOf(m *operator.ChatMember) string {
 	switch {
 	case m.Muted:
@@ -124,7 +123,6 @@ func chatKick(con *cli.Console) *cobra.Command {
 	})
 }
 
-// chatRule returns a command that sets a rule of a kind.
 func chatRule(con *cli.Console, name, help string, kind storage.ChatKind) *cobra.Command {
 	var done string
 	var alone, yes bool
@@ -184,7 +182,6 @@ func askOfOthers(ctx context.Context, con *cli.Console, c operator.Conn, who cha
 		cli.Printable(who.nick), who.prefix.Addr(), strings.Join(others, ", "))
 }
 
-// chatLift returns a command that lifts a rule of a kind.
 func chatLift(con *cli.Console, name, help string, kind storage.ChatKind) *cobra.Command {
 	var done string
 	var alone bool

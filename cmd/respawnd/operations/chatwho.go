@@ -95,7 +95,6 @@ type chatPlayer struct {
 	prefix  netip.Prefix
 }
 
-// key returns the key of a rule about the player.
 func (w chatPlayer) key(kind storage.ChatKind, room chatRoom) storage.ChatRuleKey {
 	key := storage.ChatRuleKey{Kind: kind, Profile: w.profile, Prefix: w.prefix, Channel: room.channel}
 	if w.profile == 0 && !w.prefix.IsValid() {
@@ -181,7 +180,6 @@ func unlessOff(err error) error {
 	return err
 }
 
-// findAccount returns the player with a unique nick.
 func findAccount(ctx context.Context, op operator.Conn, nick string, namespace int) (chatPlayer, error) {
 	a, err := operator.FindAccount.Call(ctx, op, operator.AccountRef{UniqueNick: nick, Namespace: namespace})
 	if errors.Is(err, storage.ErrNotFound) {

@@ -28,7 +28,6 @@ func gameCommand(con *cli.Console) *cobra.Command {
 		gameImport(con), roomCommand(con))
 }
 
-// listedGame is a game in the list of games.
 type listedGame struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`

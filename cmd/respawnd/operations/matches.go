@@ -21,7 +21,6 @@ func matchesCommand(con *cli.Console) *cobra.Command {
 		cli.Command(con, operator.DeleteMatch, func(in operator.MatchRef, _ operator.Removed) error { return con.Say("deleted match %d", in.ID) }))
 }
 
-// matchPlayers returns the players of a match with their results.
 func matchPlayers(m storage.Match) string {
 	all := make([]string, 0, len(m.Players))
 	for _, p := range m.Players {
@@ -110,7 +109,6 @@ has not sent anything yet.`
 	return cmd
 }
 
-// relayedAt returns the address of a relayed player.
 func relayedAt(r operator.RelayedPlayer) string {
 	if !r.Come {
 		return r.Address.Addr().String()

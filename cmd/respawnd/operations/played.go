@@ -88,7 +88,6 @@ func sakeShow(con *cli.Console) *cobra.Command {
 // maxSakeText is how many characters of the name and of the value of a field are shown.
 const maxSakeText = 60
 
-// sakeFields returns the fields of a record in one line.
 func sakeFields(r storage.SakeRecord) string {
 	all := make([]string, len(r.Fields))
 	for i, f := range r.Fields {

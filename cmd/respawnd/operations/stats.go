@@ -164,7 +164,6 @@ func statsSet(con *cli.Console) *cobra.Command {
 // errOneSource is the error for a block whose data are given twice or not at all.
 var errOneSource = errors.New("the data are either TEXT or --file FILE")
 
-// blockData returns the data of a block from an argument or from a file.
 func blockData(con *cli.Console, text []string, file string) ([]byte, error) {
 	if (len(text) == 0) == (file == "") {
 		return nil, cli.Misused(errOneSource)

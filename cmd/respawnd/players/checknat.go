@@ -135,7 +135,6 @@ type natJSON struct {
 	Pairs   map[string]string `json:"pairs"` // by the other player's router
 }
 
-// sayNAT prints a report.
 func sayNAT(con *cli.Console, r *natcheck.Report) error {
 	words := r.Router.Words()
 	if con.JSON {

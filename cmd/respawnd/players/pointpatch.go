@@ -162,7 +162,6 @@ func (c *patching) sayEdit(e binpatch.Edit) error {
 	return c.o.p.Say("%#09x %-6s %s\n          %s", e.Offset, e.Width, cli.Printable(text), cli.Printable(what))
 }
 
-// replacements returns the replacements to make.
 func (c *patching) replacements() (all []binpatch.Replacement, err error) {
 	if c.domain != "" || c.http {
 		for _, old := range c.from {

@@ -68,7 +68,6 @@ func newKeyring(f keyFile) (*keyring, error) {
 	return r, nil
 }
 
-// randomKey returns a new key.
 func randomKey() []byte {
 	key := make([]byte, keyLen)
 	_, _ = rand.Read(key) // never fails

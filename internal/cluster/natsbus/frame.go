@@ -29,7 +29,6 @@ type frame struct {
 
 const frameSize = 17
 
-// encode returns the message of a payload.
 func (f frame) encode(payload []byte) []byte {
 	b := make([]byte, frameSize, frameSize+len(payload))
 	b[0] = frameVersion

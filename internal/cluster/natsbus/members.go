@@ -153,7 +153,6 @@ func parseBeat(data []byte) (beat Beat, ok bool) {
 	return beat, true
 }
 
-// beaten handles a heartbeat.
 func (b *Bus) beaten(p *peer, data []byte) {
 	beat, ok := parseBeat(data)
 	if !ok {

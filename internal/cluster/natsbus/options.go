@@ -82,7 +82,6 @@ func (o *Options) check() error {
 	return nil
 }
 
-// routes returns the peers as URLs.
 func (o *Options) routes() (out []*url.URL) {
 	for _, peer := range o.Peers {
 		out = append(out, &url.URL{Scheme: "nats-route", Host: peer})
