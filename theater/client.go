@@ -156,8 +156,10 @@ func (c *Client) Enter(ctx context.Context, key string) error {
 // does. It returns the number of the game.
 func (c *Client) Host(ctx context.Context, title string, port uint16, most int, values ...string) (id string, err error) {
 	at := strconv.Itoa(int(port))
-	made, err := c.Ask(ctx, "CGAM", append([]string{"LID", "-1", "NAME", title, "PORT", at, "INT-IP", "127.0.0.1", "INT-PORT", at, "TYPE", "G", "HTTYPE", "A",
-		"JOIN", "O", "MAX-PLAYERS", strconv.Itoa(most), "QLEN", "0", "HXFR", "0", "RT", ""}, values...)...)
+	made, err := c.Ask(ctx, "CGAM", append([]string{
+		"LID", "-1", "NAME", title, "PORT", at, "INT-IP", "127.0.0.1", "INT-PORT", at, "TYPE", "G", "HTTYPE", "A",
+		"JOIN", "O", "MAX-PLAYERS", strconv.Itoa(most), "QLEN", "0", "HXFR", "0", "RT", "",
+	}, values...)...)
 	if err != nil {
 		return "", err
 	}
@@ -241,7 +243,7 @@ func try(ctx context.Context, t *service.Trial) error {
 		return err
 	}
 	if why, ok := errors.AsType[Error](c.Enter(ctx, "selftest.")); !ok || why != badValue {
-		return fmt.Errorf("a key of no player was answered with %v, want %s", why, badValue)
+		return fmt.Errorf("a key of no player was answered with %q, want %s", string(why), badValue)
 	}
 	p, err := netclient.Dial(ctx, t.Address(name))
 	if err != nil {

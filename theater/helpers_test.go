@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/netip"
 	"os"
@@ -138,7 +139,7 @@ func (c *client) hears() (list []string) {
 	c.out.Reset()
 	for {
 		f, err := in.Next(r, maxFrame)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return list
 		}
 		if err != nil {

@@ -100,7 +100,7 @@ func TestClients(t *testing.T) {
 		if err := host.Enters(t.Context(), id, "2"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := guest.Ask(t.Context(), "GDAT", "GID", "99"); err != Error(noGame) {
+		if _, err := guest.Ask(t.Context(), "GDAT", "GID", "99"); !errors.Is(err, Error(noGame)) {
 			t.Errorf("a game that is not there: %v", err)
 		}
 		_ = host.Close()
@@ -216,8 +216,10 @@ func TestEcho(t *testing.T) {
 	if at := host.x.at("3000"); at.Port() != 3000 {
 		t.Errorf("a datagram of another address has changed the game's to %v", at)
 	}
-	for _, b := range []string{"", "E", "\x22", string(all["C CONN"]), string(all["C ECHO"][:40]), string(all["C ECHO"]) + "x", strings.Repeat("x", maxDatagram+1),
-		"ECHO\x40\x00\x00\x00\x00\x00\x00\x0c"} {
+	for _, b := range []string{
+		"", "E", "\x22", string(all["C CONN"]), string(all["C ECHO"][:40]), string(all["C ECHO"]) + "x", strings.Repeat("x", maxDatagram+1),
+		"ECHO\x40\x00\x00\x00\x00\x00\x00\x0c",
+	} {
 		if why := packet([]byte(b), "192.0.2.98:7000"); (why == ended{}) != (len(w.last) > 0) || len(w.last) > len(b)+maxGrowth {
 			t.Errorf("%q is answered with %q, %v", b, w.last, why)
 		}

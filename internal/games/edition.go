@@ -324,7 +324,7 @@ func (o Outlook) more(l *lang.Language) string {
 	}
 	switch o.Word {
 	case Played:
-		return o.Reported.in(l)
+		return o.in(l)
 	case ShouldPlay:
 		return l.T("served with the same services by %1", e.Peer)
 	case Patched:

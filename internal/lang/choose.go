@@ -33,7 +33,7 @@ func Choose(chosen, accepted string) *Language {
 func accept(tag string) *Language {
 	base, rest, _ := strings.Cut(tag, "-")
 	if base == "zh" {
-		for _, part := range strings.Split(rest, "-") {
+		for part := range strings.SplitSeq(rest, "-") {
 			if part == "hant" || part == "tw" || part == "hk" || part == "mo" {
 				return nil
 			}

@@ -183,8 +183,10 @@ func (l *Language) Time(t time.Time, layout string) string {
 		token, long, key string
 		nth              int
 	}{
-		{"January", "", months, month}, {"Jan", "January", shortMonths, month},
-		{"Monday", "", days, day}, {"Mon", "Monday", shortDays, day},
+		{"January", "", months, month},
+		{"Jan", "January", shortMonths, month},
+		{"Monday", "", days, day},
+		{"Mon", "Monday", shortDays, day},
 	} {
 		if strings.Contains(layout, names.token) && (names.long == "" || !strings.Contains(layout, names.long)) {
 			text = strings.Replace(text, strings.Fields(names.key)[names.nth], strings.Fields(l.text(names.key))[names.nth], 1)

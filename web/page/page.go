@@ -148,7 +148,7 @@ type Frame struct {
 func (f Frame) Translated() bool { return f.Lang.String() != "en" }
 
 // Made returns when the list was made that this one is a mirror of.
-func (f Frame) Made() string { return f.Lang.Time(f.Look.Mirror, "15:04 UTC on 2 January 2006") }
+func (f Frame) Made() string { return f.Lang.Time(f.Mirror, "15:04 UTC on 2 January 2006") }
 
 // Preview is how other sites show a link to the page.
 type Preview struct {
