@@ -51,8 +51,13 @@ func searchGames(x *session, r *request, answer *wire.Text) error {
 	}
 	const props, list = "props.", "props.{games}"
 	t := wire.Text{
-		{Key: "TXN", Value: "Status"}, {Key: "id.id", Value: id}, {Key: "id.partition", Value: part}, {Key: "sessionState", Value: "COMPLETE"},
-		{Key: props + "{}", Value: "3"}, {Key: props + "{resultType}", Value: result}, {Key: props + "{avgFit}", Value: "1.0"},
+		{Key: "TXN", Value: "Status"},
+		{Key: "id.id", Value: id},
+		{Key: "id.partition", Value: part},
+		{Key: "sessionState", Value: "COMPLETE"},
+		{Key: props + "{}", Value: "3"},
+		{Key: props + "{resultType}", Value: result},
+		{Key: props + "{avgFit}", Value: "1.0"},
 	}
 	t.AddNumber(list+".[]", int64(len(found)))
 	for i, g := range found {
