@@ -25,9 +25,6 @@ func declare(code, message string, x Explanation) Verdict {
 	return Verdict(len(texts) - 1)
 }
 
-// because is the explanation of what went wrong and what to do.
-func because(cause, advice string) Explanation { return Explanation{Cause: cause, Advice: advice} }
-
 func quiet(code, message string, x Explanation) Verdict {
 	v := declare(code, message, x)
 	texts[v].debug = true
@@ -39,6 +36,9 @@ func misplaced(code, message string, x Explanation) Verdict {
 	texts[v].elsewhere = true
 	return v
 }
+
+// because is the explanation of what went wrong and what to do.
+func because(cause, advice string) Explanation { return Explanation{Cause: cause, Advice: advice} }
 
 func (v Verdict) text() *text {
 	if int(v) < len(texts) {

@@ -96,10 +96,13 @@ func TestPlayersOfMercenaries2(t *testing.T) {
 	rig.WantIn(t, d.Cli("query", "fesl", d.Address["fesl"].String()), "theaterPort")
 
 	d.Cli("account", "ban", "Mattias")
-	rig.Eventually(t, "the game ends with its host", func() bool {
-		list, err := guest.List(rig.Wait(t))
-		return err == nil && len(list) == 0
-	})
+	ctx := rig.Wait(t)
+	if _, err := host.Await(ctx, "nothing", ""); err == nil || ctx.Err() != nil {
+		t.Errorf("the connection of a banned host: %v", err)
+	}
+	if list, err = guest.List(rig.Wait(t)); err != nil || len(list) != 0 { // its game ended before its connection
+		t.Errorf("after the host was banned the list is %v, %v", list, err)
+	}
 	d.Stop()
 	rig.WantNoPassword(t, dir)
 	if strings.Contains(d.Log.String(), sent.Get("TICKET")) {
