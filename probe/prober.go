@@ -46,7 +46,7 @@ var (
 	// ErrUnknownProtocol is returned for servers that speak none of the protocols
 	// of this package.
 	ErrUnknownProtocol = query.ErrUnknownProtocol
-	// ErrNotServing is returned while Serve does not run.
+	// ErrNotServing is returned while no socket is open.
 	ErrNotServing = errors.New("probe: not running")
 )
 

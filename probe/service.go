@@ -40,6 +40,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Ask:       env.AskEvery,
 		Broadcast: new(hostnet.Broadcasts).Has,
 	})
+	p.start(conn) // pages may query servers from "ready" on, when Serve may not have run yet
 	statics := NewStatics(p, func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 	}, shareOf(env.Cluster), env.Log)

@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
@@ -169,6 +170,41 @@ func TestProberOverSockets(t *testing.T) {
 	}
 	cancel()
 	if err := errors.Join(<-ended, conn.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A page that is requested before Serve runs has its server queried.
+func TestStatusBeforeServe(t *testing.T) {
+	target := probetest.Listen(t, probetest.Arena("plain").Speaks("quake3")).Address()
+	catalogue, err := games.NewCatalog([]games.Game{{Name: "plain", Secrets: []string{"secret"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &service.Env{Listing: part.Listing{Registry: master.NewRegistry(master.Limits{}), Games: catalogue}}
+	env.UDPHost = "127.0.0.1"
+	if err := env.Registry.Put(master.Server{Public: target, Key: master.Key{Source: target}, Game: "plain", Origin: &master.Origin{Query: "quake3"}, Seen: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	c := config()
+	opened, err := c.Open(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prober := opened.Asker.(asker).Prober
+	srv, _ := env.Registry.Find(target)
+	w, _, err := prober.join(srv, target, time.Now())
+	if err != nil {
+		t.Fatalf("a question before Serve: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- opened.Serve(ctx) }()
+	if <-w.done; w.err != nil {
+		t.Errorf("its answer: %v", w.err)
+	}
+	cancel()
+	if err := errors.Join(<-ended, opened.Close()); err != nil {
 		t.Error(err)
 	}
 }

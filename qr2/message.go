@@ -29,7 +29,7 @@ var messageGaps = [...]time.Duration{
 // ErrTooLong is returned for a message that a host cannot receive whole.
 var ErrTooLong = errors.New("message is longer than 244 bytes")
 
-// errNotServing is returned before Serve was called.
+// errNotServing is returned while no socket is open.
 var errNotServing = errors.New("qr2 is not running")
 
 // messageID names a message on its way.

@@ -99,12 +99,7 @@ const tickEvery = 100 * time.Millisecond
 // sockets that probe too, each bound to another address than conn. All stay open
 // and belong to the caller.
 func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn, far ...*netserve.PacketConn) error {
-	s.mu.Lock()
-	s.conn, s.vantages = conn, nil
-	for _, c := range far {
-		s.vantages = append(s.vantages, vantage{c.LocalAddr().Addr(), c})
-	}
-	s.mu.Unlock()
+	s.use(conn, far)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets(s.opt.Readers)) })
 	if probe != nil {
@@ -117,6 +112,16 @@ func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn, fa
 	}
 	g.Go(func() error { s.tick(ctx, conn, probe); return nil })
 	return g.Wait()
+}
+
+// use has packets sent from conn, and from far to probe hosts.
+func (s *Server) use(conn *netserve.PacketConn, far []*netserve.PacketConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conn, s.vantages = conn, nil
+	for _, c := range far {
+		s.vantages = append(s.vantages, vantage{c.LocalAddr().Addr(), c})
+	}
 }
 
 // tick repeats unanswered packets.

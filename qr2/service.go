@@ -45,6 +45,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	s := New(Options{
 		Config: *c, Self: env.Counted(dropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing, Guests: env.Guests,
 	})
+	s.use(conn, nil) // players may send messages from "ready" on, when Serve may not have run yet
 	opened := append([]*netserve.PacketConn{conn}, probes...)
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: service.PacketAddrs(opened),
