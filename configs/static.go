@@ -12,5 +12,5 @@ func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
 
 // StaticProtocols returns the protocols in which a game server can be queried.
 func StaticProtocols() []string {
-	return []string{"gs1", "gs3", "a2s", "ssq", "zandronum", "quake3", "idtech4", "nwn", "quake2", "quakeworld", "unreal2", "ase"}
+	return []string{"gs1", "gs3", "a2s", "ssq", "zandronum", "quake3", "idtech4", "nwn", "quake2", "quakeworld", "unreal2", "ase", "battlefield"}
 }

@@ -22,7 +22,7 @@ const maxPacket = 1 << 16
 // Ask queries one server over conn and waits for all of its answers, or until
 // ctx ends: the data received until then is the result, if that is enough. It
 // is for tools and follows no schedule. Packets from other addresses are
-// skipped. It leaves a read deadline on conn. The error is ErrForbidden,
+// skipped. It leaves a read deadline on conn. A protocol over TCP uses no conn. The error is ErrForbidden,
 // ErrNoAnswer, ErrTooMuch, ErrTooSoon, ErrBanned, ErrManyServers, that of ctx
 // or of conn, or wraps ssq.ErrRefused.
 func Ask(ctx context.Context, conn Conn, target netip.AddrPort, protocol Protocol) (Status, error) {
@@ -36,6 +36,9 @@ func Ask(ctx context.Context, conn Conn, target netip.AddrPort, protocol Protoco
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	v := newVisit(t, protocol, time.Now())
+	if protocol.stream() {
+		return askStream(ctx, target, v)
+	}
 	data, over, err := v.ask(time.Now()), false, error(nil)
 	buf := make([]byte, maxPacket)
 	for !over {

@@ -1,6 +1,7 @@
 // Package probe queries game servers for their rules and players. One [Prober]
 // serves the whole daemon, in every protocol: the text and binary status queries
-// of GameSpy's protocols (gs1, gs3), A2S, Standard Server Queries and Zandronum's.
+// of GameSpy's protocols (gs1, gs3), A2S, Standard Server Queries, Zandronum's and the others of
+// [Protocols]. That of Battlefield is over TCP: a visit is one connection.
 //
 // # Servers
 //

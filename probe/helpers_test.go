@@ -40,7 +40,8 @@ type world struct {
 
 	mu      sync.Mutex // guards the fields below
 	servers map[netip.AddrPort]probetest.Talk
-	wire    []netserve.Packet // From is where it goes, To where it comes from
+	wire    []netserve.Packet       // From is where it goes, To where it comes from
+	streams map[netip.AddrPort]bool // servers that were asked over TCP last
 	asked   map[netip.AddrPort]int
 	times   map[netip.AddrPort][]time.Time
 }
@@ -52,6 +53,16 @@ func (w *world) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) err
 	w.asked[to]++
 	w.times[to] = append(w.times[to], time.Now())
 	return nil
+}
+
+// streamWire is the wire of questions over TCP.
+type streamWire struct{ *world }
+
+func (s streamWire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
+	s.mu.Lock()
+	s.streams[to] = true
+	s.mu.Unlock()
+	return s.world.WritePacket(data, from, to)
 }
 
 // config returns the default configuration.
@@ -85,8 +96,9 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	}
 	w := &world{
 		t: t, metrics: metrics, p: New(opt), reg: opt.Registry, servers: make(map[netip.AddrPort]probetest.Talk),
-		asked: make(map[netip.AddrPort]int), times: make(map[netip.AddrPort][]time.Time),
+		streams: make(map[netip.AddrPort]bool), asked: make(map[netip.AddrPort]int), times: make(map[netip.AddrPort][]time.Time),
 	}
+	w.p.streams = streamWire{w}
 	w.p.start(w)
 	return w
 }
@@ -110,13 +122,13 @@ func (w *world) deliver() {
 		}
 		for _, q := range out {
 			w.mu.Lock()
-			talk := w.servers[q.From]
+			talk, stream := w.servers[q.From], w.streams[q.From]
 			w.mu.Unlock()
 			if talk == nil {
 				continue
 			}
 			for _, a := range talk(q.Data) {
-				w.p.ServePacket(w, netserve.Packet{Data: a, From: q.From})
+				w.p.take(w, netserve.Packet{Data: a, From: q.From}, stream)
 			}
 		}
 	}

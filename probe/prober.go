@@ -73,6 +73,8 @@ type Options struct {
 type Prober struct {
 	opt        Options
 	metrics    *metrics
+	streams    netserve.PacketWriter // of protocols over TCP
+	end        func()                // closes them
 	maxOpen    int
 	rulesEvery time.Duration
 
@@ -95,9 +97,10 @@ type Prober struct {
 const unread = math.MaxUint64
 
 type packet struct {
-	from netip.Addr
-	to   netip.AddrPort
-	data []byte
+	from   netip.Addr
+	to     netip.AddrPort
+	data   []byte
+	stream bool // it is sent over TCP
 }
 
 // New returns a Prober. It sends nothing until Serve runs.
@@ -106,6 +109,8 @@ func New(opt Options) *Prober {
 		opt: opt, maxOpen: maxOpen, rulesEvery: rulesEvery,
 		table: newTable(), games: make(map[string]int), kept: newAnswers(),
 	}
+	ctx, end := context.WithCancel(context.Background())
+	p.streams, p.end = &streams{ctx, func(m netserve.Packet) bool { return p.take(nil, m, true) }}, end
 	p.metrics = newMetrics(opt.Registerer, p.counts)
 	p.Reload(&opt.Config)
 	return p
@@ -155,6 +160,7 @@ func (p *Prober) start(w netserve.PacketWriter) {
 
 // stop ends all visits.
 func (p *Prober) stop() {
+	p.end()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conn = nil
@@ -332,7 +338,11 @@ func (p *Prober) counts() map[string]int {
 func (p *Prober) send(w netserve.PacketWriter, out []packet) {
 	for _, o := range out {
 		p.metrics.sent.Inc()
-		if err := w.WritePacket(o.data, o.from, o.to); err != nil {
+		wire := w
+		if o.stream {
+			wire = p.streams
+		}
+		if err := wire.WritePacket(o.data, o.from, o.to); err != nil {
 			p.opt.Log.Debug().Stringer("peer", o.to).Err(err).Msg("question not sent")
 		}
 	}

@@ -40,16 +40,18 @@ const (
 	Unreal2
 	// ASE is the query of the All-Seeing Eye, which Far Cry, Multi Theft Auto and others answer.
 	ASE
+	// Battlefield is the console of Battlefield: Bad Company 2 and the games after it, over TCP.
+	Battlefield
 )
 
 var protocolNames = [...]string{
 	GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum", Quake3: "quake3", IDTech4: "idtech4", NWN: "nwn",
-	Quake2: "quake2", QuakeWorld: "quakeworld", Unreal2: "unreal2", ASE: "ase",
+	Quake2: "quake2", QuakeWorld: "quakeworld", Unreal2: "unreal2", ASE: "ase", Battlefield: "battlefield",
 }
 
 // Protocols returns all protocols.
 func Protocols() []Protocol {
-	return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3, IDTech4, NWN, Quake2, QuakeWorld, Unreal2, ASE}
+	return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3, IDTech4, NWN, Quake2, QuakeWorld, Unreal2, ASE, Battlefield}
 }
 
 // String returns the protocol's name as commands and the configuration spell
@@ -85,11 +87,14 @@ func (p Protocol) least() time.Duration {
 
 // tries returns how often a question is sent.
 func (p Protocol) tries() int {
-	if p == Zandronum {
+	if p == Zandronum || p.stream() {
 		return 1
 	}
 	return maxTries
 }
+
+// stream reports whether the protocol is over TCP.
+func (p Protocol) stream() bool { return p == Battlefield }
 
 // Target is a server to watch.
 type Target struct {

@@ -70,7 +70,7 @@ func (p *Prober) visit(t *target, with talk, protocol Protocol, now time.Time) {
 func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.Time) {
 	if !over {
 		if data != nil {
-			p.out = append(p.out, packet{t.via, t.addr, data})
+			p.out = append(p.out, packet{t.via, t.addr, data, t.visit.protocol.stream()})
 		}
 		p.table.queue.at(t, t.visit.again)
 		return
@@ -203,14 +203,17 @@ func unanswered(p Protocol) verdicts.Verdict {
 
 // ServePacket handles a packet of an answer. Packets from servers that were not
 // queried are dropped.
-func (p *Prober) ServePacket(w netserve.PacketWriter, pk netserve.Packet) {
+func (p *Prober) ServePacket(w netserve.PacketWriter, pk netserve.Packet) { p.take(w, pk, false) }
+
+// take handles a packet, or the message of a stream, and reports whether its visit continues.
+func (p *Prober) take(w netserve.PacketWriter, pk netserve.Packet, stream bool) (more bool) {
 	var few [1]packet
 	p.mu.Lock()
 	t := p.table.targets[pk.From]
-	if t == nil || t.visit == nil {
+	if t == nil || t.visit == nil || t.visit.protocol.stream() != stream {
 		p.mu.Unlock()
 		p.opt.Metrics.Drop(dropUnexpected)
-		return
+		return false
 	}
 	now := time.Now()
 	data, over, useless, err := t.visit.take(pk.Data, now)
@@ -225,6 +228,7 @@ func (p *Prober) ServePacket(w netserve.PacketWriter, pk netserve.Packet) {
 		p.opt.Metrics.Drop(dropUseless)
 	}
 	p.send(w, out)
+	return !over
 }
 
 // The reasons for which packets are dropped.

@@ -97,6 +97,8 @@ func newTalk(p Protocol, extras bool) talk {
 		return &unreal2Talk{}
 	case ASE:
 		return &aseTalk{}
+	case Battlefield:
+		return &battlefieldTalk{}
 	default:
 		return nil
 	}

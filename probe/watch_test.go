@@ -73,7 +73,7 @@ func TestWatchedServerIsListed(t *testing.T) {
 				}
 				third, times := "time_", []string{"2", "60"}
 				switch p {
-				case Quake3, Quake2, QuakeWorld, Unreal2, ASE: // they have no times
+				case Quake3, Quake2, QuakeWorld, Unreal2, ASE, Battlefield: // they have no times
 					third, times = "ping_", []string{"40", "41"}
 				default:
 				}

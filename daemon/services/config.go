@@ -256,8 +256,8 @@ type Net struct {
 // Servers is section servers.
 type Servers struct {
 	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol
-	// is gs1, gs3, a2s, ssq, zandronum, quake3, idtech4, nwn, quake2, quakeworld, unreal2 or ase. At most 256 entries. Host names are
-	// resolved again regularly. `respawnd server add` needs no restart.
+	// is gs1, gs3, a2s, ssq, zandronum, quake3, idtech4, nwn, quake2, quakeworld, unreal2, ase
+	// or battlefield. At most 256 entries. Host names are resolved again regularly. `respawnd server add` needs no restart.
 	Static []configs.StaticServer `key:"static" live:"true"`
 }
 

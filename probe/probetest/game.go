@@ -53,8 +53,8 @@ func Arena(game string) *Game {
 type Talk func(question []byte) [][]byte
 
 // Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq, zandronum,
-// quake3, idtech4, nwn, quake2, quakeworld, unreal2 or ase. The game must not be modified meanwhile. It panics for other
-// words.
+// quake3, idtech4, nwn, quake2, quakeworld, unreal2, ase or battlefield. The game must not be
+// modified meanwhile. It panics for other words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
 	case "gs1":
@@ -81,6 +81,8 @@ func (g *Game) Speaks(protocol string) Talk {
 		return g.unreal2
 	case "ase":
 		return g.ase
+	case "battlefield":
+		return g.battlefield
 	default:
 		panic("probetest: no protocol " + protocol)
 	}

@@ -1,16 +1,19 @@
 package probetest
 
 import (
+	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"testing"
 )
 
-// Server answers on a port of the loopback address.
+// Server answers on a port of the loopback address, over UDP and TCP.
 type Server struct {
-	conn *net.UDPConn
+	conn  *net.UDPConn
+	conns net.Listener
 
 	mu    sync.Mutex // guards the fields below
 	talk  Talk
@@ -21,15 +24,52 @@ type Server struct {
 // silence.
 func Listen(t testing.TB, talk Talk) *Server {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
-	if err != nil {
-		t.Fatal(err)
+	s := &Server{talk: talk}
+	for s.conns == nil { // until a port is free for both
+		c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.conn = c
+		if s.conns, err = net.Listen("tcp4", s.Address().String()); err != nil {
+			_ = c.Close()
+		}
 	}
-	s := &Server{conn: c, talk: talk}
 	var answering sync.WaitGroup
 	answering.Go(s.answer)
-	t.Cleanup(func() { _ = c.Close(); answering.Wait() })
+	answering.Go(func() { s.accept(&answering) })
+	t.Cleanup(func() { _, _ = s.conn.Close(), s.conns.Close(); answering.Wait() })
 	return s
+}
+
+// accept answers over TCP, where messages have their length behind 4 bytes.
+func (s *Server) accept(answering *sync.WaitGroup) {
+	for {
+		c, err := s.conns.Accept()
+		if err != nil {
+			return
+		}
+		answering.Go(func() {
+			defer func() { _ = c.Close() }()
+			head := make([]byte, 8)
+			for {
+				if _, err := io.ReadFull(c, head); err != nil {
+					return
+				}
+				size := binary.LittleEndian.Uint32(head[4:])
+				if size < 8 || size > 1<<16 {
+					return
+				}
+				question := append(make([]byte, 0, size), head...)[:size]
+				if _, err := io.ReadFull(c, question[8:]); err != nil {
+					return
+				}
+				for _, p := range s.next(question) {
+					_, _ = c.Write(p) // errors of clients are ignored
+				}
+			}
+		})
+	}
 }
 
 func (s *Server) answer() {
