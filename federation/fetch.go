@@ -47,13 +47,13 @@ var (
 )
 
 // newFetcher returns the fetcher of a master. The protocols of services have a service.Reader.
-func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, self string) fetcher {
+func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, self, dataDir string) fetcher {
 	var read func(context.Context, *source, *dialer, int) error
 	switch m.Protocol {
 	case peerForm.Protocol:
 		return newPeer(m, d, self)
 	case snapshotForm.Protocol:
-		return newShelf(m, d, self)
+		return newShelf(m, d, self, dataDir)
 	case textForm.Protocol:
 		read = readText
 	case jsonForm.Protocol:

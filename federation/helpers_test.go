@@ -82,11 +82,12 @@ func (p *prober) all() (list []string) {
 // bench is a table with its dependencies.
 type bench struct {
 	*table
-	prober *prober
-	list   *master.Registry
-	live   atomic.Pointer[settings]
-	self   string
-	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	prober  *prober
+	list    *master.Registry
+	live    atomic.Pointer[settings]
+	self    string
+	dataDir string
+	lookup  func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 func newBench(t testing.TB) *bench {
@@ -96,7 +97,7 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{list: list, prober: &prober{list: list, watched: make(map[netip.AddrPort]service.Candidate)}, self: "self"}
+	b := &bench{list: list, prober: &prober{list: list, watched: make(map[netip.AddrPort]service.Candidate)}, self: "self", dataDir: t.TempDir()}
 	b.table = newTable(env{
 		Listing: part.Listing{Registry: list, Games: catalogue}, asker: b.prober,
 		Peers: part.Peers{
@@ -129,7 +130,7 @@ func (b *bench) reader(t testing.TB, entry string) *source {
 	t.Helper()
 	s := b.source(t, 0, entry)
 	d := &dialer{lookup: b.lookup, own: func(string, netip.AddrPort) bool { return false }}
-	s.fetch = newFetcher(&s.master, d, b.Games, b.self)
+	s.fetch = newFetcher(&s.master, d, b.Games, b.self, b.dataDir)
 	t.Cleanup(s.fetch.close)
 	return s
 }

@@ -18,6 +18,7 @@ type metrics struct {
 	reads    *prometheus.CounterVec // by master and result
 	refusals *prometheus.CounterVec // by master and reason
 	success  *prometheus.GaugeVec   // by master: time of the last success
+	made     *prometheus.GaugeVec   // by snapshot: when its list was made
 }
 
 // newMetrics makes the counters. told returns the number of servers that each master names.
@@ -37,6 +38,9 @@ func newMetrics(reg prometheus.Registerer, told func() map[string]int) *metrics 
 		}, []string{"master", "reason"}),
 		success: in.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "respawnd_federation_last_success_timestamp_seconds", Help: "When another master was last read without an error, Unix time; 0: never.",
+		}, []string{"master"}),
+		made: in.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "respawnd_federation_made_timestamp_seconds", Help: "When the list of a snapshot was made that is shown here, by master, Unix time.",
 		}, []string{"master"}),
 	}
 }
@@ -58,6 +62,7 @@ func (m *metrics) end(name string) {
 	m.reads.DeletePartialMatch(l)
 	m.refusals.DeletePartialMatch(l)
 	m.success.DeletePartialMatch(l)
+	m.made.DeletePartialMatch(l)
 }
 
 // toldCollector counts candidates when collected.

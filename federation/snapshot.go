@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
@@ -32,22 +34,39 @@ var (
 	errTooOld = errors.New("its list is too old")
 )
 
-// shelf reads a folder. It believes nothing there before the signature.
+// shelf reads a folder. It believes nothing there before the signature. The newest list is kept
+// in the data folder: after a restart it is shown at once, and no older one is accepted.
 type shelf struct {
 	master *configs.OtherMaster
 	dialer *dialer
 	self   string // identity of this daemon
+	kept   string // folder of the newest list
 	key    ed25519.PublicKey
 	made   time.Time // of the list that was read last
 }
 
-func newShelf(m *configs.OtherMaster, d *dialer, self string) *shelf {
+func newShelf(m *configs.OtherMaster, d *dialer, self, dataDir string) *shelf {
 	key, _ := snapshot.ParsePublic(m.Key) // the entry was checked
-	return &shelf{master: m, dialer: d, self: self, key: key}
+	return &shelf{master: m, dialer: d, self: self, key: key, kept: filepath.Join(dataDir, "mirror", m.Key)}
 }
 
-// follow implements fetcher: there are no changes.
-func (*shelf) follow(context.Context, *source) {}
+// follow implements fetcher. There are no changes; before the first reading it tells the list
+// that was kept.
+func (k *shelf) follow(_ context.Context, s *source) {
+	if !k.made.IsZero() {
+		return
+	}
+	index, servers, err := snapshot.Kept(k.kept, k.key)
+	now := time.Now()
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		s.log.Warn().Err(err).Msg("the list that was kept cannot be read")
+	case err == nil && k.accepts(index, now) == nil:
+		if err := k.use(s, index, servers, s.live.Load().max, now); err != nil {
+			s.log.Warn().Err(err).Msg("the list that was kept cannot be used whole")
+		}
+	}
+}
 
 func (*shelf) close() {}
 
@@ -68,17 +87,14 @@ func (k *shelf) once(ctx context.Context, s *source, most int) (string, error) {
 		return resultRead, err
 	}
 	index, err := snapshot.Open(text, k.key)
-	now := time.Now()
-	switch {
-	case err != nil:
+	if err != nil {
 		return resultRead, err
-	case index.Master == k.self && k.self != "":
-		return resultRead, errOwn
-	case index.Made.Before(k.made):
-		return resultRead, errOlder
-	case now.Sub(index.Made) > k.master.RestoreFor:
-		return resultRead, fmt.Errorf("%w: it was made at %s", errTooOld, index.Made.UTC().Format(time.RFC3339))
-	case index.Made.Equal(k.made):
+	}
+	now := time.Now()
+	if err := k.accepts(index, now); err != nil {
+		return resultRead, err
+	}
+	if index.Made.Equal(k.made) {
 		return resultUnchanged, nil
 	}
 	file := index.Files[index.Servers]
@@ -92,17 +108,41 @@ func (k *shelf) once(ctx context.Context, s *source, most int) (string, error) {
 	if err != nil { // it may have been replaced since the index was read
 		return resultRead, fmt.Errorf("%w: %w", snapshot.ErrFile, err)
 	}
+	if err = k.use(s, index, content, most, now); k.made.Equal(index.Made) {
+		if err := snapshot.Keep(k.kept, text, index, content); err != nil {
+			s.log.Warn().Err(err).Msg("the list of a snapshot is not kept for the next start")
+		}
+	}
+	return resultRead, err
+}
+
+// accepts returns why the list of an index is not used.
+func (k *shelf) accepts(index *snapshot.Index, now time.Time) error {
+	switch {
+	case index.Master == k.self && k.self != "":
+		return errOwn
+	case index.Made.Before(k.made):
+		return errOlder
+	case now.Sub(index.Made) > k.master.RestoreFor:
+		return fmt.Errorf("%w: it was made at %s", errTooOld, index.Made.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// use makes a list that of the master.
+func (k *shelf) use(s *source, index *snapshot.Index, content []byte, most int, now time.Time) error {
 	made := index.Made
 	if made.After(now) { // the clocks differ
 		made = now
 	}
-	err = k.tell(s, content, made, most)
+	err := k.tell(s, content, made, most)
 	if err == nil || errors.Is(err, netclient.ErrTooLong) {
 		k.made = index.Made
 		s.table.dropOthers(s, now)
 		s.table.Registry.SetMade(made)
+		s.table.metrics.made.WithLabelValues(s.master.Name).Set(float64(index.Made.Unix()))
 	}
-	return resultRead, err
+	return err
 }
 
 // get returns a file of a size that it does not exceed.

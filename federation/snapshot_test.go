@@ -119,6 +119,48 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// After a restart the newest list is there, also without the folder, and an older one is refused.
+func TestSnapshotKept(t *testing.T) {
+	f, b := newFolder(t), newBench(t)
+	b.list.SetLimits(master.Limits{Mirror: true})
+	older := f.made.Add(-time.Minute)
+	f.write(inn + "," + bar)
+	if told, problem, _ := turn(t, b.reader(t, f.entry())); told != 2 || problem != "" {
+		t.Fatalf("%d told, problem %q", told, problem)
+	}
+	restarted := func(dataDir string) (*bench, *source) {
+		again := newBench(t)
+		again.list.SetLimits(master.Limits{Mirror: true})
+		again.dataDir = dataDir
+		src := again.reader(t, f.entry())
+		src.fetch.follow(t.Context(), src)
+		return again, src
+	}
+	again, src := restarted(b.dataDir)
+	if made := again.list.Made(); again.list.Len() != 2 || !made.Equal(f.made) {
+		t.Errorf("%d servers before the first reading, of %v", again.list.Len(), made)
+	}
+	if told, problem, _ := turn(t, src); told != 2 || problem != "" {
+		t.Errorf("the same list: %d told, problem %q", told, problem)
+	}
+	f.made = older
+	f.write(bar)
+	if told, problem, _ := turn(t, src); told != 2 || !strings.Contains(problem, errOlder.Error()) {
+		t.Errorf("an older list: %d told, problem %q", told, problem)
+	}
+	kept := filepath.Join(b.dataDir, "mirror", snapshot.Public(f.key))
+	files, err := os.ReadDir(kept)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("kept: %v, %v", files, err)
+	}
+	if err := os.WriteFile(filepath.Join(kept, snapshot.ServersName), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if damaged, _ := restarted(b.dataDir); damaged.list.Len() != 0 {
+		t.Error("a changed copy was used")
+	}
+}
+
 func TestSnapshotTooOld(t *testing.T) {
 	f, b := newFolder(t), newBench(t)
 	f.made = time.Now().Add(-3 * time.Hour)

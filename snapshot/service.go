@@ -34,8 +34,7 @@ func (c *Config) Open(_ context.Context, e *service.Env) (*service.Running, erro
 	if err != nil {
 		return nil, &service.KeyError{Key: "snapshot.dir", Err: err}
 	}
-	w := &writer{root: root, key: key, master: e.Master, opened: e.Opened}
-	w.last = w.kept()
+	w := newWriter(root, key, e.Master, e.Opened, e.Registerer)
 	return &service.Running{
 		Address: where(c.Dir), Close: root.Close,
 		Serve: func(ctx context.Context) error { w.run(ctx, e, c.Every); return nil },

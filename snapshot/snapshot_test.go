@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/service"
 )
 
@@ -127,15 +130,21 @@ func TestWriter(t *testing.T) {
 			}
 		}}}
 	}
+	var reg *prometheus.Registry
 	open := func() *writer {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = root.Close() })
-		w := &writer{root: root, key: key, opened: opened}
-		w.last = w.kept()
-		return w
+		reg = prometheus.NewRegistry()
+		return newWriter(root, key, "", opened, reg)
+	}
+	made := func(want int64) {
+		t.Helper()
+		if got := metrictest.Value(t, reg, "respawnd_snapshot_last_success_timestamp_seconds"); got != float64(want) {
+			t.Errorf("the metric is %v, want %v", got, want)
+		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -160,6 +169,7 @@ func TestWriter(t *testing.T) {
 		if err != nil || index.Servers != version || !index.Made.Equal(now) || !slices.Equal(slices.Sorted(maps.Keys(index.Files)), want) {
 			t.Fatalf("index %+v, %v", index, err)
 		}
+		made(now.Unix())
 		for name, f := range index.Files {
 			text := files[name]
 			if name == version {
@@ -170,12 +180,15 @@ func TestWriter(t *testing.T) {
 			}
 		}
 	}
-	write(open(), "raw/ut.txt", "servers.json")
+	w := open()
+	made(0)
+	write(w, "raw/ut.txt", "servers.json")
 	delete(files, "raw/ut.txt")
 	files["servers.json"] = `{"count":0}`
 	write(open(), "servers.json") // after a restart
 	unchanged, _ := os.Stat(filepath.Join(dir, ServersName))
-	w := open()
+	w = open()
+	made(now.Unix())
 	write(w, "servers.json")
 	if again, _ := os.Stat(filepath.Join(dir, ServersName)); !os.SameFile(unchanged, again) {
 		t.Error("an unchanged file was replaced")
@@ -183,5 +196,49 @@ func TestWriter(t *testing.T) {
 	files["raw"] = "x" // there is a folder of this name
 	if err := w.write(now); err == nil {
 		t.Error("a file could not be written: no error")
+	}
+}
+
+// The folder has no other file than what was kept last.
+func TestKeep(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "of", "key")
+	key, public := newKey(t)
+	_, stranger := newKey(t)
+	keep := func(name, servers string) error {
+		i := &Index{Made: time.Unix(1_700_000_000, 0), Servers: name, Files: map[string]File{name: FileOf([]byte(servers))}}
+		text, err := i.Seal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Keep(dir, text, i, []byte(servers))
+	}
+	if _, _, err := Kept(dir, public); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Kept without one: %v", err)
+	}
+	for _, name := range []string{"servers-1.json", "servers-2.json"} {
+		if err := keep(name, name); err != nil {
+			t.Fatal(err)
+		}
+		i, servers, err := Kept(dir, public)
+		if err != nil || i.Servers != name || string(servers) != name {
+			t.Errorf("Kept() = %+v, %q, %v", i, servers, err)
+		}
+		if got := names(t, dir); !slices.Equal(got, []string{"index.txt", name}) {
+			t.Errorf("files %q", got)
+		}
+	}
+	if _, _, err := Kept(dir, stranger); !errors.Is(err, ErrSignature) {
+		t.Errorf("with another key: %v", err)
+	}
+	for _, name := range []string{"", "../x", "a/b", "/x", IndexName, ".."} {
+		if err := keep(name, "x"); !errors.Is(err, ErrIndex) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "servers-2.json"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Kept(dir, public); !errors.Is(err, ErrFile) {
+		t.Errorf("another content: %v", err)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/service"
 )
 
@@ -17,21 +20,25 @@ type writer struct {
 	key    ed25519.PrivateKey
 	master string
 	opened func() []service.Opened
-	last   map[string]File // that the folder has
+	made   prometheus.Gauge // time of the snapshot that the folder has
+	last   map[string]File  // that the folder has
 }
 
-// kept returns the files of the snapshot that the folder has from before, none if it is not of
-// this key.
-func (w *writer) kept() map[string]File {
-	text, err := w.root.ReadFile(IndexName)
+// newWriter returns a writer that continues the snapshot which the folder has from before, if it is
+// of this key.
+func newWriter(root *os.Root, key ed25519.PrivateKey, master string, opened func() []service.Opened, reg prometheus.Registerer) *writer {
+	w := &writer{root: root, key: key, master: master, opened: opened, made: metric.With(reg).Gauge(
+		"respawnd_snapshot_last_success_timestamp_seconds", "When the snapshot in the folder was made, Unix time; 0: there is none.",
+	)}
+	text, err := root.ReadFile(IndexName)
 	if err != nil {
-		return nil
+		return w
 	}
-	i, err := Open(text, w.key.Public().(ed25519.PublicKey))
-	if err != nil {
-		return nil
+	if i, err := Open(text, key.Public().(ed25519.PublicKey)); err == nil {
+		w.last = i.Files
+		w.made.Set(float64(i.Made.Unix()))
 	}
-	return i.Files
+	return w
 }
 
 // write writes a snapshot: the files that have changed, then the index, and removes the files
@@ -77,6 +84,7 @@ func (w *writer) write(now time.Time) error {
 		}
 	}
 	w.last = index.Files
+	w.made.Set(float64(index.Made.Unix()))
 	return errors.Join(errs...)
 }
 

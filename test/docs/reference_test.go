@@ -99,7 +99,8 @@ type described struct {
 // of the Go runtime and the process have no labels and no help.
 func describedMetrics(t *testing.T) map[string]described {
 	t.Helper()
-	cfg, _, err := services.Load(configs.Options{Env: append(rig.TestEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true", `RESPAWND_WEBHOOKS=[{name: a, url: "http://example.org", secret: "0123456789abcdef"}]`)})
+	cfg, _, err := services.Load(configs.Options{Env: append(rig.TestEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true", rig.Variable("snapshot.dir", t.TempDir()),
+		`RESPAWND_WEBHOOKS=[{name: a, url: "http://example.org", secret: "0123456789abcdef"}]`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/respawnd/respawnd/test/rig"
 )
 
-// TestMirror kills a daemon, and browsers find its servers at a mirror that has only the folder.
+// TestMirror kills a daemon, and browsers find its servers at a mirror that has only the folder, and
+// then not even that.
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	dir, folder := t.TempDir(), filepath.Join(t.TempDir(), "list")
@@ -49,7 +50,11 @@ func TestMirror(t *testing.T) {
 	key := strings.TrimSpace(rig.Cli(t, main.CliEnv(), "snapshot", "key"))
 	main.Kill()
 
-	mirror := rig.StartAs(t, "mirror", rig.TestEnv(t.TempDir()), folder, "--key", key, "--name", "lan")
+	start := func(env []string) *rig.Running {
+		return rig.StartAs(t, "mirror", env, folder, "--key", key, "--name", "lan")
+	}
+	env := rig.TestEnv(t.TempDir())
+	mirror := start(env)
 	for p, a := range at {
 		if s := rig.Appears(t, mirror, a); s.Origin != "federated" {
 			t.Errorf("%s: %+v", p, s)
@@ -78,5 +83,13 @@ func TestMirror(t *testing.T) {
 	mirror.WaitFor("the server is refused", 0, rig.VerdictOn(h.Address(), "list full"))
 	if mirror.Address["gpcm"].IsValid() || mirror.Address["peerchat"].IsValid() {
 		t.Error("a mirror runs services for players")
+	}
+
+	// The mirror has the list after a restart, although the folder is away.
+	mirror.Stop()
+	rig.Must(t, os.RemoveAll(folder))
+	mirror = start(env)
+	for _, a := range at {
+		rig.Appears(t, mirror, a)
 	}
 }
