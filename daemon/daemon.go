@@ -46,7 +46,7 @@ type Options struct {
 	Log     zerolog.Logger
 	Tail    *logtail.Ring // the last lines of the log
 	Console bool          // the log goes to a terminal
-	Notify  string        // socket of the service manager; empty: there is none
+	Notify  Notify        // the service manager; nil: there is none
 	// Reload makes the daemon reload its configuration, once for each value;
 	// nil: never.
 	Reload <-chan os.Signal
@@ -59,7 +59,6 @@ type Daemon struct {
 	settings atomic.Pointer[settings] // in force; a reload replaces it
 	started  time.Time
 	master   string // see part.Self
-	notify   notifier
 
 	shared
 	node      node // of the cluster
@@ -88,7 +87,7 @@ type Daemon struct {
 // Open gets everything ready and opens every socket. After an error nothing is
 // open.
 func Open(ctx context.Context, opt Options) (*Daemon, error) {
-	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), master: strings.ToLower(rand.Text()[:16]), notify: notifier{opt.Notify}, chat: lateChat{service.NoChat{}}, relay: lateRelay{service.NoRelay{}}}
+	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), master: strings.ToLower(rand.Text()[:16]), chat: lateChat{service.NoChat{}}, relay: lateRelay{service.NoRelay{}}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -330,7 +329,7 @@ func (d *Daemon) announce() {
 	d.serving.Store(true)
 	d.node.announce()
 	d.log.Info().Str("version", d.opt.Version).Str("data_dir", s.DataDir).Int("games", d.offered()).Msg("ready")
-	d.report(notifyReady, "serving")
+	d.report(NotifyReady, "serving")
 	d.welcomeGuests(s)
 }
 
@@ -345,10 +344,12 @@ func (d *Daemon) offered() (n int) {
 	return n
 }
 
-// report informs the service manager. A failure is logged and does not stop the
-// daemon.
+// report informs the service manager, if there is one.
 func (d *Daemon) report(state, status string) {
-	if err := d.notify.send(state, status); err != nil {
+	if d.opt.Notify == nil {
+		return
+	}
+	if err := d.opt.Notify(state, status); err != nil {
 		d.log.Warn().Err(err).Msg("the service manager was not informed")
 	}
 }

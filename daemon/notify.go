@@ -6,39 +6,32 @@ import (
 	"strings"
 )
 
-// notifier reports the state of the daemon to the service manager, in the protocol of
-// systemd: datagrams of NAME=VALUE lines to a socket that it names in the
-// environment. The zero value reports nothing.
-type notifier struct {
-	socket string
-}
+// A Notify informs the service manager of a state of the daemon, with a line for people that holds
+// no line break. A failure is logged and does not stop the daemon.
+type Notify func(state, status string) error
 
-// States that are reported.
+// States that are reported, as systemd names them. Ready is reported again after each reload.
 const (
-	notifyReady     = "READY=1"
+	NotifyReady     = "READY=1"
 	notifyReloading = "RELOADING=1"
 	notifyStopping  = "STOPPING=1"
 )
 
-// NotifySocket returns the socket of the service manager that an environment
-// names, empty if there is none. A name that begins with @ is an abstract
-// socket of Linux; package net uses the same form.
-func NotifySocket(env []string) string {
+// Systemd informs systemd: datagrams of NAME=VALUE lines to the socket that an environment names,
+// nil if it names none. A name that begins with @ is an abstract socket of Linux; package net uses
+// the same form.
+func Systemd(env []string) Notify {
 	const variable = "NOTIFY_SOCKET="
 	for _, e := range env {
-		if name, ok := strings.CutPrefix(e, variable); ok {
-			return name
+		if name, ok := strings.CutPrefix(e, variable); ok && name != "" {
+			return func(state, status string) error { return notifySystemd(name, state, status) }
 		}
 	}
-	return ""
+	return nil
 }
 
-// send sends a state and a line for people, which must hold no line break.
-func (n notifier) send(state, status string) error {
-	if n.socket == "" {
-		return nil
-	}
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
+func notifySystemd(socket, state, status string) error {
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
 		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
 	}

@@ -29,7 +29,7 @@ func (d *Daemon) reloadOn(ctx context.Context) {
 			}
 			now := time.Now()
 			d.reloads.ended(err, now)
-			d.report(notifyReady, servingStatus(err, now))
+			d.report(NotifyReady, servingStatus(err, now))
 		}
 	}
 }

@@ -214,7 +214,7 @@ func reloadWords() string {
 		line += ", " + name
 	}
 	flush()
-	b.WriteString("# The log names other keys that changed: those need a restart. Windows has no\n# SIGHUP.\n")
+	b.WriteString("# The log names other keys that changed: those need a restart. On Windows,\n# \"sc control respawnd paramchange\" does the same for the service.\n")
 	return b.String()
 }
 

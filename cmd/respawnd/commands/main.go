@@ -59,7 +59,11 @@ wrong.`
 
 // Run executes one command line and returns the exit code.
 func Run(ctx context.Context, con *cli.Console, args []string) int {
-	root := Root(con)
+	return run(ctx, con, Root(con), args)
+}
+
+// run executes a command line of root.
+func run(ctx context.Context, con *cli.Console, root *cobra.Command, args []string) int {
 	if slices.Contains(args, cobra.ShellCompRequestCmd) || slices.Contains(args, cobra.ShellCompNoDescRequestCmd) {
 		completeArgs(root) // only for shells that ask: it visits the flags of all commands
 	}
@@ -106,7 +110,7 @@ func Root(con *cli.Console) *cobra.Command {
 	keyFlag(con, root, "log-format", "log.format", "auto, console or json")
 	root.AddCommand(
 		serveCommand(con), mirrorCommand(con), snapshotCommand(con), checkCommand(con), configCommand(con), versionCommand(con), restoreCommand(con), storageCommand(con), selftestCommand(con),
-		webhookCommand(con), cli.About(noun.WebServices, webservicesCommand(con)),
+		webhookCommand(con), serviceCommand(con, openServices), cli.About(noun.WebServices, webservicesCommand(con)),
 	)
 	root.AddCommand(operations.Commands(con)...)
 	root.AddCommand(players.Commands(con)...)

@@ -22,9 +22,17 @@ func serveCommand(con *cli.Console) *cobra.Command {
 		func(ctx context.Context, _ []string) error { return serve(ctx, con) })
 }
 
-// serve runs the daemon until ctx ends or a service fails. Errors are logged,
-// one line per mistake.
+// serve runs the daemon in the foreground, perhaps for systemd.
 func serve(ctx context.Context, con *cli.Console) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // before readiness is announced
+	defer signal.Stop(hup)
+	return serveFor(ctx, con, daemon.Systemd(con.Env), hup)
+}
+
+// serveFor runs the daemon until ctx ends or a service fails; each value of reload makes it
+// reload. Errors are logged, one line per mistake.
+func serveFor(ctx context.Context, con *cli.Console, notify daemon.Notify, reload <-chan os.Signal) error {
 	con.SystemRoot = "" // the unit of the installed service names its configuration
 	cfg, warnings, err := con.Load()
 	if err != nil {
@@ -34,12 +42,9 @@ func serve(ctx context.Context, con *cli.Console) error {
 	log, flush := newQueuedLogger(con.Err, tail, cfg.Log.Level, cfg.Log.Format)
 	defer flush()
 	daemon.Warn(log, warnings)
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP) // before readiness is announced
-	defer signal.Stop(hup)
 	d, err := daemon.Open(ctx, daemon.Options{
 		Config: cfg, Load: func() (daemon.Config, []string, error) { return con.Load() }, Version: con.Version(), Log: log, Tail: tail,
-		Console: isConsole(con.Err, cfg.Log.Format), Notify: daemon.NotifySocket(con.Env), Reload: hup,
+		Console: isConsole(con.Err, cfg.Log.Format), Notify: notify, Reload: reload,
 	})
 	if err != nil {
 		return report(log, err, "not started")
