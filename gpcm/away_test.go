@@ -123,11 +123,11 @@ func (s *awayStore) Requests(ctx context.Context, to storage.ProfileID) iter.Seq
 	return s.Store.Requests(ctx, to)
 }
 
-func (s *awayStore) Watched(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	if s.lateAway.Load() == "watched" {
-		return func(yield func(storage.ProfileID, error) bool) { yield(0, storage.ErrUnavailable) }
+func (s *awayStore) Lists(ctx context.Context, id storage.ProfileID) (storage.Lists, error) {
+	if s.lateAway.Load() == "lists" {
+		return storage.Lists{}, storage.ErrUnavailable
 	}
-	return s.Store.Watched(ctx, id)
+	return s.Store.Lists(ctx, id)
 }
 
 func (s *awayStore) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
@@ -166,7 +166,7 @@ func TestStoreThatIsLate(t *testing.T) {
 // A login while the database goes away is refused as a whole. A client that was welcomed
 // would be disconnected.
 func TestDatabaseGoesDuringLogin(t *testing.T) {
-	for _, read := range []string{"requests", "watched"} {
+	for _, read := range []string{"requests", "lists"} {
 		t.Run(read, func(t *testing.T) {
 			var store *awayStore
 			f := start(t, func(o *Options) {

@@ -103,14 +103,10 @@ func newSessionKey() int32 {
 // one that was banned or deleted or got another password meanwhile is refused. Nothing is
 // read for the login after its answer: a failure would end a session that has begun.
 func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, status presence.Status) error {
-	buddies, blocks, err := x.lists(ctx)
-	if err != nil {
-		return err
-	}
 	if err := x.conn.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	_, err = x.server.opt.Hub.SignIn(ctx, x, x.rule.secondLogin, status)
+	_, err := x.server.opt.Hub.SignIn(ctx, x, x.rule.secondLogin, status)
 	switch {
 	case errors.Is(err, presence.ErrNoStore):
 		x.server.troubled(err, "login refused: the other nodes cannot learn of it")
@@ -122,9 +118,9 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	}
 	err = x.server.opt.Accounts.SignIn.Recheck(ctx, l)
 	var requests []presence.BuddyRequest
-	var watched []storage.ProfileID
+	var lists storage.Lists
 	if err == nil {
-		requests, watched, err = x.waiting(ctx, status.Quiet)
+		requests, lists, err = x.waiting(ctx, status.Quiet)
 	}
 	if err != nil {
 		x.server.opt.Hub.SignOut(ctx, x)
@@ -134,40 +130,27 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	x.quiet.Store(status.Quiet)
 	x.conn.SetState(netserve.StateProtected)
 	x.debug(nil).Str("game", x.game).Int("revision", x.revision).Msg("signed in")
-	if _, err := x.conn.Write(x.welcome(r, l, buddies, blocks)); err != nil {
+	if _, err := x.conn.Write(x.welcome(r, l, &lists)); err != nil {
 		return errGone
 	}
 	x.unread.first = wantsMessages(status.Quiet)
 	x.startWriting(ctx)
 	x.showRequests(requests)
 	x.showMessages()
-	x.showBuddies(ctx, buddies, watched)
+	x.showBuddies(ctx, &lists)
 	x.in.Rest() // most clients are silent from here on
 	return nil
 }
 
-// waiting reads the open requests to the client, unless its flags refuse them, and whose
-// statuses it may see.
-func (x *session) waiting(ctx context.Context, quiet uint32) (requests []presence.BuddyRequest, watched []storage.ProfileID, err error) {
+// waiting reads the open requests to the client, unless its flags refuse them, and its lists.
+func (x *session) waiting(ctx context.Context, quiet uint32) (requests []presence.BuddyRequest, lists storage.Lists, err error) {
 	if quiet&quietLists == 0 {
 		if requests, err = x.openRequests(ctx, time.Time{}); err != nil {
-			return nil, nil, err
+			return nil, storage.Lists{}, err
 		}
 	}
-	if watched, err = collect(x.server.opt.Store.Watched(ctx, x.profile)); err != nil {
-		return nil, nil, fmt.Errorf("watched: %w", err)
-	}
-	return requests, watched, nil
-}
-
-func (x *session) lists(ctx context.Context) (buddies, blocks []storage.ProfileID, err error) {
-	if buddies, err = collect(x.server.opt.Store.BuddiesOf(ctx, x.profile)); err != nil {
-		return nil, nil, fmt.Errorf("buddies: %w", err)
-	}
-	if blocks, err = collect(x.server.opt.Store.BlocksOf(ctx, x.profile)); err != nil {
-		return nil, nil, fmt.Errorf("blocks: %w", err)
-	}
-	return buddies, blocks, nil
+	lists, err = x.server.opt.Store.Lists(ctx, x.profile)
+	return requests, lists, err
 }
 
 // collect returns the values of a sequence, or its first error.
@@ -183,11 +166,11 @@ func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
 }
 
 // welcome returns the answer to a login, the lists before it.
-func (x *session) welcome(r *request, l *accounts.Login, buddies, blocks []storage.ProfileID) []byte {
+func (x *session) welcome(r *request, l *accounts.Login, lists *storage.Lists) []byte {
 	var b []byte
 	if x.revision&knowsLists != 0 {
-		b = appendList(b, "bdy", buddies)
-		b = appendList(b, "blk", blocks)
+		b = appendList(b, "bdy", lists.Buddies)
+		b = appendList(b, "blk", lists.Blocks)
 	}
 	user := l.User
 	if x.rule.noUserID {
@@ -280,10 +263,10 @@ func (x *session) showRequests(open []presence.BuddyRequest) {
 
 // showBuddies sends the client the statuses of its buddies that it may see. One that was not
 // sent its list learns it from them, and so gets all.
-func (x *session) showBuddies(ctx context.Context, buddies, watched []storage.ProfileID) {
+func (x *session) showBuddies(ctx context.Context, lists *storage.Lists) {
 	hub := x.server.opt.Hub
-	for _, id := range buddies {
-		if _, visible := slices.BinarySearch(watched, id); !visible {
+	for _, id := range lists.Buddies {
+		if _, visible := slices.BinarySearch(lists.Watched, id); !visible {
 			if x.revision&knowsLists == 0 && !x.give(presence.StatusChanged{From: id}) {
 				break
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/netip"
 	"os"
 	"strings"
@@ -601,16 +600,16 @@ func TestRequestThatComesBothWaysIsShownOnce(t *testing.T) {
 	p.wantNothing()
 }
 
-// between is a Store that calls a function between the proof of a login and the
+// between is a Hub that calls a function between the proof of a login and the
 // registration of its session.
 type between struct {
-	Store
+	presence.Hub
 	change func()
 }
 
-func (b between) BuddiesOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+func (b between) SignIn(ctx context.Context, s presence.Session, p presence.Policy, st presence.Status) ([]presence.Session, error) {
 	b.change()
-	return b.Store.BuddiesOf(ctx, id)
+	return b.Hub.SignIn(ctx, s, p, st)
 }
 
 // TestLogin_recheck: a change of the account between the proof and the registration of
@@ -636,9 +635,11 @@ func TestLogin_recheck(t *testing.T) {
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			var f *fixture
+			var hub *presence.Local
 			var ann storage.Profile
 			f = start(t, func(o *Options) {
-				o.Store = between{o.Store, func() {
+				hub = presence.New(o.Store.(presence.Store), presence.Options{})
+				o.Hub = between{hub, func() {
 					if err := v.change(f, ann); err != nil {
 						t.Errorf("change: %v", err)
 					}
@@ -653,7 +654,7 @@ func TestLogin_recheck(t *testing.T) {
 			}
 			p.wantError(v.code)
 			p.wantEnd()
-			if n := f.hub.Count(); n != 0 {
+			if n := hub.Count(); n != 0 {
 				t.Errorf("%d sessions after a refused login", n)
 			}
 		})

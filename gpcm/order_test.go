@@ -2,7 +2,6 @@ package gpcm
 
 import (
 	"context"
-	"iter"
 	"testing"
 	"testing/synctest"
 
@@ -17,11 +16,11 @@ type meanwhile struct {
 	during func()
 }
 
-func (s *meanwhile) Watched(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+func (s *meanwhile) Lists(ctx context.Context, id storage.ProfileID) (storage.Lists, error) {
 	if s.during != nil {
 		s.during()
 	}
-	return s.Store.Watched(ctx, id)
+	return s.Store.Lists(ctx, id)
 }
 
 // TestOrderOfMessages has messages come while older ones are on other ways to the client.

@@ -35,13 +35,11 @@ type Store interface {
 
 	AddBuddy(ctx context.Context, owner, buddy storage.ProfileID) error
 	RemoveBuddy(ctx context.Context, owner, buddy storage.ProfileID) error
-	BuddiesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error]
-	Watched(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error]
+	Lists(ctx context.Context, owner storage.ProfileID) (storage.Lists, error)
 	Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error]
 	Relation(ctx context.Context, one, other storage.ProfileID) (storage.Relation, error)
 	AddBlock(ctx context.Context, owner, other storage.ProfileID) error
 	RemoveBlock(ctx context.Context, owner, other storage.ProfileID) error
-	BlocksOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error]
 	Ask(ctx context.Context, r storage.Request) error
 	Request(ctx context.Context, from, to storage.ProfileID) (storage.Request, error)
 	Requests(ctx context.Context, to storage.ProfileID) iter.Seq2[storage.Request, error]

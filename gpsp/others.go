@@ -137,15 +137,11 @@ func (s *Server) profileList(ctx context.Context, r *request, w *reply) error {
 		w.number("hidden", 1)
 		return nil
 	}
-	var list []storage.ProfileID
-	for id, err := range s.opt.Store.BuddiesOf(ctx, storage.ProfileID(owner)) {
-		if err != nil {
-			return err
-		}
-		if list = append(list, id); len(list) == limit {
-			break
-		}
+	lists, err := s.opt.Store.Lists(ctx, storage.ProfileID(owner))
+	if err != nil {
+		return err
 	}
+	list := lists.Buddies[:min(len(lists.Buddies), limit)]
 	w.number("count", int64(len(list)))
 	for _, id := range list {
 		w.number("o", int64(id))

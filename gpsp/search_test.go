@@ -50,8 +50,11 @@ func (o *oddStore) Watchers(context.Context, storage.ProfileID) iter.Seq2[storag
 	}
 }
 
-func (o *oddStore) BuddiesOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return o.Watchers(ctx, id)
+func (o *oddStore) Lists(context.Context, storage.ProfileID) (l storage.Lists, err error) {
+	for i := range o.profiles {
+		l.Buddies = append(l.Buddies, storage.ProfileID(i+1))
+	}
+	return l, o.err
 }
 
 func (o *oddStore) GetUser(_ context.Context, id storage.UserID) (storage.User, error) {

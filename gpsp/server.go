@@ -25,7 +25,7 @@ type Store interface {
 	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
 	ProfileByNick(ctx context.Context, user storage.UserID, nick string) (storage.Profile, error)
 	FindProfiles(ctx context.Context, by storage.ProfileIndex, value string) iter.Seq2[storage.Profile, error]
-	BuddiesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error]
+	Lists(ctx context.Context, owner storage.ProfileID) (storage.Lists, error)
 	Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error]
 	Relation(ctx context.Context, one, other storage.ProfileID) (storage.Relation, error)
 }

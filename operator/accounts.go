@@ -221,12 +221,11 @@ var FindAccount = New(Operation{
 	}
 	for i := range a.Profiles {
 		p := &a.Profiles[i]
-		if p.Buddies, err = storage.Collect(l.Store.BuddiesOf(ctx, p.Profile.ID)); err != nil {
+		lists, err := l.Store.Lists(ctx, p.Profile.ID)
+		if err != nil {
 			return accounts.Account{}, err
 		}
-		if p.Blocks, err = storage.Collect(l.Store.BlocksOf(ctx, p.Profile.ID)); err != nil {
-			return accounts.Account{}, err
-		}
+		p.Buddies, p.Blocks = lists.Buddies, lists.Blocks
 	}
 	return a, nil
 })

@@ -123,6 +123,15 @@ type Relation struct {
 // Blocked reports whether one of the two blocks the other.
 func (r Relation) Blocked() bool { return r.Blocks || r.BlockedBy }
 
+// Lists are the profiles that a profile has chosen, each list in the order of ids.
+type Lists struct {
+	Buddies []ProfileID
+	Blocks  []ProfileID // whom it blocks
+	// Watched are the buddies without those that it blocks or that block it: the profiles
+	// whose status it may see.
+	Watched []ProfileID
+}
+
 // Buddies keeps buddies, blocks, open requests and messages that wait.
 // Relations have a direction: having a profile as buddy does not imply the
 // reverse. For a profile that does not exist the error is ErrNotFound, for a
@@ -137,12 +146,8 @@ type Buddies interface {
 	// ErrNotFound if it is not on it.
 	RemoveBuddy(ctx context.Context, owner, buddy ProfileID) error
 
-	// BuddiesOf yields the list of owner in the order of ids.
-	BuddiesOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
-
-	// Watched is BuddiesOf without profiles that owner blocks or that block
-	// owner: the profiles whose status owner may see.
-	Watched(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
+	// Lists returns the lists of owner, as they are at one moment.
+	Lists(ctx context.Context, owner ProfileID) (Lists, error)
 
 	// Watchers yields the profiles that have id on their lists, without those that id
 	// blocks or that block id, in the order of ids: they may see the status of id.
@@ -158,9 +163,6 @@ type Buddies interface {
 
 	// RemoveBlock removes the block. The error is ErrNotFound if there is none.
 	RemoveBlock(ctx context.Context, owner, other ProfileID) error
-
-	// BlocksOf yields the profiles that owner blocks, in the order of ids.
-	BlocksOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
 	// ImportRelations gives owner buddies and blocks in one step. The error is
 	// ErrTaken if it has any already. Profiles that do not exist, owner itself

@@ -98,14 +98,15 @@ func (s *Transfer) export(ctx context.Context, u *storage.User, secrets bool) (A
 }
 
 func (s *Transfer) exportProfile(ctx context.Context, p storage.Profile) (out AccountProfile, err error) {
-	var errs [7]error
-	out.Buddies, errs[0] = collect(s.store.BuddiesOf(ctx, p.ID), nil)
-	out.Blocks, errs[1] = collect(s.store.BlocksOf(ctx, p.ID), nil)
-	out.GameData, errs[2] = collect(s.store.StatBlocks(ctx, p.ID), func(b *storage.StatBlock) { b.Profile = 0 })
-	out.Scores, errs[3] = collect(s.store.ScoresOf(ctx, p.ID), func(score *storage.Score) { score.Profile = 0 })
-	out.Records, errs[4] = collect(s.store.SakeOf(ctx, p.ID), func(rec *storage.OwnedSakeRecord) { rec.Owner = 0 })
-	out.Files, errs[5] = collect(s.store.FilesOf(ctx, p.ID), nil)
-	out.Matches, errs[6] = collect(s.store.MatchesOf(ctx, p.ID), func(m *storage.Match) {
+	var errs [6]error
+	var lists storage.Lists
+	lists, errs[0] = s.store.Lists(ctx, p.ID)
+	out.Buddies, out.Blocks = lists.Buddies, lists.Blocks
+	out.GameData, errs[1] = collect(s.store.StatBlocks(ctx, p.ID), func(b *storage.StatBlock) { b.Profile = 0 })
+	out.Scores, errs[2] = collect(s.store.ScoresOf(ctx, p.ID), func(score *storage.Score) { score.Profile = 0 })
+	out.Records, errs[3] = collect(s.store.SakeOf(ctx, p.ID), func(rec *storage.OwnedSakeRecord) { rec.Owner = 0 })
+	out.Files, errs[4] = collect(s.store.FilesOf(ctx, p.ID), nil)
+	out.Matches, errs[5] = collect(s.store.MatchesOf(ctx, p.ID), func(m *storage.Match) {
 		m.Versions = nil
 		for i := range m.Sides {
 			m.Sides[i].Conns = nil

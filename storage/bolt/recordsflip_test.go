@@ -161,8 +161,8 @@ func storeAnswers(ctx context.Context, s *records.Store) map[string]string {
 		m, err := s.GetRoom(ctx, storage.FirstFreeRoomID+uint32(id)-1)
 		add("room "+nick, m, err)
 		list(add, "found by "+nick, s.FindProfiles(ctx, storage.ByNick, nick))
-		list(add, "buddies "+nick, s.BuddiesOf(ctx, id))
-		list(add, "blocks "+nick, s.BlocksOf(ctx, id))
+		lists, err := s.Lists(ctx, id)
+		add("lists "+nick, lists, err)
 		list(add, "requests "+nick, s.Requests(ctx, id))
 	}
 	messages, boxes, err := s.CountMessages(ctx)

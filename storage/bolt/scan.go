@@ -16,15 +16,15 @@ func (r *reader) Scan(of engine.Range) iter.Seq2[engine.Entry, error] {
 		switch {
 		case t == nil:
 		case of.Backward:
-			downwards(t.bucket, &of, yield)
+			downwards(t.bucket, of, yield)
 		default:
-			upwards(t.bucket, &of, yield)
+			upwards(t.bucket, of, yield)
 		}
 	}
 }
 
 // upwards yields the entries of a range from the lowest on.
-func upwards(b *bbolt.Bucket, of *engine.Range, yield func(engine.Entry, error) bool) {
+func upwards(b *bbolt.Bucket, of engine.Range, yield func(engine.Entry, error) bool) {
 	c := b.Cursor()
 	n := 0
 	for k, v := c.Seek(of.From); k != nil && (of.To == nil || bytes.Compare(k, of.To) < 0) && yield(engine.Entry{Key: k, Value: v}, nil); k, v = c.Next() {
@@ -39,7 +39,7 @@ func upwards(b *bbolt.Bucket, of *engine.Range, yield func(engine.Entry, error) 
 // A transaction that deleted entries has pages without any. There bbolt's Prev returns
 // nothing, as it does at the beginning of the bucket, and Last never ends if all pages are
 // such. Below the lowest key neither is called.
-func downwards(b *bbolt.Bucket, of *engine.Range, yield func(engine.Entry, error) bool) {
+func downwards(b *bbolt.Bucket, of engine.Range, yield func(engine.Entry, error) bool) {
 	lowest, _ := b.Cursor().First()
 	if lowest == nil || of.To != nil && bytes.Compare(lowest, of.To) >= 0 {
 		return
@@ -75,7 +75,7 @@ func previous(c *bbolt.Cursor) (k, v []byte) {
 
 // lastKey returns the highest key of a bucket, nil if there is none.
 func lastKey(b *bbolt.Bucket) (last []byte) {
-	downwards(b, &engine.Range{}, func(e engine.Entry, _ error) bool {
+	downwards(b, engine.Range{}, func(e engine.Entry, _ error) bool {
 		last = e.Key
 		return false
 	})

@@ -133,19 +133,50 @@ func (s *Store) RemoveBuddy(ctx context.Context, owner, buddy storage.ProfileID)
 	return s.removePair(ctx, buddyPairs, owner, buddy)
 }
 
-// BuddiesOf is described in [storage.Buddies].
-func (s *Store) BuddiesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return s.pairs(ctx, tableBuddies, owner)
+// Lists is described in [storage.Buddies].
+func (s *Store) Lists(ctx context.Context, owner storage.ProfileID) (storage.Lists, error) {
+	return look(ctx, s, func(v *view) (l storage.Lists) {
+		buddies := engine.Prefix(tableBuddies, idKey(owner))
+		blocks, by := buddies, walker{v: v, rest: buddies}
+		blocks.Table, by.rest.Table, by.rest.Limit = tableBlocks, tableBlockedBy, walkerKeys
+		if s.opt.Shared {
+			v.loadRanges(buddies, blocks, by.rest)
+		}
+		l.Buddies, l.Blocks = v.seconds(buddies), v.seconds(blocks)
+		for _, id := range l.Buddies {
+			if _, blocked := slices.BinarySearch(l.Blocks, id); !blocked && !by.has(pairKey(owner, id)) {
+				l.Watched = append(l.Watched, id)
+			}
+		}
+		return l
+	})
 }
 
-// Watched is described in [storage.Buddies].
-func (s *Store) Watched(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return s.pairs(ctx, tableBuddies, owner, tableBlocks, tableBlockedBy)
+// seconds returns the second halves of the pairs in a range.
+func (v *view) seconds(r engine.Range) (ids []storage.ProfileID) {
+	for e := range v.scan(r) {
+		ids = append(ids, secondID(e.Key))
+	}
+	return ids
 }
 
 // Watchers is described in [storage.Buddies].
 func (s *Store) Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return s.pairs(ctx, tableBuddyOf, id, tableBlocks, tableBlockedBy)
+	all := engine.Prefix(tableBuddyOf, idKey(id))
+	return paged(ctx, s, all, func(v *view, at engine.Range) (items []item[storage.ProfileID], rest engine.Range, more bool) {
+		blocks, by := walker{v: v, rest: all}, walker{v: v, rest: all}
+		blocks.rest.Table, blocks.rest.Limit, by.rest.Table, by.rest.Limit = tableBlocks, walkerKeys, tableBlockedBy, walkerKeys
+		if s.opt.Shared {
+			v.loadRanges(firstPage(at), blocks.rest, by.rest)
+		}
+		entries, rest, more := pageEntries(v, at)
+		for _, e := range entries {
+			if !blocks.has(e.Key) && !by.has(e.Key) {
+				items = append(items, item[storage.ProfileID]{record: secondID(e.Key)})
+			}
+		}
+		return items, rest, more
+	})
 }
 
 // AddBlock is described in [storage.Buddies].
@@ -193,11 +224,6 @@ func (c *change) importPairs(d directions, owner storage.ProfileID, others []sto
 // RemoveBlock is described in [storage.Buddies].
 func (s *Store) RemoveBlock(ctx context.Context, owner, other storage.ProfileID) error {
 	return s.removePair(ctx, blockPairs, owner, other)
-}
-
-// BlocksOf is described in [storage.Buddies].
-func (s *Store) BlocksOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
-	return s.pairs(ctx, tableBlocks, owner)
 }
 
 // Ask is described in [storage.Buddies].

@@ -24,15 +24,15 @@ type item[R any] struct {
 // page reads the one at a place, and returns the place of the next one, if there is more.
 func paged[R, P any](ctx context.Context, s *Store, from P, page func(v *view, at P) (items []item[R], next P, more bool)) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
-		at := from
+		p := struct { // one variable for the steps, which costs less than several
+			at    P
+			items []item[R]
+			next  P
+			more  bool
+		}{at: from}
 		for {
-			var p struct { // one variable for the step, which costs less than several
-				items []item[R]
-				next  P
-				more  bool
-			}
 			err := s.view(ctx, func(v *view) error {
-				p.items, p.next, p.more = page(v, at)
+				p.items, p.next, p.more = page(v, p.at)
 				return nil
 			})
 			if err != nil {
@@ -44,7 +44,7 @@ func paged[R, P any](ctx context.Context, s *Store, from P, page func(v *view, a
 					return
 				}
 			}
-			if at = p.next; !p.more {
+			if p.at = p.next; !p.more {
 				return
 			}
 		}
@@ -103,22 +103,24 @@ func loadNeeds(v *view, entries []engine.Entry, needs []need) {
 // returns what is left of the range, and whether that may have more.
 func pageOf(v *view, r engine.Range, use func(engine.Entry) bool) (rest engine.Range, more bool) {
 	part := firstPage(r)
-	n, size := 0, 0
-	var last []byte
+	var read struct {
+		n, size int
+		last    []byte
+	}
 	for e := range v.scan(part) {
-		n, size, last = n+1, size+len(e.Value), e.Key
-		if !use(e) || size > pageBytes {
+		read.n, read.size, read.last = read.n+1, read.size+len(e.Value), e.Key
+		if !use(e) || read.size > pageBytes {
 			break
 		}
 	}
-	if v.err != nil || n == r.Limit && n > 0 || n < part.Limit && size <= pageBytes {
+	if v.err != nil || read.n == r.Limit && read.n > 0 || read.n < part.Limit && read.size <= pageBytes {
 		return r, false
 	}
-	r.Limit = max(r.Limit-n, 0)
+	r.Limit = max(r.Limit-read.n, 0)
 	if r.Backward {
-		r.To = slices.Clone(last)
+		r.To = slices.Clone(read.last)
 	} else {
-		r.From = append(slices.Clone(last), 0)
+		r.From = append(slices.Clone(read.last), 0)
 	}
 	return r, true
 }

@@ -3,7 +3,6 @@ package records
 import (
 	"bytes"
 	"context"
-	"iter"
 	"sync"
 
 	"github.com/respawnd/respawnd/storage"
@@ -143,36 +142,4 @@ func (w *walker) has(key []byte) bool {
 		w.pass(key)
 	}
 	return len(w.keys) > 0 && bytes.Equal(w.keys[0], key)
-}
-
-// maxWithout is the most tables that pairs leaves out.
-const maxWithout = 2
-
-// pairs yields the second halves of the pairs in a table that begin with id, but those that
-// one of the tables without has too.
-func (s *Store) pairs(ctx context.Context, t engine.Table, id storage.ProfileID, without ...engine.Table) iter.Seq2[storage.ProfileID, error] {
-	type pairItem = item[storage.ProfileID]
-	return paged(ctx, s, engine.Prefix(t, idKey(id)), func(v *view, at engine.Range) (items []pairItem, rest engine.Range, more bool) {
-		var walkers [maxWithout]walker
-		for i, t := range without {
-			walkers[i] = walker{v: v, rest: prefixUpTo(t, idKey(id), walkerKeys)}
-		}
-		if s.opt.Shared {
-			ranges := []engine.Range{firstPage(at)}
-			for i := range without {
-				ranges = append(ranges, walkers[i].rest)
-			}
-			v.loadRanges(ranges...)
-		}
-		rest, more = pageOf(v, at, func(e engine.Entry) bool {
-			for i := range without {
-				if walkers[i].has(e.Key) {
-					return true
-				}
-			}
-			items = append(items, pairItem{record: secondID(e.Key)})
-			return true
-		})
-		return items, rest, more
-	})
 }

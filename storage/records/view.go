@@ -51,13 +51,8 @@ func (v *view) loadRanges(ranges ...engine.Range) {
 // scan yields the entries of a range.
 func (v *view) scan(r engine.Range) iter.Seq[engine.Entry] {
 	return func(yield func(engine.Entry) bool) {
-		if v.err != nil {
-			return
-		}
-		for e, err := range v.Scan(r) {
-			if v.failed(err) || !yield(e) {
-				return
-			}
+		if v.err == nil {
+			v.Scan(r)(func(e engine.Entry, err error) bool { return !v.failed(err) && yield(e) })
 		}
 	}
 }
@@ -184,7 +179,12 @@ func (v *view) stored(t engine.Table, key []byte) ([]byte, error) {
 }
 
 // about adds to an error where the value is that it is about.
-func about(t engine.Table, key []byte, err error) error { return wrapped(err, "%s %q", t, key) }
+func about(t engine.Table, key []byte, err error) error {
+	if err == nil {
+		return nil // without room for the arguments
+	}
+	return wrapped(err, "%s %q", t, key)
+}
 
 // wrapped adds to an error what failed.
 func wrapped(err error, format string, args ...any) error {

@@ -282,7 +282,7 @@ func (m accountModel) compare(r *rapid.T, s storage.Store) {
 	}
 	ids := slices.Sorted(maps.Keys(m.profiles))
 	for _, a := range ids {
-		var buddies, have, blocks, asked []storage.ProfileID
+		var buddies, seen, have, blocks, asked []storage.ProfileID
 		for _, b := range ids {
 			wanted := storage.Relation{
 				Buddy: m.buddies[[2]storage.ProfileID{a, b}], BuddyOf: m.buddies[[2]storage.ProfileID{b, a}],
@@ -290,13 +290,13 @@ func (m accountModel) compare(r *rapid.T, s storage.Store) {
 			}
 			differ(r, fmt.Sprint("relation of ", a, " to ", b), must(s.Relation(background(), a, b))(r), wanted)
 			buddies = appendIf(buddies, b, wanted.Buddy)
+			seen = appendIf(seen, b, wanted.Buddy && !wanted.Blocked())
 			have = appendIf(have, b, wanted.BuddyOf && !wanted.Blocked())
 			blocks = appendIf(blocks, b, wanted.Blocks)
 			asked = appendIf(asked, b, m.requests[[2]storage.ProfileID{b, a}])
 		}
-		differ(r, fmt.Sprint("buddies of ", a), collect(r, s.BuddiesOf(background(), a)), buddies)
+		differ(r, fmt.Sprint("lists of ", a), must(s.Lists(background(), a))(r), storage.Lists{Buddies: buddies, Blocks: blocks, Watched: seen})
 		differ(r, fmt.Sprint("watchers of ", a), collect(r, s.Watchers(background(), a)), have)
-		differ(r, fmt.Sprint("blocks of ", a), collect(r, s.BlocksOf(background(), a)), blocks)
 		var from []storage.ProfileID
 		for _, q := range collect(r, s.Requests(background(), a)) {
 			from = append(from, q.From)

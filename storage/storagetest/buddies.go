@@ -53,8 +53,8 @@ func testBuddyDirection(t *testing.T, s storage.Store) {
 	a, b := p[0].ID, p[1].ID
 	addBuddy(t, s, a, b)
 	wantTaken(t, "AddBuddy() again", s.AddBuddy(t.Context(), a, b), storage.IndexBuddy)
-	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), []storage.ProfileID{b})
-	differ(t, "buddies of b", collect(t, s.BuddiesOf(t.Context(), b)), nil)
+	differ(t, "buddies of a", must(s.Lists(t.Context(), a))(t).Buddies, []storage.ProfileID{b})
+	differ(t, "buddies of b", must(s.Lists(t.Context(), b))(t).Buddies, nil)
 	differ(t, "who has b", collect(t, s.Watchers(t.Context(), b)), []storage.ProfileID{a})
 	differ(t, "who has a", collect(t, s.Watchers(t.Context(), a)), nil)
 	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
@@ -78,15 +78,15 @@ func testImportRelations(t *testing.T, s storage.Store) {
 	noErr(t, s.ImportRelations(t.Context(), a, []storage.ProfileID{a, unknown, b, b}, []storage.ProfileID{unknown, c}))
 	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
 	differ(t, "a to c", must(s.Relation(t.Context(), a, c))(t), storage.Relation{Blocks: true})
-	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), []storage.ProfileID{b})
+	differ(t, "buddies of a", must(s.Lists(t.Context(), a))(t).Buddies, []storage.ProfileID{b})
 	wantErr(t, errOf(s.Request(t.Context(), a, b)), storage.ErrNotFound, "Request() of a buddy")
 	wantTaken(t, "ImportRelations() again", s.ImportRelations(t.Context(), a, ids, nil), storage.IndexBuddy)
-	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), []storage.ProfileID{b})
+	differ(t, "buddies of a", must(s.Lists(t.Context(), a))(t).Buddies, []storage.ProfileID{b})
 	noErr(t, s.AddBlock(t.Context(), b, a))
 	wantTaken(t, "ImportRelations() of one who blocks", s.ImportRelations(t.Context(), b, ids, nil), storage.IndexBlock)
 	wantErr(t, s.ImportRelations(t.Context(), unknown, ids, nil), storage.ErrNotFound, "ImportRelations() of an unknown profile")
 	noErr(t, s.ImportRelations(t.Context(), c, ids, nil))
-	if n := len(collect(t, s.BuddiesOf(t.Context(), c))); n != storage.MaxBuddies {
+	if n := len(must(s.Lists(t.Context(), c))(t).Buddies); n != storage.MaxBuddies {
 		t.Errorf("%d buddies after an import of too many, want %d", n, storage.MaxBuddies)
 	}
 }
@@ -103,13 +103,13 @@ func testBuddyPages(t *testing.T, s storage.Store) {
 		others = append(others, other.ID)
 	}
 	for name, got := range map[string][]storage.ProfileID{
-		"BuddiesOf": collect(t, s.BuddiesOf(t.Context(), p[0].ID)),
-		"Watched":   collect(t, s.Watched(t.Context(), p[0].ID)),
-		"Watchers":  collect(t, s.Watchers(t.Context(), p[0].ID)),
+		"Buddies":  must(s.Lists(t.Context(), p[0].ID))(t).Buddies,
+		"Watched":  must(s.Lists(t.Context(), p[0].ID))(t).Watched,
+		"Watchers": collect(t, s.Watchers(t.Context(), p[0].ID)),
 	} {
 		differ(t, name, got, others)
 	}
-	for _, err := range s.Watched(t.Context(), p[0].ID) {
+	for _, err := range s.Watchers(t.Context(), p[0].ID) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -176,10 +176,10 @@ func testBlocks(t *testing.T, s storage.Store) {
 		noErr(t, s.AddBlock(t.Context(), pair[0], pair[1]))
 	}
 	wantTaken(t, "AddBlock() again", s.AddBlock(t.Context(), me, blocked), storage.IndexBlock)
-	differ(t, "watched", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{friend})
+	differ(t, "watched", must(s.Lists(t.Context(), me))(t).Watched, []storage.ProfileID{friend})
 	differ(t, "watchers", collect(t, s.Watchers(t.Context(), me)), []storage.ProfileID{friend})
-	differ(t, "blocked", collect(t, s.BlocksOf(t.Context(), me)), []storage.ProfileID{blocked})
-	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), me)), []storage.ProfileID{blocked, blocker, friend})
+	differ(t, "blocked", must(s.Lists(t.Context(), me))(t).Blocks, []storage.ProfileID{blocked})
+	differ(t, "buddies", must(s.Lists(t.Context(), me))(t).Buddies, []storage.ProfileID{blocked, blocker, friend})
 	to := must(s.Relation(t.Context(), me, blocked))(t)
 	differ(t, "me to blocked", to, storage.Relation{Buddy: true, BuddyOf: true, Blocks: true})
 	from := must(s.Relation(t.Context(), me, blocker))(t)
@@ -189,7 +189,7 @@ func testBlocks(t *testing.T, s storage.Store) {
 	}
 	wantErr(t, s.RemoveBlock(t.Context(), me, blocked), nil, "RemoveBlock()")
 	wantErr(t, s.RemoveBlock(t.Context(), me, blocker), storage.ErrNotFound, "RemoveBlock() of the other's block")
-	differ(t, "watched now", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{blocked, friend})
+	differ(t, "watched now", must(s.Lists(t.Context(), me))(t).Watched, []storage.ProfileID{blocked, friend})
 }
 
 func testBlocksInPages(t *testing.T, s storage.Store) {
@@ -216,7 +216,7 @@ func testBlocksInPages(t *testing.T, s storage.Store) {
 		}
 		return err
 	})
-	differ(t, "watched", collect(t, s.Watched(t.Context(), me)), want)
+	differ(t, "watched", must(s.Lists(t.Context(), me))(t).Watched, want)
 	differ(t, "watchers", collect(t, s.Watchers(t.Context(), me)), want)
 }
 
@@ -274,7 +274,7 @@ func testBuddyDeleteRace(t *testing.T, s storage.Store) {
 			return s.AddBuddy(t.Context(), friends[i], gone.ID)
 		})
 		for _, id := range friends {
-			if got := collect(t, s.BuddiesOf(t.Context(), id)); len(got) != 0 {
+			if got := must(s.Lists(t.Context(), id))(t).Buddies; len(got) != 0 {
 				t.Errorf("round %d: profile %d has the deleted %v as buddy", round, id, got)
 			}
 		}
@@ -311,12 +311,12 @@ func testBuddyLimits(t *testing.T, s storage.Store) {
 
 func testBuddyRemoveInLoop(t *testing.T, s storage.Store) {
 	p := people(t, s, 300)
-	together(t, len(p)-1, func(i int) error { return s.AddBuddy(t.Context(), p[0].ID, p[1+i].ID) })
-	for id, err := range s.BuddiesOf(t.Context(), p[0].ID) {
+	together(t, len(p)-1, func(i int) error { return s.AddBuddy(t.Context(), p[1+i].ID, p[0].ID) })
+	for id, err := range s.Watchers(t.Context(), p[0].ID) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		noErr(t, s.RemoveBuddy(t.Context(), p[0].ID, id))
+		noErr(t, s.RemoveBuddy(t.Context(), id, p[0].ID))
 	}
-	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p[0].ID)), nil)
+	differ(t, "watchers", collect(t, s.Watchers(t.Context(), p[0].ID)), nil)
 }

@@ -246,7 +246,7 @@ func testProfileDelete(t *testing.T, s storage.Store) {
 	addBuddy(t, s, all[1].ID, all[0].ID)
 	noErr(t, s.DeleteProfile(t.Context(), p.ID))
 	wantGone(t, s, p.ID)
-	differ(t, "buddies of the friend", collect(t, s.BuddiesOf(t.Context(), all[1].ID)), []storage.ProfileID{all[0].ID})
+	differ(t, "buddies of the friend", must(s.Lists(t.Context(), all[1].ID))(t).Buddies, []storage.ProfileID{all[0].ID})
 	rich.Nick = "Rich2"
 	createProfile(t, s, rich) // unique nicks and CD keys are free again
 }

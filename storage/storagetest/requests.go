@@ -49,7 +49,7 @@ func testRequestSignature(t *testing.T, s storage.Store) {
 			t.Errorf("Accept() with %s = %v, want ErrNotFound", name, err)
 		}
 	}
-	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), nil)
+	differ(t, "buddies of a", must(s.Lists(t.Context(), a))(t).Buddies, nil)
 	wantErr(t, s.Accept(t.Context(), a, b, signature, moment()), nil, "Accept() after all")
 }
 
@@ -110,5 +110,5 @@ func testRequestRace(t *testing.T, s storage.Store) {
 	oneWon(t, race(func(int) error {
 		return s.Accept(t.Context(), p[0].ID, p[1].ID, signature, moment())
 	}), storage.ErrNotFound)
-	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p[0].ID)), []storage.ProfileID{p[1].ID})
+	differ(t, "buddies", must(s.Lists(t.Context(), p[0].ID))(t).Buddies, []storage.ProfileID{p[1].ID})
 }

@@ -149,13 +149,11 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 		"DeleteProfile":  func(ctx context.Context) error { return s.DeleteProfile(ctx, 77) },
 		"AddBuddy":       func(ctx context.Context) error { return s.AddBuddy(ctx, 77, 78) },
 		"RemoveBuddy":    func(ctx context.Context) error { return s.RemoveBuddy(ctx, 77, 78) },
-		"BuddiesOf":      func(ctx context.Context) error { return firstError(s.BuddiesOf(ctx, 77)) },
-		"Watched":        func(ctx context.Context) error { return firstError(s.Watched(ctx, 77)) },
+		"Lists":          func(ctx context.Context) error { return errOf(s.Lists(ctx, 77)) },
 		"Watchers":       func(ctx context.Context) error { return firstError(s.Watchers(ctx, 77)) },
 		"Relation":       func(ctx context.Context) error { return errOf(s.Relation(ctx, 77, 78)) },
 		"AddBlock":       func(ctx context.Context) error { return s.AddBlock(ctx, 77, 78) },
 		"RemoveBlock":    func(ctx context.Context) error { return s.RemoveBlock(ctx, 77, 78) },
-		"BlocksOf":       func(ctx context.Context) error { return firstError(s.BlocksOf(ctx, 77)) },
 		"Ask":            func(ctx context.Context) error { return s.Ask(ctx, request) },
 		"Request":        func(ctx context.Context) error { return errOf(s.Request(ctx, 77, 78)) },
 		"Requests":       func(ctx context.Context) error { return firstError(s.Requests(ctx, 77)) },
@@ -261,7 +259,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "hidden servers", collect(t, s.HiddenServers(t.Context())), []storage.HiddenServer{unseen})
 	differ(t, "user", must(s.UserByEmail(t.Context(), 0, u.Email))(t), u)
 	differ(t, "profile", must(s.GetProfile(t.Context(), p.ID))(t), p)
-	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p.ID)), []storage.ProfileID{other.ID})
+	differ(t, "buddies", must(s.Lists(t.Context(), p.ID))(t).Buddies, []storage.ProfileID{other.ID})
 	differ(t, "requests", collect(t, s.Requests(t.Context(), p.ID)), []storage.Request{asked})
 	differ(t, "messages", waiting(t, s, p.ID, moment()), []storage.Message{message})
 	differ(t, "SAKE records", must(s.SakeRecords(t.Context(), levels(), []uint32{saved}))(t)[0].Fields, sakeFields())

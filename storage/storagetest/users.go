@@ -338,7 +338,7 @@ func testUserDelete(t *testing.T, s storage.Store) {
 	for _, id := range []storage.ProfileID{gone, second.ID} {
 		wantGone(t, s, id)
 	}
-	differ(t, "buddies of the friend", collect(t, s.BuddiesOf(t.Context(), friend)), []storage.ProfileID{all[2].ID})
+	differ(t, "buddies of the friend", must(s.Lists(t.Context(), friend))(t).Buddies, []storage.ProfileID{all[2].ID})
 	wantErr(t, errOf2(s.ProfileByUniqueNick(t.Context(), 1, "rich")), storage.ErrNotFound, "ProfileByUniqueNick() of a deleted user")
 	if got, err := s.ProfilesOf(t.Context(), all[0].User); err != nil || len(got) != 0 {
 		t.Errorf("ProfilesOf() of a deleted user = %v, %v, want none", got, err)
@@ -373,13 +373,13 @@ func wantGone(t *testing.T, s storage.Store, id storage.ProfileID) {
 	t.Helper()
 	wantErr(t, errOf(s.GetProfile(t.Context(), id)), storage.ErrDeleted, "GetProfile(%d)", id)
 	for name, seq := range map[string]func() int{
-		"BuddiesOf": func() int { return len(collect(t, s.BuddiesOf(t.Context(), id))) },
-		"Watchers":  func() int { return len(collect(t, s.Watchers(t.Context(), id))) },
-		"BlocksOf":  func() int { return len(collect(t, s.BlocksOf(t.Context(), id))) },
-		"Requests":  func() int { return len(collect(t, s.Requests(t.Context(), id))) },
+		"buddies":  func() int { return len(must(s.Lists(t.Context(), id))(t).Buddies) },
+		"Watchers": func() int { return len(collect(t, s.Watchers(t.Context(), id))) },
+		"blocks":   func() int { return len(must(s.Lists(t.Context(), id))(t).Blocks) },
+		"Requests": func() int { return len(collect(t, s.Requests(t.Context(), id))) },
 	} {
 		if n := seq(); n != 0 {
-			t.Errorf("%s(%d) has %d after the deletion", name, id, n)
+			t.Errorf("%s of %d has %d after the deletion", name, id, n)
 		}
 	}
 	if got, err := s.Messages(t.Context(), id, moment()); len(got) != 0 || err != nil {
@@ -466,7 +466,7 @@ func testUserChurn(t *testing.T, s storage.Store) {
 		return nil
 	})
 	noErr(t, errors.Join(errs...))
-	if got := collect(t, s.BuddiesOf(t.Context(), friend.ID)); len(got) != 0 {
+	if got := must(s.Lists(t.Context(), friend.ID))(t).Buddies; len(got) != 0 {
 		t.Errorf("buddies left: %v", got)
 	}
 	if got := collect(t, s.Users(t.Context(), 0)); len(got) != 1 {
