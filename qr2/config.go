@@ -34,6 +34,10 @@ type Config struct {
 	// is queried from a second port, to find out whether strangers can reach
 	// it. The second socket uses any free port.
 	Probe bool `key:"probe" default:"true"`
+	// Masters of 333networks, host:port each, such as [master.example.org:27900]: this one announces
+	// itself to them every minute, answers their questions, and they show it in their lists of
+	// masters. At most 16.
+	Announce []string `key:"announce" as:"text"`
 	// A host that was silent for this long leaves the list, {range}. Hosts speak
 	// every 20 seconds, so the default forgives three lost packets.
 	Expire time.Duration `key:"expire" default:"75s" range:"30s to 1h" live:"true"`

@@ -138,6 +138,17 @@
 // networks that the operator trusts. A packet that only repeats the query
 // proves nothing, and ports of this daemon are never queried.
 //
+// # Other masters
+//
+// Masters of 333networks are game servers of the game 333networks to each other. This one sends
+// its heartbeat to those of Config.Announce, once a minute, and answers \status\, its parts \basic\,
+// \info\ and \rules\, \secure\ and \echo\ in their form, each answer with \queryid\ and \final\. The
+// answer to eight bytes has about 250, so only addresses that those names lead to get one, and
+// masters that are listed here after their proof; two a second each. All others get no byte, but
+// for the echo above.
+//
+// # Allowances
+//
 // An unproved address is sent no more bytes than came from it, over all its
 // ports, but for one query of 22 bytes per verification: a host is queried at
 // two ports, and its heartbeat may be shorter than both queries. Servers of the

@@ -58,10 +58,11 @@ func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped
 	switch {
 	case ascii.EqualFold(fields.Key(), "heartbeat"):
 		return t.heartbeat(w, p)
+	case ascii.EqualFold(fields.Key(), "echo") && t.echoed(w, p, fields.Value()):
+		return uplink.NotDropped
+	case isMasterQuestion(fields.Key(), fields.Value()) && t.s.beacon.knows(p.From):
+		return t.s.beacon.answer(w, p)
 	case ascii.EqualFold(fields.Key(), "echo"):
-		if t.echoed(w, p, fields.Value()) {
-			return uplink.NotDropped
-		}
 		return t.echo(w, p)
 	default:
 		return t.answer(w, p)

@@ -62,6 +62,7 @@ type Server struct {
 	conn    netserve.PacketWriter
 	clock   atomic.Pointer[time.Time] // the last tick; nil while Serve does not run
 	text    *textIntake
+	beacon  *beacon
 
 	mu       sync.Mutex // guards the fields below
 	pending  pendingTable
@@ -85,7 +86,7 @@ func New(opt Options) *Server {
 	s.Reload(&opt.Config)
 	s.source = opt.Registry.NewSource(newDecoder(opt.Registry))
 	s.texts.New = func() any { return new([]byte) }
-	s.text = newTextIntake(s)
+	s.text, s.beacon = newTextIntake(s), newBeacon(s)
 	s.replies.New = func() any { return new([replyHeader]byte) }
 	return s
 }
@@ -111,6 +112,7 @@ func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn, fa
 		}
 	}
 	g.Go(func() error { s.tick(ctx, conn, probe); return nil })
+	g.Go(func() error { s.beacon.run(ctx, conn, conn.LocalAddr().Port()); return nil })
 	return g.Wait()
 }
 

@@ -24,6 +24,7 @@ func (c *Config) Describe() service.Descriptor {
 		Steps:    []service.Step{{Name: "qr2", Needs: []string{"qr2"}, Order: service.OrderRegister, Run: register}},
 		Takes:    []verdicts.Verdict{verdicts.SpeaksQR2, verdicts.SpeaksQR1},
 		Expire:   c.Expire,
+		Check:    func(string, service.Moment) error { return c.checkAnnounce() },
 		Dialogue: dialogue.Protocol{Blot: blot, Shape: shape},
 	}
 }

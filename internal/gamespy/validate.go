@@ -70,3 +70,10 @@ func CheckValidate(enctype int, secrets []string, challenge string, response []b
 	}
 	return secret, ok
 }
+
+// MasterGame is the game that masters of 333networks say they are among themselves, MasterSecret
+// its secret.
+const (
+	MasterGame   = "333networks"
+	MasterSecret = "333NWX"
+)

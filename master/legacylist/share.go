@@ -32,7 +32,7 @@ func identity(master string) string {
 // that are known from other masters are not passed on, so that dead ones do not go round. A master
 // without the right secret, or one that asks too often, gets no byte, as from others.
 func (x *session) share(r *inquiry) error {
-	_, ok := gamespy.CheckValidate(0, []string{syncSecret}, x.challenge, []byte(r.validate))
+	_, ok := gamespy.CheckValidate(0, []string{gamespy.MasterSecret}, x.challenge, []byte(r.validate))
 	x.server.metrics.validation(ok)
 	a := x.conn.Peer().Addr()
 	if !ok || !x.server.opt.Trusted.Has(a) && !x.server.shares.Allow(a, time.Now()) {

@@ -41,7 +41,7 @@ func TestShare(t *testing.T) {
 		"wrong secret": {`\gamename\333networks\validate\ANSWEr\final\`, `\sync\all\final\`, ""},
 	} {
 		c := f.connect(t)
-		c.say(strings.ReplaceAll(tc.hello, "ANSWER", string(gamespy.AppendValidate(nil, 0, syncSecret, c.challenge))) + tc.sync)
+		c.say(strings.ReplaceAll(tc.hello, "ANSWER", string(gamespy.AppendValidate(nil, 0, gamespy.MasterSecret, c.challenge))) + tc.sync)
 		if got := ordered(c.rest()); got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}

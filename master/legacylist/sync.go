@@ -13,12 +13,6 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// The name and the secret with which masters of 333networks ask each other.
-const (
-	syncGame   = "333networks"
-	syncSecret = "333NWX"
-)
-
 // ErrSync reports an answer that is not the servers of a master.
 var ErrSync = errors.New("legacylist: not a list of another master's servers")
 
@@ -39,8 +33,8 @@ type Shared struct {
 // clear what they have after its middle.
 func (r Sync) AppendTo(dst []byte, challenge string) ([]byte, error) {
 	var hello, sync gamespy.Message
-	hello.Add("validate", string(gamespy.AppendValidate(nil, 0, syncSecret, challenge)))
-	hello.Add("gamename", syncGame)
+	hello.Add("validate", string(gamespy.AppendValidate(nil, 0, gamespy.MasterSecret, challenge)))
+	hello.Add("gamename", gamespy.MasterGame)
 	hello.Add("location", "0")
 	sync.Add("sync", cmp.Or(r.Games, "all"))
 	sync.Add("msid", r.ID)
