@@ -123,7 +123,10 @@ func (c *change) Put(name engine.Table, key, value []byte) error {
 		t.bucket.FillPercent = appendFill
 		c.last[name] = bytes.Clone(key)
 	}
-	return t.bucket.Put(key, append(make([]byte, 0, len(value)), value...)) // not nil, which would be no value
+	if value == nil {
+		value = []byte{} // nil would be no value
+	}
+	return t.bucket.Put(key, value)
 }
 
 // Delete implements [engine.Tx].

@@ -136,8 +136,8 @@ type Reader interface {
 type Tx interface {
 	Reader
 
-	// Put stores a value under a key, in place of the one that is there. The engine keeps
-	// no reference to either.
+	// Put stores a value under a key, in place of the one that is there. The value must not
+	// be changed until the step has ended, the key may.
 	Put(t Table, key, value []byte) error
 
 	// Delete removes a key, which may be missing.

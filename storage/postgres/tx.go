@@ -287,7 +287,10 @@ func (x *tx) Put(t engine.Table, key, value []byte) error {
 	if len(key) == 0 || len(key) > engine.MaxKey || len(value) > engine.MaxValue {
 		return fmt.Errorf("%s: a key of %d bytes with a value of %d", t, len(key), len(value))
 	}
-	return x.write(t, key, append(make([]byte, 0, len(value)), value...))
+	if value == nil {
+		value = []byte{} // nil would be no value
+	}
+	return x.write(t, key, value)
 }
 
 // Delete implements [engine.Tx].

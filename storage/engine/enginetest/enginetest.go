@@ -82,14 +82,15 @@ func put(tx engine.Tx, pairs ...string) error {
 
 func testValues(t *testing.T, e engine.Engine) {
 	View(t, e, func(r engine.Reader) error { return expect(r, One, "missing", nil) })
+	value := []byte("value")
 	Update(t, e, func(tx engine.Tx) error {
-		key, value := []byte("key"), []byte("value")
+		key := []byte("key")
 		err := errors.Join(tx.Put(One, key, value), tx.Put(One, []byte{0}, nil), tx.Put(Two, key, []byte("other")),
 			tx.Put(One, []byte{0xFF, 0, 0xFF}, []byte{0, 1, 0xFF}))
 		copy(key, "XXX")
-		copy(value, "XXXXX")
 		return errors.Join(err, expect(tx, One, "key", []byte("value")))
 	})
+	copy(value, "XXXXX")
 	View(t, e, func(r engine.Reader) error {
 		keys := []engine.Key{{Table: One, Key: []byte("key")}, {Table: Two, Key: []byte("key")}, {Table: One, Key: []byte("none")}, {Table: One, Key: []byte("key")}}
 		return errors.Join(r.Load(), r.Load(keys...),
