@@ -43,6 +43,7 @@ import (
 	"github.com/respawnd/respawnd/snapshot"
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/theater"
+	"github.com/respawnd/respawnd/torquemaster"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
@@ -198,6 +199,10 @@ type Config struct {
 	// Master server for Odamex: servers send heartbeats and are asked for their info, launchers
 	// get the list.
 	OdaMaster odamaster.Config `key:"odamaster"`
+
+	// Master server for games of the Torque engine: servers send heartbeats and are asked for
+	// their info, browsers request lists.
+	TorqueMaster torquemaster.Config `key:"torquemaster"`
 	// Master server in the form of Epic's: Unreal Tournament 2003 and 2004 and Unreal 2
 	// XMP. Servers report over one connection each and are probed over UDP, browsers get
 	// the list and the message of the day of `respawnd motd`.

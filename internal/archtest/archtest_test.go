@@ -175,6 +175,7 @@ var ranks = map[string]int{
 	"idmaster":            5,
 	"nwmaster":            5,
 	"odamaster":           5,
+	"torquemaster":        5,
 	"valvemaster":         5,
 	"web":                 5,
 	"webhook":             5,

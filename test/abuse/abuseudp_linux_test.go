@@ -72,6 +72,9 @@ func datagramServices(t testing.TB) []datagrams {
 		service: "odamaster", ping: []byte("\xa3\xdb\x0b\x00"), burst: 16, rate: 1,
 		packets: [][]byte{[]byte("\xd4\xd6T\x00\xaa\x29"), []byte("\xd4\xd6T\x00"), []byte("\xd4\xd6T\x00\x01\x02\x03\x04\x05\x06\x07\x08x")},
 	}, {
+		service: "torquemaster", ping: []byte("\x02\x00\x01\x02\x03\x04"), burst: 16, rate: 1,
+		packets: [][]byte{[]byte("\x16\x00\x00\x00\x00\x00"), []byte("\x0c\x00\x01\x02\x03\x04\x01a\x01b\x08"), []byte("\x06\x00\x01\x02\x03\x04\xff")},
+	}, {
 		service: "idmaster", ping: []byte("\xff\xffgetServers\x00\x29\x00\x01\x00\x00\x00"), burst: 16, rate: 1,
 		packets: [][]byte{[]byte("\xff\xffheartbeat\x00"), []byte("\xff\xffsrvAuth\x00\x01"), []byte("\xff\xffinfoResponse\x00\x01\x02\x03\x04")},
 	}, {
