@@ -28,7 +28,15 @@ func NewHost(p *netclient.Packets, gameType string) *Host {
 func (h *Host) Serve() { h.Reporter.Serve(h.take) }
 
 func (h *Host) take(p []byte, from netip.AddrPort) {
-	if len(p) != headSize || kind(p[0]) != infoRequest {
+	if len(p) != headSize {
+		return
+	}
+	if kind(p[0]) == pingRequest { // of a browser
+		b := appendText(appendHead(nil, pingResponse, p[2:]), "VER1")
+		_ = h.Answer(appendText(append(b, make([]byte, 12)...), h.gameType), from) // protocols and version, name
+		return
+	}
+	if kind(p[0]) != infoRequest {
 		return
 	}
 	b := appendInfo(appendHead(nil, infoResponse, p[2:]), info{gameType: h.gameType, mission: "CTF", places: 16, players: 1, flags: dedicated})

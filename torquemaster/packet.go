@@ -18,6 +18,8 @@ const (
 	listResponse  kind = 8
 	infoRequest   kind = 10
 	infoResponse  kind = 12
+	pingRequest   kind = 14 // of browsers to servers, as the next
+	pingResponse  kind = 16
 	heartbeat     kind = 22
 )
 

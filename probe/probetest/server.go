@@ -31,7 +31,7 @@ func Listen(t testing.TB, talk Talk) *Server {
 			t.Fatal(err)
 		}
 		s.conn = c
-		if s.conns, err = net.Listen("tcp4", s.Address().String()); err != nil {
+		if s.conns, err = new(net.ListenConfig).Listen(t.Context(), "tcp4", s.Address().String()); err != nil {
 			_ = c.Close()
 		}
 	}

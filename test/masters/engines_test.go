@@ -48,25 +48,51 @@ func TestDarkPlaces(t *testing.T) {
 	rig.Qstat(t)
 	server, compiler := rig.Program(t, "darkplaces-server", "darkplaces-server"), rig.Program(t, "fteqcc", "fteqcc")
 	t.Parallel()
-	base := t.TempDir()
-	data := filepath.Join(base, "data")
-	rig.Must(t, os.MkdirAll(filepath.Join(data, "maps"), 0o700))
-	rig.Must(t, os.WriteFile(filepath.Join(data, "maps", "void.bsp"), emptyMap(), 0o600))
-	source, err := os.ReadFile(filepath.Join("testdata", "darkplaces", "game.qc"))
-	rig.Must(t, err)
-	rig.Must(t, os.WriteFile(filepath.Join(data, "game.qc"), source, 0o600))
-	rig.Must(t, os.WriteFile(filepath.Join(data, "progs.src"), []byte("progs.dat\ngame.qc\n"), 0o600))
-	compile := exec.CommandContext(t.Context(), compiler)
-	compile.Dir = data
-	if text, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	base := emptyGame(t, compiler, "darkplaces", "data", "progs.dat")
 	d := rig.Start(t, t.TempDir())
 	out := background(t, server, "-xonotic", "-basedir", base, "-userdir", t.TempDir(), "-ip", rig.Home.String(),
 		"+sv_public", "1", "+hostname", "The Inn", "+sv_master1", d.Address["q3master"].String(), "+map", "void")
 	listsEngine(t, d, out, quake3.Request{Game: []byte("Xonotic"), Protocol: 3, Empty: true}, "xonotic", "void")
 	wantQuakestat(t, "xonoticm", d.Address["q3master"], "The Inn")
 	d.Stop()
+}
+
+// TestMVDSV does the same with a server of QuakeWorld, whose heartbeat says nothing: it is proved by
+// its answers to questions from random ports.
+func TestMVDSV(t *testing.T) {
+	rig.Qstat(t)
+	server, compiler := rig.Program(t, "mvdsv", "mvdsv"), rig.Program(t, "fteqcc", "fteqcc")
+	t.Parallel()
+	base := emptyGame(t, compiler, "mvdsv", "qw", "qwprogs.dat")
+	d := rig.Start(t, t.TempDir())
+	background(t, server, "-basedir", base, "-ip", rig.Home.String(),
+		"+hostname", "The Inn", "+setmaster", d.Address["qwmaster"].String(), "+map", "void")
+	address := rig.Home.String() + ":27500"
+	rig.Appears(t, d, address)
+	if got, want := listedBy(t, d, "quakeworld"), []string{address + " The Inn void quakeworld"}; !slices.Equal(got, want) {
+		t.Errorf("JSON %v, want %v", got, want)
+	}
+	wantQuakestat(t, "qwm", d.Address["qwmaster"], "The Inn")
+	d.Stop()
+}
+
+// emptyGame returns a folder with a game without a rule, in the folder data, and a map without a room.
+func emptyGame(t *testing.T, compiler, source, data, program string) (base string) {
+	t.Helper()
+	base = t.TempDir()
+	data = filepath.Join(base, data)
+	rig.Must(t, os.MkdirAll(filepath.Join(data, "maps"), 0o700))
+	rig.Must(t, os.WriteFile(filepath.Join(data, "maps", "void.bsp"), emptyMap(), 0o600))
+	text, err := os.ReadFile(filepath.Join("testdata", source, "game.qc"))
+	rig.Must(t, err)
+	rig.Must(t, os.WriteFile(filepath.Join(data, "game.qc"), text, 0o600))
+	rig.Must(t, os.WriteFile(filepath.Join(data, "progs.src"), []byte(program+"\ngame.qc\n"), 0o600))
+	compile := exec.CommandContext(t.Context(), compiler)
+	compile.Dir = data
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return base
 }
 
 // listsEngine waits until a server is listed and checks the list that players get.

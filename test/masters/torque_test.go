@@ -28,6 +28,7 @@ func TestTorque(t *testing.T) {
 	if got, err := torquemaster.List(rig.Wait(t), browser); err != nil || !slices.Equal(got, []netip.AddrPort{h.Local()}) {
 		t.Errorf("list %v, %v", got, err)
 	}
+	wantQuakestat(t, "t2m", d.Address["torquemaster"])
 	if got, want := listedBy(t, d, "torque"), []string{h.Local().String() + "   torque"}; !slices.Equal(got, want) {
 		t.Errorf("JSON %v, want %v", got, want)
 	}
