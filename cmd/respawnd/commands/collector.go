@@ -6,6 +6,7 @@ import (
 	runtimemetrics "runtime/metrics"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clock"
@@ -31,9 +32,10 @@ func tuneCollector(ctx context.Context, env []string) (stop func()) {
 	debug.SetGCPercent(collectAt)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
+	afterStart := sync.OnceFunc(debug.FreeOSMemory) // reads pages of the program, so it comes first
 	go func() {
 		defer close(ended)
-		trim(ctx, readMemory, debug.FreeOSMemory)
+		trim(ctx, readMemory, debug.FreeOSMemory, func() { afterStart(); releaseProgram() })
 	}()
 	return func() {
 		cancel()
@@ -57,6 +59,8 @@ const (
 	trimFree  = 2 << 20          // least number of bytes that is returned
 	trimPart  = 8                // what is returned is more than this part of the memory in use
 	trimQuiet = 256 << 10        // most bytes that are allocated between two looks while garbage is returned
+
+	releaseRest = time.Minute // after pages of the program were returned
 )
 
 // memory is the state of the heap, in bytes unless another unit is given.
@@ -91,14 +95,17 @@ func readMemory() memory {
 // be garbage while little is allocated, so that it would stay for minutes.
 func (m memory) idles(before memory) bool {
 	much := func(n uint64) bool { return n >= trimFree && n > m.inUse/trimPart }
-	quiet := m.allocated-before.allocated <= trimQuiet
-	return m.cycles == before.cycles && (much(m.free) || quiet && much(m.recent))
+	return m.cycles == before.cycles && (much(m.free) || m.quiet(before) && much(m.recent))
 }
 
+// quiet reports whether little was allocated since the look before.
+func (m memory) quiet(before memory) bool { return m.allocated-before.allocated <= trimQuiet }
+
 // trim collects garbage and returns free memory to the system whenever the daemon is
-// quiet, until ctx ends. give does both.
-func trim(ctx context.Context, read func() memory, give func()) {
-	var given time.Time
+// quiet, until ctx ends. give does both. release is called at the first quiet look, and then
+// at most each releaseRest.
+func trim(ctx context.Context, read func() memory, give, release func()) {
+	var given, released time.Time
 	before := read()
 	for range clock.Ticks(ctx, trimLook) {
 		now := read()
@@ -106,6 +113,10 @@ func trim(ctx context.Context, read func() memory, give func()) {
 			give()
 			given = time.Now()
 			now = read() // the collection that this took is not counted
+		}
+		if now.quiet(before) && time.Since(released) >= releaseRest {
+			release()
+			released = time.Now()
 		}
 		before = now
 	}

@@ -77,7 +77,7 @@ func TestTrim(t *testing.T) {
 					}
 					n++
 					return m
-				}, func() { given++; trimmed = true })
+				}, func() { given++; trimmed = true }, func() {})
 				time.Sleep(time.Duration(len(tc.looks)-1)*trimLook + 1)
 				cancel()
 				synctest.Wait()
@@ -96,12 +96,31 @@ func TestTrimRests(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		begin := time.Now()
 		var given []time.Duration
-		go trim(ctx, func() memory { return memory{cycles: 1, free: 90 * mib, inUse: 100 * mib} }, func() { given = append(given, time.Since(begin)) })
+		go trim(ctx, func() memory { return memory{cycles: 1, free: 90 * mib, inUse: 100 * mib} }, func() { given = append(given, time.Since(begin)) }, func() {})
 		time.Sleep(trimLook + 2*trimRest + 1)
 		cancel()
 		synctest.Wait()
 		if want := []time.Duration{trimLook, trimLook + trimRest, trimLook + 2*trimRest}; !slices.Equal(given, want) {
 			t.Errorf("memory was returned at %v, want %v", given, want)
+		}
+	})
+}
+
+// Pages of the program are returned once the start is over, and again after a while.
+func TestTrimReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		begin, looks := time.Now(), uint64(0)
+		var released []time.Duration
+		go trim(ctx, func() memory {
+			looks++
+			return memory{allocated: min(looks, 5) * mib} // busy for four seconds
+		}, func() {}, func() { released = append(released, time.Since(begin)) })
+		time.Sleep(2 * releaseRest)
+		cancel()
+		synctest.Wait()
+		if want := []time.Duration{5 * trimLook, 5*trimLook + releaseRest}; !slices.Equal(released, want) {
+			t.Errorf("pages were returned at %v, want %v", released, want)
 		}
 	})
 }
