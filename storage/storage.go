@@ -53,6 +53,7 @@ type Store interface {
 	Files
 	News
 	PlayReports
+	Posts
 	Listings
 	Accounts
 	Buddies

@@ -104,7 +104,7 @@ var (
 	tableMatchPlayers = declare("match_players", entryForm, 0) // profile, id
 
 	tableCounts = declare("counts", entryForm, 0)      // name, NUL, part (1 byte) -> part of a count, see counts.go
-	tableMarks  = declare("marks", entryForm, atStart) // room -> id given out last; copy -> which copy is not complete
+	tableMarks  = declare("marks", entryForm, atStart) // room -> id given out last; copy -> which copy is not complete; post/place -> number of a message
 
 	tableRevisions    = declare("revisions", entryForm, ofDaemons)     // name in package storage -> number of changes of a table
 	tableFences       = declare("fences", noForm, ofDaemons)           // its numbers are runs and fences

@@ -33,6 +33,7 @@ func Fill(t *testing.T, s storage.Store) {
 	putProductKeys(t, s, productKey(1, "a"), productKey(2, "b"))
 	putMotd(t, s, motd("mygame"))
 	putPatch(t, s, patch(7, "1.0"))
+	must(s.PutPost(t.Context(), "one", "7"))
 	addServer(t, s, added("games.example.org:27015"))
 	hideServer(t, s, hidden("192.0.2.7:6500"))
 

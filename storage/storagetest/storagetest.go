@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store, only ...string) {
 		"Files":       fileTests(),
 		"News":        newsTests(),
 		"PlayReports": playReportTests(),
+		"Posts":       postTests(),
 		"Listings":    listingTests(),
 		"Users":       userTests(),
 		"Profiles":    profileTests(),
@@ -175,7 +176,7 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 func allCalls(s storage.Store) map[string]func(context.Context) error {
 	all := make(map[string]func(context.Context) error)
 	for _, of := range []func(storage.Store) map[string]func(context.Context) error{
-		calls, accountCalls, listingCalls, chatRuleCalls, productKeyCalls, fileCalls, newsCalls, playReportCalls, sakeCalls, statCalls, matchCalls,
+		calls, accountCalls, listingCalls, chatRuleCalls, productKeyCalls, fileCalls, newsCalls, playReportCalls, postCalls, sakeCalls, statCalls, matchCalls,
 	} {
 		maps.Copy(all, of(s))
 	}
