@@ -51,7 +51,7 @@ type Webhook struct {
 	Format      string // json or discord
 	Secret      Secret
 	SecretFile  string
-	Events      []string // up, down, players, bans, room_up, chat_ban, chat; empty: all but chat
+	Events      []string // up, down, players, bans, room_up, chat_ban, chat, status; empty: all but chat and status
 	Room        string   // channel of chat
 	Games       []string // lower case; empty: all
 	PlayersHigh int      // 0: no events about players
@@ -214,6 +214,8 @@ func (w *Webhook) checkRoom() error {
 		return errors.New("room: is for events: [chat] only")
 	case chat && w.Format != "discord":
 		return errors.New("events: chat is for format discord only")
+	case w.Format != "discord" && slices.Contains(w.Events, "status"):
+		return errors.New("events: status is for format discord only")
 	case chat && (w.Room[0] != '#' || len(w.Room) < 2 || len(w.Room) > maxChannel || strings.ContainsAny(w.Room, " ,\r\n\x00")):
 		return errors.New("room: must be the name of a chat room, such as '#GSP!mygame'")
 	}
@@ -260,9 +262,9 @@ func (w *Webhook) check() (wrong mistakes) {
 			wrong = append(wrong, err)
 		}
 	}
-	known := []string{"up", "down", "players", "bans", "room_up", "chat_ban", "chat"}
+	known := []string{"up", "down", "players", "bans", "room_up", "chat_ban", "chat", "status"}
 	if slices.ContainsFunc(w.Events, func(e string) bool { return !slices.Contains(known, e) }) {
-		wrong = append(wrong, errors.New("events: may hold up, down, players, bans, room_up, chat_ban and chat"))
+		wrong = append(wrong, errors.New("events: may hold up, down, players, bans, room_up, chat_ban, chat and status"))
 	}
 	if slices.Contains(w.Games, "") {
 		wrong = append(wrong, errors.New("games: has an empty entry"))

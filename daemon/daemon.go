@@ -237,7 +237,7 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 	}
 	d.webhooks = webhook.New(webhook.Options{
 		Self: d.self("webhook", s), Listing: d.listing(), Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks,
-		Cluster: d.cluster, Title: d.title,
+		Cluster: d.cluster, Title: d.title, Posts: d.store,
 		Colours: func(game string) colour.Family { return colour.OfGame(d.catalogue.Catalog(), game) },
 	})
 	d.bans.OnChange(d.webhooks.BansChanged)

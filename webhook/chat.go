@@ -174,7 +174,7 @@ func (w *watch) readRules(now time.Time) {
 		if before, known := w.chatBans[key]; known && before.Added.Equal(r.Added) && before.Expires.Equal(r.Expires) {
 			continue
 		}
-		if !w.mine(fmt.Sprint("chat/", key.Profile, key.Prefix, key.Nick, key.Channel)) {
+		if !w.dispatcher.mine(fmt.Sprint("chat/", key.Profile, key.Prefix, key.Nick, key.Channel)) {
 			continue
 		}
 		for _, to := range w.workers {

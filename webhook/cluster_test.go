@@ -19,8 +19,8 @@ type nodes struct {
 	all      map[string]*fixture
 }
 
-// inCluster runs the dispatchers of nodes a, b and c while test does.
-func inCluster(t *testing.T, hooks []Hook, test func(n *nodes)) {
+// inCluster runs the dispatchers of nodes a, b and c, after changes, while test does.
+func inCluster(t *testing.T, hooks []Hook, test func(n *nodes), change ...func(*fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := &nodes{net: clustertest.New(t, "a", "b", "c"), all: make(map[string]*fixture)}
@@ -36,6 +36,9 @@ func inCluster(t *testing.T, hooks []Hook, test func(n *nodes)) {
 				n.fixture = f
 			}
 			f.to, f.d.through = n.to, n.to
+			for _, c := range change {
+				c(f)
+			}
 			n.all[names[0]] = f
 			f.run(func(*fixture) { start(names[1:]...) })
 		}

@@ -41,6 +41,8 @@ type Options struct {
 	// Cluster connects the nodes that have the same hooks: each event is sent by one of
 	// them. nil: this node is alone.
 	Cluster cluster.Bus
+	// Posts keeps the messages of hooks with Status. It is needed for those.
+	Posts storage.Posts
 	// Hooks are the receivers at the start.
 	Hooks []Hook
 }
@@ -178,6 +180,9 @@ func (d *Dispatcher) startWorkers(ctx context.Context, running *sync.WaitGroup, 
 		workCtx, stop := context.WithCancel(ctx)
 		w.stop = stop
 		running.Go(func() { w.run(workCtx) })
+		if h.Status {
+			running.Go(func() { d.runBoard(workCtx, w) })
+		}
 		next, fresh = append(next, w), append(fresh, w)
 	}
 	for _, w := range old {

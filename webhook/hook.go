@@ -28,9 +28,11 @@ type Hook struct {
 	Format Format
 	Secret string // key of the signature; unused for Discord
 
-	Kinds []Kind   // to send; none: all but Said
-	Room  string   // channel of which Said is sent
-	Games []string // of servers; none: all
+	Kinds []Kind // to send; none: all but Said, or none with Status
+	// Status keeps one message of the chat up to date: who plays what. It is for Discord.
+	Status bool
+	Room   string   // channel of which Said is sent
+	Games  []string // of servers; none: all
 	// High and Low are the numbers of players for PlayersHigh and PlayersLow, Low
 	// below High; High 0: neither is sent.
 	High, Low int
@@ -41,7 +43,8 @@ type Hook struct {
 // wants reports whether the hook is for events of a kind about a game; bans
 // have no game.
 func (h *Hook) wants(k Kind, game string) bool {
-	if len(h.Kinds) == 0 && k == Said || len(h.Kinds) > 0 && !slices.Contains(h.Kinds, k) {
+	named := len(h.Kinds) > 0 || h.Status
+	if !named && k == Said || named && !slices.Contains(h.Kinds, k) {
 		return false
 	}
 	return game == "" || len(h.Games) == 0 || slices.Contains(h.Games, game)

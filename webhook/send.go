@@ -30,6 +30,7 @@ const (
 // StatusError reports an answer with a status other than 2xx.
 type StatusError struct {
 	Status int
+	Code   int           // that Discord gives in addition to a status message; else 0
 	After  time.Duration // pause that the response requests; 0: none
 }
 
@@ -93,33 +94,43 @@ func (s *sender) compose(events []Event, now time.Time) (r request, sent int) {
 	return r, len(events)
 }
 
+var errNoAddress = errors.New("not an address that can be called")
+
 // send makes one attempt. Its errors hold neither the URL nor the secret.
 func (s *sender) send(ctx context.Context, r request, now time.Time) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.hook.URL, bytes.NewReader(r.body))
-	if err != nil {
-		return errors.New("not an address that can be called")
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", s.agent)
+	header := make(http.Header)
 	if s.hook.Format == JSON {
 		stamp := strconv.FormatInt(now.Unix(), 10)
-		req.Header.Set(HeaderTimestamp, stamp)
-		req.Header.Set(HeaderSignature, Sign(s.hook.Secret, stamp, r.body))
+		header.Set(HeaderTimestamp, stamp)
+		header.Set(HeaderSignature, Sign(s.hook.Secret, stamp, r.body))
 	}
+	_, err := s.do(ctx, http.MethodPost, s.hook.URL, header, r.body, maxReply)
+	return err
+}
+
+// do makes a request and returns up to most bytes of its answer, with an error too.
+func (s *sender) do(ctx context.Context, method, to string, header http.Header, body []byte, most int64) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
+	if err != nil {
+		return nil, errNoAddress
+	}
+	req.Header = header
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", s.agent)
 	cacerts.Ready()
 	resp, err := s.client.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // e itself contains the URL
 		}
-		return err
+		return nil, err
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, maxReply) // its content does not matter
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, most)) // what is cut off counts as what it is
 	_ = resp.Body.Close()
 	if resp.StatusCode/100 == 2 {
-		return nil
+		return answer, nil
 	}
-	return &StatusError{Status: resp.StatusCode, After: retryAfter(resp.Header.Get("Retry-After"))}
+	return answer, &StatusError{Status: resp.StatusCode, After: retryAfter(resp.Header.Get("Retry-After"))}
 }
 
 // retryAfter parses a number of seconds; 0 if it is invalid.

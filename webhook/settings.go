@@ -34,6 +34,10 @@ func hook(w configs.Webhook) (Hook, error) {
 		h.Format = Discord
 	}
 	for _, e := range w.Events {
+		if e == "status" {
+			h.Status = true
+			continue
+		}
 		h.Kinds = append(h.Kinds, kinds(e)...)
 	}
 	if w.URLFile != "" {

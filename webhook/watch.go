@@ -152,10 +152,9 @@ func (w *watch) orphaned(s *master.Server) bool {
 	return s.Node != "" && bus != nil && !slices.Contains(bus.Nodes(), s.Node)
 }
 
-// mine reports whether this node sends the events about something that all nodes
-// notice.
-func (w *watch) mine(key string) bool {
-	bus := w.dispatcher.opt.Cluster
+// mine reports whether this node sends what is about something that all nodes notice.
+func (d *Dispatcher) mine(key string) bool {
+	bus := d.opt.Cluster
 	return bus == nil || bus.Owner("webhook/"+key) == bus.Self()
 }
 
@@ -181,7 +180,7 @@ func (w *watch) settle(now time.Time) {
 		if now.Sub(a.since) < settle {
 			continue
 		}
-		if s := w.servers[k]; s.Node == "" || a.orphan && w.mine(s.ID()) {
+		if s := w.servers[k]; s.Node == "" || a.orphan && w.dispatcher.mine(s.ID()) {
 			w.report(ServerDown, s, now)
 		}
 		delete(w.away, k)
@@ -234,7 +233,7 @@ func (w *watch) send(to *worker, kind Kind, s *master.Server, now time.Time) {
 }
 
 func (w *watch) reportBan(kind Kind, b storage.Ban, now time.Time) {
-	if !w.mine("ban/" + b.Prefix.String()) {
+	if !w.dispatcher.mine("ban/" + b.Prefix.String()) {
 		return
 	}
 	for _, to := range w.workers {

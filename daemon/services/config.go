@@ -164,7 +164,9 @@ type Config struct {
 	//   events        of up, down, players, bans (of `respawnd ban`), room_up (the
 	//                 first player enters a title or group room in chat, at most
 	//                 once in 10 minutes), chat_ban (of `respawnd chat ban`), chat
-	//                 (messages in a room). None: all but chat.
+	//                 (messages in a room), status (one message that is edited at
+	//                 most once a minute: who plays what on which server; for
+	//                 discord only). None: all but chat and status.
 	//   room          channel that chat is about, such as '#GSP!mygame'. Needed with
 	//                 chat, which is for discord only.
 	//   games         only servers of these. None: of all.

@@ -82,6 +82,7 @@ func TestWrongWebhooks(t *testing.T) {
 		"chat without room":      {discord + ", events: [chat]", "room: is missing"},
 		"room without chat":      {discord + ", room: '#GSP!gmtest'", "room: is for events"},
 		"chat for a program":     {good + ", events: [chat], room: '#GSP!gmtest'", "discord only"},
+		"status for a program":   {good + ", events: [status]", "discord only"},
 		"bad room":               {discord + ", events: [up, chat], room: 'gmtest'", "room: must be"},
 		"empty game":             {good + ", games: ['']", "games: has an empty entry"},
 	}
