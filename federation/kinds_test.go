@@ -140,6 +140,7 @@ func kinds(t testing.TB, list []netip.AddrPort) map[string]kind {
 		"utmaster":  {"utmaster " + connMaster(t, unrealMaster(list)) + " game=ut2004", "unreal2"},
 		"q2":        {"q2 " + packetMaster(t, sends(manyLists(list, quake2.AppendList)...)), "quake2"},
 		"qw":        {"qw " + packetMaster(t, sends(manyLists(list, quake2.AppendWorldList)...)), "quakeworld"},
+		"hw":        {"hw " + packetMaster(t, sends(quake2.Hexen.AppendLists(nil, list)...)) + " game=gmtest", "quakeworld"},
 		"333sync":   {"333sync " + connMaster(t, syncMaster(shared)), "gs1"},
 		"333json":   {"333json " + pageMaster(t, pagesOf333(list)) + " game=ut", "gs1"},
 		"textlist":  {"textlist " + pageMaster(t, fixed("# list\n\n// x\n"+lines(list, "%s \\hostname\\x\r\n"))) + "/?raw=1 query=quake3", "quake3"},

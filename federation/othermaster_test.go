@@ -59,7 +59,7 @@ func TestParseOtherMasterMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                              "is not a master",
 		"q3":                                            "is not a master",
-		"quake example.org":                             `unknown protocol "quake"; known: 333json, 333sync, cod4x, codmaster, gamespy, idmaster, jsonlist, q2, q3, qw, respawnd, serverbrowse, snapshot, textlist, utmaster, valve, zandronum`,
+		"quake example.org":                             `unknown protocol "quake"; known: 333json, 333sync, cod4x, codmaster, gamespy, hw, idmaster, jsonlist, q2, q3, qw, respawnd, serverbrowse, snapshot, textlist, utmaster, valve, zandronum`,
 		"q3 example.org":                                "names no protocol of the game",
 		"q3 example.org protocol=x":                     "bad option protocol: is not a whole number",
 		"q3 example.org protocol=1 empty":               `"empty", which is not an option`,
