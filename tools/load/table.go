@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/quake2"
 )
 
 // listed is how many servers a list has.
@@ -101,6 +103,10 @@ func rows() []row {
 		{"valvemaster page of 1,000", 16, openFirstPage, settled(populate(listed, openValveServer)), []part{{1, refUDP}}},
 		{"q3master heartbeat", 16, several(8, openQuake3Server), nil, []part{{1.5, refUDP}}},
 		{"q3master list of 1,000", 16, counting(openQuake3Browser), populate(listed, openQuake3Server), []part{{3.5, refUDP}}},
+		{"q2master heartbeat", 16, several(8, quake2Servers("q2master", quake2.Two, groupQuake2)), nil, []part{{9, refUDP}}},
+		{"q2master list of 1,000", 16, quake2Browsers("q2master", quake2.Two, groupQuake2Browsers),
+			populate(listed, quake2Servers("q2master", quake2.Two, groupQuake2)), []part{{1, refUDP}}}, // one packet of 231 servers
+		{"qwmaster heartbeat", 16, several(8, quake2Servers("qwmaster", quake2.World, groupQuakeWorld)), nil, []part{{8.5, refUDP}}},
 		{"utmaster list of 1,000", 16, counting(openEpicBrowser), populate(listed, openEpicServer), []part{{1.3, refEpic}, {0.65, refTCP}}},
 		{"idmaster heartbeat", 16, several(8, openDoom3Server), nil, []part{{1.5, refUDP}}},
 		{"idmaster list of 1,000", 16, counting(openDoom3Browser), populate(listed, openDoom3Server), []part{{3.5, refUDP}}},
@@ -122,6 +128,8 @@ var tableSettings = []string{
 	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "peerchat.max_members=3000",
 	"relay.pair_rate=1GiB", "relay.total_rate=1GiB", "relay.ports=20000-29999", // which the system gives to no other socket
 	"idmaster.list_window=0s", "idmaster.lists_per_net=0", "idmaster.lists_total=0", "idmaster.max_per_addr=0", "idmaster.query=false",
+	"q2master.list_window=0s", "q2master.lists_per_net=0", "q2master.lists_total=0", "q2master.max_per_addr=0", "q2master.query=false",
+	"qwmaster.max_per_addr=0", "qwmaster.query=false",
 	"codmaster.list_window=0s", "codmaster.lists_per_net=0", "codmaster.lists_total=0", "codmaster.max_per_addr=0", "codmaster.query=false",
 	"webservices.unproved_uploads=true", "webservices.player_files=200000", "webservices.player_file_size=1GiB",
 	"webservices.records_per_owner=10000", "webservices.player_records=10000", "webservices.player_requests=0", "webservices.player_writes=0",
