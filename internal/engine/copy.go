@@ -94,6 +94,11 @@ type Side struct {
 	tables tables.Engine
 }
 
+// Size returns how many bytes a copy of the side has. It reads them.
+func (s *Side) Size(ctx context.Context) (int64, error) {
+	return copying.Size(ctx, s.tables, records.CopiedTables())
+}
+
 // Copy copies one side to the other, which is empty or has a part of the same copy.
 // Damaged entries are reported and left out.
 func Copy(ctx context.Context, from, to *Side, opt copying.Options) (copying.Result, error) {

@@ -94,8 +94,9 @@ func unpackOne(in io.Reader, dir *os.Root, hash string) (err error) {
 }
 
 // CopyTo stores in another table the contents that it lacks, checks each against its hash,
-// and returns how many those were. The files themselves are not copied.
-func (t *Table) CopyTo(ctx context.Context, to *Table) (copied int, err error) {
+// and returns how many those were. The files themselves are not copied. begin is called with their
+// size, and returns what the bytes that were copied are written to.
+func (t *Table) CopyTo(ctx context.Context, to *Table, begin func(size int64) io.Writer) (copied int, err error) {
 	there := make(map[string]bool)
 	for c, err := range to.contents.all(ctx) {
 		if err != nil {
@@ -103,21 +104,26 @@ func (t *Table) CopyTo(ctx context.Context, to *Table) (copied int, err error) {
 		}
 		there[c.Hash] = true
 	}
+	var missing []storage.Content
+	size := int64(0)
 	for c, err := range t.contents.all(ctx) {
-		if err == nil {
-			err = ctx.Err()
-		}
 		if err != nil {
-			return copied, err
+			return 0, err
 		}
-		if there[c.Hash] || !c.Used {
-			continue
+		if c.Used && !there[c.Hash] {
+			missing, size = append(missing, c), size+c.Size
+		}
+	}
+	progress := begin(size)
+	for _, c := range missing {
+		if err := ctx.Err(); err != nil {
+			return copied, err
 		}
 		content, err := t.contents.open(ctx, c.Hash)
 		if err != nil {
 			return copied, err
 		}
-		err = errors.Join(to.take(ctx, content, c), content.Close())
+		err = errors.Join(to.take(ctx, io.TeeReader(content, progress), c), content.Close())
 		if err != nil {
 			return copied, fmt.Errorf("content %s: %w", c.Hash, err)
 		}

@@ -150,8 +150,14 @@ func TestContentsMove(t *testing.T) {
 	nodes, stores := sharedNodes(t, 1)
 	content := strings.Repeat("z", storage.ContentPart+5)
 	f := put(t, from, 1, content)
-	if n, err := from.CopyTo(t.Context(), nodes[0]); n != 1 || err != nil {
-		t.Errorf("CopyTo() = %d, %v, want 1", n, err)
+	var size int64
+	var progress bytes.Buffer
+	begin := func(n int64) io.Writer {
+		size = n
+		return &progress
+	}
+	if n, err := from.CopyTo(t.Context(), nodes[0], begin); n != 1 || err != nil || size != int64(len(content)) || progress.String() != content {
+		t.Errorf("CopyTo() = %d, %v, want 1; it said %d bytes and counted %d, want %d", n, err, size, progress.Len(), len(content))
 	}
 	if _, err := stores[0].CreateFile(t.Context(), f, DefaultLimits().Player, DefaultLimits().Total); err != nil {
 		t.Fatal(err)
@@ -159,8 +165,8 @@ func TestContentsMove(t *testing.T) {
 	if got := contentOf(t, nodes[1], 1); got != content {
 		t.Errorf("the copy has %d bytes, want %d", len(got), len(content))
 	}
-	if n, err := from.CopyTo(t.Context(), nodes[0]); n != 0 || err != nil {
-		t.Errorf("CopyTo() again = %d, %v, want 0", n, err)
+	if n, err := from.CopyTo(t.Context(), nodes[0], begin); n != 0 || err != nil || size != 0 {
+		t.Errorf("CopyTo() again = %d, %v with %d bytes, want 0", n, err, size)
 	}
 	var pack bytes.Buffer
 	if empty, err := nodes[1].Pack(t.Context(), &pack); empty || err != nil {

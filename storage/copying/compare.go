@@ -69,6 +69,7 @@ func digest(ctx context.Context, e engine.Engine, t engine.Table, opt *Options) 
 		if err != nil {
 			return r, err
 		}
+		opt.seen(&p)
 		for _, e := range p.entries {
 			r.Entries++
 			r.Bytes += int64(len(e.Key) + len(e.Value))

@@ -33,6 +33,9 @@ type Options struct {
 	// Progress is called now and then with the number of entries of a table that were
 	// copied; nil: nothing is.
 	Progress func(t engine.Table, entries int)
+	// Seen is called with the bytes of entries that were copied, and once more when they were
+	// compared: in all with twice what Size says, if no copy is continued. nil: it is not.
+	Seen func(bytes int)
 	// Check returns an error for an entry that is damaged, as [engine.Layout] says; nil:
 	// none is.
 	Check func(t engine.Table, key, value []byte) (lost bool, err error)
@@ -89,6 +92,19 @@ func Copy(ctx context.Context, from, to engine.Engine, opt Options) (r Result, e
 		r.Bytes += t.Bytes
 	}
 	return r, unmark(ctx, to)
+}
+
+// Size returns the bytes of all keys and values in tables of an engine. It reads them.
+func Size(ctx context.Context, e engine.Engine, tables []engine.Table) (size int64, err error) {
+	for _, t := range tables {
+		for p, err := range pages(ctx, e, t, nil) {
+			if err != nil {
+				return 0, err
+			}
+			size += int64(p.bytes)
+		}
+	}
+	return size, nil
 }
 
 // begin marks an empty target. One with entries must have the mark of the same copy.

@@ -145,6 +145,12 @@ func TestCopy(t *testing.T) {
 			seen := make(map[engine.Table]int)
 			opt := options()
 			opt.Progress = func(t engine.Table, entries int) { seen[t] = entries }
+			read := 0
+			opt.Seen = func(bytes int) { read += bytes }
+			size, err := copying.Size(t.Context(), from, opt.Tables)
+			if err != nil {
+				t.Fatal(err)
+			}
 			r, err := copying.Copy(t.Context(), from, to, opt)
 			if err != nil || r.Resumed {
 				t.Fatalf("Copy() = %+v, %v", r, err)
@@ -152,6 +158,9 @@ func TestCopy(t *testing.T) {
 			equal(t, r, from, to)
 			if r.Entries != 2037 || r.Bytes != 3+3*600_000+2032*4+7+1+4+1 {
 				t.Errorf("%d entries with %d bytes were copied", r.Entries, r.Bytes)
+			}
+			if size != r.Bytes || int64(read) != 2*size {
+				t.Errorf("the size is said to be %d, and %d bytes were copied and compared, want %d and twice that", size, read, r.Bytes)
 			}
 			want := map[engine.Table]int{"large": 3, "many": 2032, "marks": 2}
 			if diff := cmp.Diff(want, seen); diff != "" {

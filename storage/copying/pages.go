@@ -162,7 +162,14 @@ func store(ctx context.Context, to engine.Engine, next func() (page, error, bool
 		}
 		return nil
 	})
+	opt.seen(&p)
 	return len(p.entries), false, err
+}
+
+func (o *Options) seen(p *page) {
+	if o.Seen != nil {
+		o.Seen(p.bytes)
+	}
 }
 
 // load has the target load the next pages together.
@@ -181,6 +188,7 @@ func load(ctx context.Context, to Loader, next func() (page, error, bool), opt *
 					return err
 				}
 			}
+			opt.seen(&p)
 			stored += len(p.entries)
 			size += p.bytes
 		}

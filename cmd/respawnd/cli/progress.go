@@ -46,17 +46,23 @@ func (con *Console) Reading(f *os.File) (io.Reader, *Meter) {
 }
 
 func newMeter(out io.Writer, size int64) *Meter {
-	return &Meter{out: out, size: size, began: time.Now(), said: time.Now()}
+	now := time.Now() // twice it would differ, and End would remove a line that is not there
+	return &Meter{out: out, size: size, began: now, said: now}
 }
 
 // Write counts bytes. It never fails.
 func (m *Meter) Write(p []byte) (int, error) {
-	m.done += int64(len(p))
+	m.Add(len(p))
+	return len(p), nil
+}
+
+// Add counts bytes that are written elsewhere.
+func (m *Meter) Add(n int) {
+	m.done += int64(n)
 	if now := time.Now(); m.out != nil && now.Sub(m.said) >= meterEvery {
 		m.said = now
 		_, _ = fmt.Fprintf(m.out, "\x1b[K%s\r", m.line(now.Sub(m.began)))
 	}
-	return len(p), nil
 }
 
 // End removes the line.

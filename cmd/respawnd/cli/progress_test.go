@@ -33,6 +33,18 @@ func TestMeterSaysWhatIsLeft(t *testing.T) {
 	})
 }
 
+func TestMeterOfAMomentPrintsNothing(t *testing.T) {
+	var out bytes.Buffer
+	for range 100 {
+		m := newMeter(&out, 1)
+		m.Add(1)
+		m.End()
+	}
+	if out.Len() > 0 {
+		t.Errorf("printed %q", &out)
+	}
+}
+
 func TestMeterPrintsOnTerminalsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -84,7 +85,12 @@ func storageCopy(ctx context.Context, con *cli.Console, cfg *services.Config, fr
 	if err != nil {
 		return fmt.Errorf("%w\nThe source is unchanged. If the copy was interrupted, the same command continues it", err)
 	}
-	contents, err := files.New(a.Store, source.Folder(cfg.DataDir)).CopyTo(ctx, files.New(b.Store, target.Folder(cfg.DataDir)))
+	meter := new(cli.Meter)
+	contents, err := files.New(a.Store, source.Folder(cfg.DataDir)).CopyTo(ctx, files.New(b.Store, target.Folder(cfg.DataDir)), func(size int64) io.Writer {
+		meter = con.Meter(size)
+		return meter
+	})
+	meter.End()
 	if err != nil {
 		return fmt.Errorf("copy the contents of files: %w\nThe source is unchanged. The target cannot be completed: copy again into an empty one", err)
 	}
@@ -94,18 +100,27 @@ func storageCopy(ctx context.Context, con *cli.Console, cfg *services.Config, fr
 // progressEvery is the least time between two lines of progress.
 const progressEvery = time.Second
 
-// copyTables copies with progress on standard error. It returns how many damaged entries
-// were left out.
+// copyTables copies with progress on standard error: on a terminal the rest of the time, else a line a
+// second. It returns how many damaged entries were left out.
 func copyTables(ctx context.Context, con *cli.Console, source string, from, to *engine.Side) (r copying.Result, leftOut int, err error) {
-	said := time.Now()
+	said, meter := time.Now(), new(cli.Meter)
+	if cli.IsTerminal(con.Err) {
+		size, err := from.Size(ctx)
+		if err != nil {
+			return r, 0, err
+		}
+		meter = con.Meter(2 * size) // it is copied, then compared
+	}
+	defer meter.End()
 	r, err = engine.Copy(ctx, from, to, copying.Options{
 		Source: source,
 		Progress: func(t tables.Table, entries int) {
-			if now := time.Now(); now.Sub(said) >= progressEvery {
+			if now := time.Now(); now.Sub(said) >= progressEvery && !cli.IsTerminal(con.Err) {
 				said = now
 				_, _ = fmt.Fprintf(con.Err, "%s: %d\n", t, entries)
 			}
 		},
+		Seen: meter.Add,
 		Damaged: func(t tables.Table, key []byte, err error) {
 			leftOut++
 			_, _ = fmt.Fprintf(con.Err, "warning: a damaged entry of %s is left out: %q: %v\n", t, key, err)

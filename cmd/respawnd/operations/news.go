@@ -190,8 +190,10 @@ func filesShow(con *cli.Console) *cobra.Command {
 func filesGet(con *cli.Console) *cobra.Command {
 	in := new(operator.FileRef)
 	cmd := cli.CommandOf(con, &operator.ReadFile.Operation, in, func(ctx context.Context, c operator.Conn, args []string) error {
+		m := con.Meter(0)
 		size, err := backup.Replace(args[1], func(w io.Writer) error {
-			_, err := operator.ReadFile.Call(ctx, c, *in, w)
+			defer m.End()
+			_, err := operator.ReadFile.Call(ctx, c, *in, io.MultiWriter(w, m))
 			return err
 		})
 		return con.Confirm(err, "wrote %s (%d bytes)", args[1], size)
