@@ -20,8 +20,8 @@ var openAPI []byte
 
 // serveOpenAPI answers /api/v1/openapi.json.
 func (s *API) serveOpenAPI(w http.ResponseWriter, r *http.Request, _ Params) error {
-	if !front.NotModified(w, r, s.description.tag) {
-		s.Send(w, r, front.JSON, s.description.Answer)
+	if d := s.description(); !front.NotModified(w, r, d.tag) {
+		s.Send(w, r, front.JSON, d.Answer)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ type API struct {
 	feed        *feed
 	lobby       *lobby
 	streams     *netserve.Gate // event streams by visitor
-	description fixed          // of the API, for programs
+	description func() fixed   // of the API, for programs; made when it is first asked for
 }
 
 // New returns an API.
@@ -59,8 +59,9 @@ func New(f *front.Front, opt Options) *API {
 	list.trials, list.master = newLister(opt.Registry.Trials(), opt.Games), opt.Master
 	s := &API{
 		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served, opt.Played}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
-		lobby: newLobby(opt.Chat, opt.Games), description: newFixed(describe(opt.Nouns)), streams: netserve.NewGate(netserve.ConnOptions{}),
+		lobby: newLobby(opt.Chat, opt.Games), streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
+	s.description = sync.OnceValue(func() fixed { return newFixed(describe(opt.Nouns)) })
 	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
 	f.Gauge("respawnd_web_event_bytes", "Bytes of events that are kept for the streams.", s.feed.heldBytes)
 	historyGauges(f, opt.History)
