@@ -18,6 +18,7 @@ type connectView struct {
 	Running  running
 	Services []Service
 	Choices  []choiceView // of games that look up names; none if nothing answers to those, or there are too many
+	Together together     // several games that the visitor named
 	SiteURL  string       // of this site, for others; empty if unknown
 	You      *youView
 	NATNeg   bool // players behind routers are brought together
@@ -42,6 +43,7 @@ func (s *Server) serveConnect(w http.ResponseWriter, r *http.Request) {
 	v.Running = s.running(l, v.Address)
 	if v.Running.GameSpy {
 		v.Choices = s.choices()
+		v.Together = s.together(r, r.URL.Query().Get("several"))
 	}
 	s.show(w, r, "connect", v)
 }

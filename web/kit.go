@@ -3,8 +3,11 @@ package web
 import (
 	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/kit"
 	"github.com/respawnd/respawnd/web/front"
@@ -27,12 +30,35 @@ func (s *Server) kitLinks(q gamePageQuestion) (l kitLinks) {
 	return l
 }
 
-// serveKit returns the handler of /games/{name}/kit.zip, hosts.txt, hosts.bat or hosts.sh. Scripts
-// are for visitors of private networks: a page that anyone on the way can change must not offer
-// programs that run with all rights.
+// mostTogether is the maximum number of games in one script.
+const mostTogether = 32
+
+// maxTogether is the length of the text that names them, in bytes.
+const maxTogether = 1024
+
+// wantedGames returns the games of a request for their files: that of its path, or those that its
+// query names. known is false if there are none, or one is not known.
+func (s *Server) wantedGames(r *http.Request) (list []games.Game, known bool) {
+	names := r.URL.Query()["game"]
+	if name := r.PathValue("name"); name != "" {
+		names = []string{name}
+	}
+	for _, name := range names {
+		g, ok := s.api.Game(name)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, g)
+	}
+	return list, len(list) > 0 && len(list) <= mostTogether
+}
+
+// serveKit returns the handler of /games/{name}/kit.zip, hosts.txt, hosts.bat or hosts.sh, and of
+// the latter three for several games. Scripts are for visitors of private networks: a page that
+// anyone on the way can change must not offer programs that run with all rights.
 func (s *Server) serveKit(kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		g, known := s.api.Game(r.PathValue("name"))
+		list, known := s.wantedGames(r)
 		a, ok := s.hostsAddress(r, strings.TrimSpace(r.URL.Query().Get("ip")))
 		near := front.IsNear(s.Visitor(r))
 		switch {
@@ -47,10 +73,15 @@ func (s *Server) serveKit(kind string) http.HandlerFunc {
 			s.Fail(w, r, http.StatusBadRequest, "ip must be an IPv4 address of a host, such as 192.168.1.5")
 			return
 		}
-		k := kit.Kit{Game: g, Address: a, Domains: s.opt.Domains, Leads: s.redirected, Known: s.api.Outlooks(g), Scripts: near, Lang: s.site.Language(w, r)}
-		f, mediaType, err := fileOf(&k, kind)
+		var kits []*kit.Kit
+		for _, g := range list {
+			kits = append(kits, &kit.Kit{
+				Game: g, Address: a, Domains: s.opt.Domains, Leads: s.redirected, Known: s.api.Outlooks(g), Scripts: near, Lang: s.site.Language(w, r),
+			})
+		}
+		f, mediaType, err := fileOf(kits, kind)
 		if err != nil {
-			s.Log().Warn().Err(err).Str("game", g.Name).Str("file", kind).Msg("no file for players of a game")
+			s.Log().Warn().Err(err).Str("game", list[0].Name).Str("file", kind).Msg("no file for players of a game")
 			s.Fail(w, r, http.StatusNotFound, "there is no such file for this game")
 			return
 		}
@@ -59,20 +90,65 @@ func (s *Server) serveKit(kind string) http.HandlerFunc {
 	}
 }
 
-// fileOf returns a file of a kit, or all of them as an archive, with its type.
-func fileOf(k *kit.Kit, kind string) (f kit.File, mediaType string, err error) {
-	switch kind {
-	case "zip":
-		f.Name = "respawnd-" + k.Game.Name + ".zip"
-		f.Text, err = k.Zip()
+// fileOf returns a file of kits, or all of the first one as an archive, with its type.
+func fileOf(kits []*kit.Kit, kind string) (f kit.File, mediaType string, err error) {
+	if kind == "zip" {
+		f.Name = "respawnd-" + kits[0].Game.Name + ".zip"
+		f.Text, err = kits[0].Zip()
 		return f, "application/zip", err
-	case "txt":
-		f, err = k.HostsFile()
-		return f, front.Text, err
-	default:
-		f, err = k.Script(kind)
-		return f, "application/octet-stream", err
 	}
+	mediaType = "application/octet-stream"
+	if kind == "txt" {
+		mediaType = front.Text
+	}
+	f, err = kit.Hosts(kind, kits...)
+	return f, mediaType, err
+}
+
+// together is the answer to a visitor who named several games.
+type together struct {
+	Asked string // what the visitor wrote
+	Games []wordsView
+	More  int      // that were named and not looked for
+	Links kitLinks // none if no game was found
+}
+
+// wordsView is what a visitor wrote for a game, with the game; its Link is empty if there is none.
+type wordsView struct {
+	Words string
+	nameView
+}
+
+// together finds the games that are named in a text, with commas between them.
+func (s *Server) together(r *http.Request, text string) (t together) {
+	t.Asked = clean.Line(text, maxTogether)
+	all, names := s.api.Games(s.api.Snapshot()), url.Values{}
+	for words := range strings.SplitSeq(t.Asked, ",") {
+		words = strings.TrimSpace(words)
+		switch {
+		case words == "":
+			continue
+		case len(t.Games) == mostTogether:
+			t.More++
+			continue
+		}
+		v := wordsView{Words: words}
+		if found, ok := games.Find(all, words); ok {
+			name := found.Game.Name
+			v.nameView = nameView{name, clean.Line(s.api.Title(name), maxGameText), s.gameURL(name)}
+			if !slices.Contains(names["game"], name) {
+				names.Add("game", name)
+			}
+		}
+		t.Games = append(t.Games, v)
+	}
+	if link := s.site.Base() + "/games/hosts."; len(names) > 0 {
+		t.Links.Lines = link + "txt?" + names.Encode()
+		if front.IsNear(s.Visitor(r)) {
+			t.Links.Batch, t.Links.Shell = link+"bat?"+names.Encode(), link+"sh?"+names.Encode()
+		}
+	}
+	return t
 }
 
 // redirected reports whether players should redirect a name: only if a service

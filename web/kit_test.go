@@ -2,10 +2,40 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/respawnd/respawnd/web/webtest"
 )
+
+// A LAN party gets one script for the games that it names as its players call them.
+func TestSeveralGames(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com"} })
+	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect?several=GMTEST,+no+such+game,,gmtest").Body.String()
+	webtest.WantParts(t, "the page", page, `href="/games/gmtest"`, `<bdi>no such game</bdi>: No game has that name or title.`,
+		`href="/games/hosts.txt?game=gmtest"`, `href="/games/hosts.bat?game=gmtest"`, `href="/games/hosts.sh?game=gmtest"`)
+	page = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect?several="+strings.Repeat("x,", mostTogether+2)).Body.String()
+	webtest.WantParts(t, "too many", page, "2 more are not shown.")
+	webtest.WantNoParts(t, "too many", page, "hosts.txt")
+	page = f.from("198.51.100.9:4000", "203.0.113.5:8080", "/connect?several=gmtest").Body.String()
+	webtest.WantParts(t, "the page for a stranger", page, `href="/games/hosts.txt?game=gmtest"`)
+	webtest.WantNoParts(t, "the page for a stranger", page, "hosts.bat", "hosts.sh")
+	for target, code := range map[string]int{
+		"/games/hosts.txt?game=gmtest&game=gmother":                          http.StatusOK,
+		"/games/hosts.txt":                                                   http.StatusNotFound,
+		"/games/hosts.txt?game=gmtest&game=none":                             http.StatusNotFound,
+		"/games/hosts.txt?" + strings.Repeat("game=gmtest&", mostTogether+1): http.StatusNotFound,
+	} {
+		w := f.from("192.168.1.9:4000", "192.168.1.5:8080", target)
+		if w.Code != code {
+			t.Errorf("GET %s: got %d, want %d", target, w.Code, code)
+		}
+		if code == http.StatusOK {
+			webtest.WantParts(t, target, w.Body.String(), "192.168.1.5 gmtest.master.gamespy.com\r\n", "192.168.1.5 gmother.master.gamespy.com\r\n")
+			webtest.WantParts(t, target, w.Header().Get("Content-Disposition"), "hosts-games.txt")
+		}
+	}
+}
 
 func TestHostsScripts(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com"} })

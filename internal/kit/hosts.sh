@@ -1,13 +1,12 @@
 #!/bin/sh
-# Leads the game {{.Game}} to {{.Address}}: adds its names to the hosts file.
+# Leads {{.Games}} to {{.Address}}: adds the names to the hosts file.
 #
-#   sudo sh hosts-{{.Game}}.sh        adds them, or replaces those of an earlier run
-#   sudo sh hosts-{{.Game}}.sh undo   removes them
+#   sudo sh {{.File}}.sh        adds them, or replaces those of an earlier run
+#   sudo sh {{.File}}.sh undo   removes them
 #
 # HOSTS=/path/to/file in front of "sh" changes another file than /etc/hosts.
 set -eu
 hosts=${HOSTS:-/etc/hosts}
-mark='{{.Mark}}'
 
 if [ ! -w "$hosts" ]; then
 	echo "Cannot write $hosts. Run: sudo sh $0" >&2
@@ -16,12 +15,12 @@ fi
 kept=$(mktemp)
 trap 'rm -f "$kept"' EXIT
 # All lines but those of an earlier run. grep fails if there are no others.
-grep -vF "$mark" "$hosts" >"$kept" || [ $? -eq 1 ]
+grep -vF{{range .Parts}} -e '{{.Mark}}'{{end}} "$hosts" >"$kept" || [ $? -eq 1 ]
 
 case "${1-}" in
 undo)
 	cat "$kept" >"$hosts"
-	echo "Removed the names of {{.Game}} from $hosts."
+	echo "Removed the names of {{.Games}} from $hosts."
 	exit 0
 	;;
 '') ;;
@@ -36,13 +35,14 @@ if [ -s "$kept" ] && [ -n "$(tail -c 1 "$kept")" ]; then
 	echo >>"$kept"
 fi
 cat >>"$kept" <<'END'
-{{.Mark}} begin: removed by hosts-{{.Game}}.sh undo
-{{range .Names}}{{$.Address}} {{.}} {{$.Mark}}
+{{range $part := .Parts}}{{.Mark}} begin: removed by {{$.File}}.sh undo
+{{range .Names}}{{$.Address}} {{.}} {{$part.Mark}}
 {{end}}{{.Mark}} end
+{{end -}}
 END
 cp "$hosts" "$hosts.before-respawnd" 2>/dev/null || true
 cat "$kept" >"$hosts"
-echo "Added {{len .Names}} names of {{.Game}} to $hosts. To remove them: sudo sh $0 undo"
+echo "Added {{.Count}} names of {{.Games}} to $hosts. To remove them: sudo sh $0 undo"
 # macOS caches names.
 if command -v dscacheutil >/dev/null 2>&1; then
 	dscacheutil -flushcache

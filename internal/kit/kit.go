@@ -93,7 +93,7 @@ func (k *Kit) Files() ([]File, error) {
 	case platform == "":
 		files = append(files, hosts)
 		for _, kind := range []string{"bat", "sh"} {
-			if s, err := k.Script(kind); err == nil && k.Scripts { // without it there are still the lines
+			if s, err := Hosts(kind, k); err == nil && k.Scripts { // without it there are still the lines
 				files = append(files, s)
 			}
 		}

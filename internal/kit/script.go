@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 )
 
-// The scripts that add the lines of a game to the hosts file. Each line has a comment that
+// The scripts that add the lines of games to the hosts file. Each line has a comment that
 // names the game, with which a second run and an undo find it.
 var (
 	//go:embed hosts.sh
@@ -24,41 +24,81 @@ var (
 	}
 )
 
-// script is the data of a script. All of it is checked by newScript.
+// script is the data of a script. All of it is checked by part.
 type script struct {
-	Game    string // short name
+	Games   string // short names
+	File    string // name of the script without its kind
 	Address string
-	Names   []string
-	Mark    string // at the end of each line
+	Parts   []part
 }
 
-// Script returns the script of a kind, sh or bat, that adds the lines of the game to the hosts
-// file, and removes them again.
-func (k *Kit) Script(kind string) (File, error) {
-	names, err := k.names()
-	if err != nil {
-		return File{}, err
-	}
-	s, err := newScript(k.Game.Name, k.Address, names)
-	if err != nil {
-		return File{}, err
-	}
-	return File{"hosts-" + k.Game.Name + "." + kind, s.write(kind)}, nil
+// part is the lines of one game.
+type part struct {
+	Mark  string // at the end of each line
+	Names []string
 }
 
-// newScript returns the data for a script. Whatever a file of games states, only
+// Count returns the number of names.
+func (s script) Count() (n int) {
+	for _, p := range s.Parts {
+		n += len(p.Names)
+	}
+	return n
+}
+
+// Hosts returns what adds the lines of games to the hosts file, with one kit for each: the
+// lines (txt), or a script that adds them and removes them again (sh, bat).
+func Hosts(kind string, kits ...*Kit) (File, error) {
+	s, text := script{File: "hosts-games", Address: kits[0].Address.String()}, ""
+	short := make([]string, len(kits))
+	for i, k := range kits {
+		short[i] = k.Game.Name
+		if kind == "txt" {
+			f, err := k.HostsFile()
+			if err != nil {
+				return File{}, err
+			}
+			text += string(f.Text)
+			continue
+		}
+		names, err := k.names()
+		if err != nil {
+			return File{}, err
+		}
+		if len(names) == 0 && len(kits) > 1 {
+			continue // it looks up none
+		}
+		p, err := newPart(k.Game.Name, k.Address, names)
+		if err != nil {
+			return File{}, err
+		}
+		s.Parts = append(s.Parts, p)
+	}
+	if s.Games = strings.Join(short, ", "); len(kits) == 1 {
+		s.File = "hosts-" + short[0]
+	}
+	if kind != "txt" {
+		if len(s.Parts) == 0 {
+			return File{}, fmt.Errorf("none of the games %s looks up names", s.Games)
+		}
+		text = string(s.write(kind))
+	}
+	return File{s.File + "." + kind, []byte(text)}, nil
+}
+
+// newPart returns the lines of a game. Whatever a file of games states, only
 // characters pass that mean nothing to any shell: those of names of games, and of
 // hosts.
-func newScript(game string, at netip.Addr, names []string) (script, error) {
+func newPart(game string, at netip.Addr, names []string) (part, error) {
 	if !games.ValidName(game) || !at.Is4() || len(names) == 0 {
-		return script{}, fmt.Errorf("no script for game %q at %s with %d names", game, at, len(names))
+		return part{}, fmt.Errorf("no script for game %q at %s with %d names", game, at, len(names))
 	}
 	for _, n := range names {
 		if n == "" || strings.Trim(n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" || n[0] == '-' {
-			return script{}, fmt.Errorf("%q cannot be in a script", n)
+			return part{}, fmt.Errorf("%q cannot be in a script", n)
 		}
 	}
-	return script{Game: game, Address: at.String(), Names: names, Mark: "# respawnd " + game + ";"}, nil
+	return part{"# respawnd " + game + ";", names}, nil
 }
 
 func (s script) write(kind string) []byte {
