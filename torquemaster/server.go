@@ -2,6 +2,7 @@ package torquemaster
 
 import (
 	"context"
+	"crypto/subtle"
 	"hash/crc32"
 	"slices"
 	"strings"
@@ -114,7 +115,7 @@ func (s *server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16,
 func (s *server) information(p netserve.Packet, body []byte, now time.Time) uplink.Drop {
 	i, bad := parseInfo(body)
 	v, dropped := s.keeper.Answer(p.From, func(c uplink.Challenge) bool {
-		return string(appendKey(nil, infoRequest, keyOf(c))[2:]) == string(p.Data[2:headSize])
+		return subtle.ConstantTimeCompare(appendKey(nil, infoRequest, keyOf(c))[2:], p.Data[2:headSize]) == 1
 	}, now)
 	switch {
 	case dropped != uplink.NotDropped:
