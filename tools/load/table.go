@@ -104,8 +104,11 @@ func rows() []row {
 		{"q3master heartbeat", 16, several(8, openQuake3Server), nil, []part{{1.5, refUDP}}},
 		{"q3master list of 1,000", 16, counting(openQuake3Browser), populate(listed, openQuake3Server), []part{{3.5, refUDP}}},
 		{"q2master heartbeat", 16, several(8, quake2Servers("q2master", quake2.Two, groupQuake2)), nil, []part{{9, refUDP}}},
-		{"q2master list of 1,000", 16, quake2Browsers("q2master", quake2.Two, groupQuake2Browsers),
-			populate(listed, quake2Servers("q2master", quake2.Two, groupQuake2)), []part{{1, refUDP}}}, // one packet of 231 servers
+		{ // one packet of 231 servers
+			"q2master list of 1,000", 16, quake2Browsers("q2master", quake2.Two, groupQuake2Browsers),
+			populate(listed, quake2Servers("q2master", quake2.Two, groupQuake2)),
+			[]part{{1, refUDP}},
+		},
 		{"qwmaster heartbeat", 16, several(8, quake2Servers("qwmaster", quake2.World, groupQuakeWorld)), nil, []part{{8.5, refUDP}}},
 		{"utmaster list of 1,000", 16, counting(openEpicBrowser), populate(listed, openEpicServer), []part{{1.3, refEpic}, {0.65, refTCP}}},
 		{"idmaster heartbeat", 16, several(8, openDoom3Server), nil, []part{{1.5, refUDP}}},
