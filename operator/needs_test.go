@@ -14,7 +14,7 @@ import (
 func served(s games.Service) games.Served {
 	switch s {
 	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master", "webservices", "mangler", "quickmatch",
-		"idmaster", "codmaster", "nwmaster", "odamaster", "torquemaster", "utmaster", "q2master", "qwmaster", "nas", "fesl", "theater":
+		"idmaster", "codmaster", "nwmaster", "odamaster", "torquemaster", "tribesmaster", "utmaster", "q2master", "qwmaster", "nas", "fesl", "theater":
 		return games.Running
 	}
 	return games.NotBuilt

@@ -44,6 +44,7 @@ import (
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/theater"
 	"github.com/respawnd/respawnd/torquemaster"
+	"github.com/respawnd/respawnd/tribesmaster"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
@@ -205,6 +206,9 @@ type Config struct {
 	// Master server for games of the Torque engine: servers send heartbeats and are asked for
 	// their info, browsers request lists.
 	TorqueMaster torquemaster.Config `key:"torquemaster"`
+	// Master server for Starsiege: Tribes: servers send heartbeats and are asked three times,
+	// browsers request lists.
+	TribesMaster tribesmaster.Config `key:"tribesmaster"`
 	// Master server in the form of Epic's: Unreal Tournament 2003 and 2004 and Unreal 2
 	// XMP. Servers report over one connection each and are probed over UDP, browsers get
 	// the list and the message of the day of `respawnd motd`.

@@ -176,6 +176,7 @@ var ranks = map[string]int{
 	"nwmaster":            5,
 	"odamaster":           5,
 	"torquemaster":        5,
+	"tribesmaster":        5,
 	"valvemaster":         5,
 	"web":                 5,
 	"webhook":             5,

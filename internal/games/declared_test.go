@@ -9,6 +9,7 @@ var (
 	_ = Declare(Kind{Name: "qwmaster", Words: "the QuakeWorld master"})
 	_ = Declare(Kind{Name: "odamaster", Words: "the Odamex master"})
 	_ = Declare(Kind{Name: "torquemaster", Words: "the Torque master"})
+	_ = Declare(Kind{Name: "tribesmaster", Words: "the Tribes master"})
 	_ = Declare(Kind{Name: "theater", Words: "EA's server lists"})
 	_ = Declare(Kind{Name: "idmaster", Words: "id Software's master", Names: true, Query: "idtech4"})
 	_ = Declare(Kind{Name: "codmaster", Words: "the Call of Duty master", Names: true})

@@ -75,6 +75,9 @@ func datagramServices(t testing.TB) []datagrams {
 		service: "torquemaster", ping: []byte("\x02\x00\x01\x02\x03\x04"), burst: 16, rate: 1,
 		packets: [][]byte{[]byte("\x16\x00\x00\x00\x00\x00"), []byte("\x0c\x00\x01\x02\x03\x04\x01a\x01b\x08"), []byte("\x06\x00\x01\x02\x03\x04\xff")},
 	}, {
+		service: "tribesmaster", ping: []byte("\x10\x03\xff\x00\x02"), burst: 16, rate: 1,
+		packets: [][]byte{[]byte("\x10\x05"), []byte("\x10\x04\x00\x00\x01\x02"), []byte("\x10\x03\xff")},
+	}, {
 		service: "idmaster", ping: []byte("\xff\xffgetServers\x00\x29\x00\x01\x00\x00\x00"), burst: 16, rate: 1,
 		packets: [][]byte{[]byte("\xff\xffheartbeat\x00"), []byte("\xff\xffsrvAuth\x00\x01"), []byte("\xff\xffinfoResponse\x00\x01\x02\x03\x04")},
 	}, {

@@ -33,7 +33,7 @@ const (
 // address.
 var services = []string{
 	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "mangler", "zanmaster", "web", "admin", "ssq",
-	"valvemaster", "q3master", "q2master", "qwmaster", "utmaster", "idmaster", "codmaster", "nwmaster", "odamaster", "torquemaster", "dns", "webservices", "fesl", "theater",
+	"valvemaster", "q3master", "q2master", "qwmaster", "utmaster", "idmaster", "codmaster", "nwmaster", "odamaster", "torquemaster", "tribesmaster", "dns", "webservices", "fesl", "theater",
 }
 
 // child is a program whose cost is measured.

@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/qwmaster"
 	"github.com/respawnd/respawnd/theater"
 	"github.com/respawnd/respawnd/torquemaster"
+	"github.com/respawnd/respawnd/tribesmaster"
 	"github.com/respawnd/respawnd/utmaster"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web/webtest"
@@ -56,7 +57,7 @@ func TestStatsOfEveryOrigin(t *testing.T) {
 			qr2.Origin, qr2.OldOrigin, zanmaster.Origin, valvemaster.Origin, master.Found, master.Static, q3master.Origin, master.Federated, utmaster.Origin,
 			idmaster.Origin, codmaster.Origin, nwmaster.Origin,
 			{Name: "new"},
-			odamaster.Origin, q2master.Origin, qwmaster.Origin, theater.Origin, torquemaster.Origin,
+			odamaster.Origin, q2master.Origin, qwmaster.Origin, theater.Origin, torquemaster.Origin, tribesmaster.Origin,
 		}
 		for i, o := range origins {
 			f.Put(webtest.Listed{Addr: fmt.Sprintf("192.0.2.%d:6500", i+1), Change: func(s *master.Server) { s.Origin = o }})

@@ -1,0 +1,36 @@
+package tribesmaster
+
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/uplink"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (*Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Tribes server lists", Docs: []string{"protocols/tribesmaster"}, Shows: true, Origins: []*master.Origin{Origin},
+		Plays:   []service.Play{{Service: name, Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
+		Steps:   []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
+		Connect: "Starsiege Tribes: `$Server::MasterAddressN0 = \"{address}:{port}\";` in the preferences of servers and players.",
+	}
+}
+
+// Open opens the socket of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, c.ListenOptions())
+	if err != nil {
+		return nil, err
+	}
+	s := newServer(options{
+		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+	})
+	r := service.OnSocket(conn, s)
+	r.Callbacks = &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced}
+	r.Files = func(put func(string, []byte)) { s.lister.Files(name, env.Addresses.Outside(), put) }
+	return r, nil
+}
