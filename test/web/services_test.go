@@ -18,7 +18,7 @@ var (
 	link = regexp.MustCompile(`href="(/[^"#]*)`)
 	// given matches names of protocols, in which any server can be queried, members of the
 	// description of a server, and the warning that names the settings of services that are off.
-	given   = regexp.MustCompile(`\b(quake3|quake2|quakeworld|callofduty|nat_negotiation)\b|services: not in the list, so these are off and their settings have no effect: [\w, ]+`)
+	given   = regexp.MustCompile(`\b(quake3|quake2|quakeworld|battlefield|callofduty|nat_negotiation)\b|services: not in the list, so these are off and their settings have no effect: [\w, ]+`)
 	foreign = regexp.MustCompile(`(?i)gamespy|quick ?match|sign[- ]?in\b|signs? players in|signing in|log in|buddies|negotiat|check-nat|router|chat|hosts file|2,?4\d\d games|quake|half-life|neverwinter|call of duty|battlefield`)
 )
 
