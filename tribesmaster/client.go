@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
@@ -15,7 +16,8 @@ import (
 type Host struct {
 	*netclient.Reporter
 
-	title string
+	title    string
+	answered atomic.Int32 // questions of the master since the last heartbeat
 }
 
 // NewHost returns a host with the name that browsers show.
@@ -36,7 +38,7 @@ func (h *Host) take(p []byte, from netip.AddrPort) {
 		return
 	}
 	_ = h.Answer(appendAnswer(nil, key), from)
-	if from == h.Server() {
+	if from == h.Server() && h.answered.Add(1) == questions {
 		h.Asked()
 	}
 }
@@ -51,8 +53,11 @@ func appendStatus(b []byte, title string) []byte {
 	return appendText(appendText(append(b, 0), "Team Name\t%t\tScore"), "Player Name\t%n") // teams, fields
 }
 
-// Heartbeat sends a heartbeat and waits until the master has asked.
-func (h *Host) Heartbeat(ctx context.Context) error { return h.Report(ctx, appendHeartbeat(nil)) }
+// Heartbeat sends a heartbeat and waits until the last question of the master was answered.
+func (h *Host) Heartbeat(ctx context.Context) error {
+	h.answered.Store(0)
+	return h.Report(ctx, appendHeartbeat(nil))
+}
 
 // Leave answers nothing from now on: the protocol cannot say that a server stops.
 func (h *Host) Leave() error { return h.Reporter.Leave(appendHeartbeat(nil)) }
