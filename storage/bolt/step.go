@@ -143,6 +143,9 @@ func (c *change) Delete(name engine.Table, key []byte) error {
 	return at.Delete()
 }
 
+// Vacant implements [engine.Tx]: Get costs nothing.
+func (c *change) Vacant(engine.Table, []byte) error { return nil }
+
 // Next implements [engine.Tx].
 func (c *change) Next(t engine.Table) (uint64, error) {
 	n, err := c.Last(t)

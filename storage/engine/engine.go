@@ -143,6 +143,11 @@ type Tx interface {
 	// Delete removes a key, which may be missing.
 	Delete(t Table, key []byte) error
 
+	// Vacant says that the step expects no value under a key, as under one of a new number:
+	// an engine behind a network need not ask for it then, and runs the step again if there
+	// is one.
+	Vacant(t Table, key []byte) error
+
 	// Next returns the next number of a table: above 0, never returned before, and above
 	// each number that a step got that ended before this one began. Between two numbers
 	// some may be missing. In an engine that several daemons share, numbers of different

@@ -293,6 +293,17 @@ func (x *tx) Put(t engine.Table, key, value []byte) error {
 	return x.write(t, key, value)
 }
 
+// Vacant implements [engine.Tx]. The commit compares what is there. After a run that was
+// disturbed keys are read.
+func (x *tx) Vacant(t engine.Table, key []byte) error {
+	n, err := x.table(t)
+	p := place{n, string(key)}
+	if _, wrote := x.writes[p]; err == nil && x.at.disturbed == 0 && !wrote && !x.known(p) {
+		x.cells[p] = cell{relied: true}
+	}
+	return err
+}
+
 // Delete implements [engine.Tx].
 func (x *tx) Delete(t engine.Table, key []byte) error { return x.write(t, key, nil) }
 

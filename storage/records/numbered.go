@@ -28,37 +28,15 @@ func (n numbered[R, ID]) key(id ID) engine.Key { return engine.Key{Table: n.tabl
 // newID returns an id that no record has.
 func (n numbered[R, ID]) newID(c *change) (ID, error) {
 	for {
-		id := c.nextID(n.ids)
+		id := c.next(n.ids)
 		if id > storage.MaxAccountID { // clients read ids as numbers of 32 bits with a sign
 			return 0, fmt.Errorf("ids of %s: %w", n.table, storage.ErrFull)
 		}
-		if !c.has(n.table, idKey(ID(id))) { // an import at the same time may have taken it
+		key := idKey(ID(id))
+		if c.vacant(n.table, key); !c.has(n.table, key) { // an import at the same time may have taken it
 			return ID(id), nil
 		}
 	}
-}
-
-// nextID returns the next number of a table, first those of draw.
-func (c *change) nextID(t engine.Table) uint64 {
-	drawn := c.drawn[t]
-	if len(drawn) == 0 {
-		return c.next(t)
-	}
-	c.drawn[t] = drawn[1:]
-	return drawn[0]
-}
-
-// draw draws the id that takeID will return for a wanted one, so that its key can be loaded.
-func (n numbered[R, ID]) draw(c *change, wanted ID) ID {
-	if wanted != 0 {
-		return wanted
-	}
-	id := c.next(n.ids)
-	if c.drawn == nil {
-		c.drawn = make(map[engine.Table][]uint64)
-	}
-	c.drawn[n.ids] = append(c.drawn[n.ids], id)
-	return ID(id)
 }
 
 // number stands for the number of the id for a new record, to load it, unless the wanted one

@@ -119,10 +119,9 @@ func perform[T any](ctx context.Context, s *Store, fn func(*change) (T, error)) 
 type change struct {
 	*view
 	tx      engine.Tx
-	shared  bool                      // a read that was not loaded costs a round trip
-	number  bool                      // that of the audit entry is to be loaded
-	part    byte                      // of the counts that it changes
-	drawn   map[engine.Table][]uint64 // numbers that were drawn ahead, see draw
+	shared  bool // a read that was not loaded costs a round trip
+	number  bool // that of the audit entry is to be loaded
+	part    byte // of the counts that it changes
 	wrote   bool
 	touched []pair   // pairs whose relation changed
 	held    []string // changed tables that daemons hold in memory, see heldAs
@@ -241,6 +240,13 @@ func (c *change) next(t engine.Table) uint64 {
 	n, err := c.tx.Next(t)
 	c.failed(err)
 	return n
+}
+
+// vacant is Vacant of [engine.Tx].
+func (c *change) vacant(t engine.Table, key []byte) {
+	if c.err == nil {
+		c.failed(c.tx.Vacant(t, key))
+	}
 }
 
 func (c *change) raise(t engine.Table, n uint64) {

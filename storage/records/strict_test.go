@@ -152,6 +152,9 @@ func (x *strictTx) Delete(t engine.Table, key []byte) error {
 	return x.tx.Delete(t, key)
 }
 
+// Vacant implements [engine.Tx].
+func (x *strictTx) Vacant(t engine.Table, key []byte) error { return x.tx.Vacant(t, key) }
+
 // Next implements [engine.Tx].
 func (x *strictTx) Next(t engine.Table) (uint64, error) {
 	if !x.trial {

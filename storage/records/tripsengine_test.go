@@ -144,6 +144,12 @@ func (x *tripsTx) Delete(t engine.Table, key []byte) error {
 	return x.tx.Delete(t, key)
 }
 
+// Vacant implements [engine.Tx].
+func (x *tripsTx) Vacant(t engine.Table, key []byte) error {
+	x.learn(t, key)
+	return x.tx.Vacant(t, key)
+}
+
 // Next implements [engine.Tx].
 func (x *tripsTx) Next(t engine.Table) (uint64, error) {
 	if x.numbers[t] > 0 {

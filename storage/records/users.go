@@ -84,7 +84,6 @@ func (c *change) createUsers(list []storage.NewUser) {
 		}
 	}
 	c.load(keys...)
-	c.drawIDs(list)
 	for i := range list {
 		n := &list[i]
 		if n.Err == nil {
@@ -123,25 +122,6 @@ func checkNewUser(v *view, n *storage.NewUser) error {
 		}
 	}
 	return nil
-}
-
-// drawIDs draws the ids of many new users and profiles, and loads whether they are free, which
-// else takes a round trip for each. None are drawn for users that are refused.
-func (c *change) drawIDs(list []storage.NewUser) {
-	if !c.shared || len(list) == 1 {
-		return
-	}
-	var keys []engine.Key
-	for _, n := range list {
-		if n.Err != nil || checkEntries(c.view, userEntries(&n.User), n.User.ID) != nil {
-			continue
-		}
-		keys = append(keys, users.key(users.draw(c, n.User.ID)))
-		for _, p := range n.Profiles {
-			keys = append(keys, profiles.key(profiles.draw(c, p.ID)))
-		}
-	}
-	c.load(keys...)
 }
 
 // isRefusal reports whether an error is about one new record, and others can be stored.

@@ -245,4 +245,5 @@ func (l *looker) Load(...engine.Key) error          { return nil }
 func (l *looker) LoadRanges(...engine.Range) error  { return nil }
 func (l *looker) Last(engine.Table) (uint64, error) { return 0, nil }
 func (l *looker) Next(engine.Table) (uint64, error) { return 0, nil }
+func (l *looker) Vacant(engine.Table, []byte) error { return nil }
 func (l *looker) Raise(engine.Table, uint64) error  { return nil }

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Engine) {
 		"Undo":      testUndo,
 		"Numbers":   testNumbers,
 		"Raise":     testRaise,
+		"Vacant":    testVacant,
 		"Closed":    testClosed,
 		"Context":   testContext,
 		"Large":     testLarge,
@@ -204,6 +205,34 @@ func testRaise(t *testing.T, e engine.Engine) {
 	if last != 77 {
 		t.Errorf("Last() after Raise(77) = %d", last)
 	}
+}
+
+// A step that expects no value under a key which has one sees it in the end.
+func testVacant(t *testing.T, e engine.Engine) {
+	seen := make(map[string]string)
+	step := func(tx engine.Tx) error {
+		for _, key := range []string{"free", "taken", "own"} {
+			if key == "own" {
+				if err := tx.Put(One, []byte(key), []byte("written")); err != nil {
+					return err
+				}
+			}
+			if err := tx.Vacant(One, []byte(key)); err != nil {
+				return err
+			}
+			value, err := tx.Get(One, []byte(key))
+			if seen[key] = string(value); err != nil {
+				return err
+			}
+		}
+		return put(tx, "free", "new")
+	}
+	Update(t, e, func(tx engine.Tx) error { return put(tx, "taken", "old") })
+	Update(t, e, step)
+	if seen["free"] != "" || seen["taken"] != "old" || seen["own"] != "written" {
+		t.Errorf("a step saw %q", seen)
+	}
+	View(t, e, func(r engine.Reader) error { return expect(r, One, "free", []byte("new")) })
 }
 
 func testClosed(t *testing.T, e engine.Engine) {

@@ -145,6 +145,9 @@ func (x *tx) Delete(name engine.Table, key []byte) error {
 	return nil
 }
 
+// Vacant implements [engine.Tx]: Get costs nothing.
+func (x *tx) Vacant(engine.Table, []byte) error { return nil }
+
 // Next implements [engine.Tx].
 func (x *tx) Next(name engine.Table) (uint64, error) {
 	t := x.table(name)
