@@ -121,8 +121,10 @@ type wordsView struct {
 
 // together finds the games that are named in a text, with commas between them.
 func (s *Server) together(r *http.Request, text string) (t together) {
-	t.Asked = clean.Line(text, maxTogether)
-	all, names := s.api.Games(s.api.Snapshot()), url.Values{}
+	if t.Asked = clean.Line(text, maxTogether); t.Asked == "" {
+		return t
+	}
+	finder, names := games.NewFinder(s.api.Games(s.api.Snapshot())), url.Values{}
 	for words := range strings.SplitSeq(t.Asked, ",") {
 		words = strings.TrimSpace(words)
 		switch {
@@ -133,7 +135,7 @@ func (s *Server) together(r *http.Request, text string) (t together) {
 			continue
 		}
 		v := wordsView{Words: words}
-		if found, ok := games.Find(all, words); ok {
+		if found, ok := finder.Find(words); ok {
 			name := found.Game.Name
 			v.nameView = nameView{name, clean.Line(s.api.Title(name), maxGameText), s.gameURL(name)}
 			if !slices.Contains(names["game"], name) {

@@ -39,7 +39,7 @@ func Search(list []Game, words string) []Game {
 	if words == "" {
 		return list
 	}
-	hits := search(list, words)
+	hits := NewFinder(list).search(words)
 	out := make([]Game, len(hits))
 	for i := range hits {
 		out[i] = *hits[i].game
@@ -57,11 +57,32 @@ type Guess struct {
 // maxOthers is the maximum number of Others.
 const maxOthers = 5
 
-// Find returns the game of a list with a name, or the one that players call so, or the only one for
+// Find finds a game in a list, see Finder.
+func Find(list []Game, words string) (g Guess, ok bool) { return NewFinder(list).Find(words) }
+
+// Finder is a list that is prepared for several searches: most of the time of one goes into that.
+type Finder struct {
+	targets []target
+	other   map[string]bool // names that are aliases of a game
+}
+
+// NewFinder prepares a list, which must not be changed while the Finder is used.
+func NewFinder(list []Game) *Finder {
+	f := &Finder{targets: make([]target, len(list)), other: make(map[string]bool)}
+	for i := range list {
+		f.targets[i] = newTarget(&list[i])
+		for _, a := range list[i].Aliases {
+			f.other[a] = true
+		}
+	}
+	return f
+}
+
+// Find returns the game with a name, or the one that players call so, or the only one for
 // computers with all the words in its title. Without such a game ok is false, and Others are those
 // that the words may mean.
-func Find(list []Game, words string) (g Guess, ok bool) {
-	hits := search(list, words)
+func (f *Finder) Find(words string) (g Guess, ok bool) {
+	hits := f.search(words)
 	if i := slices.IndexFunc(hits, func(h hit) bool { return ascii.EqualFold(h.game.Name, words) }); i >= 0 {
 		g.Game, g.Exact, ok = *hits[i].game, true, true
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.match != byCalled || h.game.Name == g.Game.Name })
@@ -93,30 +114,24 @@ func (g Guess) String() string {
 }
 
 // search returns the games that match, the best first.
-func search(list []Game, text string) (hits []hit) {
+func (f *Finder) search(text string) (hits []hit) {
 	words := wordsOf(text)
-	if hits = collect(list, func(t *target) match { return t.match(text, words) }); len(hits) > 0 {
+	if hits = f.collect(func(t *target) match { return t.match(text, words) }); len(hits) > 0 {
 		return hits
 	}
 	if timeless := slices.DeleteFunc(slices.Clone(words), isYear); len(timeless) > 0 && len(timeless) < len(words) {
-		return search(list, strings.Join(timeless, " "))
+		return f.search(strings.Join(timeless, " "))
 	}
 	all := strings.Join(words, "")
-	return collect(list, func(t *target) match { return t.near(all) })
+	return f.collect(func(t *target) match { return t.near(all) })
 }
 
 // collect returns the games that match, the best first.
-func collect(list []Game, compare func(*target) match) (hits []hit) {
-	other := make(map[string]bool)
-	for i := range list {
-		for _, a := range list[i].Aliases {
-			other[a] = true
-		}
-	}
-	for i := range list {
-		t := newTarget(&list[i])
-		if m := compare(&t); m != noMatch {
-			hits = append(hits, hit{t.game, m, t.rank(other[t.game.Name])})
+func (f *Finder) collect(compare func(*target) match) (hits []hit) {
+	for i := range f.targets {
+		t := &f.targets[i]
+		if m := compare(t); m != noMatch {
+			hits = append(hits, hit{t.game, m, t.rank(f.other[t.game.Name])})
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int {
@@ -185,7 +200,10 @@ func (t *target) hasAll(words []string) bool {
 // near reports whether a letter or two were mistyped.
 func (t *target) near(all string) match {
 	most := min(2, len(all)/4)
-	near := func(s string) bool { return most > 0 && ascii.Distance(s, all) <= most }
+	near := func(s string) bool {
+		apart := len(s) - len(all) // no text is nearer, and most are apart
+		return most > 0 && max(apart, -apart) <= most && ascii.Distance(s, all) <= most
+	}
 	if near(t.name) || near(t.title) || slices.ContainsFunc(t.called, near) {
 		return byLetters
 	}

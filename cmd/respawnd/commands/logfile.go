@@ -37,10 +37,11 @@ func (l *logFile) open() error {
 // Write appends a line.
 func (l *logFile) Write(line []byte) (int, error) {
 	if l.size > 0 && l.size+int64(len(line)) > maxLogFile {
-		err := errors.Join(l.file.Close(), os.Rename(l.path, l.path+".old"))
-		if err := errors.Join(err, l.open()); err != nil {
+		_ = errors.Join(l.file.Close(), os.Rename(l.path, l.path+".old")) // without it the file grows, until it is as long again
+		if err := l.open(); err != nil {
 			return 0, err
 		}
+		l.size = 0
 	}
 	n, err := l.file.Write(line)
 	l.size += int64(n)

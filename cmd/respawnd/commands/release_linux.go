@@ -37,6 +37,9 @@ func unchanged(lines *bufio.Scanner, file string) (found []mapping) {
 	var m mapping // of file; zero: it is another mapping
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
+		if len(words) == 0 {
+			continue
+		}
 		switch start, end, isRange := strings.Cut(words[0], "-"); {
 		case isRange:
 			m = mapping{}

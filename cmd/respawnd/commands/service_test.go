@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon"
@@ -161,13 +160,8 @@ func TestServiceRun(t *testing.T) {
 	}}
 	next := func(want serviceState) {
 		t.Helper()
-		select {
-		case got := <-states:
-			if got != want {
-				t.Fatalf("state %d, want %d", got, want)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("state %d is not reported", want)
+		if got := <-states; got != want {
+			t.Fatalf("state %d, want %d", got, want)
 		}
 	}
 	ended := make(chan int, 1)
@@ -220,6 +214,30 @@ func TestServiceElsewhere(t *testing.T) {
 		if code := Run(t.Context(), cli.New(nil, nil, &out, &out), []string{"service", what}); code != ExitFailure || !strings.Contains(out.String(), "Windows alone") {
 			t.Errorf("service %s: %d %s", what, code, &out)
 		}
+	}
+}
+
+// A log keeps its lines where the file before it cannot be replaced.
+func TestLogFileThatCannotMove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	if err := os.MkdirAll(filepath.Join(path+".old", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := bytes.Repeat([]byte("x"), maxLogFile/2)
+	for range 5 {
+		if _, err := l.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 5*int64(len(line)) {
+		t.Errorf("the log has %v, %v; want all lines", info, err)
 	}
 }
 
