@@ -56,16 +56,16 @@ func (k *keys) answer(s *q3master.Server, w netserve.PacketWriter, p netserve.Pa
 	if err != nil {
 		return uplink.MalformedRequest
 	}
-	if s.Keeper().Banned(p.From.Addr()) {
+	if s.Banned(p.From.Addr()) {
 		return uplink.Banned
 	}
 	good := !k.banned.Has(q.Player)
 	var buf [96]byte
 	b := quake3.AppendAuthAnswer(buf[:0], q.Challenge, good)
-	if !s.Keeper().Known(p.From) && !s.Keeper().MaySend(p.From.Addr(), len(b), len(p.Data), now) {
+	if !s.Known(p.From) && !s.MaySend(p.From.Addr(), len(b), len(p.Data), now) {
 		return uplink.Limited
 	}
-	s.Keeper().Send(w, b, p.To, p.From)
+	s.Send(w, b, p.To, p.From)
 	if good {
 		k.question.Inc()
 	} else {

@@ -71,7 +71,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{t: t, w: &wire{}, list: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), book: verdicts.NewLog(zerolog.Nop(), 0)}
 	configs.Defaults(&w.c)
-	w.Server = New(q3master.Options{Config: w.c.options(), Listing: part.Listing{Registry: w.list, Games: catalogue}, Peers: part.Peers{Verdicts: w.book}},
+	w.Server = New(q3master.Options{Config: w.c.options(), Registration: part.Registration{Listing: part.Listing{Registry: w.list, Games: catalogue}, Peers: part.Peers{Verdicts: w.book}}},
 		func(a netip.Addr) bool { return a == cheat })
 	return w
 }
@@ -209,7 +209,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 				More: func(in nettest.Account) (packets, size int) { return 0, 8 * in.PacketsIn },
 			}},
 		}
-		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.Keeper().Expire(a, time.Now()) }
+		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.Expire(a, time.Now()) }
 		t.Logf("amplification %+v", a.Run(t))
 	})
 }

@@ -2,7 +2,6 @@ package codmaster
 
 import (
 	"context"
-	"errors"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
@@ -26,24 +25,12 @@ func (c *Config) Describe() service.Descriptor {
 
 // Open opens the sockets of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	listen := c.ListenOptions()
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
+	conns, err := netserve.Ports{Network: "udp4", Address: c.Listen, Usual: usualPort, Further: env.Games.MasterNames(name).Ports()}.Open(ctx, c.ListenOptions(), env.Log)
 	if err != nil {
 		return nil, err
 	}
-	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
-	s := New(q3master.Options{
-		Config: c.options(), Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
-	}, env.BannedFrom(storage.ScopePresence))
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),
-		Ports:     uplink.Ports(c.Listen, further),
-		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
-		Reload:    func(to service.Service) { o := to.(*Config).options(); s.Reload(&o) },
-		Close:     func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
-		Files:     s.Files,
-		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.Keeper().Expired, Replaced: s.Keeper().Replaced},
-	}, nil
+	s := New(q3master.Options{Config: c.options(), Registration: env.Registers(storage.ScopeLists, uplink.DropNames()...)}, env.BannedFrom(storage.ScopePresence))
+	return service.OnSockets(conns, s, func(to service.Service) { o := to.(*Config).options(); s.Reload(&o) }), nil
 }
 
 func (c *Config) options() q3master.Config {

@@ -1,7 +1,6 @@
 package idmaster
 
 import (
-	"context"
 	"hash/crc32"
 	"net/netip"
 	"time"
@@ -24,37 +23,31 @@ const maxAll = 4096
 // Options configure a Server.
 type Options struct {
 	Config // its live keys are replaced by Reload
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 
 	Players netserve.AddrSet // banned ones
 }
 
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
-	uplink.Front
-	opt    Options
-	keeper *uplink.Keeper
-	lister *uplink.Lister
+	uplink.Master
+	opt Options
 
-	received                               [idtech4.KindAuth + 1]prometheus.Counter
-	lists, packets, accepted, denied, keys prometheus.Counter
+	received               [idtech4.KindAuth + 1]prometheus.Counter
+	accepted, denied, keys prometheus.Counter
 }
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
 	s := &Server{opt: opt}
-	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: Origin, Instance: 0x49445434,
-		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return idtech4.AppendGetInfo(b, number(c)) },
-		About:    func(*master.Server) string { return "" },
-	}})
-	s.Front = s.keeper.Front(s.handle)
-	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{
-		Entry: entry,
-		Append: func(packets [][]byte, list []netip.AddrPort, _ bool) [][]byte {
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: idtech4.MaxPacket, Handle: s.handle,
+		List: uplink.ListForm{Entry: entry, Append: func(packets [][]byte, list []netip.AddrPort, _ bool) [][]byte {
 			return idtech4.AppendLists(packets, list)
+		}},
+		Dialect: uplink.Dialect{
+			Service: name, Origin: Origin, Instance: 0x49445434,
+			Question: func(b []byte, c uplink.Challenge, _ string) []byte { return idtech4.AppendGetInfo(b, number(c)) },
 		},
 	})
 	in := metric.With(opt.Registerer)
@@ -67,9 +60,6 @@ func New(opt Options) *Server {
 	}
 	answers := in.Counters("respawnd_idmaster_answers_total", "Answers about players: keys that were accepted, players that may join or not.", "answer").WithLabelValues
 	s.keys, s.accepted, s.denied = answers("key"), answers("accepted"), answers("denied")
-	s.lists = in.Counter("respawnd_idmaster_lists_total", "Lists that were sent.")
-	s.packets = in.Counter("respawnd_idmaster_list_packets_total", "Packets of the lists that were sent.")
-	in.GaugeFunc("respawnd_idmaster_cached_lists", "Lists that are kept encoded.", s.lister.Cached)
 	s.Reload(&opt.Config)
 	return s
 }
@@ -77,25 +67,17 @@ func New(opt Options) *Server {
 func number(c uplink.Challenge) uint32 { return crc32.ChecksumIEEE(c[:]) }
 
 // Reload applies the live keys at once. Budgets begin full.
-func (s *Server) Reload(c *Config) { s.keeper.Reload(c.Config, c.ListConfig, 0) }
-
-// Serve takes packets from conn and further sockets until ctx ends, as uplink.Front does.
-func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
-	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn, further...)
-}
+func (s *Server) Reload(c *Config) { s.Keeper.Reload(c.Config, c.ListConfig, 0) }
 
 // handle returns why the packet was dropped, if it was.
 func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), idtech4.MaxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	kind, rest, ok := idtech4.Cut(p.Data)
 	switch {
 	case !ok:
 		return uplink.Foreign
 	case s.received[kind] == nil:
 		return uplink.UnknownKind
-	case s.keeper.Banned(p.From.Addr()):
+	case s.Banned(p.From.Addr()):
 		return uplink.Banned
 	}
 	s.received[kind].Inc()
@@ -120,10 +102,10 @@ var questionSize = len(idtech4.AppendGetInfo(nil, 0))
 
 // heartbeat asks a server for its info.
 func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if !s.keeper.MaySend(p.From.Addr(), questionSize, len(p.Data), now) {
+	if !s.MaySend(p.From.Addr(), questionSize, len(p.Data), now) {
 		return uplink.Limited
 	}
-	s.keeper.Challenge(w, port, p.From, p.To, "", now)
+	s.Challenge(w, port, p.From, p.To, "", now)
 	return uplink.NotDropped
 }
 
@@ -134,7 +116,7 @@ func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop
 	if err != nil {
 		return uplink.Unexpected
 	}
-	v, dropped := s.keeper.Answer(p.From, func(c uplink.Challenge) bool { return number(c) == challenge }, now)
+	v, dropped := s.Answer(p.From, func(c uplink.Challenge) bool { return number(c) == challenge }, now)
 	switch {
 	case dropped != uplink.NotDropped:
 		return dropped
@@ -146,7 +128,7 @@ func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop
 		return uplink.UnknownGame
 	}
 	names, values := i.Rules()
-	return s.keeper.List(v, uplink.Listing{Game: game, Names: names, Values: values})
+	return s.List(v, uplink.Listing{Game: game, Names: names, Values: values})
 }
 
 func entry(srv *master.Server) (e uplink.Entry, ok bool) {
@@ -170,25 +152,21 @@ func (s *Server) list(w netserve.PacketWriter, p netserve.Packet, rest []byte, n
 	switch {
 	case err != nil:
 		return uplink.MalformedRequest
-	case !s.keeper.MayList(a, now):
+	case !s.MayList(a, now):
 		return uplink.NoBudget
 	}
 	var packets [][]byte
 	asker := s.opt.Addresses.Asker(a)
 	if r.Protocol == 0 {
-		list := s.lister.All(maxAll)
+		list := s.Lister.All(maxAll)
 		for i := range list {
 			list[i] = asker.Given(list[i])
 		}
 		packets = idtech4.AppendLists(nil, list)
 	} else {
-		packets = s.lister.Answer(uplink.Wanted{Name: name, Protocol: int(r.Protocol), Picks: uplink.Picks{Empty: true, Full: true}}, asker)
+		packets = s.Lister.Answer(uplink.Wanted{Name: name, Protocol: int(r.Protocol), Picks: uplink.Picks{Empty: true, Full: true}}, asker)
 	}
-	for _, b := range packets {
-		s.keeper.Send(w, b, p.To, p.From)
-	}
-	s.lists.Inc()
-	s.packets.Add(float64(len(packets)))
+	s.SendList(w, p, packets...)
 	return uplink.NotDropped
 }
 
@@ -206,7 +184,7 @@ func (s *Server) key(w netserve.PacketWriter, p netserve.Packet, rest []byte, ga
 	if len(b) > len(p.Data) { // no key of the games is so short
 		return uplink.MalformedRequest
 	}
-	s.keeper.Send(w, b, p.To, p.From)
+	s.Send(w, b, p.To, p.From)
 	s.keys.Inc()
 	return uplink.NotDropped
 }
@@ -223,7 +201,7 @@ func (s *Server) check(w netserve.PacketWriter, p netserve.Packet, rest []byte) 
 		v.Reply = idtech4.Denied
 	}
 	var buf [64]byte
-	s.keeper.Send(w, v.AppendTo(buf[:0]), p.To, p.From)
+	s.Send(w, v.AppendTo(buf[:0]), p.To, p.From)
 	if v.Reply == idtech4.Accepted {
 		s.accepted.Inc()
 	} else {

@@ -64,7 +64,10 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	}
 	opt := Options{
 		Players: func(a netip.Addr) bool { return a == cheat.Addr() },
-		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue}, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Registration: part.Registration{
+			Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
+			Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {
@@ -78,9 +81,9 @@ const serviceName = games.Service(name)
 // send hands a packet to the master and returns why it was dropped.
 func (w *world) send(from netip.AddrPort, data []byte) string {
 	p := netserve.Packet{Data: data, From: from, To: home}
-	dropped := w.handle(w.w, p, 0, time.Now())
+	dropped := w.Handle(w.w, p, time.Now())
 	if dropped != uplink.NotDropped {
-		w.keeper.Dropped(p, dropped)
+		w.Dropped(p, dropped)
 	}
 	return dropped.String()
 }
@@ -155,7 +158,7 @@ func TestServersAreListedAfterTheirAnswer(t *testing.T) {
 				t.Errorf("list of %v: %q, want %q", p, got, want)
 			}
 		}
-		srv, ok := w.list.Get(w.keeper.KeyOf(one))
+		srv, ok := w.list.Get(w.KeyOf(one))
 		if !ok || srv.Game != "doom3" || srv.Origin != Origin || srv.Population() != 1 {
 			t.Fatalf("record %+v", srv)
 		}
@@ -171,7 +174,7 @@ func TestServersAreListedAfterTheirAnswer(t *testing.T) {
 		w.send(one, idtech4.AppendHeartbeat(nil))
 		for range 30 {
 			time.Sleep(uplink.TickEvery)
-			w.keeper.Expire(w.w, time.Now())
+			w.Expire(w.w, time.Now())
 		}
 		if got := w.ask(asker, 0); got != two.String() {
 			t.Errorf("after a heartbeat without an answer: %q", got)
@@ -303,7 +306,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 				More: func(in nettest.Account) (packets, size int) { return 0, 2 * in.PacketsIn },
 			}},
 		}
-		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.keeper.Expire(a, time.Now()) }
+		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.Expire(a, time.Now()) }
 		r := a.Run(t)
 		t.Logf("amplification %+v", r)
 		for _, srv := range w.list.All() {

@@ -30,24 +30,12 @@ func (c *Config) Describe() service.Descriptor {
 
 // Open opens the sockets of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	listen := c.ListenOptions()
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
+	conns, err := netserve.Ports{Network: "udp4", Address: c.Listen, Usual: usualPort, Further: env.Games.MasterNames(name).Ports()}.Open(ctx, c.ListenOptions(), env.Log)
 	if err != nil {
 		return nil, err
 	}
-	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
-	s := New(Options{
-		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
-		Players: env.BannedFrom(storage.ScopePresence),
-	})
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further),
-		Ports:     uplink.Ports(c.Listen, further),
-		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
-		Reload:    func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:     func() error { return errors.Join(conn.Close(), uplink.Close(further)) },
-		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
-	}, nil
+	s := New(Options{Config: *c, Registration: env.Registers(storage.ScopeLists, uplink.DropNames()...), Players: env.BannedFrom(storage.ScopePresence)})
+	return service.OnSockets(conns, s, func(to service.Service) { s.Reload(to.(*Config)) }), nil
 }
 
 // Config is section idmaster of the configuration. The comment of each field explains

@@ -166,7 +166,7 @@ func (s *Server) answer(k check, result nwn.Result) {
 	}
 	send := func(b []byte) {
 		if left -= len(b); left >= 0 {
-			s.keeper.Send(w, b, k.via, k.from)
+			s.Send(w, b, k.via, k.from)
 		}
 	}
 	send(nwn.AppendAccountAnswer(nil, []byte(k.name), result))

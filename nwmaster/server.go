@@ -14,7 +14,6 @@ import (
 	"github.com/respawnd/respawnd/internal/nwn"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -23,9 +22,7 @@ const name = "nwmaster"
 // Options configure a Server.
 type Options struct {
 	Config // its live keys are replaced by Reload
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 
 	Players netserve.AddrSet // banned ones
 	// Asking is the port of the socket that servers are asked from.
@@ -38,11 +35,10 @@ type Options struct {
 
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
-	uplink.Front
+	uplink.Master
 	opt    Options
 	live   atomic.Pointer[Config] // never nil
 	out    atomic.Pointer[ways]   // nil until Serve
-	keeper *uplink.Keeper
 	checks chan check
 
 	received map[nwn.Kind]prometheus.Counter
@@ -52,12 +48,13 @@ type Server struct {
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
 	s := &Server{opt: opt, checks: make(chan check, opt.MaxChecks), received: make(map[nwn.Kind]prometheus.Counter)}
-	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: Origin, Instance: 0x4E574E4D,
-		Question: func(b []byte, _ uplink.Challenge, _ string) []byte { return nwn.AppendAskRules(b, opt.Asking) },
-		About:    func(*master.Server) string { return "" },
-	}})
-	s.Front = s.keeper.Front(s.handle)
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: nwn.MaxPacket, Handle: s.handle,
+		Dialect: uplink.Dialect{
+			Service: name, Origin: Origin, Instance: 0x4E574E4D,
+			Question: func(b []byte, _ uplink.Challenge, _ string) []byte { return nwn.AppendAskRules(b, opt.Asking) },
+		},
+	})
 	in := metric.With(opt.Registerer)
 	received := in.Counters("respawnd_nwmaster_received_total", "Messages taken from game servers and players, by kind.", "kind").WithLabelValues
 	for kind, label := range map[nwn.Kind]string{
@@ -75,12 +72,12 @@ func New(opt Options) *Server {
 // Reload applies the live keys at once. Budgets begin full.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(c)
-	s.keeper.Reload(c.Config, uplink.ListConfig{}, 0)
+	s.Keeper.Reload(c.Config, uplink.ListConfig{}, 0)
 }
 
 // Serve takes packets from conn and further sockets, and asks servers from another one,
 // until ctx ends. The sockets stay open and belong to the caller.
-func (s *Server) Serve(ctx context.Context, conn, asking *netserve.PacketConn, further ...uplink.Socket) error {
+func (s *Server) Serve(ctx context.Context, conn, asking *netserve.PacketConn, further ...netserve.Further) error {
 	var two netserve.PacketWriter = conn
 	if len(further) > 0 {
 		two = further[0].Conn
@@ -92,7 +89,7 @@ func (s *Server) Serve(ctx context.Context, conn, asking *netserve.PacketConn, f
 	for _, f := range further {
 		g.Go(func() error { return netserve.ServePackets(ctx, f.Conn, s.At(f.Port), s.opt.Packets(s.opt.Readers)) })
 	}
-	g.Go(func() error { s.keeper.Run(ctx, asking); return nil })
+	g.Go(func() error { s.Run(ctx, asking); return nil })
 	for range checkers {
 		g.Go(func() error { s.work(ctx); return nil })
 	}
@@ -101,7 +98,7 @@ func (s *Server) Serve(ctx context.Context, conn, asking *netserve.PacketConn, f
 
 // answers returns the handler of answers of servers at the socket of the queries.
 func (s *Server) answers() uplink.Front {
-	return s.keeper.Front(func(_ netserve.PacketWriter, p netserve.Packet, _ uint16, now time.Time) uplink.Drop {
+	return s.Keeper.Front(func(_ netserve.PacketWriter, p netserve.Packet, _ uint16, now time.Time) uplink.Drop {
 		return s.rules(p, now)
 	})
 }
@@ -118,9 +115,6 @@ func (s *Server) through(first, second, asking netserve.PacketWriter) {
 // port.
 func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
 	second := port != 0
-	if dropped := uplink.Refuses(p.From, len(p.Data), nwn.MaxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	kind, rest, ok := nwn.Cut(p.Data)
 	counter := s.received[kind]
 	switch {
@@ -128,7 +122,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16,
 		return uplink.Foreign
 	case !ok || counter == nil || kind == nwn.RulesAnswer:
 		return uplink.UnknownKind
-	case s.keeper.Banned(p.From.Addr()):
+	case s.Banned(p.From.Addr()):
 		return uplink.Banned
 	}
 	counter.Inc()
@@ -166,10 +160,10 @@ const portLen = 2
 
 // send sends an answer, if it may be sent.
 func (s *Server) send(w netserve.PacketWriter, p netserve.Packet, b []byte, now time.Time) uplink.Drop {
-	if !s.keeper.Known(p.From) && !s.keeper.MaySend(p.From.Addr(), len(b), len(p.Data), now) {
+	if !s.Known(p.From) && !s.MaySend(p.From.Addr(), len(b), len(p.Data), now) {
 		return uplink.Limited
 	}
-	s.keeper.Send(w, b, p.To, p.From)
+	s.Send(w, b, p.To, p.From)
 	return uplink.NotDropped
 }
 
@@ -192,17 +186,17 @@ func (s *Server) ask(p netserve.Packet, sent int, now time.Time) uplink.Drop {
 	switch {
 	case out == nil: // not before Serve
 		return uplink.Busy
-	case !s.keeper.Known(p.From) && !s.keeper.MaySend(p.From.Addr(), sent+questionSize, len(p.Data), now):
+	case !s.Known(p.From) && !s.MaySend(p.From.Addr(), sent+questionSize, len(p.Data), now):
 		return uplink.Limited
 	}
-	s.keeper.Challenge(out.asking, 0, p.From, p.To, "", now)
+	s.Challenge(out.asking, 0, p.From, p.To, "", now)
 	return uplink.NotDropped
 }
 
 // leave asks a listed server that says it stops: the packet may be forged, but only a
 // server that stopped does not answer.
 func (s *Server) leave(p netserve.Packet, rest []byte, now time.Time) uplink.Drop {
-	if nwn.Stops(rest) && s.keeper.Known(p.From) {
+	if nwn.Stops(rest) && s.Known(p.From) {
 		return s.ask(p, 0, now)
 	}
 	return uplink.NotDropped
@@ -217,7 +211,7 @@ func (s *Server) text(w netserve.PacketWriter, p netserve.Packet, k nwn.Kind, te
 // sent: players get it with the answer to their password.
 func (s *Server) motd(w netserve.PacketWriter, p netserve.Packet, now time.Time) uplink.Drop {
 	text := s.live.Load().Motd
-	if !s.keeper.Known(p.From) && len(nwn.AppendTextAnswer(nil, nwn.MotdAnswer, text)) > len(p.Data) {
+	if !s.Known(p.From) && len(nwn.AppendTextAnswer(nil, nwn.MotdAnswer, text)) > len(p.Data) {
 		text = ""
 	}
 	return s.text(w, p, nwn.MotdAnswer, text, now)
@@ -238,22 +232,19 @@ func (s *Server) keys(w netserve.PacketWriter, p netserve.Packet, rest []byte) u
 	if len(b) > len(p.Data) { // keys with hashes are longer
 		return uplink.MalformedRequest
 	}
-	s.keeper.Send(w, b, p.To, p.From)
+	s.Send(w, b, p.To, p.From)
 	return uplink.NotDropped
 }
 
 // rules lists a server that answers the question for its rules.
 func (s *Server) rules(p netserve.Packet, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), nwn.MaxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	kind, rest, _ := nwn.Cut(p.Data)
 	if kind != nwn.RulesAnswer {
 		return uplink.Unexpected
 	}
 	s.received[kind].Inc()
 	r, bad := nwn.ParseRules(rest)
-	v, dropped := s.keeper.Answer(p.From, func(uplink.Challenge) bool { return true }, now)
+	v, dropped := s.Answer(p.From, func(uplink.Challenge) bool { return true }, now)
 	switch {
 	case dropped != uplink.NotDropped:
 		return dropped
@@ -265,5 +256,5 @@ func (s *Server) rules(p netserve.Packet, now time.Time) uplink.Drop {
 		return uplink.UnknownGame
 	}
 	names, values := r.Fields()
-	return s.keeper.List(v, uplink.Listing{Game: game, Names: names, Values: values})
+	return s.List(v, uplink.Listing{Game: game, Names: names, Values: values})
 }

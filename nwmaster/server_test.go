@@ -92,7 +92,10 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	opt := Options{
 		Profile: known.profile, CheckProof: known.checkProof, Asking: 40000,
 		Players: func(a netip.Addr) bool { return a == cheat.Addr() },
-		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue}, Peers: part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Registration: part.Registration{
+			Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
+			Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {
@@ -116,8 +119,8 @@ func portOf(second bool) uint16 {
 func (w *world) send(from netip.AddrPort, data []byte, second bool) []string {
 	w.w.Take()
 	p := netserve.Packet{Data: data, From: from, To: home}
-	if dropped := w.handle(w.w, p, portOf(second), time.Now()); dropped != uplink.NotDropped {
-		w.keeper.Dropped(p, dropped)
+	if dropped := w.At(portOf(second)).Handle(w.w, p, time.Now()); dropped != uplink.NotDropped {
+		w.Dropped(p, dropped)
 		return []string{dropped.String()}
 	}
 	for len(w.checks) > 0 {
@@ -229,8 +232,8 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("a message that is longer than its question: %q", got)
 	}
 	w = newWorld(t, func(o *Options) { o.MaxChecks = 1 })
-	w.handle(w.w, netserve.Packet{Data: p, From: player}, 0, time.Now())
-	if got := w.handle(w.w, netserve.Packet{Data: p, From: player}, 0, time.Now()); got != uplink.Busy {
+	w.Handle(w.w, netserve.Packet{Data: p, From: player}, time.Now())
+	if got := w.Handle(w.w, netserve.Packet{Data: p, From: player}, time.Now()); got != uplink.Busy {
 		t.Errorf("a full queue: %q", got)
 	}
 }
@@ -278,7 +281,7 @@ func TestServers(t *testing.T) {
 		w.send(one, nwn.AppendStop(nil, 5121), false)
 		for range 30 {
 			time.Sleep(uplink.TickEvery)
-			w.keeper.Expire(w.ask, time.Now())
+			w.Expire(w.ask, time.Now())
 		}
 		if _, ok := w.list.At(one); ok {
 			t.Error("a server that stopped is listed")
@@ -314,7 +317,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 			}},
 		}
 		w.through(a, a, a)
-		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.keeper.Expire(a, time.Now()) }
+		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.Expire(a, time.Now()) }
 		t.Logf("amplification %+v", a.Run(t))
 		if n := len(slices.Collect(func(yield func(int) bool) {
 			for range w.list.All() {

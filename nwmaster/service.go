@@ -51,30 +51,25 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	listen := c.ListenOptions()
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
+	conns, err := netserve.Ports{Network: "udp4", Address: c.Listen, Usual: usualPort, Further: env.Games.MasterNames(name).Ports()}.Open(ctx, c.ListenOptions(), env.Log)
 	if err != nil {
 		return nil, err
 	}
 	host, _, _ := net.SplitHostPort(c.Listen) // the address was checked
 	asking, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, "0"), netserve.ListenOptions{})
 	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, errors.Join(err, conns.Close())
 	}
-	further := uplink.OpenFurther(ctx, "udp4", c.Listen, usualPort, env.Games.MasterNames(name).Ports(), listen, env.Log)
 	s := New(Options{
-		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
+		Config: *c, Registration: env.Registers(storage.ScopeLists, uplink.DropNames()...),
 		Players: env.BannedFrom(storage.ScopePresence), Asking: asking.LocalAddr().Port(),
 		Profile: env.Accounts.Profiles.ByUniqueNick, CheckProof: env.Accounts.SignIn.CheckProof,
 	})
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: append([]netip.AddrPort{asking.LocalAddr()}, uplink.Addresses(conn, further)...),
-		Ports:     uplink.Ports(c.Listen, further),
-		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, asking, further...) },
-		Reload:    func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:     func() error { return errors.Join(conn.Close(), asking.Close(), uplink.Close(further)) },
-		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
-	}, nil
+	r := service.OnSockets(conns, &s.Master, func(to service.Service) { s.Reload(to.(*Config)) })
+	r.UDP = append(r.UDP, asking.LocalAddr())
+	r.Serve = func(ctx context.Context) error { return s.Serve(ctx, conns.First, asking, conns.Further...) }
+	r.Close = func() error { return errors.Join(conns.Close(), asking.Close()) }
+	return r, nil
 }
 
 // Values of Config.Accounts.

@@ -1,15 +1,11 @@
 package odamaster
 
 import (
-	"context"
 	"hash/crc32"
 	"net/netip"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
@@ -40,31 +36,26 @@ var _ = games.Declare(games.Kind{Name: name, Words: "the Odamex master"})
 // options are the parts of a server.
 type options struct {
 	Config // its live keys are replaced by Reload
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 }
 
 // server is the master. It implements netserve.PacketHandler.
 type server struct {
-	uplink.Front
-	opt    options
-	keeper *uplink.Keeper
-	lister *uplink.Lister
-	lists  prometheus.Counter
+	uplink.Master
+	opt options
 }
 
 // newServer returns a server. Nothing runs until Serve is called.
 func newServer(opt options) *server {
 	s := &server{opt: opt}
-	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: Origin, Instance: 0x4F44414D,
-		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return appendQuestion(b, keyOf(c)) },
-		About:    func(*master.Server) string { return "" },
-	}})
-	s.Front = s.keeper.Front(s.handle)
-	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{Entry: entry, Append: appendList, BusyFirst: true})
-	s.lists = metric.With(opt.Registerer).Counter("respawnd_odamaster_lists_total", "Lists that were sent.")
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: maxPacket, Handle: s.handle,
+		List: uplink.ListForm{Entry: entry, Append: appendList, BusyFirst: true},
+		Dialect: uplink.Dialect{
+			Service: name, Origin: Origin, Instance: 0x4F44414D,
+			Question: func(b []byte, c uplink.Challenge, _ string) []byte { return appendQuestion(b, keyOf(c)) },
+		},
+	})
 	s.Reload(&opt.Config)
 	return s
 }
@@ -73,23 +64,15 @@ func newServer(opt options) *server {
 func keyOf(c uplink.Challenge) uint32 { return crc32.ChecksumIEEE(c[:]) }
 
 // Reload applies the live keys at once. Budgets begin full.
-func (s *server) Reload(c *Config) { s.keeper.Reload(c.Config, c.ListConfig, 1) }
-
-// Serve takes packets from conn until ctx ends, as uplink.Front does.
-func (s *server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
-	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn)
-}
+func (s *server) Reload(c *Config) { s.Keeper.Reload(c.Config, c.ListConfig, 1) }
 
 // handle returns why the packet was dropped, if it was.
 func (s *server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), maxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	m := parse(p.Data)
 	switch {
 	case m.kind == foreign || !p.From.Addr().Is4():
 		return uplink.Foreign
-	case s.keeper.Banned(p.From.Addr()):
+	case s.Banned(p.From.Addr()):
 		return uplink.Banned
 	case m.kind == heartbeat:
 		return s.heartbeat(w, p, m, port, now)
@@ -106,17 +89,17 @@ func (s *server) heartbeat(w netserve.PacketWriter, p netserve.Packet, m message
 	if m.port != 0 {
 		at = netip.AddrPortFrom(at.Addr(), m.port)
 	}
-	if !s.keeper.MaySend(at.Addr(), wordSize+keySize, len(p.Data), now) {
+	if !s.MaySend(at.Addr(), wordSize+keySize, len(p.Data), now) {
 		return uplink.Limited
 	}
-	s.keeper.Challenge(w, port, at, p.To, "", now)
+	s.Challenge(w, port, at, p.To, "", now)
 	return uplink.NotDropped
 }
 
 // information lists a server whose info brings its key back.
 func (s *server) information(p netserve.Packet, m message, now time.Time) uplink.Drop {
 	names, values, bad := rules(m.info)
-	v, dropped := s.keeper.Answer(p.From, func(c uplink.Challenge) bool { return keyOf(c) == m.key }, now)
+	v, dropped := s.Answer(p.From, func(c uplink.Challenge) bool { return keyOf(c) == m.key }, now)
 	switch {
 	case dropped != uplink.NotDropped:
 		return dropped
@@ -124,7 +107,7 @@ func (s *server) information(p netserve.Packet, m message, now time.Time) uplink
 		return uplink.Malformed
 	}
 	_, known := s.opt.Games.Lookup(game)
-	return s.keeper.List(v, uplink.Listing{Game: game, Foreign: !known, Names: names, Values: values})
+	return s.List(v, uplink.Listing{Game: game, Foreign: !known, Names: names, Values: values})
 }
 
 func entry(srv *master.Server) (e uplink.Entry, ok bool) {
@@ -135,12 +118,9 @@ func entry(srv *master.Server) (e uplink.Entry, ok bool) {
 // list answers a request for the list.
 func (s *server) list(w netserve.PacketWriter, p netserve.Packet, now time.Time) uplink.Drop {
 	a := p.From.Addr()
-	if !s.keeper.MayList(a, now) {
+	if !s.MayList(a, now) {
 		return uplink.NoBudget
 	}
-	for _, b := range s.lister.Answer(uplink.Wanted{Name: game, Picks: uplink.Picks{Empty: true}}, s.opt.Addresses.Asker(a)) {
-		s.keeper.Send(w, b, p.To, p.From)
-	}
-	s.lists.Inc()
+	s.SendList(w, p, s.Lister.Answer(uplink.Wanted{Name: game, Picks: uplink.Picks{Empty: true}}, s.opt.Addresses.Asker(a))...)
 	return uplink.NotDropped
 }

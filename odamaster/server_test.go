@@ -56,8 +56,10 @@ func newWorld(t testing.TB, change func(*options)) *world {
 		t.Fatal(err)
 	}
 	opt := options{
-		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
-		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Registration: part.Registration{
+			Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
+			Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {
@@ -70,9 +72,9 @@ func newWorld(t testing.TB, change func(*options)) *world {
 func (w *world) send(from netip.AddrPort, data []byte) (string, []sent) {
 	p := netserve.Packet{Data: data, From: from, To: home}
 	w.w.Take()
-	dropped := w.handle(w.w, p, 0, time.Now())
+	dropped := w.Handle(w.w, p, time.Now())
 	if dropped != uplink.NotDropped {
-		w.keeper.Dropped(p, dropped)
+		w.Dropped(p, dropped)
 	}
 	return dropped.String(), w.w.Take()
 }
@@ -130,7 +132,7 @@ func TestServersAreListedAfterTheirAnswer(t *testing.T) {
 		if got := w.list(); got != "a3db0b000100c0000201aa29" {
 			t.Errorf("the list: %s", got)
 		}
-		srv, ok := w.opt.Registry.Get(w.keeper.KeyOf(one))
+		srv, ok := w.opt.Registry.Get(w.KeyOf(one))
 		if !ok || srv.Game != game || srv.Origin != Origin {
 			t.Fatalf("record %+v", srv)
 		}
@@ -213,7 +215,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 				More: func(in nettest.Account) (packets, size int) { return 0, 4 * in.PacketsIn },
 			}},
 		}
-		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.keeper.Expire(a, time.Now()) }
+		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.Expire(a, time.Now()) }
 		t.Logf("amplification %+v", a.Run(t))
 		for _, srv := range w.opt.Registry.All() {
 			if at := srv.Public; at.Addr().As4()[0] != 192 && !a.Own(at.Addr()) {

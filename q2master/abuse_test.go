@@ -99,7 +99,7 @@ func flood(t *testing.T, d Dialect) {
 		},
 	})
 	late = posts{w.Server, a}
-	a.Pass = func() { time.Sleep(50 * time.Millisecond); w.keeper.Expire(a, time.Now()) }
+	a.Pass = func() { time.Sleep(50 * time.Millisecond); w.Expire(a, time.Now()) }
 	a.Run(t)
 	own := 0
 	for _, srv := range w.list.All() {
@@ -112,7 +112,7 @@ func flood(t *testing.T, d Dialect) {
 	if own == 0 {
 		t.Error("none of the attacker's own addresses is listed, although they proved themselves")
 	}
-	if n := w.keeper.Pending(); n > w.opt.MaxPending {
+	if n := w.Pending(); n > w.opt.MaxPending {
 		t.Errorf("%d servers waited for", n)
 	}
 }

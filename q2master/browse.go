@@ -16,15 +16,10 @@ const maxAll = 4096
 // list answers a request for a list.
 func (s *Server) list(w netserve.PacketWriter, p netserve.Packet, place Place, now time.Time) uplink.Drop {
 	a := p.From.Addr()
-	if !s.keeper.MayList(a, now) {
+	if !s.MayList(a, now) {
 		return uplink.NoBudget
 	}
-	packets := s.packetsOf(place, a)
-	for _, b := range packets {
-		s.keeper.Send(w, b, p.To, p.From)
-	}
-	s.lists.Inc()
-	s.packets.Add(float64(len(packets)))
+	s.SendList(w, p, s.packetsOf(place, a)...)
 	return uplink.NotDropped
 }
 
@@ -36,13 +31,13 @@ func (s *Server) packetsOf(place Place, a netip.Addr) [][]byte {
 		game = s.live.Load().Game
 	}
 	if game == allGames {
-		list := s.lister.All(maxAll)
+		list := s.Lister.All(maxAll)
 		for i := range list {
 			list[i] = asker.Given(list[i])
 		}
 		return s.appendLists(nil, list, false)
 	}
-	return s.lister.Answer(uplink.Wanted{Name: game, Ext: place.Form == quake2.Hexen, Picks: uplink.Picks{Empty: true}}, asker)
+	return s.Lister.Answer(uplink.Wanted{Name: game, Ext: place.Form == quake2.Hexen, Picks: uplink.Picks{Empty: true}}, asker)
 }
 
 // appendLists appends the packets of a list. coded ones are HexenWorld's.

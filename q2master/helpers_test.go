@@ -74,8 +74,11 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	}
 	out := new(nettest.Recorder[sent])
 	opt := Options{
-		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
-		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)}, Dialect: Two(nil),
+		Registration: part.Registration{
+			Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
+			Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		},
+		Dialect: Two(nil),
 	}
 	configs.Defaults(&opt.Config)
 	list := make([]netserve.PacketWriter, uplink.PostCount)
@@ -94,9 +97,9 @@ func (w *world) send(from netip.AddrPort, text string) string { return w.sendAt(
 
 func (w *world) sendAt(port uint16, from netip.AddrPort, text string) string {
 	p := packetOf(from, text)
-	dropped := w.handle(wire{w.out, main}, p, port, time.Now())
+	dropped := w.At(port).Handle(wire{w.out, main}, p, time.Now())
 	if dropped != uplink.NotDropped {
-		w.keeper.Dropped(p, dropped)
+		w.Dropped(p, dropped)
 	}
 	return dropped.String()
 }
@@ -106,7 +109,7 @@ func (w *world) answer(number int, from netip.AddrPort, text string) string {
 	p := packetOf(from, text)
 	dropped := w.answered(p, number, time.Now())
 	if dropped != uplink.NotDropped {
-		w.keeper.Dropped(p, dropped)
+		w.Dropped(p, dropped)
 	}
 	return dropped.String()
 }
@@ -159,7 +162,7 @@ func (w *world) prove(from netip.AddrPort, at int, form quake2.Form, status stri
 
 // listed returns the record of a server.
 func (w *world) listed(a netip.AddrPort) *master.Server {
-	srv, ok := w.list.Get(w.keeper.KeyOf(a))
+	srv, ok := w.list.Get(w.KeyOf(a))
 	if !ok {
 		return nil
 	}
@@ -180,7 +183,7 @@ func (w *world) verdict(a netip.AddrPort) string {
 func (w *world) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		time.Sleep(uplink.TickEvery)
-		w.keeper.Expire(wire{w.out, main}, time.Now())
+		w.Expire(wire{w.out, main}, time.Now())
 	}
 }
 

@@ -26,10 +26,10 @@ func (s *Server) about(srv *master.Server) string { return s.dialect.of(srv.Game
 func (s *Server) ack(w netserve.PacketWriter, p netserve.Packet, place Place, more int, now time.Time) uplink.Drop {
 	var buf [16]byte
 	b := place.Form.AppendAck(buf[:0])
-	if !s.keeper.MaySend(p.From.Addr(), len(b)+more, len(p.Data), now) {
+	if !s.MaySend(p.From.Addr(), len(b)+more, len(p.Data), now) {
 		return uplink.Limited
 	}
-	s.keeper.Send(w, b, p.To, p.From)
+	s.Send(w, b, p.To, p.From)
 	return uplink.NotDropped
 }
 
@@ -44,18 +44,18 @@ func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, status []
 		if dropped := s.ack(w, p, place, size, now); dropped != uplink.NotDropped {
 			return dropped
 		}
-	} else if !s.keeper.MaySend(p.From.Addr(), size, len(p.Data), now) {
+	} else if !s.MaySend(p.From.Addr(), size, len(p.Data), now) {
 		return uplink.Limited
 	}
-	s.keeper.Challenge(w, place.Port, p.From, p.To, place.Game, now)
+	s.Challenge(w, place.Port, p.From, p.To, place.Game, now)
 	return uplink.NotDropped
 }
 
 // shutdown asks a listed server that says it stops: the packet may be forged, but only a
 // server that stopped does not answer.
 func (s *Server) shutdown(w netserve.PacketWriter, p netserve.Packet, place Place, now time.Time) uplink.Drop {
-	if s.keeper.Known(p.From) {
-		s.keeper.Challenge(w, place.Port, p.From, p.To, place.Game, now)
+	if s.Known(p.From) {
+		s.Challenge(w, place.Port, p.From, p.To, place.Game, now)
 	}
 	return uplink.NotDropped
 }
@@ -69,7 +69,7 @@ type post struct {
 // ServePacket handles one datagram.
 func (d post) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 	if dropped := d.answered(p, d.number, time.Now()); dropped != uplink.NotDropped {
-		d.keeper.Dropped(p, dropped)
+		d.Dropped(p, dropped)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Server) answered(p netserve.Packet, number int, now time.Time) uplink.D
 	case err != nil:
 		return uplink.Malformed
 	}
-	v, proved, dropped := s.keeper.AnswerAt(number, p.From, now)
+	v, proved, dropped := s.AnswerAt(number, p.From, now)
 	if dropped != uplink.NotDropped || !proved {
 		return dropped
 	}
@@ -95,5 +95,5 @@ func (s *Server) answered(p netserve.Packet, number int, now time.Time) uplink.D
 	}
 	_, known := s.opt.Games.Lookup(l.Game)
 	l.Foreign = !known
-	return s.keeper.List(v, l)
+	return s.List(v, l)
 }

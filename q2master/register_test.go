@@ -49,8 +49,8 @@ func TestRegister(t *testing.T) {
 		t.Errorf("listed as %q, verdict %q", host, w.verdict(one))
 	}
 	// A heartbeat renews the record; all is proved once more.
-	if dropped := w.register(one, inn); dropped != "" || w.keeper.Hosts() != 1 {
-		t.Errorf("second heartbeat: %q, %d servers", dropped, w.keeper.Hosts())
+	if dropped := w.register(one, inn); dropped != "" || w.Hosts() != 1 {
+		t.Errorf("second heartbeat: %q, %d servers", dropped, w.Hosts())
 	}
 }
 
@@ -75,8 +75,8 @@ func TestForgedAnswers(t *testing.T) {
 		t.Errorf("an answer without a heartbeat: %q", got)
 	}
 	at := w.beat(one, inn)
-	if got := w.answer((at+1)%uplink.PostCount, one, status); got != "wrong_response" || w.keeper.Pending() != 0 {
-		t.Errorf("an answer at a wrong post: %q, %d servers waited for", got, w.keeper.Pending())
+	if got := w.answer((at+1)%uplink.PostCount, one, status); got != "wrong_response" || w.Pending() != 0 {
+		t.Errorf("an answer at a wrong post: %q, %d servers waited for", got, w.Pending())
 	}
 	if got := w.answer(at, one, status); got != "unexpected" {
 		t.Errorf("the right answer after a wrong one: %q", got)
@@ -90,12 +90,12 @@ func TestForgedAnswers(t *testing.T) {
 		t.Fatalf("answer: %q", got)
 	}
 	next := w.question(two, w.out.Take()[0], quake2.Two)
-	if got := w.answer(at, two, status); got != "unexpected" || w.keeper.Pending() != 1 {
-		t.Errorf("a copy of the answer: %q, %d waited for", got, w.keeper.Pending())
+	if got := w.answer(at, two, status); got != "unexpected" || w.Pending() != 1 {
+		t.Errorf("a copy of the answer: %q, %d waited for", got, w.Pending())
 	}
 	for number := range uplink.PostCount {
 		if number != at && number != next {
-			if got := w.answer(number, two, status); got != "wrong_response" || w.keeper.Pending() != 0 {
+			if got := w.answer(number, two, status); got != "wrong_response" || w.Pending() != 0 {
 				t.Errorf("an answer at post %d: %q", number, got)
 			}
 			break
@@ -132,8 +132,8 @@ func TestLostAnswers(t *testing.T) {
 		at = w.beat(two, inn)
 		w.answer(at, two, header+"print\n"+inn)
 		w.pass(uplink.PendingLife + time.Second)
-		if w.keeper.Pending() != 0 || w.listed(two) != nil || w.verdict(two) != "no answer" {
-			t.Errorf("%d waited for, verdict %q", w.keeper.Pending(), w.verdict(two))
+		if w.Pending() != 0 || w.listed(two) != nil || w.verdict(two) != "no answer" {
+			t.Errorf("%d waited for, verdict %q", w.Pending(), w.verdict(two))
 		}
 	})
 }
@@ -166,8 +166,8 @@ func TestShutdown(t *testing.T) {
 
 func TestPingAndAck(t *testing.T) {
 	w := newWorld(t, nil)
-	if dropped := w.send(one, header+"ping"); dropped != "" || w.keeper.Pending() != 0 {
-		t.Errorf("ping: %q, %d waited for", dropped, w.keeper.Pending())
+	if dropped := w.send(one, header+"ping"); dropped != "" || w.Pending() != 0 {
+		t.Errorf("ping: %q, %d waited for", dropped, w.Pending())
 	}
 	if out := w.out.Take(); !slices.Equal(out, []sent{{header + "ack", one, main}}) {
 		t.Errorf("sent %v", out)
@@ -332,7 +332,7 @@ func TestLimits(t *testing.T) {
 	for i := range 300 {
 		w.send(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 27910), header+"heartbeat\n"+inn)
 	}
-	if n := w.keeper.Pending(); n != 100 {
+	if n := w.Pending(); n != 100 {
 		t.Errorf("%d servers waited for", n)
 	}
 }
@@ -354,7 +354,7 @@ func TestLongList(t *testing.T) {
 			t.Errorf("list %d: %q", i+2, got)
 		}
 	}
-	if got := fmt.Sprint(w.keeper.Hosts()); got != fmt.Sprint(quake2.MaxEntries+21) {
+	if got := fmt.Sprint(w.Hosts()); got != fmt.Sprint(quake2.MaxEntries+21) {
 		t.Errorf("%s servers", got)
 	}
 }

@@ -58,9 +58,7 @@ func Two(further []Place) Dialect {
 // Options configure a Server. Registry and Games are required.
 type Options struct {
 	Config // its live keys are replaced by Reload
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 
 	Dialect Dialect
 	Posts   *uplink.Posts // from which servers are asked
@@ -68,36 +66,29 @@ type Options struct {
 
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
-	uplink.Front
+	uplink.Master
 	opt     Options
 	dialect Dialect
 	live    atomic.Pointer[Config] // never nil
-	lister  *uplink.Lister
-	keeper  *uplink.Keeper
 
-	received       [quake2.KindQuery + 1]prometheus.Counter
-	lists, packets prometheus.Counter
+	received [quake2.KindQuery + 1]prometheus.Counter
 }
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
 	d := opt.Dialect
 	s := &Server{opt: opt, dialect: d}
-	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{Entry: s.entry, Append: s.appendLists, BusyFirst: true})
-	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Posts: opt.Posts, Dialect: uplink.Dialect{
-		Service: d.Service, Origin: d.Origin, Instance: d.Instance, Own: d.Own, Question: s.question, About: s.about,
-	}})
-	s.Front = s.keeper.Front(s.handle)
-	in, prefix := metric.With(opt.Registerer), "respawnd_"+d.Service+"_"
-	received := in.Counters(prefix+"received_total", "Messages taken from game servers and browsers, by kind.", "kind").WithLabelValues
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: quake2.MaxPacket, Handle: s.handle, Posts: opt.Posts,
+		List:    uplink.ListForm{Entry: s.entry, Append: s.appendLists, BusyFirst: true},
+		Dialect: uplink.Dialect{Service: d.Service, Origin: d.Origin, Instance: d.Instance, Own: d.Own, Question: s.question, About: s.about},
+	})
+	received := metric.With(opt.Registerer).Counters("respawnd_"+d.Service+"_received_total", "Messages taken from game servers and browsers, by kind.", "kind").WithLabelValues
 	for kind, label := range map[quake2.Kind]string{
 		quake2.KindPing: "ping", quake2.KindAck: "ack", quake2.KindHeartbeat: "heartbeat", quake2.KindShutdown: "shutdown", quake2.KindQuery: "list",
 	} {
 		s.received[kind] = received(label)
 	}
-	s.lists = in.Counter(prefix+"lists_total", "Lists that were sent.")
-	s.packets = in.Counter(prefix+"list_packets_total", "Packets of the lists that were sent.")
-	in.GaugeFunc(prefix+"cached_lists", "Lists that are kept encoded.", s.lister.Cached)
 	s.Reload(&opt.Config)
 	return s
 }
@@ -105,20 +96,17 @@ func New(opt Options) *Server {
 // Reload applies the live keys at once. Budgets begin full.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(c)
-	s.keeper.Reload(c.Config, c.ListConfig, maxGames)
+	s.Keeper.Reload(c.Config, c.ListConfig, maxGames)
 }
 
 // maxGames is the number of games that are not in the catalogue: those of Quake 2's family that
 // package quake2 knows, and those of further ports.
 const maxGames = 64
 
-// Keeper returns the Keeper of the servers of the master.
-func (s *Server) Keeper() *uplink.Keeper { return s.keeper }
-
 // Serve takes packets from conn, further sockets and the posts until ctx ends.
-func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...netserve.Further) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn, further...) })
+	g.Go(func() error { return s.Master.Serve(ctx, conn, further...) })
 	g.Go(func() error {
 		return s.opt.Posts.Serve(ctx, func(number int) netserve.PacketHandler { return post{s, number} }, s.opt.Packets(1))
 	})
@@ -152,9 +140,6 @@ func (d *Dialect) of(game string) Place {
 
 // handle returns why the packet was dropped, if it was.
 func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), quake2.MaxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	place := s.dialect.at(port)
 	kind, rest, ok := place.Form.Cut(p.Data)
 	switch {
@@ -162,7 +147,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16,
 		return uplink.Foreign
 	case int(kind) >= len(s.received) || s.received[kind] == nil:
 		return uplink.UnknownKind
-	case s.keeper.Banned(p.From.Addr()):
+	case s.Banned(p.From.Addr()):
 		return uplink.Banned
 	}
 	s.received[kind].Inc()

@@ -38,36 +38,26 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 
 // Open opens a master of a dialect, with a configuration; to is that of a reload.
 func Open(ctx context.Context, env *service.Env, c Config, d Dialect, to func(service.Service) Config) (*service.Running, error) {
-	listen := c.ListenOptions()
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, listen)
+	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
 	if d.Usual == 0 {
-		n, _ := strconv.ParseUint(port, 10, 16) // the address was opened
+		n, _ := strconv.ParseUint(port, 10, 16) // the address is opened
 		d.Usual = uint16(n)
 	}
-	posts := uplink.NewPosts(host)
-	var ports []uint16
+	ports := netserve.Ports{Network: "udp4", Address: c.Listen, Usual: d.Usual}
 	for _, p := range d.Further {
-		ports = append(ports, p.Port)
+		ports.Further = append(ports.Further, p.Port)
 	}
-	further := uplink.OpenFurther(ctx, "udp4", c.Listen, d.Usual, ports, listen, env.Log)
-	s := New(Options{
-		Config: c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
-		Dialect: d, Posts: posts,
-	})
+	conns, err := ports.Open(ctx, c.ListenOptions(), env.Log)
+	if err != nil {
+		return nil, err
+	}
+	posts := uplink.NewPosts(host)
+	s := New(Options{Config: c, Registration: env.Registers(storage.ScopeLists, uplink.DropNames()...), Dialect: d, Posts: posts})
 	env.Guests.Add(d.Takes, s)
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: uplink.Addresses(conn, further), Ports: uplink.Ports(c.Listen, further),
-		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn, further...) },
-		Reload:    func(next service.Service) { c := to(next); s.Reload(&c) },
-		Close:     func() error { return errors.Join(conn.Close(), uplink.Close(further), posts.Close()) },
-		Files:     func(put func(string, []byte)) { s.lister.Files(d.Service, env.Addresses.Outside(), put) },
-		Callbacks: &service.Callbacks{Origin: d.Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
-	}, nil
+	r := service.OnSockets(conns, s, func(next service.Service) { c := to(next); s.Reload(&c) })
+	r.Close = func() error { return errors.Join(conns.Close(), posts.Close()) }
+	return r, nil
 }

@@ -55,7 +55,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 				},
 			}},
 		}
-		a.Pass = func() { time.Sleep(50 * time.Millisecond); q.keeper.Expire(a, time.Now()) }
+		a.Pass = func() { time.Sleep(50 * time.Millisecond); q.Expire(a, time.Now()) }
 		a.Run(t)
 		own := 0
 		for _, srv := range q.opt.Registry.All() {
@@ -69,7 +69,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 		if own == 0 {
 			t.Error("none of the attacker's own addresses is listed, although they proved themselves")
 		}
-		if n := q.keeper.Pending(); n > q.live.Load().MaxPending {
+		if n := q.Pending(); n > q.live.Load().MaxPending {
 			t.Errorf("%d servers waited for", n)
 		}
 	})
@@ -91,7 +91,7 @@ func TestDropped(t *testing.T) {
 			for _, from := range []netip.AddrPort{one, two} {
 				q.ServePacket(q.w, packetOf(from, tt.packet))
 			}
-			if got := q.handle(q.w, packetOf(one, tt.packet), 0, time.Now()).String(); got != tt.dropped {
+			if got := q.Handle(q.w, packetOf(one, tt.packet), time.Now()).String(); got != tt.dropped {
 				t.Errorf("dropped %q, want %q", got, tt.dropped)
 			}
 			if got := q.verdict(one); got != tt.verdict {

@@ -21,15 +21,10 @@ func (s *Server) request(w netserve.PacketWriter, p netserve.Packet, rest []byte
 	if s.opt.Banned.Has(a) {
 		return uplink.Banned
 	}
-	if !s.keeper.MayList(a, now) {
+	if !s.MayList(a, now) {
 		return uplink.NoBudget
 	}
-	packets := s.lister.Answer(s.wanted(r, port), s.opt.Addresses.Asker(a))
-	for _, b := range packets {
-		s.keeper.Send(w, b, p.To, p.From)
-	}
-	s.metrics.lists.Inc()
-	s.metrics.packets.Add(float64(len(packets)))
+	s.SendList(w, p, s.Lister.Answer(s.wanted(r, port), s.opt.Addresses.Asker(a))...)
 	return uplink.NotDropped
 }
 

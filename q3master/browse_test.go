@@ -112,7 +112,7 @@ func TestListsFollow(t *testing.T) {
 		}
 		fresh := uplink.NewLister(q.opt.Registry, uplink.ListForm{Entry: q.dialect.entry, Append: q.dialect.Lists})
 		r, _ := quake3.ParseRequest([]byte(" 68 empty full"), false)
-		if got, want := q.lister.Answer(q.wanted(r, 0), advertise.Asker{}), fresh.Answer(q.wanted(r, 0), advertise.Asker{}); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, want := q.Lister.Answer(q.wanted(r, 0), advertise.Asker{}), fresh.Answer(q.wanted(r, 0), advertise.Asker{}); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: the list that follows differs from a new one", what)
 		}
 	}
@@ -130,11 +130,11 @@ func TestListsFollow(t *testing.T) {
 	compare("hidden", 0, 1)
 	q.opt.Registry.Unhide(at(2))
 	compare("shown again", 0, 1, 2)
-	q.opt.Registry.Remove(q.keeper.KeyOf(at(0)))
-	q.opt.Registry.Remove(q.keeper.KeyOf(at(1)))
-	q.opt.Registry.Remove(q.keeper.KeyOf(at(2)))
+	q.opt.Registry.Remove(q.KeyOf(at(0)))
+	q.opt.Registry.Remove(q.KeyOf(at(1)))
+	q.opt.Registry.Remove(q.KeyOf(at(2)))
 	compare("empty")
-	if q.lister.Groups() != 0 {
+	if q.Lister.Groups() != 0 {
 		t.Error("something of an empty list is kept")
 	}
 	for n := range uplink.ManyChanges + 10 { // more than are followed
@@ -153,16 +153,16 @@ func TestKeptListsAreBounded(t *testing.T) {
 	for n := range uplink.MaxAnswers {
 		q.list(asker, fmt.Sprintf("getservers 68 gametype=%d", n))
 	}
-	if got := q.lister.Cached(); got != uplink.MaxAnswers {
+	if got := q.Lister.Cached(); got != uplink.MaxAnswers {
 		t.Errorf("%d lists kept, want %d", got, uplink.MaxAnswers)
 	}
 	q.list(asker, "getservers 68 gametype=more")
-	if got := q.lister.Cached(); got != 1 {
+	if got := q.Lister.Cached(); got != 1 {
 		t.Errorf("%d lists kept after one more, want 1", got)
 	}
 	q.register(one, "QuakeArena-1", "clients", "0")
 	q.list(asker, "getservers 99")
-	if got := q.lister.Cached(); got != 0 {
+	if got := q.Lister.Cached(); got != 0 {
 		t.Errorf("%d lists kept after a change, want none", got)
 	}
 	long := strings.Repeat("t", uplink.MaxGameType)
@@ -267,7 +267,7 @@ func TestBrowsersGetReachableAddress(t *testing.T) {
 	q.opt.Registry.RemoveFunc(func(s *master.Server) bool { return master.IsPrivate(s.Public.Addr()) })
 	q.list(asker, "getservers 68")
 	q.list(netip.MustParseAddrPort("10.0.0.9:1"), "getservers 68")
-	if got := q.lister.Cached(); got != 1 {
+	if got := q.Lister.Cached(); got != 1 {
 		t.Errorf("%d lists without private servers, want one for all", got)
 	}
 }

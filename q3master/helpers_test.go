@@ -75,8 +75,10 @@ type q3 struct {
 func newQ3(t testing.TB, change func(*Options)) *q3 {
 	t.Helper()
 	opt := Options{
-		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue(t)},
-		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Registration: part.Registration{
+			Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue(t)},
+			Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {
@@ -95,9 +97,9 @@ func (q *q3) reload(change func(*Config)) {
 // send hands a packet to the master and returns why it was dropped.
 func (q *q3) send(from netip.AddrPort, text string) string {
 	p := netserve.Packet{Data: []byte(header + text), From: from, To: masterAddr}
-	dropped := q.handle(q.w, p, 0, time.Now())
+	dropped := q.Handle(q.w, p, time.Now())
 	if dropped != uplink.NotDropped {
-		q.keeper.Dropped(p, dropped)
+		q.Dropped(p, dropped)
 	}
 	return dropped.String()
 }
@@ -152,7 +154,7 @@ func (q *q3) register(from netip.AddrPort, tag string, more ...string) string {
 
 // listed returns the record of a server.
 func (q *q3) listed(a netip.AddrPort) *master.Server {
-	srv, ok := q.opt.Registry.Get(q.keeper.KeyOf(a))
+	srv, ok := q.opt.Registry.Get(q.KeyOf(a))
 	if !ok {
 		return nil
 	}
@@ -173,7 +175,7 @@ func (q *q3) verdict(a netip.AddrPort) string {
 func (q *q3) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		time.Sleep(uplink.TickEvery)
-		q.keeper.Expire(q.w, time.Now())
+		q.Expire(q.w, time.Now())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // that are no longer listed. Budgets begin full.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(c)
-	s.keeper.Reload(c.Config, c.ListConfig, c.MaxGames)
+	s.Keeper.Reload(c.Config, c.ListConfig, c.MaxGames)
 }
 
 // allows reports whether servers of a game are listed: game is its name in the

@@ -34,10 +34,10 @@ func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, rest []by
 		return uplink.Banned
 	case !known:
 		return uplink.UnknownTag
-	case !s.keeper.MaySend(p.From.Addr(), getInfoSize, len(p.Data), now):
+	case !s.MaySend(p.From.Addr(), getInfoSize, len(p.Data), now):
 		return uplink.Limited
 	}
-	s.keeper.Challenge(w, port, p.From, p.To, tag, now)
+	s.Challenge(w, port, p.From, p.To, tag, now)
 	return uplink.NotDropped
 }
 
@@ -45,11 +45,11 @@ func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, rest []by
 // only a server that stopped does not answer.
 func (s *Server) flatline(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
 	s.metrics.received.flatline.Inc()
-	srv, ok := s.opt.Registry.Get(s.keeper.KeyOf(p.From))
+	srv, ok := s.opt.Registry.Get(s.KeyOf(p.From))
 	if !ok {
 		return uplink.NotDropped
 	}
-	s.keeper.Challenge(w, port, p.From, p.To, tagOf(srv), now)
+	s.Challenge(w, port, p.From, p.To, tagOf(srv), now)
 	return uplink.NotDropped
 }
 
@@ -60,7 +60,7 @@ func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop
 	if err != nil {
 		return s.malformed(p.From, rest, now)
 	}
-	v, dropped := s.keeper.Answer(p.From, uplink.Same(i.Challenge), now)
+	v, dropped := s.Answer(p.From, uplink.Same(i.Challenge), now)
 	if dropped != uplink.NotDropped {
 		return dropped
 	}
@@ -74,7 +74,7 @@ func (s *Server) info(p netserve.Packet, rest []byte, now time.Time) uplink.Drop
 			names, values = append(names, name), append(values, value)
 		}
 	}
-	return s.keeper.List(v, uplink.Listing{Game: is.game, Foreign: is.foreign, Names: names, Values: values})
+	return s.List(v, uplink.Listing{Game: is.game, Foreign: is.foreign, Names: names, Values: values})
 }
 
 // malformed returns why an info that cannot be read is dropped: as malformed if it
@@ -84,7 +84,7 @@ func (s *Server) malformed(a netip.AddrPort, rest []byte, now time.Time) uplink.
 		if string(key) != "challenge" {
 			continue
 		}
-		if _, dropped := s.keeper.Answer(a, uplink.Same(value), now); dropped != uplink.NotDropped {
+		if _, dropped := s.Answer(a, uplink.Same(value), now); dropped != uplink.NotDropped {
 			return dropped
 		}
 		return uplink.Malformed

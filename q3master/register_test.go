@@ -247,8 +247,8 @@ func TestStoppedServer(t *testing.T) {
 				if got := q.verdict(one); got != "expired" {
 					t.Errorf("verdict %q", got)
 				}
-				if q.keeper.Hosts() != 1 || q.keeper.Pending() != 0 {
-					t.Errorf("%d known, %d waited for", q.keeper.Hosts(), q.keeper.Pending())
+				if q.Hosts() != 1 || q.Pending() != 0 {
+					t.Errorf("%d known, %d waited for", q.Hosts(), q.Pending())
 				}
 			})
 		})
@@ -293,8 +293,8 @@ func TestLimits(t *testing.T) {
 				t.Errorf("game %s: %q, want %q", tc.game, dropped, tc.want)
 			}
 		}
-		q.keeper.Replaced(q.listed(at(1000)))
-		q.keeper.Replaced(q.listed(at(1001)))
+		q.Replaced(q.listed(at(1000)))
+		q.Replaced(q.listed(at(1001)))
 		if dropped := q.register(at(1002), "DarkPlaces", "gamename", "two"); dropped != "" {
 			t.Errorf("after the other game left: %q", dropped)
 		}
@@ -311,8 +311,8 @@ func TestLimits(t *testing.T) {
 		c := q.beat(at(1), "QuakeArena-1")
 		q.beat(two, "QuakeArena-1")
 		q.beat(at(3), "QuakeArena-1")
-		if q.keeper.Pending() != 2 {
-			t.Errorf("%d waited for, want 2", q.keeper.Pending())
+		if q.Pending() != 2 {
+			t.Errorf("%d waited for, want 2", q.Pending())
 		}
 		if dropped := q.send(at(1), infoOf(c)); dropped != "unexpected" {
 			t.Errorf("the oldest: %q", dropped)
@@ -373,15 +373,15 @@ func TestCheck(t *testing.T) {
 	q.register(two, "DarkPlaces", "gamename", "Xonotic")
 	third := netip.MustParseAddrPort("192.0.2.3:1")
 	q.register(third, "DarkPlaces", "gamename", "mygame")
-	q.keeper.Check()
-	if q.keeper.Hosts() != 3 {
-		t.Fatalf("%d hosts", q.keeper.Hosts())
+	q.Check()
+	if q.Hosts() != 3 {
+		t.Fatalf("%d hosts", q.Hosts())
 	}
 	banned = true
 	q.reload(func(c *Config) { c.Games = []string{"quake3", "xonOtic"} })
-	q.keeper.Check()
-	if q.listed(one) != nil || q.listed(two) == nil || q.listed(third) != nil || q.keeper.Hosts() != 1 || q.keeper.UnknownGames() != 0 {
-		t.Errorf("listed %v %v %v, %d hosts", q.listed(one), q.listed(two), q.listed(third), q.keeper.Hosts())
+	q.Check()
+	if q.listed(one) != nil || q.listed(two) == nil || q.listed(third) != nil || q.Hosts() != 1 || q.UnknownGames() != 0 {
+		t.Errorf("listed %v %v %v, %d hosts", q.listed(one), q.listed(two), q.listed(third), q.Hosts())
 	}
 	if q.verdict(one) != "banned" || q.verdict(third) != "unknown game" {
 		t.Errorf("verdicts %q, %q", q.verdict(one), q.verdict(third))
@@ -409,9 +409,9 @@ func TestRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		asking := after.keeper.Greet(after.w)
-		if after.keeper.Hosts() != 2 || after.keeper.UnknownGames() != 1 {
-			t.Errorf("%d hosts, games %v", after.keeper.Hosts(), after.keeper.UnknownGames())
+		asking := after.Greet(after.w)
+		if after.Hosts() != 2 || after.UnknownGames() != 1 {
+			t.Errorf("%d hosts, games %v", after.Hosts(), after.UnknownGames())
 		}
 		asking.Step(time.Now())
 		asking.Step(time.Now())

@@ -1,7 +1,6 @@
 package q3master
 
 import (
-	"context"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -52,22 +51,18 @@ func quakeDialect() Dialect {
 // Options configure a Server. Registry and Games are required.
 type Options struct {
 	Config // its live keys are replaced by Reload
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 
 	Dialect Dialect // without a Service: that of Quake III's family
 }
 
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
-	uplink.Front
+	uplink.Master
 	opt     Options
 	dialect Dialect
 	live    atomic.Pointer[Config] // never nil
-	metrics *metrics
-	lister  *uplink.Lister
-	keeper  *uplink.Keeper
+	metrics metrics
 }
 
 // New returns a Server. Nothing runs until Serve is called.
@@ -77,9 +72,10 @@ func New(opt Options) *Server {
 	}
 	d := opt.Dialect
 	s := &Server{opt: opt, dialect: d}
-	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{Entry: s.dialect.entry, Append: d.Lists})
-	s.metrics = newMetrics(opt.Registerer, d.Service, s.lister.Cached)
-	s.keeper = uplink.NewKeeper(uplink.Options{
+	s.metrics = newMetrics(opt.Registerer, d.Service)
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: quake3.MaxPacket, Handle: s.handle,
+		List: uplink.ListForm{Entry: s.dialect.entry, Append: d.Lists},
 		Dialect: uplink.Dialect{
 			Service: d.Service, Origin: d.Origin, Instance: d.Instance, Own: foreign.Quake3, Question: question, About: tagOf,
 			Stays: func(srv *master.Server) bool {
@@ -87,20 +83,10 @@ func New(opt Options) *Server {
 				return s.live.Load().allows(srv.Game, name)
 			},
 		},
-		Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing,
 	})
-	s.Front = s.keeper.Front(s.handle)
 	s.Reload(&opt.Config)
 	return s
 }
-
-// Files implements service.Running.Files.
-func (s *Server) Files(put func(name string, content []byte)) {
-	s.lister.Files(s.dialect.Service, s.opt.Addresses.Outside(), put)
-}
-
-// Keeper returns the Keeper of the servers of the master.
-func (s *Server) Keeper() *uplink.Keeper { return s.keeper }
 
 // tagOf returns the tag of the heartbeats of a listed server.
 func tagOf(srv *master.Server) string {
@@ -129,16 +115,8 @@ func Takes(p []byte) bool {
 	return err == nil
 }
 
-// Serve takes packets from conn and further sockets until ctx ends, as uplink.Front does.
-func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, further ...uplink.Socket) error {
-	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn, further...)
-}
-
 // handle returns why the packet was dropped, if it was.
 func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), quake3.MaxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	kind, rest, ok := quake3.Cut(p.Data)
 	if !ok {
 		return uplink.Foreign

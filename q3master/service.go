@@ -3,7 +3,6 @@ package q3master
 import (
 	"context"
 	"fmt"
-	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -50,20 +49,11 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	// IPv6 too, where the address and the system have it.
-	conn, err := netserve.ListenPackets(ctx, "udp", c.Listen, c.ListenOptions())
+	conns, err := netserve.Ports{Network: "udp", Address: c.Listen}.Open(ctx, c.ListenOptions(), env.Log)
 	if err != nil {
 		return nil, err
 	}
-	s := New(Options{
-		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
-	})
+	s := New(Options{Config: *c, Registration: env.Registers(storage.ScopeLists, uplink.DropNames()...)})
 	env.Guests.Add(Takes, s)
-	return &service.Running{
-		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
-		Serve:     func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		Reload:    func(to service.Service) { s.Reload(to.(*Config)) },
-		Close:     conn.Close,
-		Files:     s.Files,
-		Callbacks: &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced},
-	}, nil
+	return service.OnSockets(conns, s, func(to service.Service) { s.Reload(to.(*Config)) }), nil
 }

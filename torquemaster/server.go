@@ -1,17 +1,13 @@
 package torquemaster
 
 import (
-	"context"
 	"crypto/subtle"
 	"hash/crc32"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
@@ -42,31 +38,26 @@ var _ = games.Declare(games.Kind{Name: name, Words: "the Torque master"})
 // options are the parts of a server.
 type options struct {
 	Config // its live keys are replaced by Reload
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 }
 
 // server is the master. It implements netserve.PacketHandler.
 type server struct {
-	uplink.Front
-	opt    options
-	keeper *uplink.Keeper
-	lister *uplink.Lister
-	lists  prometheus.Counter
+	uplink.Master
+	opt options
 }
 
 // newServer returns a server. Nothing runs until Serve is called.
 func newServer(opt options) *server {
 	s := &server{opt: opt}
-	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: Origin, Instance: 0x544F5251,
-		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return appendKey(b, infoRequest, keyOf(c)) },
-		About:    func(*master.Server) string { return "" },
-	}})
-	s.Front = s.keeper.Front(s.handle)
-	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{Entry: entry, Append: appendList, BusyFirst: true})
-	s.lists = metric.With(opt.Registerer).Counter("respawnd_torquemaster_lists_total", "Lists that were sent, of servers or types.")
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: maxPacket, Handle: s.handle,
+		List: uplink.ListForm{Entry: entry, Append: appendList, BusyFirst: true},
+		Dialect: uplink.Dialect{
+			Service: name, Origin: Origin, Instance: 0x544F5251,
+			Question: func(b []byte, c uplink.Challenge, _ string) []byte { return appendKey(b, infoRequest, keyOf(c)) },
+		},
+	})
 	s.Reload(&opt.Config)
 	return s
 }
@@ -75,30 +66,22 @@ func newServer(opt options) *server {
 func keyOf(c uplink.Challenge) uint32 { return crc32.ChecksumIEEE(c[:]) }
 
 // Reload applies the live keys at once. Budgets begin full.
-func (s *server) Reload(c *Config) { s.keeper.Reload(c.Config, c.ListConfig, 1) }
-
-// Serve takes packets from conn until ctx ends, as uplink.Front does.
-func (s *server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
-	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn)
-}
+func (s *server) Reload(c *Config) { s.Keeper.Reload(c.Config, c.ListConfig, 1) }
 
 // handle returns why the packet was dropped, if it was.
 func (s *server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), maxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	if len(p.Data) < headSize || !p.From.Addr().Is4() {
 		return uplink.Foreign
 	}
-	if s.keeper.Banned(p.From.Addr()) {
+	if s.Banned(p.From.Addr()) {
 		return uplink.Banned
 	}
 	switch body := p.Data[headSize:]; kind(p.Data[0]) {
 	case heartbeat:
-		if !s.keeper.MaySend(p.From.Addr(), headSize, len(p.Data), now) {
+		if !s.MaySend(p.From.Addr(), headSize, len(p.Data), now) {
 			return uplink.Limited
 		}
-		s.keeper.Challenge(w, port, p.From, p.To, "", now)
+		s.Challenge(w, port, p.From, p.To, "", now)
 		return uplink.NotDropped
 	case infoResponse:
 		return s.information(p, body, now)
@@ -114,7 +97,7 @@ func (s *server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16,
 // information lists a server whose info brings its key back.
 func (s *server) information(p netserve.Packet, body []byte, now time.Time) uplink.Drop {
 	i, bad := parseInfo(body)
-	v, dropped := s.keeper.Answer(p.From, func(c uplink.Challenge) bool {
+	v, dropped := s.Answer(p.From, func(c uplink.Challenge) bool {
 		return subtle.ConstantTimeCompare(appendKey(nil, infoRequest, keyOf(c))[2:], p.Data[2:headSize]) == 1
 	}, now)
 	switch {
@@ -125,7 +108,7 @@ func (s *server) information(p netserve.Packet, body []byte, now time.Time) upli
 	}
 	_, known := s.opt.Games.Lookup(game)
 	names, values := i.rules()
-	return s.keeper.List(v, uplink.Listing{Game: game, Foreign: !known, Names: names, Values: values})
+	return s.List(v, uplink.Listing{Game: game, Foreign: !known, Names: names, Values: values})
 }
 
 // typeOf returns the type of game of a server as lists select by it.
@@ -144,29 +127,29 @@ func (s *server) list(w netserve.PacketWriter, p netserve.Packet, body []byte, n
 		return uplink.Malformed
 	}
 	a := p.From.Addr()
-	if !s.keeper.MayList(a, now) {
+	if !s.MayList(a, now) {
 		return uplink.NoBudget
 	}
 	picks := uplink.Picks{Empty: want.least == 0}
 	if want.gameType != "" && !strings.EqualFold(want.gameType, anyType) {
 		picks.Typed, picks.GameType = true, typeOf(want.gameType)
 	}
-	packets := s.lister.Answer(uplink.Wanted{Name: game, Picks: picks}, s.opt.Addresses.Asker(a))
+	packets := s.Lister.Answer(uplink.Wanted{Name: game, Picks: picks}, s.opt.Addresses.Asker(a))
 	if i := int(want.index); i != newList {
 		packets = packets[min(i, len(packets)):min(i+1, len(packets))]
 	}
-	for _, b := range packets { // which all askers share
-		b = slices.Clone(b)
-		copy(b[2:headSize], p.Data[2:headSize])
-		s.keeper.Send(w, b, p.To, p.From)
+	packets = slices.Clone(packets)
+	for i, b := range packets { // which all askers share
+		packets[i] = slices.Clone(b)
+		copy(packets[i][2:headSize], p.Data[2:headSize])
 	}
-	s.lists.Inc()
+	s.SendList(w, p, packets...)
 	return uplink.NotDropped
 }
 
 // types answers a request for the types of games and missions.
 func (s *server) types(w netserve.PacketWriter, p netserve.Packet, now time.Time) uplink.Drop {
-	if !s.keeper.MayList(p.From.Addr(), now) {
+	if !s.MayList(p.From.Addr(), now) {
 		return uplink.NoBudget
 	}
 	var kinds, missions []string
@@ -179,7 +162,6 @@ func (s *server) types(w netserve.PacketWriter, p netserve.Packet, now time.Time
 	if len(b) > maxPacket { // long names: a browser can do without
 		b = appendTypes(appendHead(nil, typesResponse, p.Data[2:headSize]), nil, nil)
 	}
-	s.keeper.Send(w, b, p.To, p.From)
-	s.lists.Inc()
+	s.SendList(w, p, b)
 	return uplink.NotDropped
 }

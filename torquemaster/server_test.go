@@ -55,8 +55,10 @@ func newWorld(t testing.TB, change func(*options)) *world {
 		t.Fatal(err)
 	}
 	opt := options{
-		Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
-		Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		Registration: part.Registration{
+			Listing: part.Listing{Registry: master.NewRegistry(master.Limits{Servers: 1 << 16, PerAddr: 1 << 16, PerNet: 1 << 16}), Games: catalogue},
+			Peers:   part.Peers{Verdicts: verdicts.NewLog(zerolog.Nop(), 0)},
+		},
 	}
 	configs.Defaults(&opt.Config)
 	if change != nil {
@@ -69,9 +71,9 @@ func newWorld(t testing.TB, change func(*options)) *world {
 func (w *world) send(from netip.AddrPort, data []byte) (string, []sent) {
 	p := netserve.Packet{Data: data, From: from, To: home}
 	w.w.Take()
-	dropped := w.handle(w.w, p, 0, time.Now())
+	dropped := w.Handle(w.w, p, time.Now())
 	if dropped != uplink.NotDropped {
-		w.keeper.Dropped(p, dropped)
+		w.Dropped(p, dropped)
 	}
 	return dropped.String(), w.w.Take()
 }
@@ -150,7 +152,7 @@ func TestServersAreListedAfterTheirAnswer(t *testing.T) {
 				t.Errorf("%s: %s, want %s", request, got, want)
 			}
 		}
-		srv, ok := w.opt.Registry.Get(w.keeper.KeyOf(one))
+		srv, ok := w.opt.Registry.Get(w.KeyOf(one))
 		if !ok || srv.Game != game || srv.Origin != Origin {
 			t.Fatalf("record %+v", srv)
 		}
@@ -276,7 +278,7 @@ func TestFloodFromForgedAddresses(t *testing.T) {
 				},
 			}},
 		}
-		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.keeper.Expire(a, time.Now()) }
+		a.Pass = func() { time.Sleep(50 * time.Millisecond); w.Expire(a, time.Now()) }
 		t.Logf("amplification %+v", a.Run(t))
 		for _, srv := range w.opt.Registry.All() {
 			if at := srv.Public; at.Addr().As4()[0] != 192 && !a.Own(at.Addr()) {

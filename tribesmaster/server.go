@@ -1,14 +1,10 @@
 package tribesmaster
 
 import (
-	"context"
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/uplink"
@@ -42,59 +38,46 @@ var _ = games.Declare(games.Kind{Name: name, Words: "the Tribes master"})
 // options are the parts of a server.
 type options struct {
 	Config // its live keys are replaced by Reload
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 }
 
 // server is the master. It implements netserve.PacketHandler.
 type server struct {
-	uplink.Front
-	opt    options
-	keeper *uplink.Keeper
-	lister *uplink.Lister
-	lists  prometheus.Counter
+	uplink.Master
+	opt options
 }
 
 // newServer returns a server. Nothing runs until Serve is called.
 func newServer(opt options) *server {
 	s := &server{opt: opt}
-	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: Origin, Instance: 0x54524942,
-		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return appendRequest(b, newList, keyOf(c)) },
-		About:    func(*master.Server) string { return "" },
-	}})
-	s.Front = s.keeper.Front(s.handle)
-	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{Entry: entry, Append: appendList})
-	s.lists = metric.With(opt.Registerer).Counter("respawnd_tribesmaster_lists_total", "Lists that were sent, or packets of lists again.")
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: maxPacket, Handle: s.handle,
+		List: uplink.ListForm{Entry: entry, Append: appendList},
+		Dialect: uplink.Dialect{
+			Service: name, Origin: Origin, Instance: 0x54524942,
+			Question: func(b []byte, c uplink.Challenge, _ string) []byte { return appendRequest(b, newList, keyOf(c)) },
+		},
+	})
 	s.Reload(&opt.Config)
 	return s
 }
 
 // Reload applies the live keys at once. Budgets begin full.
-func (s *server) Reload(c *Config) { s.keeper.Reload(c.Config, c.ListConfig, 1) }
-
-// Serve takes packets from conn until ctx ends, as uplink.Front does.
-func (s *server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
-	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn)
-}
+func (s *server) Reload(c *Config) { s.Keeper.Reload(c.Config, c.ListConfig, 1) }
 
 // handle returns why the packet was dropped, if it was.
 func (s *server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), maxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	k, a := kindOf(p.Data), p.From.Addr()
 	switch {
 	case k == 0 || !a.Is4():
 		return uplink.Foreign
-	case s.keeper.Banned(a):
+	case s.Banned(a):
 		return uplink.Banned
 	case k == heartbeat:
-		if !s.keeper.MaySend(a, keyAt+keySize, len(p.Data), now) {
+		if !s.MaySend(a, keyAt+keySize, len(p.Data), now) {
 			return uplink.Limited
 		}
-		s.keeper.Challenge(w, port, p.From, p.To, "", now)
+		s.Challenge(w, port, p.From, p.To, "", now)
 		return uplink.NotDropped
 	case k == answer:
 		return s.answered(w, p, port, now)
@@ -111,16 +94,16 @@ func (s *server) answered(w netserve.PacketWriter, p netserve.Packet, port uint1
 	if !ok {
 		return uplink.Malformed
 	}
-	v, dropped := s.keeper.Answer(p.From, func(c uplink.Challenge) bool { return key == keyOf(c) }, now)
+	v, dropped := s.Answer(p.From, func(c uplink.Challenge) bool { return key == keyOf(c) }, now)
 	if dropped != uplink.NotDropped {
 		return dropped
 	}
 	if so := v.About + "+"; len(so) < questions { // a mark for each answer, which is part of what keys are made from
-		s.keeper.Challenge(w, port, p.From, p.To, so, now)
+		s.Challenge(w, port, p.From, p.To, so, now)
 		return uplink.NotDropped
 	}
 	_, known := s.opt.Games.Lookup(game)
-	return s.keeper.List(v, uplink.Listing{Game: game, Foreign: !known})
+	return s.List(v, uplink.Listing{Game: game, Foreign: !known})
 }
 
 func entry(srv *master.Server) (e uplink.Entry, ok bool) {
@@ -134,10 +117,10 @@ func (s *server) list(w netserve.PacketWriter, p netserve.Packet, now time.Time)
 		return uplink.MalformedRequest
 	}
 	a := p.From.Addr()
-	if !s.keeper.MayList(a, now) {
+	if !s.MayList(a, now) {
 		return uplink.NoBudget
 	}
-	packets := s.lister.Answer(uplink.Wanted{Name: game}, s.opt.Addresses.Asker(a))
+	packets := s.Lister.Answer(uplink.Wanted{Name: game}, s.opt.Addresses.Asker(a))
 	if i := int(p.Data[2]); i != newList {
 		packets = packets[min(max(i-1, 0), len(packets)):min(i, len(packets))]
 	}
@@ -145,11 +128,11 @@ func (s *server) list(w netserve.PacketWriter, p netserve.Packet, now time.Time)
 	if _, ok := keyIn(p.Data); ok {
 		id = p.Data[keyAt : keyAt+keySize]
 	}
-	for _, b := range packets { // which all askers share
-		b = slices.Clone(b)
-		copy(b[keyAt:], id)
-		s.keeper.Send(w, b, p.To, p.From)
+	packets = slices.Clone(packets)
+	for i, b := range packets { // which all askers share
+		packets[i] = slices.Clone(b)
+		copy(packets[i][keyAt:], id)
 	}
-	s.lists.Inc()
+	s.SendList(w, p, packets...)
 	return uplink.NotDropped
 }

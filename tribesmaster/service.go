@@ -22,15 +22,10 @@ func (*Config) Describe() service.Descriptor {
 
 // Open opens the socket of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, c.ListenOptions())
+	conns, err := netserve.Ports{Network: "udp4", Address: c.Listen}.Open(ctx, c.ListenOptions(), env.Log)
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(options{
-		Config: *c, Self: env.Counted(uplink.DropNames()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
-	})
-	r := service.OnSocket(conn, s)
-	r.Callbacks = &service.Callbacks{Origin: Origin, Expired: s.keeper.Expired, Replaced: s.keeper.Replaced}
-	r.Files = func(put func(string, []byte)) { s.lister.Files(name, env.Addresses.Outside(), put) }
-	return r, nil
+	s := newServer(options{*c, env.Registers(storage.ScopeLists, uplink.DropNames()...)})
+	return service.OnSockets(conns, s, func(to service.Service) { s.Reload(to.(*Config)) }), nil
 }

@@ -76,6 +76,13 @@ type Listing struct {
 	Addresses *advertise.Table // which address of a server a client is given; nil: that of the list
 }
 
+// Registration is what a service gets of the daemon with which game servers register.
+type Registration struct {
+	Self
+	Peers
+	Listing
+}
+
 // Catalogue is what the daemon offers to games.
 type Catalogue struct {
 	// Rooms returns the group rooms of a game that are not in the embedded catalogue; nil: none.

@@ -165,12 +165,6 @@ func (e *Env) BannedFrom(scope storage.Scope) netserve.AddrSet {
 	return func(a netip.Addr) bool { return e.Banned(scope, a) }
 }
 
-// Peers returns what is known of the addresses that a service hears from, which are banned
-// in a scope. The service writes verdicts to a log.
-func (e *Env) Peers(scope storage.Scope, log *verdicts.Log) part.Peers {
-	return part.Peers{Banned: e.BannedFrom(scope), Trusted: e.Trusted, Own: e.Own, Locate: e.Locate, Verdicts: log}
-}
-
 // Counted returns Self with the metrics that all services have: packets, connections and
 // drops for the given reasons. They are registered then.
 func (e *Env) Counted(reasons ...string) part.Self {

@@ -40,7 +40,7 @@ func (k *Keeper) adopt() (list []restored) {
 		k.mu.Lock()
 		k.hosts.add(srv.Public, unknown)
 		k.mu.Unlock()
-		list = append(list, restored{srv.Public, srv.Via, k.opt.About(srv.Server)})
+		list = append(list, restored{srv.Public, srv.Via, k.about(srv.Server)})
 	}
 	return list
 }

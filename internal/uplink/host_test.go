@@ -2,10 +2,7 @@ package uplink
 
 import (
 	"net/netip"
-	"strconv"
 	"testing"
-
-	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 func TestRoomForHosts(t *testing.T) {
@@ -20,21 +17,5 @@ func TestRoomForHosts(t *testing.T) {
 	h.known.Remove(netip.MustParseAddrPort("10.0.0.0:1"))
 	if got := h.refusal(one, 0, "", 1); got != NotDropped {
 		t.Errorf("room beside %d hosts: %q", MaxHosts-1, got)
-	}
-}
-
-func TestPorts(t *testing.T) {
-	conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := []Socket{{conn, 27655}}
-	defer func() { _ = Close(list) }()
-	want := ":" + strconv.Itoa(int(conn.LocalAddr().Port()))
-	if got := Ports(":27650", list); len(got) != 1 || got[0] != want {
-		t.Errorf("Ports() = %q, want %q", got, want)
-	}
-	if got := Ports(":0", list); got != nil {
-		t.Errorf("Ports() of a port that the system chooses = %q", got)
 	}
 }

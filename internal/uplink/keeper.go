@@ -3,23 +3,17 @@ package uplink
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
-	"math"
-	"net"
 	"net/netip"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -34,22 +28,12 @@ type Dialect struct {
 	// Question appends the question to a server about which the heartbeat said
 	// something.
 	Question func(b []byte, c Challenge, about string) []byte
-	// About returns the content of the heartbeat of a listed server.
+	// About returns the content of the heartbeat of a listed server; nil: it has none that counts.
 	About func(*master.Server) string
 	// Stays reports whether a listed server may stay, nil: all may.
 	Stays func(*master.Server) bool
 	// Own is the protocol of the service, of which packets are not foreign.
 	Own foreign.Protocol
-}
-
-// Options configure a Keeper. Registry and Games are required.
-type Options struct {
-	Dialect
-	part.Self
-	part.Peers
-	part.Listing
-
-	Posts *Posts // from which servers are asked; none: from where their heartbeat came to
 }
 
 // Keeper keeps the servers of a master in the list. It is safe for concurrent use.
@@ -58,7 +42,7 @@ type Keeper struct {
 	limits  atomic.Pointer[limits] // never nil once Reload was called
 	out     netserve.Sender
 	foreign *foreign.Notes
-	further atomic.Pointer[[]Socket] // nil until Run
+	further atomic.Pointer[[]netserve.Further] // nil until Run
 
 	challenges, registered, refreshed prometheus.Counter
 
@@ -66,7 +50,7 @@ type Keeper struct {
 	hosts hostTable
 }
 
-// NewKeeper returns a Keeper. Nothing runs until Run is called; Reload must be called
+// NewKeeper returns a Keeper of a Master. Nothing runs until Run is called; Reload must be called
 // first.
 func NewKeeper(opt Options) *Keeper {
 	wrong := maxWrong
@@ -111,12 +95,6 @@ func (k *Keeper) KeyOf(a netip.AddrPort) master.Key {
 	return master.Key{Source: a, Instance: k.opt.Instance}
 }
 
-// Socket is a further socket of a master.
-type Socket struct {
-	Conn *netserve.PacketConn
-	Port uint16 // of the protocol that it stands for
-}
-
 // Send sends a packet; the system may refuse it, which is counted.
 func (k *Keeper) Send(w netserve.PacketWriter, b []byte, via netip.Addr, to netip.AddrPort) {
 	k.out.Send(w, b, via, to)
@@ -124,7 +102,7 @@ func (k *Keeper) Send(w netserve.PacketWriter, b []byte, via netip.Addr, to neti
 
 // Run performs the periodic work until ctx ends: questions to restored servers through w, expiry,
 // comparison with the list. Servers that talk to further ports are asked again there.
-func (k *Keeper) Run(ctx context.Context, w netserve.PacketWriter, further ...Socket) {
+func (k *Keeper) Run(ctx context.Context, w netserve.PacketWriter, further ...netserve.Further) {
 	k.further.Store(&further)
 	asking := k.Greet(w)
 	asking.Step(time.Now())
@@ -137,6 +115,14 @@ func (k *Keeper) Run(ctx context.Context, w netserve.PacketWriter, further ...So
 			k.Check()
 		}
 	}
+}
+
+// about returns the content of the heartbeat of a listed server.
+func (k *Keeper) about(srv *master.Server) string {
+	if k.opt.About == nil {
+		return ""
+	}
+	return k.opt.About(srv)
 }
 
 // way returns the socket of a further port, w if there is none.
@@ -174,11 +160,11 @@ func (k *Keeper) Dropped(p netserve.Packet, reason Drop) {
 	case Oversized:
 		k.foreign.Note(p.From, verdicts.TooLong)
 	case UnknownKind, Foreign:
-		if !k.foreign.Foreign(p.From, p.Data, k.opt.Dialect.Own) && reason == UnknownKind {
+		if !k.foreign.Foreign(p.From, p.Data, k.opt.Own) && reason == UnknownKind {
 			k.foreign.Unknown(p.From, p.Data)
 		}
 	default:
-		if reason == Malformed && k.foreign.Foreign(p.From, p.Data, k.opt.Dialect.Own) {
+		if reason == Malformed && k.foreign.Foreign(p.From, p.Data, k.opt.Own) {
 			return
 		}
 		if v, ok := reason.Verdict(); ok {
@@ -278,66 +264,4 @@ func (k *Keeper) Remove(a netip.AddrPort) {
 
 func (k *Keeper) note(a netip.AddrPort, game string, v verdicts.Verdict) {
 	k.opt.Verdicts.Note(k.opt.Service, a, game, v)
-}
-
-// OpenFurther opens sockets for further ports of a protocol: on the host of an address,
-// at the same distance from its port as from the usual one; on any free port if that is 0.
-// One that cannot be opened is left out with a warning, as it is needed by few games.
-func OpenFurther(ctx context.Context, network, address string, usual uint16, ports []uint16, o netserve.ListenOptions, log zerolog.Logger) (list []Socket) {
-	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil // the address was checked
-	}
-	base, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		return nil
-	}
-	for _, port := range ports {
-		at := 0
-		if base != 0 {
-			at = int(base) + int(port) - int(usual)
-		}
-		if at < 0 || at > math.MaxUint16 || (at == 0 && base != 0) {
-			log.Warn().Uint16("port", port).Str("address", address).Msg("a further port of the protocol would not be a port here: left out")
-			continue
-		}
-		conn, err := netserve.ListenPackets(ctx, network, net.JoinHostPort(host, strconv.Itoa(at)), o)
-		if err != nil {
-			log.Warn().Err(err).Uint16("port", port).Msg("a further port of the protocol could not be opened: its games cannot ask here")
-			continue
-		}
-		list = append(list, Socket{conn, port})
-	}
-	return list
-}
-
-// Close closes the sockets.
-func Close(list []Socket) error {
-	var errs []error
-	for _, s := range list {
-		errs = append(errs, s.Conn.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// Ports returns the further sockets of a service as service.Running.Ports. address is that
-// of its first socket in the configuration.
-func Ports(address string, list []Socket) (all []string) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || port == "0" {
-		return nil
-	}
-	for _, s := range list {
-		all = append(all, net.JoinHostPort(host, strconv.Itoa(int(s.Conn.LocalAddr().Port()))))
-	}
-	return all
-}
-
-// Addresses returns the addresses of a socket and of further ones.
-func Addresses(conn *netserve.PacketConn, list []Socket) []netip.AddrPort {
-	all := []netip.AddrPort{conn.LocalAddr()}
-	for _, s := range list {
-		all = append(all, s.Conn.LocalAddr())
-	}
-	return all
 }

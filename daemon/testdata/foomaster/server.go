@@ -2,7 +2,6 @@ package foomaster
 
 import (
 	"bytes"
-	"context"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -31,53 +30,42 @@ const (
 // options configure a server.
 type options struct {
 	Config
-	part.Self
-	part.Peers
-	part.Listing
+	part.Registration
 }
 
 // server is the master.
 type server struct {
-	uplink.Front
+	uplink.Master
 	opt    options
-	keeper *uplink.Keeper
-	lister *uplink.Lister
 	newest atomic.Pointer[string] // as configured now
 }
 
 // newServer returns a server. Nothing runs until Serve is called.
 func newServer(opt options) *server {
 	s := &server{opt: opt}
-	s.keeper = uplink.NewKeeper(uplink.Options{Self: opt.Self, Peers: opt.Peers, Listing: opt.Listing, Dialect: uplink.Dialect{
-		Service: name, Origin: Origin, Instance: 0x464F4F31,
-		Question: func(b []byte, c uplink.Challenge, _ string) []byte { return append(append(b, ask...), c[:]...) },
-		About:    func(*master.Server) string { return "" },
-	}})
-	s.Front = s.keeper.Front(s.handle)
-	s.lister = uplink.NewLister(opt.Registry, uplink.ListForm{Entry: entry, Append: appendLists})
+	s.Master = uplink.New(uplink.Options{
+		Registration: opt.Registration, Readers: opt.Readers, MaxPacket: maxPacket, Handle: s.handle,
+		List: uplink.ListForm{Entry: entry, Append: appendLists},
+		Dialect: uplink.Dialect{
+			Service: name, Origin: Origin, Instance: 0x464F4F31,
+			Question: func(b []byte, c uplink.Challenge, _ string) []byte { return append(append(b, ask...), c[:]...) },
+		},
+	})
 	s.Reload(&opt.Config)
 	return s
 }
 
 // Reload applies the live keys at once.
 func (s *server) Reload(c *Config) {
-	s.keeper.Reload(c.Config, c.ListConfig, 1)
+	s.Keeper.Reload(c.Config, c.ListConfig, 1)
 	s.newest.Store(&c.Newest)
-}
-
-// Serve takes packets from conn until ctx ends.
-func (s *server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
-	return s.Front.Serve(ctx, s.opt.Packets(s.opt.Readers), conn)
 }
 
 // handle returns why the packet was dropped, if it was.
 func (s *server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if dropped := uplink.Refuses(p.From, len(p.Data), maxPacket); dropped != uplink.NotDropped {
-		return dropped
-	}
 	text, informs := bytes.CutPrefix(p.Data, []byte(info))
 	switch {
-	case s.keeper.Banned(p.From.Addr()):
+	case s.Banned(p.From.Addr()):
 		return uplink.Banned
 	case informs:
 		return s.info(p, text, now)
@@ -92,17 +80,17 @@ func (s *server) handle(w netserve.PacketWriter, p netserve.Packet, port uint16,
 
 // heartbeat asks a server to prove its address: the source of a heartbeat may be forged.
 func (s *server) heartbeat(w netserve.PacketWriter, p netserve.Packet, port uint16, now time.Time) uplink.Drop {
-	if !s.keeper.MaySend(p.From.Addr(), len(ask)+uplink.ChallengeSize, len(p.Data), now) {
+	if !s.MaySend(p.From.Addr(), len(ask)+uplink.ChallengeSize, len(p.Data), now) {
 		return uplink.Limited
 	}
-	s.keeper.Challenge(w, port, p.From, p.To, "", now)
+	s.Challenge(w, port, p.From, p.To, "", now)
 	return uplink.NotDropped
 }
 
 // info lists a server whose answer brings its challenge back.
 func (s *server) info(p netserve.Packet, text []byte, now time.Time) uplink.Drop {
 	challenge, rules, _ := bytes.Cut(text, []byte("\n"))
-	v, dropped := s.keeper.Answer(p.From, uplink.Same(challenge), now)
+	v, dropped := s.Answer(p.From, uplink.Same(challenge), now)
 	if dropped != uplink.NotDropped {
 		return dropped
 	}
@@ -115,17 +103,17 @@ func (s *server) info(p netserve.Packet, text []byte, now time.Time) uplink.Drop
 		}
 		l.Names, l.Values = append(l.Names, string(key)), append(l.Values, string(value))
 	}
-	return s.keeper.List(v, l)
+	return s.List(v, l)
 }
 
 // list sends the list. It is longer than the request, and has budgets.
 func (s *server) list(w netserve.PacketWriter, p netserve.Packet, now time.Time) uplink.Drop {
-	if !s.keeper.MayList(p.From.Addr(), now) {
+	if !s.MayList(p.From.Addr(), now) {
 		return uplink.NoBudget
 	}
 	all := uplink.Wanted{Name: game, Picks: uplink.Picks{Empty: true, Full: true}}
-	for _, lines := range s.lister.Answer(all, s.opt.Addresses.Asker(p.From.Addr())) {
-		s.keeper.Send(w, append([]byte(head+*s.newest.Load()), lines...), p.To, p.From)
+	for _, lines := range s.Lister.Answer(all, s.opt.Addresses.Asker(p.From.Addr())) {
+		s.Send(w, append([]byte(head+*s.newest.Load()), lines...), p.To, p.From)
 	}
 	return uplink.NotDropped
 }
