@@ -116,12 +116,12 @@ type chartsPage struct {
 }
 
 // chartsQuestion is the question for that page.
-type chartsQuestion struct{ version uint64 }
+type chartsQuestion struct{}
 
 // serveCharts answers /charts.
 func (s *Server) serveCharts(w http.ResponseWriter, r *http.Request) {
 	list := s.api.Snapshot()
-	s.replyPage(w, r, list, chartsQuestion{s.opt.History.Version()}, func(l *lang.Language) []byte {
+	s.replyPage(w, r, list, chartsQuestion{}, func(l *lang.Language) []byte {
 		return templates.Render("charts", chartsPage{
 			Frame: s.site.LiveFrame(l, l.T("Players over time"), page.Home, ""), Charts: s.gameCharts(l, ""), Games: s.gameViews(list, pageParams{}),
 		})

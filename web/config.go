@@ -30,6 +30,9 @@ type Config struct {
 	// and url, which begins with https://, http:// or mailto:
 	//   - {title: Discord, url: "https://discord.example/invite"}
 	Links []Link `key:"links" live:"true"`
+	// Folder with pictures of games, GAME.png, .jpg, .gif or .webp, of at most 256 KiB
+	// each and 1,024 files. A reload reads it again. Empty: there are none.
+	Pictures string `key:"pictures" as:"text" live:"true"`
 	// Players make and change their accounts on the pages, true or false. Without
 	// HTTPS, passwords can be read on the way; the pages say so.
 	Accounts bool `key:"accounts" default:"true" live:"true"`

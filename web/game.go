@@ -117,7 +117,7 @@ func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView
 		}
 		out = append(out, gameView{
 			Name: g.Name, Title: clean.Line(title, maxGameText), Servers: servers, Players: players,
-			Link: s.gameURL(g.Name), Standing: words, Focus: s.focused(g.Name),
+			Link: s.gameURL(g.Name), Standing: words, Focus: s.focused(g.Name), Picture: s.pictureURL(g.Name),
 		})
 	}
 	if v.Query != "" {
@@ -150,6 +150,7 @@ func boolOrder(a, b bool) int {
 type gamePage struct {
 	page.Frame
 	Name             string
+	Picture          string // address; empty: it has none
 	Maintenance      bool
 	Usable           bool
 	Servers, Players int
@@ -310,7 +311,7 @@ func (s *Server) gamePage(ctx context.Context, l *lang.Language, list *api.Snaps
 	servers, players := list.Population(q.name)
 	v := gamePage{
 		Frame: s.site.LiveFrame(l, clean.Line(s.api.Title(q.name), maxGameText), page.Games, q.name),
-		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: servers, Players: players,
+		Name:  q.name, Picture: s.pictureURL(q.name), Maintenance: q.off, Usable: q.usable, Servers: servers, Players: players,
 		Table: s.table(l, rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, "", unsorted), Zandronum: q.name == zandronum.Game,
 		Running:    s.running(l, ""),
 		BadAddress: q.bad, Given: q.given,
@@ -348,7 +349,7 @@ func (s *Server) gamePage(ctx context.Context, l *lang.Language, list *api.Snaps
 		v.Links = s.kitLinks(q)
 	}
 	v.Table.Caption = l.T("Servers of this game, most players first")
-	v.Preview = s.site.Preview(s.gameURL(q.name), v.Title+": "+populationText(l, servers, players)+".")
+	v.Preview = s.site.Preview(s.gameURL(q.name), v.Title+": "+populationText(l, servers, players)+".").With(v.Picture)
 	return templates.Render("game", v)
 }
 

@@ -245,6 +245,7 @@ type gameView struct {
 	Selected         bool
 	Standing         string // whether it can be played online here; empty: unknown
 	Focus            bool   // it is a game of this community
+	Picture          string // address of its picture; empty: it has none
 }
 
 // listPage writes the page.
@@ -311,7 +312,7 @@ func (s *Server) gameViews(list *api.Snapshot, p pageParams) []gameView {
 	for _, g := range listed {
 		out = append(out, gameView{
 			Name: g.Name, Title: clean.Line(g.Title, maxGameText), Servers: g.Servers(), Players: g.Players,
-			Link: s.gameURL(g.Name), Selected: g.Name == p.game,
+			Link: s.gameURL(g.Name), Selected: g.Name == p.game, Picture: s.pictureURL(g.Name),
 		})
 	}
 	return out

@@ -46,6 +46,8 @@ type rowView struct {
 	Full, Password                    bool
 	Reached                           reachView
 	Age                               string
+	Since                             string  // date when the server was new; empty: it is not
+	Day                               dayView // players in the last hours
 }
 
 // rowView returns a server in a list, as a visitor is shown it.
@@ -82,9 +84,10 @@ func (s *Server) table(l *lang.Language, rows []*api.Row, now time.Time, asker a
 		head(l.T("Map"), colMap, "map"), head(l.T("Players"), colPlayers, "num"), columnView{Title: l.T("Address"), Class: "addr"},
 		head(l.T("Listed for"), colAge, "age"), columnView{Title: l.T("Connection"), Class: "how"})
 	words := newRowWords(l)
-	b := make([]byte, 0, len(rows)*900)
+	b := make([]byte, 0, len(rows)*1100)
 	for _, r := range rows {
 		v := s.rowView(l, r, now, asker)
+		v.addBrief(l, s.opt.History, r)
 		if query != "" {
 			v.Player = playerFound(r, query)
 		}
@@ -112,14 +115,18 @@ func unsorted(title string, _ tableColumn, class string) columnView {
 }
 
 // rowWords are the words in rows of servers. They need no escapes.
-type rowWords struct{ noName, password, join, copied, copyBefore, copyAfter, withBefore, withAfter, fromBefore, fromAfter string }
+type rowWords struct {
+	noName, password, join, copied, fresh                                                        string
+	copyBefore, copyAfter, withBefore, withAfter, fromBefore, fromAfter, sinceBefore, sinceAfter string
+}
 
 func newRowWords(l *lang.Language) *rowWords {
 	const argument = "\x00"
-	w := &rowWords{noName: l.T("no name"), password: l.T("password"), join: l.T("Join"), copied: l.T("Copy")}
+	w := &rowWords{noName: l.T("no name"), password: l.T("password"), join: l.T("Join"), copied: l.T("Copy"), fresh: l.T("new")}
 	w.copyBefore, w.copyAfter, _ = strings.Cut(l.T("Copy %1", argument), argument)
 	w.withBefore, w.withAfter, _ = strings.Cut(l.T("with <bdi>%1</bdi>", argument), argument)
 	w.fromBefore, w.fromAfter, _ = strings.Cut(l.T("known from %1", argument), argument)
+	w.sinceBefore, w.sinceAfter, _ = strings.Cut(l.T("new since %1", argument), argument)
 	return w
 }
 
@@ -147,6 +154,9 @@ func (w *rowWords) appendRow(b []byte, v *rowView, games bool) []byte {
 	if v.Password {
 		b = append(b, ` <span class="tag">`+w.password+`</span>`...)
 	}
+	if v.Since != "" {
+		b = append(b, ` <span class="tag new" title="`+w.sinceBefore+v.Since+w.sinceAfter+`">`+w.fresh+`</span>`...)
+	}
 	b = append(b, `</div>`...)
 	if v.Player != "" {
 		b = append(appendText(append(b, `<div class="also">`+w.withBefore...), v.Player), w.withAfter+`</div>`...)
@@ -166,7 +176,8 @@ func (w *rowWords) appendRow(b []byte, v *rowView, games bool) []byte {
 	if v.Full {
 		b = append(b, ` full`...)
 	}
-	b = strconv.AppendInt(append(b, `">`...), int64(v.Players), 10)
+	b = v.Day.append(append(b, `">`...))
+	b = strconv.AppendInt(b, int64(v.Players), 10)
 	if v.MaxPlayers > 0 {
 		b = strconv.AppendInt(append(b, '/'), int64(v.MaxPlayers), 10)
 	}

@@ -58,6 +58,7 @@ type serverPage struct {
 	Badge     string // address of its badge
 	JoinURL   template.URL
 	Charts    []template.HTML
+	Week      weekView
 	Painted   template.HTML // its name in colours, or its address
 }
 
@@ -91,7 +92,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		Frame: s.site.LiveFrame(l, "", page.Servers, found.Game), rowView: s.rowView(l, found, list.Begun, asker),
 		Type: clean.Line(found.Type, maxAreaText), Origin: originText(l, found.Server), Source: sourceText(l, found.Server),
 		Last: agoText(l, time.Since(found.Last)), JSON: s.site.Base() + "/api/v1/servers/" + found.ID(),
-		Charts: s.serverCharts(l, found),
+		Charts: s.serverCharts(l, found), Week: s.week(l, found),
 	}
 	v.Count = found.Count
 	v.Connect, v.Code = gameAddressOf(found.GamePort, asker.Given(found.Public)), v.Link+"/qr.svg"
@@ -116,7 +117,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	if v.Painted == "" {
 		v.Painted = painted([]colour.Part{{Text: v.Title}})
 	}
-	v.Preview = s.site.Preview(v.Link, v.summary())
+	v.Preview = s.site.Preview(v.Link, v.summary()).With(s.pictureURL(found.Game))
 	s.show(w, r, "server", v)
 }
 

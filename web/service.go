@@ -28,7 +28,7 @@ const HistoryFile = "players.history"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL}, ResetPage: c.resetPage(),
+		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL}, ResetPage: c.resetPage(), Check: c.checkPictures,
 		Steps: []service.Step{{Name: "web", Needs: []string{"web"}, Order: service.OrderPages, Run: findServer}},
 	}
 }

@@ -63,6 +63,8 @@ type Server struct {
 	accounts *account.Pages
 	own      *ownAddress
 	charts   *charts
+	ranks    ranks
+	gallery  gallery
 	badges   badges
 	doctor   *doctor
 	reports  *netserve.Limiter // of visitors
@@ -93,6 +95,9 @@ func New(opt Options) *Server {
 	opt.Accounts.PublicURL = public
 	s.accounts = account.New(s.Front, s.site, opt.Accounts)
 	s.Gauge("respawnd_web_charts", "Drawn charts that are kept until the next sample, at most 512.", s.charts.len)
+	s.Gauge("respawnd_web_pictures", "Pictures of games that are served, at most 1,024.", func() int { return len(s.gallery.now.Load().of) })
+	s.Gauge("respawnd_web_pictures_refused", "Files in web.pictures that are not served.", func() int { return len(s.gallery.now.Load().refused) })
+	s.gallery.now.Store(new(pictures))
 	s.Reload(opt.Config)
 	s.handler = s.Front.Handler(s.routes())
 	return s
@@ -105,6 +110,7 @@ func (s *Server) Reload(c *Config) {
 	s.api.SetStreams(c.MaxStreams, c.MaxStreamsPerAddr)
 	s.site.SetCommunity(c.community())
 	s.accounts.SetLimits(c.Accounts, c.Forms, c.Registrations)
+	s.loadPictures(c.Pictures)
 }
 
 // DropReasons returns the reasons under which the service counts refusals, for
@@ -135,6 +141,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/games/{name}/hosts.sh", Serve: s.serveKit("sh")},
 		{Pattern: "/games/{name}/hosts.bat", Serve: s.serveKit("bat")},
 		{Pattern: "/games/{name}/kit.zip", Serve: s.serveKit("zip")},
+		{Pattern: "/games/{name}/picture", Serve: s.servePicture},
 		{Pattern: "/players/{id}", Serve: s.servePlayer},
 		{Pattern: "/why", Serve: s.serveWhy},
 		{Pattern: "/json/{game}/motd", Serve: s.serveMotd},
@@ -164,9 +171,11 @@ type framed struct {
 	question any
 }
 
-// replyPage sends a page that visitors with the same question and language share.
+// replyPage sends a page that visitors with the same question and language share until the list or
+// the history of players changes.
 func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Snapshot, question any, write func(*lang.Language) []byte) {
 	l := s.site.Language(w, r)
+	list.Answers.Renew(s.opt.History.Version() + s.gallery.version.Load())
 	s.ReplyTagged(w, r, front.HTML, &list.Answers, framed{s.site.Look(), l, question}, func() []byte { return write(l) })
 }
 

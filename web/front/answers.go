@@ -40,9 +40,21 @@ func (a *Answer) tag() string {
 // its question. The zero value is an empty cache. Answers beyond its bounds are
 // not kept.
 type Cache struct {
-	mu    sync.Mutex // guards the fields below
-	kept  map[any]*promise
-	bytes int
+	mu      sync.Mutex // guards the fields below
+	kept    map[any]*promise
+	bytes   int
+	version uint64 // see Renew
+}
+
+// Renew is called before the look-up of answers that show more than the list. It forgets all answers
+// if the version of that is newer than at the call before.
+func (a *Cache) Renew(version uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if version > a.version && a.version != 0 {
+		a.kept, a.bytes = nil, 0
+	}
+	a.version = max(a.version, version)
 }
 
 // promise is an answer that one request writes and others wait for.

@@ -2,8 +2,8 @@
 // navigation, the style sheet and the script, and the error page.
 //
 // Pages work without scripts. One fetches a page again when the list changes and
-// replaces the parts with a data-live attribute, one copies addresses, one takes the
-// code of a reset link from the address of the page.
+// replaces the parts with a data-live attribute, one copies addresses and spells countries where
+// the system has no flags, one takes the code of a reset link from the address of the page.
 //
 // It is not for the content of pages.
 package page
@@ -80,7 +80,7 @@ func New(public, version string) *Site {
 	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8", "assets/charts.css")
 	s.live = newAsset("/assets/live.js", "text/javascript; charset=utf-8")
 	s.reset = newAsset("/assets/reset.js", "text/javascript; charset=utf-8")
-	s.copy = newAsset("/assets/copy.js", "text/javascript; charset=utf-8")
+	s.copy = newAsset("/assets/copy.js", "text/javascript; charset=utf-8", "assets/flags.js")
 	s.icon = newAsset("/assets/icon.svg", "image/svg+xml")
 	return s
 }
@@ -136,7 +136,7 @@ type Frame struct {
 	*Look
 	Base, Style, Icon, Version, Title string
 	Site                              string // its name
-	Copy                              string // script of buttons that copy; empty: there are none
+	Copy                              string // script of buttons that copy, and of flags; empty: there are none
 	Script                            string // empty: the page does not renew itself
 	Events                            string // the event stream that triggers the script
 	Place                             string // which entry of the navigation the page belongs to
@@ -154,6 +154,16 @@ func (f Frame) Made() string { return f.Lang.Time(f.Mirror, "15:04 UTC on 2 Janu
 type Preview struct {
 	URL         string // of the page, with its host; empty: no preview
 	Description string // a sentence
+	Image       string // address of a picture; empty: none
+	origin      string
+}
+
+// With returns the preview with a picture.
+func (p Preview) With(path string) Preview {
+	if p.origin != "" && path != "" {
+		p.Image = p.origin + path
+	}
+	return p
 }
 
 // The entries of the navigation.
@@ -180,7 +190,7 @@ func (s *Site) Frame(l *lang.Language, title, place string) Frame {
 // Preview returns how other sites show a link to a page. path is that of the page,
 // with the base.
 func (s *Site) Preview(path, description string) Preview {
-	p := Preview{Description: description}
+	p := Preview{Description: description, origin: s.origin}
 	if s.origin != "" {
 		p.URL = s.origin + path
 	}
