@@ -15,10 +15,17 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// writeHistory leaves a month of a server and a game in a data folder, with a gap.
-func writeHistory(t *testing.T, dir string) {
+// visited is a server with a past.
+type visited struct {
+	at    netip.AddrPort
+	game  string
+	most  int           // players
+	since time.Duration // it was listed first so long ago
+}
+
+// writeHistory leaves a month of servers in a data folder, with a gap.
+func writeHistory(t *testing.T, dir string, servers ...visited) {
 	t.Helper()
-	server := history.Key{Origin: qr2.Origin.Name, Public: netip.MustParseAddrPort("192.0.2.1:6500")}
 	b, now := history.NewBook(), time.Now()
 	for at := now.Add(-history.Month.Length()); at.Before(now); at = at.Add(history.Interval) {
 		if ago := now.Sub(at); ago > 50*time.Hour && ago < 60*time.Hour || ago > 5*time.Hour && ago < 7*time.Hour {
@@ -26,7 +33,12 @@ func writeHistory(t *testing.T, dir string) {
 		}
 		hour := float64(at.Hour()) + float64(at.Minute())/60
 		r := b.Begin(at)
-		r.Add(server, game, int(9+8*math.Sin((hour-14)/24*2*math.Pi))+at.Minute()%4)
+		for i, s := range servers {
+			if now.Sub(at) < s.since {
+				wave := math.Sin((hour - 14 - float64(i%5)) / 24 * 2 * math.Pi)
+				r.Add(history.Key{Origin: qr2.Origin.Name, Public: s.at}, s.game, int(float64(s.most)*(.45+.45*wave))+at.Minute()%4*s.most/16)
+			}
+		}
 		r.End()
 	}
 	f, err := os.Create(filepath.Join(dir, "players.history"))
@@ -63,7 +75,7 @@ const chartScript = `(() => {
 func TestChartsCanBeRead(t *testing.T) {
 	chromium(t)
 	dir := t.TempDir()
-	writeHistory(t, dir)
+	writeHistory(t, dir, visited{netip.MustParseAddrPort("192.0.2.1:6500"), game, 20, history.Month.Length()})
 	d := startDaemon(t, "RESPAWND_DATA_DIR="+dir)
 	b := open(t)
 	for name, path := range map[string]string{"charts": "/charts", "charts-home": "/", "charts-game": "/games/" + game} {

@@ -1,12 +1,18 @@
 package browser
 
 import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/qr2"
@@ -37,15 +43,29 @@ var serverNames = []string{
 // playerNames are names of players.
 var playerNames = []string{"Ann", "Ben [BFA]", "Grumpy Old Man", "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "Łukasz", "山田", "<b>Bold</b>", "Player", "n00b", "Sarge"}
 
-// crowd lists game servers from several addresses of this machine, which a country
-// file of writeCountries places in several countries.
-func (d *daemon) crowd(n int) {
-	d.t.Helper()
+// crowdAddresses returns addresses of this machine with free ports, which a country file of
+// writeCountries places in several countries.
+func crowdAddresses(t *testing.T, n int) (out []netip.AddrPort) {
+	t.Helper()
 	for i := range n {
-		g := crowdGames[i%len(crowdGames)]
 		at := net.UDPAddr{IP: net.IPv4(127, byte(i%len(countryCodes))<<5|1, byte(i>>8), byte(i))}
+		conn, err := net.ListenUDP("udp4", &at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, netip.MustParseAddrPort(conn.LocalAddr().String()))
+		_ = conn.Close()
+	}
+	return out
+}
+
+// crowd lists game servers.
+func (d *daemon) crowd(addresses []netip.AddrPort) {
+	d.t.Helper()
+	for i, at := range addresses {
+		g := crowdGames[i%len(crowdGames)]
 		to := d.address["qr2"]
-		conn, err := net.DialUDP("udp4", &at, net.UDPAddrFromAddrPort(to))
+		conn, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(at), net.UDPAddrFromAddrPort(to))
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -133,15 +153,48 @@ func writeCountries(t *testing.T) string {
 	return path
 }
 
+// writePictures makes a folder with a picture of each game of a crowd.
+func writePictures(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, g := range crowdGames {
+		sign := image.NewPaletted(image.Rect(0, 0, 96, 96), color.Palette{color.Transparent, color.RGBA{byte(90 + 90*i), 110, 150, 255}, color.White})
+		for at := range sign.Pix {
+			x, y := at%96-48, at/96-48
+			switch r := x*x + y*y; {
+			case r < 300*(i+1):
+				sign.Pix[at] = 2
+			case r < 2200:
+				sign.Pix[at] = 1
+			}
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, sign); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, g.name+".png"), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // crowded starts a daemon of a community with a full list.
 func crowded(t *testing.T, servers int, more ...string) *daemon {
 	t.Helper()
+	dir, addresses := t.TempDir(), crowdAddresses(t, servers)
+	var past []visited
+	for i, at := range addresses {
+		g := &crowdGames[i%len(crowdGames)]
+		past = append(past, visited{at, g.name, min(g.playing(i), g.most), time.Duration(5+i%9*24) * time.Hour})
+	}
+	writeHistory(t, dir, past...)
 	d := startDaemon(t, append([]string{
-		"RESPAWND_GEOIP_FILE=" + writeCountries(t), "RESPAWND_WEB_TITLE=Old Games Club", "RESPAWND_WEB_CONTACT=admin@example.org",
+		"RESPAWND_DATA_DIR=" + dir, "RESPAWND_WEB_PICTURES=" + writePictures(t), "RESPAWND_GEOIP_FILE=" + writeCountries(t), "RESPAWND_WEB_TITLE=Old Games Club", "RESPAWND_WEB_CONTACT=admin@example.org",
 		"RESPAWND_WEB_MESSAGE=Friday is Instagib night, from 20:00 CET.\nNew maps: see the forum.",
 		`RESPAWND_WEB_LINKS=[{title: Discord, url: "https://discord.example/club"}, {title: Rules, url: "https://club.example.org/rules"}]`,
 		"RESPAWND_WEB_PUBLIC_URL=http://servers.example.org", "RESPAWND_WEB_GAME_ADDRESS=192.0.2.80",
 	}, more...)...)
-	d.crowd(servers)
+	d.crowd(addresses)
 	return d
 }

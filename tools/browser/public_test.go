@@ -57,6 +57,15 @@ func TestFullList(t *testing.T) {
 	}
 }
 
+// Where the system has no pictures of flags, as here, players see the letters of the country.
+func TestFlagsAreSpelled(t *testing.T) {
+	chromium(t)
+	d := crowded(t, 8)
+	b := open(t)
+	b.visit(d.url("web", "/servers?country=FR"))
+	b.wait("read the letters", `text => [...document.querySelectorAll('.servers .flag')].some(e => e.textContent === text && e.getAttribute('aria-label') === 'France')`, "FR")
+}
+
 // The same pages in other languages, whose words are longer and whose letters are wider.
 func TestLanguages(t *testing.T) {
 	chromium(t)
