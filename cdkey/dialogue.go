@@ -4,7 +4,5 @@ import "github.com/respawnd/respawnd/internal/dialogue"
 
 // dialogueOf returns what recordings must know. The hash of a key is as good as the key.
 func dialogueOf() dialogue.Protocol {
-	p := dialogue.Pairs("resp", "response", "reqproof", "proof", "cd", "pcrs")
-	p.Cipher = crypt
-	return p
+	return dialogue.Pairs("resp", "response", "reqproof", "proof", "cd", "pcrs").Ciphered(crypt)
 }

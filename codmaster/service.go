@@ -18,8 +18,9 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Call of Duty server lists", Nouns: []noun.Noun{noun.Names}, Docs: []string{"protocols/codmaster"}, Shows: true, Origins: []*master.Origin{Origin}, AskEvery: c.AskEvery(),
-		Plays: []service.Play{{Service: "codmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty, and servers let no players in", Run: play}},
-		Steps: []service.Step{{Name: "codmaster", Needs: []string{name}, Order: service.OrderAlone, Run: try}},
+		Dialogue: dialogueOf(),
+		Plays:    []service.Play{{Service: "codmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty, and servers let no players in", Run: play}},
+		Steps:    []service.Step{{Name: "codmaster", Needs: []string{name}, Order: service.OrderAlone, Run: try}},
 	}
 }
 

@@ -88,6 +88,7 @@ func (k *link) run(ctx context.Context) error {
 	if err := k.meet(ctx); err != nil {
 		return err
 	}
+	k.conn = &tapped{k.conn, k.raw}
 	for {
 		f, err := k.next(ctx)
 		if err != nil {

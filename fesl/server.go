@@ -100,7 +100,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		g.Go(func() error {
 			return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
 				Gate: s.gate, Idle: forever, Write: s.opt.Write, Grace: service.Grace,
-				Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
+				Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics, Ciphered: true,
 			})
 		})
 	}

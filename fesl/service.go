@@ -21,7 +21,7 @@ const (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Sign-in of EA's games", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/fesl", "protocols/battlefield2142"},
-		Steps: steps(), Plays: plays,
+		Steps: steps(), Plays: plays, Dialogue: dialogueOf(),
 		Check: func(string, service.Moment) error {
 			_, err := c.openTLS()
 			return err

@@ -1,6 +1,7 @@
 package fesl
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,10 +9,14 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // certificate writes a certificate and its key, and returns the paths.
@@ -40,7 +45,8 @@ func certificate(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
-// TestTLS has a client speak TLS and another one plain text, on one port.
+// TestTLS has a client speak TLS and another one plain text, on one port. A recording has the plain
+// text of both.
 func TestTLS(t *testing.T) {
 	c := defaults()
 	c.TLSCert, c.TLSKey = certificate(t)
@@ -48,7 +54,17 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := start(t, func(o *Options) { o.TLS = secure })
+	var tap netserve.Tap
+	var heard, said atomic.Int32
+	f := start(t, func(o *Options) {
+		o.TLS = secure
+		o.Metrics = netserve.NewMetrics(nil, name, DropReasons()...).Tapped(&tap)
+	})
+	tap.Begin(&netserve.Watch{Addr: netip.MustParseAddr("127.0.0.1"), Take: func(p netserve.Part) {
+		if bytes.Contains(p.Data, []byte("TXN=GameSpyPreAuth")) {
+			map[netserve.Act]*atomic.Int32{netserve.Heard: &heard, netserve.Said: &said}[p.Act].Add(1)
+		}
+	}})
 	f.register()
 	conn, err := f.dial()
 	if err != nil {
@@ -66,6 +82,9 @@ func TestTLS(t *testing.T) {
 	}
 	if _, err := f.greeted(testGame).Play(t.Context(), testEmail, testPassword, testPersona); err != nil {
 		t.Errorf("in plain text: %v", err)
+	}
+	if h, s := heard.Load(), said.Load(); h != 2 || s != 2 {
+		t.Errorf("recorded: %d requests and %d answers, want 2 of each", h, s)
 	}
 	old, err := f.dial()
 	if err != nil {

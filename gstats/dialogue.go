@@ -10,6 +10,5 @@ import (
 // dialogueOf returns what recordings must know.
 func dialogueOf() dialogue.Protocol {
 	p := dialogue.Pairs("response", "resp", "authtoken", "proof", "keyhash", "challenge")
-	p.Cipher = func(b []byte) { crypt(bytes.TrimSuffix(b, []byte(gamespy.Final)), 0) }
-	return p
+	return p.Ciphered(func(b []byte) { crypt(bytes.TrimSuffix(b, []byte(gamespy.Final)), 0) })
 }

@@ -24,7 +24,7 @@ func (c *Config) Describe() service.Descriptor {
 		Plays:    []service.Play{{Service: "idmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty, and your key is not accepted", Run: play}},
 		Steps:    []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
 		Connect:  "Doom 3, Quake 4 and Prey: the lines of the game, or `net_master0 {address}:{port}` in the console, of servers and of players’ games.",
-		AskEvery: c.AskEvery(),
+		AskEvery: c.AskEvery(), Dialogue: dialogueOf(),
 	}
 }
 

@@ -16,7 +16,7 @@ var _ = verdicts.Speak("mangler", verdicts.Speaker{What: "question about a port"
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "NAT helper of Generals and Zero Hour", Docs: []string{"protocols/mangler"},
-		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing},
+		Dialogue: dialogue.Public(nil),
 		Steps:    []service.Step{{Name: "mangler port", Needs: []string{"mangler"}, Order: service.OrderAlone, Run: check}},
 		Plays:    []service.Play{{Service: "mangler", Network: "UDP", Order: service.PlayMeets, Family: true, Means: "matches between players behind some routers do not start", Run: play}},
 	}

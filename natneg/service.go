@@ -27,7 +27,7 @@ func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Connections through routers", Nouns: []noun.Noun{noun.Meetings, noun.Names}, Docs: []string{"protocols/natneg"}, Further: c.ExtraListen, Steps: steps(),
 		Plays:    []service.Play{{Service: "natneg", Network: "UDP", Order: service.PlayMeets, Means: "games behind routers cannot be joined", Run: play}},
-		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Leading(len(magic) + 2)}, // with the version and the type
+		Dialogue: dialogue.Public(dialogue.Leading(len(magic) + 2)), // with the version and the type
 	}
 }
 

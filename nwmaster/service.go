@@ -22,9 +22,10 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Neverwinter Nights accounts and servers", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/nwmaster"}, Origins: []*master.Origin{Origin}, AskEvery: c.AskEvery(),
-		Plays: []service.Play{{Service: "nwmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "your account and CD keys are not accepted", Run: play}},
-		Steps: []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
-		Check: func(string, service.Moment) error { return c.check() },
+		Dialogue: dialogueOf(),
+		Plays:    []service.Play{{Service: "nwmaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "your account and CD keys are not accepted", Run: play}},
+		Steps:    []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
+		Check:    func(string, service.Moment) error { return c.check() },
 	}
 }
 

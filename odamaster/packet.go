@@ -115,22 +115,33 @@ func (r *reader) number() int {
 	return int(n)
 }
 
-func rules(info []byte) (names, values []string, err error) {
-	r := reader{rest: info}
-	host, players, most, area := r.text(), r.number(), r.number(), r.text()
-	var files []string
-	for range r.number() {
-		files = append(files, r.text())
+// said is what a server says of itself. The reader has the rest, which is not read.
+type said struct {
+	reader
+	host, area, kind string
+	players, most    int
+	files            []string
+}
+
+func readInfo(b []byte) (i said) {
+	i.reader, i.kind = reader{rest: b}, "cooperative"
+	i.host, i.players, i.most, i.area = i.text(), i.number(), i.number(), i.text()
+	for range i.number() {
+		i.files = append(i.files, i.text())
 	}
-	kind := "cooperative"
-	for i, name := range []string{"deathmatch", "", "team deathmatch", "capture the flag"} {
-		if on := r.number() != 0; on && i != 1 { // the second is the skill
-			kind = name
+	for n, name := range []string{"deathmatch", "", "team deathmatch", "capture the flag"} {
+		if on := i.number() != 0; on && n != 1 { // the second is the skill
+			i.kind = name
 		}
 	}
-	if r.bad {
+	return i
+}
+
+func rules(b []byte) (names, values []string, err error) {
+	i := readInfo(b)
+	if i.bad {
 		return nil, nil, errInfo
 	}
 	return []string{"hostname", "numplayers", "maxplayers", "mapname", "gametype", "wads"},
-		[]string{host, strconv.Itoa(players), strconv.Itoa(most), area, kind, strings.Join(files, " ")}, nil
+		[]string{i.host, strconv.Itoa(i.players), strconv.Itoa(i.most), i.area, i.kind, strings.Join(i.files, " ")}, nil
 }

@@ -13,7 +13,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Odamex server lists", Docs: []string{"protocols/odamaster"}, Shows: true, Origins: []*master.Origin{Origin},
+		Title: "Odamex server lists", Docs: []string{"protocols/odamaster"}, Shows: true, Origins: []*master.Origin{Origin}, Dialogue: dialogueOf(),
 		Plays:   []service.Play{{Service: name, Network: "UDP", Order: service.PlayLists, Family: true, Means: "the launcher of the game stays empty", Run: play}},
 		Steps:   []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
 		Connect: "Odamex: `addmaster {address}` on servers, which always use port 15000, and the address as a master in the launcher.",

@@ -20,7 +20,7 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Quake 2 server lists", Docs: []string{"protocols/q2master"}, Shows: true, Origins: []*master.Origin{Origin},
-		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Word},
+		Dialogue: dialogue.Public(dialogue.Word),
 		Steps:    Steps(name, quake2.Two), Plays: Plays(name, quake2.Two), Takes: []verdicts.Verdict{verdicts.SpeaksQuake2},
 		Connect:  "Quake 2 and games of its family: set `setmaster {address}:{port}` on servers with `public 1`.",
 		AskEvery: c.AskEvery(), Check: func(string, service.Moment) error { _, err := c.places(); return err },

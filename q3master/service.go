@@ -21,7 +21,7 @@ const maxGames = 256
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Quake 3 server lists", Docs: []string{"protocols/q3master"}, Shows: true, Origins: []*master.Origin{Origin},
-		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Word},
+		Dialogue: dialogue.Public(dialogue.Word),
 		Plays:    []service.Play{{Service: "q3master", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
 		Steps:    []service.Step{{Name: "q3master", Needs: []string{"q3master"}, Order: service.OrderAlone, Run: findServer}},
 		Takes:    []verdicts.Verdict{verdicts.SpeaksQuake3},

@@ -47,7 +47,7 @@ func Dialect() q2master.Dialect {
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "QuakeWorld server lists", Docs: []string{"protocols/qwmaster"}, Shows: true, Origins: []*master.Origin{Origin},
-		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Word},
+		Dialogue: dialogue.Public(dialogue.Word),
 		Steps:    q2master.Steps(name, quake2.World), Plays: q2master.Plays(name, quake2.World), Takes: []verdicts.Verdict{verdicts.SpeaksQuakeWorld},
 		Connect:  "QuakeWorld: set `setmaster {address}:{port}` on servers.",
 		AskEvery: c.AskEvery(),

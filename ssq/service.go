@@ -13,7 +13,7 @@ import (
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Standard Server Queries", Docs: []string{"protocols/ssq"}, Stage: service.StageViews, Shows: true,
-		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Leading(5)},
+		Dialogue: dialogue.Public(dialogue.Leading(5)),
 		Steps:    []service.Step{{Name: "ssq", Server: true, Needs: []string{"ssq"}, Order: service.OrderLists, Run: findServer}},
 	}
 }

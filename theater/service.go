@@ -47,7 +47,7 @@ var _ = verdicts.Speak(playerName, verdicts.Speaker{What: "entry into EA's game 
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "EA's server lists", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/theater"}, Shows: true, Origins: []*master.Origin{Origin},
+		Title: "EA's server lists", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/theater"}, Shows: true, Origins: []*master.Origin{Origin}, Dialogue: dialogueOf(),
 		Plays: []service.Play{{Service: name, Network: "TCP", Order: service.PlayMeets, Family: true, Means: "players cannot find each other's games", Run: play}},
 		Steps: []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
 	}

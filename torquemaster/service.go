@@ -3,6 +3,7 @@ package torquemaster
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/uplink"
@@ -13,7 +14,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Torque server lists", Docs: []string{"protocols/torquemaster"}, Shows: true, Origins: []*master.Origin{Origin},
+		Title: "Torque server lists", Docs: []string{"protocols/torquemaster"}, Shows: true, Origins: []*master.Origin{Origin}, Dialogue: dialogue.Public(dialogue.Leading(2)),
 		Plays:   []service.Play{{Service: name, Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
 		Steps:   []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
 		Connect: "Games of the Torque engine: `$pref::Master0 = \"2:{address}:{port}\";` in the preferences of servers and players.",

@@ -3,6 +3,7 @@ package tribesmaster
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/uplink"
@@ -13,7 +14,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Tribes server lists", Docs: []string{"protocols/tribesmaster"}, Shows: true, Origins: []*master.Origin{Origin},
+		Title: "Tribes server lists", Docs: []string{"protocols/tribesmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Dialogue: dialogue.Public(dialogue.Leading(2)),
 		Plays:   []service.Play{{Service: name, Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
 		Steps:   []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
 		Connect: "Starsiege Tribes: `$Server::MasterAddressN0 = \"{address}:{port}\";` in the preferences of servers and players.",

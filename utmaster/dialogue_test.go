@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,14 +19,14 @@ import (
 //go:embed testdata/dialogues.txt
 var dialogueText string
 
-// dialogue is a named list of lines.
-type dialogue struct {
+// exchange is a named list of lines.
+type exchange struct {
 	name  string
 	lines []string
 }
 
 // dialogues reads the file of dialogues.
-func dialogues() (list []dialogue) {
+func dialogues() (list []exchange) {
 	for line := range strings.Lines(dialogueText) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -34,7 +35,7 @@ func dialogues() (list []dialogue) {
 			d := &list[len(list)-1]
 			d.lines = append(d.lines, line)
 		default:
-			list = append(list, dialogue{name: line})
+			list = append(list, exchange{name: line})
 		}
 	}
 	return list
@@ -278,4 +279,31 @@ func TestForgedProofs(t *testing.T) {
 			t.Error("the server is listed")
 		}
 	})
+}
+
+// No digest of a key is in a recording, nor in the log of a message that cannot be read.
+func TestRecordingsHoldNoDigests(t *testing.T) {
+	h := Hello{KeyHash: digest("key"), Response: digest("key1"), Word: "UT2K4CLIENT", Version: 3369}
+	k := PlayerKey{Player: "1", KeyHash: digest("key"), Response: digest("key1")}
+	p := dialogueOf()
+	for _, b := range [][]byte{h.AppendTo(nil), k.appendTo(nil)} {
+		if n := p.Split(false, append(slices.Clone(b), 1, 2, 3)); n != len(b) {
+			t.Errorf("a message of %d bytes is one of %d", len(b), n)
+		}
+		p.Blot(b)
+		if strings.Contains(string(b), digest("key")[:8]) || strings.Contains(string(b), digest("key1")[:8]) {
+			t.Errorf("a message becomes %q", b)
+		}
+	}
+	for _, b := range [][]byte{nil, {9, 0, 0, 0, 1}} {
+		if n := p.Split(false, b); n != 0 {
+			t.Errorf("%v is a message of %d bytes", b, n)
+		}
+	}
+	if got := p.Shape(appendApproval(nil, RoleServer, 3369)); got != wordApproved {
+		t.Errorf("the shape of an approval is %q", got)
+	}
+	if got := p.Shape(appendWord(nil, "12345678")); got != "" {
+		t.Errorf("the shape of a challenge is %q", got)
+	}
 }

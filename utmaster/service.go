@@ -17,7 +17,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Unreal Tournament server lists", Nouns: []noun.Noun{noun.Keys, noun.Names, noun.News}, Docs: []string{"protocols/utmaster"}, Shows: true, Origins: []*master.Origin{Origin},
+		Title: "Unreal Tournament server lists", Nouns: []noun.Noun{noun.Keys, noun.Names, noun.News}, Docs: []string{"protocols/utmaster"}, Shows: true, Origins: []*master.Origin{Origin}, Dialogue: dialogueOf(),
 		Plays:   []service.Play{{Service: "utmaster", Network: "TCP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
 		Steps:   []service.Step{{Name: serviceName, Needs: []string{serviceName}, Order: service.OrderAlone, Run: findServer}},
 		Connect: "Unreal Tournament 2004: the lines of the game, or `MasterServerList=(Address=\"{address}\",Port={port})` in the section `IpDrv.MasterServerLink` of `UT2004.ini`. Game servers: `MasterServerAddress={address}` in the section `IpDrv.MasterServerUplink`.",

@@ -216,8 +216,9 @@ func (x *session) read(ctx context.Context, most int, by time.Time) ([]byte, err
 // maxShown is the number of bytes of an unreadable message that the log has.
 const maxShown = 64
 
-// unreadable logs a message that cannot be read.
+// unreadable logs a message that cannot be read, without digests.
 func (x *session) unreadable(p []byte, err error) {
+	blot(p)
 	x.log.Debug().Err(err).Int("len", len(p)).Hex("begin", p[:min(len(p), maxShown)]).Msg("message not read")
 }
 

@@ -17,7 +17,7 @@ import (
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Valve-style server lists", Docs: []string{"protocols/valvemaster"}, Shows: true, Origins: []*master.Origin{Origin},
-		Dialogue: dialogue.Protocol{Blot: dialogue.Nothing, Shape: dialogue.Leading(6)},
+		Dialogue: dialogue.Public(dialogue.Leading(6)),
 		Plays:    []service.Play{{Service: "valvemaster", Network: "UDP", Order: service.PlayLists, Family: true, Means: "the server browser of the game stays empty", Run: play}},
 		Steps:    []service.Step{{Name: "valvemaster", Needs: []string{"valvemaster"}, Order: service.OrderAlone, Run: findServer}},
 		Takes:    []verdicts.Verdict{verdicts.SpeaksValve},

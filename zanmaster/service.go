@@ -24,7 +24,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	d := service.Descriptor{
-		Title: "Zandronum", Nouns: []noun.Noun{noun.Zandronum}, Docs: []string{"protocols/zanmaster", "operators/zandronum"}, Shows: true, Origins: []*master.Origin{Origin}, Bans: storage.ScopeZandronum,
+		Title: "Zandronum", Nouns: []noun.Noun{noun.Zandronum}, Docs: []string{"protocols/zanmaster", "operators/zandronum"}, Shows: true, Origins: []*master.Origin{Origin}, Dialogue: dialogueOf(), Bans: storage.ScopeZandronum,
 		Steps:   []service.Step{{Name: "zanmaster", Needs: []string{"zanmaster"}, Order: service.OrderAlone, Run: c.findServer}},
 		Takes:   []verdicts.Verdict{verdicts.SpeaksZandronum},
 		Connect: "Zandronum: in your launcher, enter `{address}:{port}` as the master server. To have your own server listed, add these lines to its settings:",

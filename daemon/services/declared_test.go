@@ -4,9 +4,19 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
 )
+
+// A recording of a game has more than lengths, whichever service the game speaks to.
+func TestServicesOfGamesDeclareTheirSecrets(t *testing.T) {
+	for _, e := range daemon.List(&Config{}) {
+		if len(e.Plays) > 0 && e.Dialogue.Blot == nil {
+			t.Errorf("%s does not declare what is secret in its messages", e.Name)
+		}
+	}
+}
 
 // Built-in records are not checked when a catalogue is made: the services that they name exist.
 func TestServicesOfGamesAreDeclared(t *testing.T) {

@@ -12,8 +12,9 @@ type Protocol struct {
 	// Split returns the length of the first whole message of b, the bytes that one side of a
 	// connection sent; 0: there is none yet. It is not for datagrams and HTTP, whose messages are whole.
 	Split func(said bool, b []byte) int
-	// Cipher enciphers or deciphers a message in place; nil: it is plain text.
-	Cipher func(message []byte)
+	// Plain returns a message of the wire in plain text, and Wire is its inverse; nil: they are the
+	// same. Both may change their argument.
+	Plain, Wire func(message []byte) []byte
 	// Blot overwrites what is secret in a message in plain text with asterisks: passwords, proofs and
 	// responses, tickets, CD keys, e-mail addresses, and what players write to each other. A service
 	// without it is recorded as lengths.
@@ -29,6 +30,27 @@ type Protocol struct {
 
 // Nothing is the Blot of a protocol without secrets.
 func Nothing([]byte) {}
+
+// Never is the Secret of a protocol whose answers depend on no secret.
+func Never([]byte) bool { return false }
+
+// Public is the Protocol of datagrams without secrets. shape is that of Protocol.
+func Public(shape func([]byte) string) Protocol { return Protocol{Blot: Nothing, Shape: shape} }
+
+// Ciphered is p with a cipher that works in place and is its own inverse.
+func (p Protocol) Ciphered(crypt func(message []byte)) Protocol {
+	p.Plain = func(b []byte) []byte { crypt(b); return b }
+	p.Wire = p.Plain
+	return p
+}
+
+// plain is Plain, if there is one.
+func (p *Protocol) plain(message []byte) []byte {
+	if p.Plain == nil {
+		return message
+	}
+	return p.Plain(message)
+}
 
 // Overwrite replaces all of b by asterisks.
 func Overwrite(b []byte) {

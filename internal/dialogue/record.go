@@ -245,9 +245,10 @@ func (c *recording) length(e Event, n int) {
 
 // message records a whole message without its secrets.
 func (c *recording) message(e Event, protocol *Protocol, data []byte) {
-	plain := bytes.Clone(data)
-	if protocol.Cipher != nil {
-		protocol.Cipher(plain)
+	plain := protocol.plain(bytes.Clone(data))
+	if len(plain) == 0 { // it cannot be deciphered
+		c.length(e, len(data))
+		return
 	}
 	e.Data = bytes.Clone(plain)
 	protocol.Blot(e.Data)

@@ -167,8 +167,8 @@ func (s *seat) wait() time.Duration {
 // send sends a message as it was on the wire.
 func (s *seat) send(ctx context.Context, e *Event, p *Protocol) error {
 	data := bytes.Clone(e.Data)
-	if p.Cipher != nil {
-		p.Cipher(data)
+	if p.Wire != nil {
+		data = p.Wire(data)
 	}
 	if s.over == "udp" {
 		return s.sendPacket(ctx, e, data)
@@ -221,10 +221,7 @@ func (s *seat) compare(e *Event, p *Protocol, out *Replayed) {
 			s.blind = true
 			return
 		}
-		if p.Cipher != nil {
-			p.Cipher(m)
-		}
-		shape := shapeOf(p, m)
+		shape := shapeOf(p, p.plain(m))
 		if shape == want {
 			s.any = want == ""
 			out.Compared++

@@ -3,6 +3,7 @@ package games
 import (
 	"bytes"
 	"context"
+	"net"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,10 +15,17 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/cdkey"
 	"github.com/respawnd/respawnd/cmd/respawnd/commands"
+	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/daemon/services"
+	"github.com/respawnd/respawnd/fesl"
+	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/dialogue"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/test/rig"
+	"github.com/respawnd/respawnd/theater"
 	"github.com/respawnd/respawnd/webservices"
 	"github.com/respawnd/respawnd/webservices/auth"
 )
@@ -89,6 +97,57 @@ func play(t *testing.T, d *rig.Running, dir string) {
 	rig.Must(t, err)
 	rig.Must(t, c.Auth(462, "KEY-OF-A-PLAYER", time.Now().Add(rig.Hang)))
 	rig.Must(t, c.Close())
+	stats, err := gstats.Connect(rig.Wait(t), dial(t, d, "gstats"))
+	rig.Must(t, err)
+	rig.Must(t, stats.Authenticate(rig.Wait(t), rig.TestGame, rig.TestSecret))
+	rig.Must(t, stats.Close())
+}
+
+func dial(t *testing.T, d *rig.Running, service string) net.Conn {
+	t.Helper()
+	conn, err := netclient.DialTCP(rig.Wait(t), d.Address[service].String())
+	rig.Must(t, err)
+	return conn
+}
+
+// playEA signs in and hosts a game as those of EA do, and returns what must stay secret.
+func playEA(t *testing.T, d *rig.Running) (secrets []string) {
+	t.Helper()
+	game := fesl.NewClient(dial(t, d, "fesl"))
+	_, err := game.Hello(rig.Wait(t), "mercs2-pc")
+	rig.Must(t, err)
+	rig.Must(t, game.Register(rig.Wait(t), "ea@example.com", rig.StormPassword, "Recorded2"))
+	ticket, err := game.Play(rig.Wait(t), "ea@example.com", rig.StormPassword, "Recorded2")
+	rig.Must(t, err)
+	list := theater.NewClient(dial(t, d, "theater"))
+	_, err = list.Hello(rig.Wait(t), "mercs2-pc")
+	rig.Must(t, err)
+	rig.Must(t, list.Enter(rig.Wait(t), ticket.Key))
+	_, err = list.Host(rig.Wait(t), "Recorded", 3000, 2)
+	rig.Must(t, err)
+	rig.Must(t, list.Close())
+	rig.Must(t, game.Close())
+	return []string{ticket.Key, ticket.Value, ticket.Challenge}
+}
+
+// trialGames returns a game for each service that trial games of the catalogue play, and these
+// services.
+func trialGames(t *testing.T) (list, played []string) {
+	t.Helper()
+	layers, err := operator.BuiltIn().Layers()
+	rig.Must(t, err)
+	all := slices.Concat(layers...)
+	for _, e := range daemon.List(&services.Config{}) {
+		i := slices.IndexFunc(all, func(g games.Game) bool { return slices.Contains(g.Needs, games.Service(e.Name)) })
+		if len(e.Plays) > 0 && i >= 0 {
+			list, played = append(list, all[i].Name), append(played, e.Name)
+		}
+	}
+	if len(played) < 14 {
+		t.Errorf("trial games play %q", played)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), played
 }
 
 // address matches an e-mail address.
@@ -102,28 +161,43 @@ func TestRecordingHoldsNoSecrets(t *testing.T) {
 	stop := recordHere(t, d, dir)
 	rig.Refused(t, commands.ExitFailure, d.CliEnv(), []string{"record", rig.TestGame, "127.0.0.2", "--file", filepath.Join(t.TempDir(), "x")}, "another recording")
 	play(t, d, dir)
+	secrets := append(playEA(t, d), "KEY-OF-A-PLAYER", cdkey.HashOf("KEY-OF-A-PLAYER"))
 	env := rig.TestEnv(t.TempDir())
 	for service, at := range d.Address {
 		env = append(env, rig.Variable(service+".listen", at.String()))
 	}
-	rig.Cli(t, env, "point", "test", rig.TestGame, "--to", "127.0.0.1", "--no-names")
+	list, played := trialGames(t)
+	for _, game := range append(list, rig.TestGame) {
+		_, out, _ := rig.Command(t, env, "point", "test", game, "--to", "127.0.0.1", "--no-names")
+		if strings.Contains(out, "refused") || strings.Contains(out, "no answer") {
+			t.Errorf("point test %s:\n%s", game, out)
+		}
+	}
 	path := stop()
 	rig.WantNoPassword(t, filepath.Dir(path))
 	text := rig.ReadFile(t, path)
 	for what, bad := range map[string]bool{
-		"an e-mail address": address.MatchString(text), "a CD key": strings.Contains(text, "KEY-OF-A-PLAYER"),
-		"the hash of a CD key": strings.Contains(text, cdkey.HashOf("KEY-OF-A-PLAYER")), "the whole address": strings.Contains(text, "127.0.0.1"),
+		"an e-mail address": address.MatchString(text), "the whole address": strings.Contains(text, "127.0.0.1"),
 	} {
 		if bad {
 			t.Errorf("the recording holds %s:\n%s", what, text)
 		}
+	}
+	log := d.Log.String() // at level trace; rig searches it for the password
+	for _, s := range secrets {
+		if len(s) < 8 || strings.Contains(text, s) || strings.Contains(log, s) {
+			t.Errorf("the recording or the log holds %q:\n%s\n%s", s, text, log)
+		}
+	}
+	if found := address.FindString(log); found != "" {
+		t.Errorf("the log holds an e-mail address: %q", found)
 	}
 	if *update {
 		updateRecordings(t, text)
 	}
 	_, events, err := dialogue.Read(strings.NewReader(text))
 	rig.Must(t, err)
-	for _, service := range []string{"qr2", "serverbrowse", "gpsp", "gpcm", "peerchat", "webservices", "cdkey"} {
+	for _, service := range append(played, "cdkey") {
 		if !slices.ContainsFunc(events, func(e dialogue.Event) bool { return e.Service == service && len(e.Data) > 0 }) {
 			t.Errorf("nothing of %s was recorded", service)
 		}

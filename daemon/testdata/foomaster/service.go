@@ -3,6 +3,7 @@ package foomaster
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/internal/dialogue"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/noun"
@@ -36,6 +37,7 @@ var _ = games.Declare(games.Kind{Name: name, Words: "the master of Foo"})
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
 		Title: "Foo server lists", Nouns: []noun.Noun{noun.Names}, Shows: true, Origins: []*master.Origin{Origin},
+		Dialogue: dialogue.Public(dialogue.Leading(len(list))),
 		AskEvery: c.AskEvery(),
 		Connect:  "Foo: set `foo_master {address}:{port}`, on servers and in players’ games.",
 		Steps:    []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: try}},
