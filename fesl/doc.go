@@ -5,8 +5,8 @@
 //
 // Presence, chat and server lists of these games are those of other packages, and games that have
 // EA's own list find it in package theater, which package lobby tells of the players. The rules
-// for names and passwords are in internal/accounts, the wire format is in package wire. The
-// package keeps no statistics, and stores nothing.
+// for names and passwords are in internal/accounts, the wire format is in package wire, and statistics are
+// kept by internal/stats. The package itself stores nothing.
 //
 // # Connection
 //

@@ -24,6 +24,7 @@ const (
 	// After these the connection continues.
 	droppedUnknown
 	droppedRegistration
+	droppedStats // of another player
 )
 
 var endedNames = [...]string{
@@ -38,6 +39,7 @@ var endedNames = [...]string{
 	endedSilent:         "silent",
 	droppedUnknown:      "unknown_request",
 	droppedRegistration: "too_many_registrations",
+	droppedStats:        "stats_of_others",
 }
 
 // Error implements error.

@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/storetest"
 	"github.com/respawnd/respawnd/storage/records"
 )
@@ -86,7 +87,11 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, store: store, accounts: service, hub: presence.New(store, presence.Options{})}
-	opt := Options{Store: store, Accounts: service, Self: part.Self{Log: zerolog.Nop()}, Games: catalog, Lobby: new(lobby.Lobby), Attach: f.hub.Attach, Config: defaults()}
+	mercs := games.Board{Name: "vz", Key: "vz", How: games.BoardLast}
+	book := stats.New(store, stats.Options{Boards: func(game string) []games.Board {
+		return map[string][]games.Board{"mercs2": {mercs}, "redalert3pc": {mercs}}[game]
+	}})
+	opt := Options{Stats: book, Store: store, Accounts: service, Self: part.Self{Log: zerolog.Nop()}, Games: catalog, Lobby: new(lobby.Lobby), Attach: f.hub.Attach, Config: defaults()}
 	opt.Rate, opt.MaxPerAddr = -1, -1 // no limits
 	if change != nil {
 		change(&opt)

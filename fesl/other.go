@@ -115,22 +115,6 @@ func bundle(x *session, _ *request, answer *wire.Text) error {
 	return nil
 }
 
-// stats are those of a player who has none: a value of 0 for each key.
-func stats(_ context.Context, r *request, answer *wire.Text) error {
-	keys := r.List("keys")
-	answer.AddNumber("stats.[]", int64(len(keys)))
-	for i, key := range keys {
-		entry := wire.Member("stats", i)
-		answer.Add(entry+".key", key)
-		answer.Add(entry+".value", wire.Float(0))
-		if r.TXN() == "GetRankedStats" {
-			answer.Add(entry+".rank", "0")
-		}
-		answer.Add(entry+".text", "")
-	}
-	return nil
-}
-
 // noRecord refuses a record: there are none.
 func noRecord(context.Context, *request, *wire.Text) error {
 	return refuse(codeNoRecord, "There is no such record.")

@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -29,9 +30,10 @@ type Store interface {
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 	UserByEmail(ctx context.Context, partner int, email string) (storage.User, error)
 	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
+	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
 }
 
-// Options configure a Server. Store, Accounts, Games, Lobby and Attach are required. All functions
+// Options configure a Server. Store, Accounts, Games, Stats, Lobby and Attach are required. All functions
 // must be safe for concurrent use and must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
@@ -41,6 +43,7 @@ type Options struct {
 	Store    Store
 	Accounts *accounts.Service
 	Games    *games.Catalog
+	Stats    *stats.Book
 	Lobby    *lobby.Lobby
 	// Attach makes a player known who is signed in, so that a ban, a deletion or a new
 	// password ends the session. It returns a function that undoes that.

@@ -20,7 +20,7 @@ const (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Sign-in of EA's games", Nouns: []noun.Noun{noun.Accounts, noun.Names}, Docs: []string{"protocols/fesl", "protocols/battlefield2142"},
+		Title: "Sign-in of EA's games", Nouns: []noun.Noun{noun.Accounts, noun.Names, noun.Stats}, Docs: []string{"protocols/fesl", "protocols/battlefield2142"},
 		Steps: steps(), Plays: plays, Dialogue: dialogueOf(),
 		Check: func(string, service.Moment) error {
 			_, err := c.openTLS()
@@ -65,7 +65,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
-		Store: env.Store, Accounts: env.Accounts, Games: env.Games, Lobby: env.Lobby, Attach: env.Hub.Attach, Private: env.Private, TLS: secure,
+		Store: env.Store, Accounts: env.Accounts, Games: env.Games, Stats: env.Stats, Lobby: env.Lobby, Attach: env.Hub.Attach, Private: env.Private, TLS: secure,
 	})
 	return &service.Running{
 		Address: ln.Addr(),

@@ -16,6 +16,7 @@ type title struct {
 	subDomain string // in the answer to its Hello
 	features  []string
 	nothing   string // what a search that found no games says; empty: NOSERVER
+	stats     bool   // players' games report statistics, as there are no servers that do
 }
 
 // titles are those that are known. Others are served too, by the general rule.
@@ -25,9 +26,9 @@ var titles = []title{
 	{client: "cnc3-ep1-pc", game: "cc3xp1", port: 18760, subDomain: "cnc3ep1"},
 	{client: "cncra3-pc", game: "redalert3pc", port: 18840, subDomain: "CNCRA3", features: []string{"6014"}},
 	{client: "bfme2", game: "lotrbme2r", port: 18160, subDomain: "bfme2"},
-	{client: "mercs2-pc", game: "mercs2", port: 18710, subDomain: "MERCS2", features: []string{"6014"}, nothing: "LIST"},
-	{client: "mohair-pc", game: "mohairborne", port: 18240, subDomain: "MOHAIR", nothing: "NOMATCH"},
-	{client: "lotr-pandemic-pc", game: "lotrconquest", port: 18880, subDomain: "LOTR"},
+	{client: "mercs2-pc", game: "mercs2", port: 18710, subDomain: "MERCS2", features: []string{"6014"}, nothing: "LIST", stats: true},
+	{client: "mohair-pc", game: "mohairborne", port: 18240, subDomain: "MOHAIR", nothing: "NOMATCH", stats: true},
+	{client: "lotr-pandemic-pc", game: "lotrconquest", port: 18880, subDomain: "LOTR", stats: true},
 }
 
 // maxClient is how much of the name of an unknown game is kept, in bytes.

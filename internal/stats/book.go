@@ -120,14 +120,14 @@ func (b *Book) Get(ctx context.Context, id storage.StatBlockID) (storage.StatBlo
 // is durable then. The error is ErrTooLarge or ErrFull for data over a limit, and
 // storage.ErrNotFound if the profile does not exist.
 func (b *Book) Set(ctx context.Context, id storage.StatBlockID, data []byte) (time.Time, error) {
-	return b.edit(ctx, id, func([]byte) ([]byte, error) { return data, nil })
+	return b.Edit(ctx, id, func([]byte) ([]byte, error) { return data, nil })
 }
 
 // Merge changes the keys that data contain in the list of keys and values that a
 // block is, and keeps the others. The errors are those of Set, and ErrPairs for
 // data that are not such a list. A block that is not one is replaced.
 func (b *Book) Merge(ctx context.Context, id storage.StatBlockID, data []byte) (time.Time, error) {
-	return b.edit(ctx, id, func(old []byte) ([]byte, error) { return mergePairs(old, data) })
+	return b.Edit(ctx, id, func(old []byte) ([]byte, error) { return mergePairs(old, data) })
 }
 
 // Select is Get with only the pairs of the given keys, in that order, each key
@@ -141,8 +141,9 @@ func (b *Book) Select(ctx context.Context, id storage.StatBlockID, keys []string
 	return block, err
 }
 
-// edit changes a block within the limits.
-func (b *Book) edit(ctx context.Context, id storage.StatBlockID, change func(old []byte) ([]byte, error)) (time.Time, error) {
+// Edit replaces the data of a block by the result of change, which may run more than once. The errors are
+// those of Set, and those of change.
+func (b *Book) Edit(ctx context.Context, id storage.StatBlockID, change func(old []byte) ([]byte, error)) (time.Time, error) {
 	limits := b.Limits()
 	largest := min(limits.MaxBlock, storage.MaxStatBlock)
 	block, err := b.store.EditStatBlock(ctx, id, min(limits.MaxPerProfile, storage.MaxStatBytes), time.Now(), func(old []byte) ([]byte, error) {
