@@ -52,46 +52,41 @@ func (c *statChange) apply(old float64) float64 {
 	}
 }
 
-// statBlock is where the statistics of a profile are kept: as keys and values, which only this service writes.
-func (x *session) statBlock(p storage.ProfileID) storage.StatBlockID {
+// ledger is the statistics of the game of a session.
+type ledger struct{ *session }
+
+// ranked is a command about statistics.
+func ranked(run func(ledger, context.Context, *request, *wire.Text) error) func(*session, context.Context, *request, *wire.Text) error {
+	return func(x *session, ctx context.Context, r *request, answer *wire.Text) error {
+		return run(ledger{x}, ctx, r, answer)
+	}
+}
+
+// block is where the statistics of a profile are kept: as keys and values, which only this service writes.
+func (x ledger) block(p storage.ProfileID) storage.StatBlockID {
 	return storage.StatBlockID{Game: x.title.game, Profile: p, Kind: storage.StatPublicRead}
 }
 
-// updateStats keeps what a game says of its own player, if its statistics are kept here: a client may name any
+// update keeps what a game says of its own player, if its statistics are kept here: a client may name any
 // game, and those of others come from their servers. What it says of other players is dropped.
-func (x *session) updateStats(ctx context.Context, r *request, _ *wire.Text) error {
-	changes, err := x.statChanges(r)
+func (x ledger) update(ctx context.Context, r *request, _ *wire.Text) error {
+	changes, err := x.changes(r)
 	if err != nil || len(changes) == 0 || !x.title.stats {
 		return err
 	}
 	var now map[string]float64 // after the change
-	_, err = x.server.opt.Stats.Edit(ctx, x.statBlock(x.player.profile), func(old []byte) ([]byte, error) {
+	_, err = x.server.opt.Stats.Edit(ctx, x.block(x.player.profile), func(old []byte) ([]byte, error) {
 		now = make(map[string]float64)
-		pairs, _ := stats.ParsePairs(old) // what is not a list is replaced
-		at := make(map[string]int, len(pairs))
-		for i, p := range pairs {
-			at[p.Key] = i
-		}
-		set := func(key, value string) {
-			if i, known := at[key]; known {
-				pairs[i].Value = value
-				return
-			}
-			at[key] = len(pairs)
-			pairs = append(pairs, stats.Pair{Key: key, Value: value})
-		}
+		page := pageOf(old)
 		for _, c := range changes {
-			var before float64
-			if i, known := at[c.key]; known {
-				before, _ = strconv.ParseFloat(pairs[i].Value, 64)
-			}
+			before, _ := strconv.ParseFloat(page.get(c.key), 64)
 			now[c.key] = c.apply(before)
-			set(c.key, strconv.FormatFloat(now[c.key], 'f', -1, 64))
+			page.set(c.key, strconv.FormatFloat(now[c.key], 'f', -1, 64))
 			if c.text != "" {
-				set(c.key+statText, c.text)
+				page.set(c.key+statText, c.text)
 			}
 		}
-		return stats.AppendPairs(nil, pairs), nil
+		return stats.AppendPairs(nil, page.pairs), nil
 	})
 	if err == nil {
 		err = x.rank(ctx, now)
@@ -103,7 +98,7 @@ func (x *session) updateStats(ctx context.Context, r *request, _ *wire.Text) err
 }
 
 // rank puts the values that the game has boards for on them.
-func (x *session) rank(ctx context.Context, now map[string]float64) error {
+func (x ledger) rank(ctx context.Context, now map[string]float64) error {
 	for _, b := range x.server.opt.Stats.Boards(x.title.game) {
 		value, ok := now[b.Key]
 		if !ok || b.How != games.BoardLast {
@@ -117,8 +112,8 @@ func (x *session) rank(ctx context.Context, now map[string]float64) error {
 	return nil
 }
 
-// statChanges reads the changes of the player's own statistics.
-func (x *session) statChanges(r *request) (changes []statChange, err error) {
+// changes reads the changes of the player's own statistics.
+func (x ledger) changes(r *request) (changes []statChange, err error) {
 	lines := make(map[string]string, len(r.Text))
 	for _, f := range r.Text {
 		lines[ascii.ToLower(f.Key)] = f.Value
@@ -161,7 +156,7 @@ func count(text string, most int) int {
 func (p *player) uid() string { return strconv.FormatUint(uint64(p.profile), 10) }
 
 // ownerOf reads the number of a player; without one it is the client's own.
-func (x *session) ownerOf(text string) storage.ProfileID {
+func (x ledger) ownerOf(text string) storage.ProfileID {
 	if n, err := strconv.ParseUint(text, 10, 32); err == nil && n != 0 {
 		return storage.ProfileID(n)
 	}
@@ -174,13 +169,13 @@ func statKeys(r *request, players int) []string {
 	return keys[:min(len(keys), maxStats/max(players, 1))]
 }
 
-// getStats answers with statistics of one player, with ranks if they are asked for.
-func (x *session) getStats(ctx context.Context, r *request, answer *wire.Text) error {
-	return x.addStats(ctx, answer, "stats", x.ownerOf(r.Get("owner")), statKeys(r, 1), strings.EqualFold(r.TXN(), "GetRankedStats"))
+// ofOwner answers with statistics of one player, with ranks if they are asked for.
+func (x ledger) ofOwner(ctx context.Context, r *request, answer *wire.Text) error {
+	return x.add(ctx, answer, "stats", x.ownerOf(r.Get("owner")), statKeys(r, 1), strings.EqualFold(r.TXN(), "GetRankedStats"))
 }
 
-// getStatsForOwners answers with statistics of several players.
-func (x *session) getStatsForOwners(ctx context.Context, r *request, answer *wire.Text) error {
+// ofOwners answers with statistics of several players.
+func (x ledger) ofOwners(ctx context.Context, r *request, answer *wire.Text) error {
 	list, ranked := "stats", strings.EqualFold(r.TXN(), "GetRankedStatsForOwners")
 	if ranked {
 		list = "rankedStats"
@@ -192,23 +187,23 @@ func (x *session) getStatsForOwners(ctx context.Context, r *request, answer *wir
 		entry, owner := wire.Member(list, i), wire.Member("owners", i)
 		answer.Add(entry+".ownerId", r.Get(owner+".ownerId"))
 		answer.Add(entry+".ownerType", r.Get(owner+".ownerType"))
-		if err := x.addStats(ctx, answer, entry+"."+list, x.ownerOf(r.Get(owner+".ownerId")), keys, ranked); err != nil {
+		if err := x.add(ctx, answer, entry+"."+list, x.ownerOf(r.Get(owner+".ownerId")), keys, ranked); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addStats adds a list of the statistics of a player. Those that were never stored are 0.
-func (x *session) addStats(ctx context.Context, answer *wire.Text, list string, owner storage.ProfileID, keys []string, ranked bool) error {
-	values, err := x.statsOf(ctx, owner)
+// add adds a list of the statistics of a player. Those that were never stored are 0.
+func (x ledger) add(ctx context.Context, answer *wire.Text, list string, owner storage.ProfileID, keys []string, ranked bool) error {
+	page, err := x.pageOf(ctx, owner)
 	if err != nil {
 		return err
 	}
 	answer.AddNumber(list+".[]", int64(len(keys)))
 	for i, key := range keys {
 		entry := wire.Member(list, i)
-		v, _ := strconv.ParseFloat(values[key], 64)
+		v, _ := strconv.ParseFloat(page.get(key), 64)
 		answer.Add(entry+".key", key)
 		answer.Add(entry+".value", wire.Float(v))
 		if ranked {
@@ -218,27 +213,54 @@ func (x *session) addStats(ctx context.Context, answer *wire.Text, list string, 
 			}
 			answer.AddNumber(entry+".rank", int64(n))
 		}
-		answer.Add(entry+".text", values[key+statText])
+		answer.Add(entry+".text", page.get(key+statText))
 	}
 	return nil
 }
 
-// statsOf returns all statistics of a player, as they are stored.
-func (x *session) statsOf(ctx context.Context, owner storage.ProfileID) (map[string]string, error) {
-	block, err := x.server.opt.Stats.Get(ctx, x.statBlock(owner))
+// pageOf returns the statistics of a player, as they are stored.
+func (x ledger) pageOf(ctx context.Context, owner storage.ProfileID) (page, error) {
+	block, err := x.server.opt.Stats.Get(ctx, x.block(owner))
 	if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrInvalid) {
-		return nil, err
+		return page{}, err
 	}
-	pairs, _ := stats.ParsePairs(block.Data) // without one there are none
-	values := make(map[string]string, len(pairs))
-	for _, p := range pairs {
-		values[p.Key] = p.Value
+	return pageOf(block.Data), nil
+}
+
+// page is the content of a block of statistics: their values, and their texts under keys that end with statText.
+type page struct {
+	pairs []stats.Pair
+	at    map[string]int // of a key
+}
+
+// pageOf reads a block. What is not one has no statistics.
+func pageOf(data []byte) page {
+	pairs, _ := stats.ParsePairs(data)
+	p := page{pairs, make(map[string]int, len(pairs))}
+	for i := range pairs {
+		p.at[pairs[i].Key] = i
 	}
-	return values, nil
+	return p
+}
+
+func (p *page) get(key string) string {
+	if i, known := p.at[key]; known {
+		return p.pairs[i].Value
+	}
+	return ""
+}
+
+func (p *page) set(key, value string) {
+	if i, known := p.at[key]; known {
+		p.pairs[i].Value = value
+		return
+	}
+	p.at[key] = len(p.pairs)
+	p.pairs = append(p.pairs, stats.Pair{Key: key, Value: value})
 }
 
 // board returns the board of a key, empty if the game has none for it.
-func (x *session) board(key string) string {
+func (x ledger) board(key string) string {
 	for _, b := range x.server.opt.Stats.Boards(x.title.game) {
 		if b.Key == key {
 			return b.Name
@@ -248,7 +270,7 @@ func (x *session) board(key string) string {
 }
 
 // rankOf returns the rank of a player by a key, 0 for one without.
-func (x *session) rankOf(ctx context.Context, key string, owner storage.ProfileID) (int, error) {
+func (x ledger) rankOf(ctx context.Context, key string, owner storage.ProfileID) (int, error) {
 	board := x.board(key)
 	if board == "" {
 		return 0, nil
@@ -260,9 +282,9 @@ func (x *session) rankOf(ctx context.Context, key string, owner storage.ProfileI
 	return n, err
 }
 
-// getTop answers with the players who have most of something, and with the client's own place if it asks
+// top answers with the players who have most of something, and with the client's own place if it asks
 // for that. Without a board for the key there are none.
-func (x *session) getTop(ctx context.Context, r *request, answer *wire.Text) error {
+func (x ledger) top(ctx context.Context, r *request, answer *wire.Text) error {
 	const list = "stats"
 	board, first := x.board(r.Get("key")), max(count(r.Get("minRank"), math.MaxInt32), 1)
 	var top []stats.Score
@@ -293,7 +315,7 @@ func (x *session) getTop(ctx context.Context, r *request, answer *wire.Text) err
 		answer.Add(entry+".name", x.persona(&p))
 		answer.AddNumber(entry+".rank", int64(s.Rank))
 		answer.Add(entry+".value", wire.Float(s.Value))
-		if err := x.addStats(ctx, answer, entry+".addStats", s.Profile, keys, false); err != nil {
+		if err := x.add(ctx, answer, entry+".addStats", s.Profile, keys, false); err != nil {
 			return err
 		}
 	}
