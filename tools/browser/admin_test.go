@@ -11,7 +11,7 @@ func TestAdminPages(t *testing.T) {
 	b.logIn(d)
 	for name, path := range map[string]string{
 		"overview": "/", "sessions": "/sessions", "servers": "/servers", "accounts": "/accounts", "bans": "/bans",
-		"games": "/games", "rooms": "/rooms", "verdicts": "/verdicts", "log": "/log", "audit": "/audit",
+		"games": "/games", "game": "/games/gmtest", "files": "/files", "news": "/news", "federation": "/federation", "rooms": "/rooms", "verdicts": "/verdicts", "log": "/log", "audit": "/audit",
 	} {
 		b.inspect("admin-"+name, d.url("admin", path))
 	}

@@ -82,7 +82,7 @@ func TestChartsCanBeRead(t *testing.T) {
 		b.visit(d.url("web", path))
 		for _, width := range []int64{320, 768, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
-				l := look{fmt.Sprintf("%d-%s", width, scheme), width, scheme}
+				l := look{fmt.Sprintf("%d-%s", width, scheme), width, scheme, false}
 				b.as(l)
 				for _, w := range get(b, "look at "+name, chromedp.Evaluate[[]string](chartScript)) {
 					t.Errorf("%s (%s): %s", name, l.name, w)

@@ -60,7 +60,7 @@ func startDaemon(t *testing.T, more ...string) *daemon {
 	cmd := exec.CommandContext(context.Background(), program, "serve", "--log-format", "json")
 	cmd.Dir = d.dir
 	cmd.Env = append(os.Environ(), "RESPAWND_DATA_DIR="+d.dir, "RESPAWND_QR2_PROBE=false")
-	names := []string{"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "natneg", "zanmaster", "web", "admin", "ssq", "valvemaster"}
+	names := []string{"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "natneg", "zanmaster", "web", "admin", "webservices", "ssq", "valvemaster"}
 	for _, name := range names {
 		cmd.Env = append(cmd.Env, "RESPAWND_"+strings.ToUpper(name)+"_LISTEN=127.0.0.1:0")
 	}

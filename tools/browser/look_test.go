@@ -2,6 +2,8 @@ package browser
 
 import (
 	_ "embed"
+	"os"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -28,6 +30,9 @@ func (b *tab) inspectHere(name string) {
 		for _, w := range get(b, "look at "+name, chromedp.Evaluate[[]string](lookScript)) {
 			b.t.Errorf("%s (%s): %s", name, l.name, w)
 		}
+		if l.axe {
+			b.axe(name, l)
+		}
 		b.picture(name + "-" + l.name)
 	}
 	b.as(looks[0])
@@ -38,6 +43,32 @@ func (b *tab) inspectHere(name string) {
 	}
 	if len(stops) < min(all, maxStops) {
 		b.t.Errorf("%s: the tab key stops at %d of %d things that can be used: %q", name, len(stops), all, stops)
+	}
+}
+
+// axeScript returns axe-core, "" if npm did not install it.
+var axeScript = sync.OnceValue(func() string {
+	script, _ := os.ReadFile("node_modules/axe-core/axe.min.js") // it may be missing, see axe
+	return string(script)
+})
+
+// axeRun returns what axe finds wrong, a sentence for each kind of mistake.
+const axeRun = `axe.run().then(r => r.violations.map(v => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' ')))`
+
+// axe has axe-core look at the page. It is left out where npm did not install it, but not where CI is
+// set.
+func (b *tab) axe(name string, l look) {
+	b.t.Helper()
+	switch script := axeScript(); {
+	case script != "":
+		b.do("load axe", chromedp.Evaluate[chromedp.Void](script+";0"))
+	case os.Getenv("CI") != "":
+		b.t.Fatal("CI is set and axe-core is missing: run npm ci in tools/browser")
+	default:
+		return
+	}
+	for _, w := range get(b, "ask axe about "+name, chromedp.Evaluate[[]string](axeRun, chromedp.EvalAwaitPromise)) {
+		b.t.Errorf("%s (%s): axe: %s", name, l.name, w)
 	}
 }
 
@@ -54,5 +85,12 @@ func TestLookFindsMistakes(t *testing.T) {
 	wrong := get(b, "look at it", chromedp.Evaluate[[]string](lookScript))
 	if len(wrong) < 10 {
 		t.Errorf("the look at a page full of mistakes finds %q", wrong)
+	}
+	if axeScript() == "" {
+		return
+	}
+	b.do("load axe", chromedp.Evaluate[chromedp.Void](axeScript()+";0"))
+	if wrong := get(b, "ask axe", chromedp.Evaluate[[]string](axeRun, chromedp.EvalAwaitPromise)); len(wrong) < 5 {
+		t.Errorf("axe finds %q there", wrong)
 	}
 }

@@ -42,6 +42,9 @@ func TestPublicPages(t *testing.T) {
 	}
 }
 
+// several is the page of several chosen games, one of which is none.
+const several = "/connect?several=gmtest,+swat+4,+bf1942,+ut99,+no+such+game#games"
+
 // The pages of a community with a full list, with names that break tables.
 func TestFullList(t *testing.T) {
 	chromium(t)
@@ -51,7 +54,7 @@ func TestFullList(t *testing.T) {
 	id := get(b, "read the list", chromedp.Evaluate[string](`JSON.parse(document.body.innerText).servers[0].id`))
 	for name, path := range map[string]string{
 		"full-home": "/", "full-servers": "/servers?q=a", "full-country": "/servers?country=FR&sort=name", "full-server": "/servers/" + id,
-		"full-players": "/players", "full-connect": "/connect", "full-game": "/games/gmtest", "full-charts": "/charts",
+		"full-players": "/players", "full-connect": "/connect", "full-several": several, "full-game": "/games/gmtest", "full-charts": "/charts",
 	} {
 		b.inspect(name, d.url("web", path))
 	}
@@ -78,9 +81,13 @@ func TestLanguages(t *testing.T) {
 		b.press("Choose")
 		b.wait("read it in "+tag, `tag => document.documentElement.lang === tag && location.search === '?q=a'`, tag)
 		for name, path := range map[string]string{
-			"home": "/", "servers": "/servers?q=a", "server": id, "connect": "/connect", "game": "/games/gmtest", "why": "/why", "register": "/account/register",
+			"home": "/", "servers": "/servers?q=a", "server": id, "players": "/players", "connect": "/connect", "several": several, "games": "/games", "games-found": "/games?q=unreal&state=playable",
+			"game": "/games/gmtest", "game-needing": "/games/swat4", "charts": "/charts", "why": "/why", "login": "/account/login", "register": "/account/register", "reset": "/account/reset", "nothing": "/nothing-here",
 		} {
 			b.inspect(tag+"-"+name, d.url("web", path))
+			if name == "nothing" {
+				b.forgive("404")
+			}
 		}
 	}
 }

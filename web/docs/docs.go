@@ -4,7 +4,7 @@
 // The Markdown files are rendered when they change, by the test of this package
 // with -update, into templates that fill the frame of all pages: a renderer in the
 // program would take three quarters of a megabyte. Links to files that are not
-// served become plain text. A page about services that do not run here is not served.
+// served become plain text, and paragraphs with a picture are left out. A page about services that do not run here is not served.
 package docs
 
 import (

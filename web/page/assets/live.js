@@ -83,7 +83,12 @@
 	for (const kind of ["added", "changed", "removed", "rooms", "reset"]) {
 		events.addEventListener(kind, soon);
 	}
-	events.addEventListener("open", () => say(works));
+	events.addEventListener("open", () => {
+		say(works);
+		if (last === 0) { // the list may have changed since the page was written
+			soon();
+		}
+	});
 	events.addEventListener("error", () => {
 		if (events.readyState === EventSource.CLOSED) {
 			said.hidden = true;
