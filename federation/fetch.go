@@ -8,6 +8,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/service"
 )
 
@@ -47,11 +48,11 @@ var (
 )
 
 // newFetcher returns the fetcher of a master. The protocols of services have a service.Reader.
-func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, self, dataDir string) fetcher {
+func newFetcher(m *configs.OtherMaster, d *dialer, catalogue *games.Catalog, self, dataDir string, reports *played.Table) fetcher {
 	var read func(context.Context, *source, *dialer, int) error
 	switch m.Protocol {
 	case peerForm.Protocol:
-		return newPeer(m, d, self)
+		return newPeer(m, d, self, reports)
 	case snapshotForm.Protocol:
 		return newShelf(m, d, self, dataDir)
 	case textForm.Protocol:

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/quake3"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -381,10 +382,15 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// peerDaemon answers as another daemon, with a list as JSON.
+// peerDaemon answers as another daemon, with a list as JSON. It does not know how often games were
+// played.
 func peerDaemon(t *testing.T, list string, requests *int) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v1/games" {
+			http.NotFound(w, r)
+			return
+		}
 		*requests++
 		if r.Header.Get("If-None-Match") == `W/"1"` {
 			w.WriteHeader(http.StatusNotModified)
@@ -429,6 +435,61 @@ func TestPeer(t *testing.T) {
 			t.Errorf("%s: told %d, problem %q, want %q", name, told, problem, tc.problem)
 		}
 	}
+}
+
+// A peer is asked once an hour how often games were played there; what it says is bounded, and is
+// forgotten with the peer.
+func TestPeerSaysWhatWasPlayed(t *testing.T) {
+	const gmtest = `{"name":"gmtest","state":"played","played":{"times":5,"last":"2026-11-03","version":"1.1"},
+		"editions":[{"copies":["gog"],"played":{"times":3,"last":"2026-11-02"}},{"copies":["retail"],"played":null}]}`
+	answers := []string{`[` + gmtest + `,{"name":"<b>","played":{"times":1,"last":"2026-11-03"}}]`, `[`, `{}`, `[{"name":5}]`, ""}
+	asked := 0
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.String() == "/api/v1/games?state=played" {
+			answer := answers[min(asked, len(answers)-1)]
+			if asked++; answer == "" && r.Header.Get("If-None-Match") == "once" {
+				w.WriteHeader(http.StatusNotModified)
+			}
+			w.Header().Set("ETag", "once")
+			_, _ = io.WriteString(w, answer)
+			return
+		}
+		_, _ = io.WriteString(w, `{"master":"other","count":0,"servers":[]}`)
+	}))
+	t.Cleanup(site.Close)
+	b := newBench(t)
+	s := b.reader(t, "respawnd "+site.URL)
+	want := func(what string, copies []string, tally games.Tally) {
+		t.Helper()
+		if got := b.reports.Of("gmtest")(copies); got != (games.Reported{Elsewhere: tally}) {
+			t.Errorf("%s: %+v, want %+v elsewhere", what, got, tally)
+		}
+	}
+	leftOut := 0
+	for i := range answers { // only the first one is a list
+		for range 2 {
+			_, problem, refused := turn(t, s)
+			if leftOut += refused[refusedCount]; problem != "" {
+				t.Errorf("answer %d: problem %q", i, problem)
+			}
+		}
+		if asked != i+1 {
+			t.Errorf("asked %d times in %d hours", asked, i+1)
+		}
+		want("all", nil, games.Tally{Times: 5, Last: "2026-11-03", Version: "1.1"})
+		want("GOG", []string{"gog"}, games.Tally{Times: 5, Last: "2026-11-03", Version: "1.1"})
+		want("Steam", []string{"steam"}, games.Tally{Times: 2, Last: "2026-11-03", Version: "1.1"})
+		s.fetch.(*peer).counted = time.Now().Add(-countEvery)
+	}
+	if leftOut != 1 {
+		t.Errorf("%d counts were left out, want that of a game without a name", leftOut)
+	}
+	s.end()
+	want("after the peer was removed", nil, games.Tally{})
+	other := b.reader(t, "respawnd "+site.URL+" game=ut")
+	asked = 0
+	turn(t, other)
+	want("of a peer that is read for another game", nil, games.Tally{})
 }
 
 // After a list that was cut, the one before it is read again in full.

@@ -15,6 +15,7 @@ import (
 	_ "github.com/respawnd/respawnd/idmaster"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/part"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/master"
 	_ "github.com/respawnd/respawnd/master/legacylist"
@@ -87,6 +88,7 @@ type bench struct {
 	live    atomic.Pointer[settings]
 	self    string
 	dataDir string
+	reports *played.Table
 	lookup  func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
@@ -97,7 +99,7 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{list: list, prober: &prober{list: list, watched: make(map[netip.AddrPort]service.Candidate)}, self: "self", dataDir: t.TempDir()}
+	b := &bench{list: list, prober: &prober{list: list, watched: make(map[netip.AddrPort]service.Candidate)}, self: "self", reports: played.New(nil, nil), dataDir: t.TempDir()}
 	b.table = newTable(env{
 		Listing: part.Listing{Registry: list, Games: catalogue}, asker: b.prober,
 		Peers: part.Peers{
@@ -130,7 +132,7 @@ func (b *bench) reader(t testing.TB, entry string) *source {
 	t.Helper()
 	s := b.source(t, 0, entry)
 	d := &dialer{lookup: b.lookup, own: func(string, netip.AddrPort) bool { return false }}
-	s.fetch = newFetcher(&s.master, d, b.Games, b.self, b.dataDir)
+	s.fetch = newFetcher(&s.master, d, b.Games, b.self, b.dataDir, b.reports)
 	t.Cleanup(s.fetch.close)
 	return s
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/cacerts"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
 )
@@ -42,11 +44,21 @@ type peer struct {
 	client  *api.Client
 	http    *http.Transport
 	follows bool // the changes are followed from the list that was read last
+
+	counts  *played.Peer // how often games were played there; nil: not asked for
+	counted time.Time    // when it was asked for that
 }
 
-func newPeer(m *configs.OtherMaster, d *dialer, self string) *peer {
+// countEvery is how often a peer is asked how often games were played there.
+const countEvery = time.Hour
+
+func newPeer(m *configs.OtherMaster, d *dialer, self string, reports *played.Table) *peer {
 	t := d.web(m)
-	return &peer{master: m, self: self, http: t, client: &api.Client{
+	var counts *played.Peer
+	if reports != nil {
+		counts = reports.NewPeer()
+	}
+	return &peer{counts: counts, master: m, self: self, http: t, client: &api.Client{
 		HTTP: &http.Client{Transport: t, CheckRedirect: sameSite},
 		Base: m.Address, Game: m.Game, Full: m.Verified,
 	}}
@@ -78,8 +90,47 @@ func sameSite(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// read reads the list. A list that has not changed costs one request.
+// read reads the list, and at times how often games were played there. A list that has not changed
+// costs one request.
 func (p *peer) read(ctx context.Context, s *source, most int) (string, error) {
+	result, err := p.list(ctx, s, most)
+	if err == nil && p.counts != nil && time.Since(p.counted) >= countEvery {
+		p.counted = time.Now()
+		p.count(ctx, s)
+	}
+	return result, err
+}
+
+// count reads how often games were played at the peer. An older peer does not say that, so an error
+// is none of the reading.
+func (p *peer) count(ctx context.Context, s *source) {
+	var all []played.PeerCount
+	err := p.client.PlayedGames(ctx, func(g *api.PlayedGame) {
+		if p.master.Game != "" && g.Name != p.master.Game || len(all) > played.MaxPeerGames {
+			return
+		}
+		rest := g.Played
+		for _, e := range g.Editions {
+			if e.Played.Times > 0 {
+				all = append(all, played.PeerCount{Game: g.Name, Copies: e.Copies, Tally: games.Tally(e.Played)})
+				rest.Times -= e.Played.Times
+			}
+		}
+		if rest.Times > 0 {
+			all = append(all, played.PeerCount{Game: g.Name, Tally: games.Tally(rest)})
+		}
+	})
+	switch {
+	case err == nil:
+		for range p.counts.Set(all, time.Now()) {
+			s.refuse(refusedCount)
+		}
+	case !errors.Is(err, api.ErrNotModified):
+		s.log.Debug().Str("master", s.master.Name).Err(err).Msg("how often games were played there is not known")
+	}
+}
+
+func (p *peer) list(ctx context.Context, s *source, most int) (string, error) {
 	p.client.Max = most
 	var list []found
 	id, err := p.client.List(ctx, func(r *api.Remote) {
@@ -132,7 +183,12 @@ func (p *peer) follow(ctx context.Context, s *source) {
 	})
 }
 
-func (p *peer) close() { p.http.CloseIdleConnections() }
+func (p *peer) close() {
+	p.http.CloseIdleConnections()
+	if p.counts != nil {
+		p.counts.Close()
+	}
+}
 
 // found returns the entry of a server, or the reason for which it is refused.
 func (p *peer) found(r *api.Remote) (f found, refused string) {

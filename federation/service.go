@@ -74,7 +74,7 @@ func newServer(c *Config, e *service.Env) *server {
 	if e.Cluster != nil {
 		s.mine = func(name string) bool { return e.Cluster.Owner("federation "+name) == e.Cluster.Self() }
 	}
-	s.fetch = func(m *configs.OtherMaster) fetcher { return newFetcher(m, d, e.Games, e.Master, e.DataDir) }
+	s.fetch = func(m *configs.OtherMaster) fetcher { return newFetcher(m, d, e.Games, e.Master, e.DataDir, e.Played) }
 	s.reload(c)
 	return s
 }

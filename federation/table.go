@@ -40,12 +40,13 @@ const (
 	refusedTooMany   = "too_many"     // more than max_per_master: the rest was not read
 	refusedFull      = "full"         // too many candidates of all masters
 	refusedForbidden = "never_asked"  // the prober queries no such address, or has no room
+	refusedCount     = "played"       // no count of how often a game was played
 )
 
 func reasons() []string {
 	return []string{
 		refusedAddress, refusedIPv6, refusedPort, refusedOwn, refusedPrivate, refusedBanned, refusedHere, refusedRepeated,
-		refusedHearsay, refusedQuery, refusedGame, refusedTooMany, refusedFull, refusedForbidden,
+		refusedHearsay, refusedQuery, refusedGame, refusedTooMany, refusedFull, refusedForbidden, refusedCount,
 	}
 }
 

@@ -293,10 +293,14 @@ func (o Outlook) String() string { return o.In(nil) }
 
 // In is String in a language.
 func (o Outlook) In(l *lang.Language) string {
+	text := l.T(o.Word.String())
 	if more := o.more(l); more != "" {
-		return l.T(o.Word.String()) + ": " + more
+		text += ": " + more
 	}
-	return l.T(o.Word.String())
+	if o.Elsewhere.Times > 0 {
+		text += "; " + l.T("played elsewhere: %1", o.Elsewhere.in(l))
+	}
+	return text
 }
 
 // Line is String with the copies in front of it: "discs, GOG: should play: ...".

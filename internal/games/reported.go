@@ -20,6 +20,14 @@ type Reported struct {
 	Version   string // that was played last; "" if it is not known
 	Met       bool   // the server saw itself that players came together
 	StoppedAt string // step after which it stopped by most of the last reports; "": it did not
+	Elsewhere Tally  // what other servers of this program say of themselves; it raises no word
+}
+
+// Tally is how often a game was played.
+type Tally struct {
+	Times   int
+	Last    string // day when it was played last: 2026-11-28; "": never
+	Version string // that was played last; "" if it is not known
 }
 
 // oldReport is the age from which on only the year of the last report is said.
@@ -43,15 +51,21 @@ func (o *Outlook) take(r Reported) {
 // String returns the sum for players: "14 times, last on 3 November 2026, version 1.1".
 func (r Reported) String() string { return r.in(nil) }
 
+// in returns the tally as text in a language.
+func (t Tally) in(l *lang.Language) string {
+	text := l.N(t.Times, "once, last in %2|%1 times, last in %2", t.Last[:min(len(t.Last), len("2026"))])
+	if day, err := time.Parse(time.DateOnly, t.Last); err == nil && time.Since(day) < oldReport {
+		text = l.N(t.Times, "once, last on %2|%1 times, last on %2", l.Time(day, "2 January 2006"))
+	}
+	if t.Version != "" {
+		text += ", " + l.T("version %1", t.Version)
+	}
+	return text
+}
+
 // in is String in a language.
 func (r Reported) in(l *lang.Language) string {
-	text := l.N(r.Times, "once, last in %2|%1 times, last in %2", r.Last[:min(len(r.Last), len("2026"))])
-	if day, err := time.Parse(time.DateOnly, r.Last); err == nil && time.Since(day) < oldReport {
-		text = l.N(r.Times, "once, last on %2|%1 times, last on %2", l.Time(day, "2 January 2006"))
-	}
-	if r.Version != "" {
-		text += ", " + l.T("version %1", r.Version)
-	}
+	text := Tally{r.Times, r.Last, r.Version}.in(l)
 	if r.StoppedAt != "" {
 		text += ", " + l.T("but by the last reports it stopped after: %1", l.T(r.StoppedAt))
 	}

@@ -55,6 +55,7 @@ type Table struct {
 	mu      sync.RWMutex // guards the fields below
 	reports map[storage.PlayReportID]storage.PlayReport
 	sums    map[string][]storage.PlayReport // by game: those that count, the newest last
+	peers   []*Peer
 }
 
 // New returns a table without reports. Load fills it from store. The metrics are registered
@@ -270,7 +271,9 @@ func (t *Table) Of(game string) games.Reports {
 				of = append(of, p)
 			}
 		}
-		return sum(of)
+		r = sum(of)
+		r.Elsewhere = t.elsewhere(game, copies)
+		return r
 	}
 }
 

@@ -179,3 +179,55 @@ func TestVerifiedPeer(t *testing.T) {
 	friend.Stop()
 	d.Stop()
 }
+
+// What players reported at one daemon is shown at another that reads it, as played elsewhere: with
+// its count, without what an operator struck out, and as no word of the game. It is not passed on.
+func TestPlayedElsewhere(t *testing.T) {
+	t.Parallel()
+	friend := rig.Start(t, t.TempDir())
+	for _, source := range []string{"a forum", "another forum", "a third one"} {
+		friend.Cli("played", "add", "gmtest", "--source", source, "--version", "1.1", "--day", "2026-11-03")
+	}
+	var id string
+	for line := range strings.Lines(friend.Cli("played", "list")) {
+		if first, _, _ := strings.Cut(line, " "); strings.Contains(first, "/gmtest/") {
+			id = first
+		}
+	}
+	friend.Cli("played", "strike", id)
+	read := func(other *rig.Running, name string) *rig.Running {
+		d := rig.Start(t, t.TempDir(), rig.Variable("federation.masters", "respawnd http://"+other.Address["web"].String()+" name="+name))
+		rig.Eventually(t, "the list was read", func() bool { return masterStates(t, d)[name].State == operator.MasterRead })
+		return d
+	}
+	state := func(d *rig.Running) (v struct {
+		State     string
+		Played    *struct{ Times int }
+		Elsewhere *struct {
+			Times         int
+			Last, Version string
+		} `json:"played_elsewhere"`
+	}) {
+		_, body := rig.Get(t, d, "web", http.MethodGet, "/api/v1/games/gmtest", "")
+		rig.Must(t, json.Unmarshal([]byte(body), &v))
+		return v
+	}
+	if v := state(friend); v.State != "played" || v.Played == nil || v.Played.Times != 2 || v.Elsewhere != nil {
+		t.Fatalf("at the friend: %+v", v)
+	}
+	d := read(friend, "lan-friends")
+	v := state(d)
+	if v.State == "played" || v.Played != nil || v.Elsewhere == nil || v.Elsewhere.Times != 2 || v.Elsewhere.Last != "2026-11-03" || v.Elsewhere.Version != "1.1" {
+		t.Errorf("at its reader: %+v, elsewhere %+v", v, v.Elsewhere)
+	}
+	if _, page := rig.Get(t, d, "web", http.MethodGet, "/games/gmtest", ""); !strings.Contains(page, "played elsewhere: 2 times, last on 3 November 2026, version 1.1") {
+		t.Error("the page of the game does not say it")
+	}
+	third := read(d, "lan-third")
+	if v := state(third); v.Elsewhere != nil {
+		t.Errorf("at the reader of the reader: %+v", v.Elsewhere)
+	}
+	third.Stop()
+	d.Stop()
+	friend.Stop()
+}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
@@ -23,6 +24,7 @@ const (
 	clientPage  = 2000      // servers of an answer
 	clientEvent = 256 << 10 // bytes of an event
 	clientList  = 64 << 20  // bytes of a list, and of a stream of events
+	clientGames = 16 << 20  // bytes of the games that were played
 )
 
 // Errors of a Client.
@@ -32,6 +34,7 @@ var (
 	// ErrReset reports that events are missing: the list has to be read again.
 	ErrReset = errors.New("events are missing")
 
+	errNotGames = errors.New("the answer is not a list of games")
 	errNotList  = errors.New("the answer is not a list of servers")
 	errNoEvents = errors.New("the answer is no stream of events")
 	errEnds     = errors.New("the stream ended")
@@ -47,6 +50,8 @@ type Client struct {
 	Full bool   // rules and players too
 	Max  int    // servers of a list; 0: no bound
 	Tag  string // of the list that was read last
+
+	playedTag string // of the games that PlayedGames read last
 }
 
 // Remote is a server in the list of another daemon. The fields below Via are set with
@@ -154,6 +159,62 @@ func (c *Client) get(ctx context.Context, path string, set func(http.Header)) (*
 
 func statusError(resp *http.Response) error {
 	return fmt.Errorf("answered %s", clean.Line(resp.Status, 60))
+}
+
+// PlayedGame is what another daemon says of a game that was played there.
+type PlayedGame struct {
+	Name     string       `json:"name"`
+	Played   PlayedThere  `json:"played"`
+	Editions []PlayedCopy `json:"editions"`
+}
+
+// PlayedCopy is a PlayedGame of some copies.
+type PlayedCopy struct {
+	Copies []string    `json:"copies"`
+	Played PlayedThere `json:"played"`
+}
+
+// PlayedThere is how often a game was played. Times 0: it was not.
+type PlayedThere struct {
+	Times   int    `json:"times"`
+	Last    string `json:"last"`
+	Version string `json:"version"`
+}
+
+// PlayedGames calls each with every game that was played at the other daemon. The error is
+// ErrNotModified if they are as they were at the last call.
+func (c *Client) PlayedGames(ctx context.Context, each func(*PlayedGame)) error {
+	resp, err := c.get(ctx, "/api/v1/games?state="+string(games.Played), func(h http.Header) {
+		if c.playedTag != "" {
+			h.Set("If-None-Match", c.playedTag)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode == http.StatusNotModified && c.playedTag != "":
+		return ErrNotModified
+	case resp.StatusCode != http.StatusOK:
+		return statusError(resp)
+	}
+	d := json.NewDecoder(io.LimitReader(resp.Body, clientGames))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return errNotGames
+	}
+	for d.More() {
+		var g PlayedGame
+		if err := d.Decode(&g); err != nil {
+			return errNotGames
+		}
+		each(&g)
+	}
+	if _, err := d.Token(); err != nil {
+		return errNotGames
+	}
+	c.playedTag = resp.Header.Get("ETag")
+	return nil
 }
 
 // ReadList calls each with every server of a whole list in one text.

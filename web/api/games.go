@@ -37,6 +37,8 @@ type gameJSON struct {
 	Missing  []games.Service `json:"missing"`
 	Platform games.Platform  `json:"platform"` // of the title; empty: a computer
 	Played   *playedJSON     `json:"played"`   // what players reported of it; nil: nothing
+	// Elsewhere is what other daemons say of themselves, see played.Peer; nil: nothing.
+	Elsewhere *elsewhereJSON `json:"played_elsewhere"`
 }
 
 // playedJSON are the reports of players that count.
@@ -55,6 +57,21 @@ func viewReported(r games.Reported) *playedJSON {
 	return &playedJSON{r.Times, r.Last, clean.Text(r.Version), r.StoppedAt}
 }
 
+// elsewhereJSON is how often a game was played at other daemons.
+type elsewhereJSON struct {
+	Times   int    `json:"times"`
+	Last    string `json:"last"`
+	Version string `json:"version"`
+}
+
+// viewElsewhere returns nil if it was not played there.
+func viewElsewhere(t games.Tally) *elsewhereJSON {
+	if t.Times == 0 {
+		return nil
+	}
+	return &elsewhereJSON{t.Times, t.Last, clean.Text(t.Version)}
+}
+
 // editionJSON is what is known of some copies of a game.
 type editionJSON struct {
 	Copies   []string       `json:"copies"`
@@ -68,6 +85,8 @@ type editionJSON struct {
 	Evidence *evidenceJSON  `json:"evidence"` // nil: there is none
 	Hint     string         `json:"hint"`
 	Played   *playedJSON    `json:"played"` // nil: nothing was reported
+	// Elsewhere is as in gameJSON.
+	Elsewhere *elsewhereJSON `json:"played_elsewhere"`
 }
 
 type evidenceJSON struct {
@@ -227,7 +246,7 @@ func viewEditions(list []games.Outlook) []editionJSON {
 		}
 		v := editionJSON{
 			Copies: e.Copies, Version: clean.Text(e.Version), State: o.Word, Words: clean.Text(o.String()), Way: e.Way,
-			Played: viewReported(o.Reported), Patch: orEmpty(e.Patch), HTTPS: e.HTTPS, Refuse: orEmpty(e.Refuse), Hint: clean.Text(e.Hint),
+			Played: viewReported(o.Reported), Elsewhere: viewElsewhere(o.Reported.Elsewhere), Patch: orEmpty(e.Patch), HTTPS: e.HTTPS, Refuse: orEmpty(e.Refuse), Hint: clean.Text(e.Hint),
 		}
 		if e.Evidence != "" {
 			v.Evidence = &evidenceJSON{clean.Text(e.Evidence), clean.Text(e.Source), e.Date}
@@ -253,7 +272,7 @@ func (s *catalogue) viewGame(now *Snapshot, g games.Game) gameJSON {
 		reported = reports(nil)
 	}
 	return gameJSON{
-		Played: viewReported(reported),
+		Played: viewReported(reported), Elsewhere: viewElsewhere(reported.Elsewhere),
 		Name:   g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
 		Servers: servers, Players: players, Maintenance: g.Maintenance,
 		State: s.Word(g), See: g.See, Editions: viewEditions(s.Outlooks(g)), Platform: g.Platform(),

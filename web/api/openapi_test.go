@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/noun"
@@ -111,6 +112,7 @@ func described(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.api.opt.Played.NewPeer().Set([]played.PeerCount{{Game: "gmtest", Tally: games.Tally{Times: 3, Last: "2026-11-03"}}}, time.Now())
 	here := netip.MustParseAddrPort("192.0.2.1:6500") // the address of the requests
 	f.api.opt.Verdicts.Note("qr2", here, "gmtest", verdicts.Unreachable)
 	f.api.opt.Players.NotePlayer("natneg", here.Addr(), "gmtest", verdicts.NotMet)
