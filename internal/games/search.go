@@ -60,6 +60,11 @@ const maxOthers = 5
 // Find finds a game in a list, see Finder.
 func Find(list []Game, words string) (g Guess, ok bool) { return NewFinder(list).Find(words) }
 
+// FindNamed is Find for operators: a name is that of its game, whatever is known of it.
+func FindNamed(list []Game, words string) (g Guess, ok bool) {
+	return NewFinder(list).find(words, true)
+}
+
 // Finder is a list that is prepared for several searches: most of the time of one goes into that.
 type Finder struct {
 	targets []target
@@ -79,11 +84,18 @@ func NewFinder(list []Game) *Finder {
 }
 
 // Find returns the game with a name, or the one that players call so, or the only one for
-// computers with all the words in its title. Without such a game ok is false, and Others are those
-// that the words may mean.
-func (f *Finder) Find(words string) (g Guess, ok bool) {
+// computers with all the words in its title. A name of which nothing is known gives way to a game that
+// players call so. Without such a game ok is false, and Others are those that the words may mean.
+func (f *Finder) Find(words string) (g Guess, ok bool) { return f.find(words, false) }
+
+// find is Find; named: a name is that of its game, whatever is known of it.
+func (f *Finder) find(words string, named bool) (g Guess, ok bool) {
 	hits := f.search(words)
-	if i := slices.IndexFunc(hits, func(h hit) bool { return ascii.EqualFold(h.game.Name, words) }); i >= 0 {
+	i := slices.IndexFunc(hits, func(h hit) bool { return ascii.EqualFold(h.game.Name, words) })
+	if i > 0 && hits[0].match == byCalled && !named && !hits[i].game.described() {
+		i = -1
+	}
+	if i >= 0 {
 		g.Game, g.Exact, ok = *hits[i].game, true, true
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.match != byCalled || h.game.Name == g.Game.Name })
 	} else if len(hits) > 0 && (hits[0].match <= byTitle || alone(hits, words)) {
@@ -96,10 +108,13 @@ func (f *Finder) Find(words string) (g Guess, ok bool) {
 	return g, ok
 }
 
+// described reports whether it is known what a game needs.
+func (g *Game) described() bool { return g.See == "" && (len(g.Needs) > 0 || len(g.Editions) > 0) }
+
 // alone reports whether the first hit alone is a game for computers, and has all the words in its
-// title.
+// title, or is called so.
 func alone(hits []hit, words string) bool {
-	have := wordsOf(hits[0].game.Title)
+	have := append(wordsOf(hits[0].game.Title), hits[0].game.Called...)
 	return hits[0].rank == 0 && (len(hits) == 1 || hits[1].rank > 0) &&
 		!slices.ContainsFunc(wordsOf(words), func(w string) bool { return !slices.Contains(have, w) })
 }

@@ -36,16 +36,23 @@ func TestFind(t *testing.T) {
 	for words, want := range map[string]string{
 		"swat4": "SWAT 4 (swat4)",
 		"SWAT4": "SWAT 4 (swat4)",
-		"halo":  "Halo Beta (halo); for Halo: Combat Evolved: halor",
+		"halo":  "Halo: Combat Evolved (halor); for Halo Beta: halo; for Halo (Mac): halomac",
+		"ut3":   "Unreal Tournament 3 (PC) (ut3pc); for Unreal Tournament 3: ut3",
+		"halom": "Halo Multiplayer Expansion (halom)",
 		"ut99":  "Unreal Tournament (ut)",
 		"civ 4": "Civilization IV (civ4)",
 
 		"call of pripyat": "STALKER: Call of Pripyat (PC) (stalkercoppc)",
+		"stalker cop":     "STALKER: Call of Pripyat (PC) (stalkercoppc)",
+		"halo ce":         "Halo Multiplayer Expansion (halom)",
 	} {
 		g, ok := Find(list, words)
 		if got := g.String(); !ok || got != want || g.Exact != strings.EqualFold(words, g.Game.Name) {
 			t.Errorf("%s: %s, %v, want %s", words, got, ok, want)
 		}
+	}
+	if g, ok := FindNamed(list, "halo"); !ok || g.String() != "Halo Beta (halo); for Halo: Combat Evolved: halor" {
+		t.Errorf("of an operator: %s", g)
 	}
 	for words, want := range map[string]string{"swat44": "swat4", "owngam": "", "star wars": "sw", "": "", "?": ""} {
 		g, ok := Find(list, words)

@@ -31,16 +31,20 @@ func (con *Console) FindGame(ctx context.Context, cfg *services.Config, words st
 	if err != nil {
 		return games.Game{}, fmt.Errorf("%s is not a built-in game, and your own cannot be read: %w", Printable(words), err)
 	}
-	return con.PickGame(list, words)
+	return con.pick(list, words, games.Find)
 }
 
-// PickGame returns the game of a list that words mean. On standard error it says which game that is
-// unless the words are its name, and which others they may mean.
+// PickGame returns the game of a list with a name, or which words mean. On standard error it says
+// which game that is unless the words are its name, and which others they may mean.
 func (con *Console) PickGame(list []games.Game, words string) (games.Game, error) {
+	return con.pick(list, words, games.FindNamed)
+}
+
+func (con *Console) pick(list []games.Game, words string, find func([]games.Game, string) (games.Guess, bool)) (games.Game, error) {
 	if c, err := games.NewCatalog(list); err == nil {
 		list = c.All() // with what follows from all records together
 	}
-	found, ok := games.Find(list, words)
+	found, ok := find(list, words)
 	if !ok {
 		return games.Game{}, unknownGame(found, words)
 	}

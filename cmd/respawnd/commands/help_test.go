@@ -27,7 +27,7 @@ func TestHelpWithoutServices(t *testing.T) {
 	}
 	var out bytes.Buffer
 	args := []string{"hosts", "--game", "halo", "--ip", "192.0.2.1", "--services", "zanmaster,web,admin"}
-	if code := Run(t.Context(), cli.New(nil, strings.NewReader(""), &out, &out), args); code != ExitFailure || !strings.Contains(out.String(), "halo looks up no name") {
+	if code := Run(t.Context(), cli.New(nil, strings.NewReader(""), &out, &out), args); code != ExitFailure || !strings.Contains(out.String(), "halor looks up no name") {
 		t.Errorf("hosts of a game whose services are off: exit code %d: %s", code, &out)
 	}
 	if strings.Contains(few, "GameSpy") || !strings.Contains(few, "\n  server ") {
