@@ -1,6 +1,7 @@
 package games
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -61,6 +62,22 @@ const (
 	AuthKey     Change = "auth_key"
 	NewDomain   Change = "domain"
 )
+
+// advice says what players can do about changes that respawnd does not make.
+var advice = map[Change]string{
+	"registry_key": lang.Key("%1: the game goes online only with the CD key in the registry that its installer or its own dialog writes. Enter yours there; respawnd writes no keys."),
+	"certificate":  lang.Key("%1: the console trusts only certificates of its maker. respawnd does not get around that: use a copy that asks over http."),
+	"update_check": lang.Key("%1: the program asks for an update first, and goes no further without the answer of its maker. respawnd does not make this change."),
+	"plain_text":   lang.Key("%1: the program must sign in without encryption. respawnd does not make this change; client programs of players do."),
+}
+
+// Made reports whether respawnd makes the change.
+func (c Change) Made() bool { return c == HTTPSToHTTP || c == AuthKey || c == NewDomain }
+
+// Advice says in a language what players can do about a change that respawnd does not make.
+func (c Change) Advice(l *lang.Language) string {
+	return l.T(cmp.Or(advice[c], lang.Key("%1: respawnd does not make this change.")), c)
+}
 
 // String returns the change as text, such as "https to http".
 func (c Change) String() string { return strings.ReplaceAll(string(c), "_", " ") }

@@ -144,8 +144,13 @@ func (k *Kit) patches() string {
 	}
 	var b strings.Builder
 	say := func(text string, args ...any) { b.WriteString(k.Lang.T(text, args...) + "\n") }
-	say(lang.Key("Some copies of %1 need a changed program. Do this only to a copy that you own."), k.title())
-	say(lang.Key("A copy of the file is kept; respawnd point patch --undo FILE puts it back."))
+	made := slices.ContainsFunc(changes, games.Change.Made)
+	if made {
+		say(lang.Key("Some copies of %1 need a changed program. Do this only to a copy that you own."), k.title())
+		say(lang.Key("A copy of the file is kept; respawnd point patch --undo FILE puts it back."))
+	} else {
+		say(lang.Key("Some copies of %1 need a change that respawnd does not make."), k.title())
+	}
 	b.WriteString("\n")
 	command := []string{"respawnd point patch FILE --game", k.Game.Name}
 	for _, c := range changes {
@@ -159,8 +164,11 @@ func (k *Kit) patches() string {
 			say(lang.Key("%1: the key of the server takes the place of the original one. The operator has it: respawnd webservices key"), c)
 			command = append(command, "--auth-key KEYFILE")
 		default:
-			say(lang.Key("%1: respawnd does not make this change."), c)
+			b.WriteString(c.Advice(k.Lang) + "\n")
 		}
+	}
+	if !made {
+		return b.String()
 	}
 	return b.String() + "\n" + strings.Join(command, " ") + "\n"
 }

@@ -97,7 +97,7 @@ func TestKits(t *testing.T) {
 	}{
 		"swat4":        {computer("swat4"), []string{"SWAT 4 (swat4) through the server at 192.0.2.1", "should play", "swat4://", "hosts-swat4.txt:192.0.2.1 swat4.master.gamespy.com\r\n"}},
 		"bfield1942":   {computer("bfield1942"), []string{"should play", "bf1942://"}},
-		"ut":           {computer("ut"), []string{"MasterServerAddress="}},
+		"ut":           {computer("ut", "settings.txt"), []string{"settings.txt:below [UBrowserAll]:\r\nListFactories[1]=UBrowser.UBrowserGSpyFact,MasterServerAddress=192.0.2.1,MasterServerTCPPort=28900"}},
 		"ut2004":       {computer("ut2004", "settings.txt"), []string{"settings.txt:In System\\UT2004.ini, below [IpDrv.MasterServerLink]:\r\nMasterServerList=(Address=\"192.0.2.1\",Port=28902)\r\n"}},
 		"ut3pc":        {computer("ut3pc"), []string{"hosts-ut3pc.txt:192.0.2.1 u3.epicgames.com"}},
 		"civ4":         {computer("civ4"), []string{"Steam: played on another network: Steam"}},
@@ -105,7 +105,8 @@ func TestKits(t *testing.T) {
 		"swbfront2pc":  {computer("swbfront2pc"), []string{"Known from: "}},
 		"stalkercoppc": {computer("stalkercoppc"), []string{"STALKER: Call of Pripyat"}},
 		"halor":        {computer("halor"), []string{"hosts-halor.txt:hosthpc.com"}},
-		"mariokartwii": {[]string{"README.txt", "patch.txt"}, []string{"192.0.2.1 as the DNS server of the console", "Dolphin", "needs a patched game", "patch.txt:certificate: respawnd does not make this change."}},
+		"mariokartwii": {[]string{"README.txt", "patch.txt"}, []string{"192.0.2.1 as the DNS server of the console", "Dolphin", "needs a patched game", "patch.txt:certificate: the console trusts only certificates of its maker."}},
+		"painkiller":   {computer("painkiller", "patch.txt"), []string{"patch.txt:registry key: the game goes online only with the CD key", "patch.txt:a change that respawnd does not make.\r\n"}},
 		"srow2pc":      {computer("srow2pc", "patch.txt"), []string{"must have no address", "patch.txt:respawnd point patch FILE --game srow2pc --auth-key KEYFILE"}},
 		"bstormps3":    {[]string{"README.txt", "rpcs3.txt"}, []string{"rpcs3.txt:=192.0.2.1&&"}},
 		"wormspsp":     {[]string{"README.txt", "ppsspp.ini"}, []string{"ppsspp.ini:[HostAliases]\r\n"}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -133,11 +134,14 @@ func (c *patching) known(ctx context.Context) error {
 			return cli.Misused(fmt.Errorf("%s needs --domain", g.Name))
 		case change == games.AuthKey && c.key == "":
 			return cli.Misused(fmt.Errorf("%s needs --auth-key", g.Name))
-		case change != games.NewDomain && change != games.AuthKey:
-			if err := c.o.p.Say("%s also needs another change, which this command does not make: %s", g.Name, change); err != nil {
+		case !change.Made():
+			if err := c.o.p.Say("%s", change.Advice(nil)); err != nil {
 				return err
 			}
 		}
+	}
+	if !slices.ContainsFunc(all, games.Change.Made) {
+		return fmt.Errorf("%s needs no change that this command makes", g.Name)
 	}
 	return nil
 }
