@@ -226,7 +226,7 @@ func editionsOf(l *lang.Language, list []games.Outlook) (out []editionView) {
 			Copies: clean.Line(e.NameIn(l), maxGameText), Words: clean.Text(o.In(l)), Bad: slices.Contains([]games.Word{games.Elsewhere, games.TurnedOff, games.Blocked}, o.Word),
 			Evidence: clean.Text(e.Evidence), Date: clean.Text(e.Date), Source: clean.Text(e.Source), Refuse: codes(e.Refuse), HTTPS: e.HTTPS, Guess: e.Basis == "guess", Hint: clean.Text(e.Hint),
 		}
-		if o.Word != games.NotKnown || len(list) > 1 || o.Reported.Elsewhere.Times > 0 {
+		if o.Word != games.NotKnown || len(list) > 1 || o.Elsewhere.Times > 0 {
 			out = append(out, v)
 		}
 	}

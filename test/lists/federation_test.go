@@ -200,17 +200,18 @@ func TestPlayedElsewhere(t *testing.T) {
 		rig.Eventually(t, "the list was read", func() bool { return masterStates(t, d)[name].State == operator.MasterRead })
 		return d
 	}
-	state := func(d *rig.Running) (v struct {
+	type game struct {
 		State     string
 		Played    *struct{ Times int }
 		Elsewhere *struct {
 			Times         int
 			Last, Version string
 		} `json:"played_elsewhere"`
-	}) {
+	}
+	state := func(d *rig.Running) (g game) {
 		_, body := rig.Get(t, d, "web", http.MethodGet, "/api/v1/games/gmtest", "")
-		rig.Must(t, json.Unmarshal([]byte(body), &v))
-		return v
+		rig.Must(t, json.Unmarshal([]byte(body), &g))
+		return g
 	}
 	if v := state(friend); v.State != "played" || v.Played == nil || v.Played.Times != 2 || v.Elsewhere != nil {
 		t.Fatalf("at the friend: %+v", v)

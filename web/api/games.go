@@ -246,7 +246,7 @@ func viewEditions(list []games.Outlook) []editionJSON {
 		}
 		v := editionJSON{
 			Copies: e.Copies, Version: clean.Text(e.Version), State: o.Word, Words: clean.Text(o.String()), Way: e.Way,
-			Played: viewReported(o.Reported), Elsewhere: viewElsewhere(o.Reported.Elsewhere), Patch: orEmpty(e.Patch), HTTPS: e.HTTPS, Refuse: orEmpty(e.Refuse), Hint: clean.Text(e.Hint),
+			Played: viewReported(o.Reported), Elsewhere: viewElsewhere(o.Elsewhere), Patch: orEmpty(e.Patch), HTTPS: e.HTTPS, Refuse: orEmpty(e.Refuse), Hint: clean.Text(e.Hint),
 		}
 		if e.Evidence != "" {
 			v.Evidence = &evidenceJSON{clean.Text(e.Evidence), clean.Text(e.Source), e.Date}
@@ -273,7 +273,7 @@ func (s *catalogue) viewGame(now *Snapshot, g games.Game) gameJSON {
 	}
 	return gameJSON{
 		Played: viewReported(reported), Elsewhere: viewElsewhere(reported.Elsewhere),
-		Name:   g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
+		Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
 		Servers: servers, Players: players, Maintenance: g.Maintenance,
 		State: s.Word(g), See: g.See, Editions: viewEditions(s.Outlooks(g)), Platform: g.Platform(),
 		Services: standing.String(), Standing: standing.String(), Missing: missing,
