@@ -13,7 +13,7 @@ const challengeLen = 10
 // maxErrorText is the length of the longest text of a refusal. Clients have 256 bytes.
 const maxErrorText = 200
 
-// appendPair appends a key with a value of ours, which needs no care.
+// appendPair appends a key with a value that contains no backslash.
 func appendPair(b []byte, key, value string) []byte {
 	b = append(b, '\\')
 	b = append(b, key...)

@@ -135,8 +135,8 @@ func (p *Prober) pause(t *target) time.Duration {
 	return d + rand.N(d/10+1) // it spreads load
 }
 
-// missed records that a target did not answer, or not as it should: why is the verdict
-// on one that an operator named. p.mu is held.
+// missed records that a target did not answer, or that its answer was wrong. why is the verdict that is
+// noted if an operator named the target. p.mu is held.
 func (p *Prober) missed(t *target, why verdicts.Verdict) {
 	t.silent++
 	t.answered = false

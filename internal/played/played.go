@@ -224,7 +224,7 @@ func (t *Table) Sweep(ctx context.Context, now time.Time) error {
 	return t.forget(ctx, now.Add(-KeptFor))
 }
 
-// forget removes the reports of days before that of a time. t.changing is held.
+// forget removes the reports of the days before the day of before. t.changing is held.
 func (t *Table) forget(ctx context.Context, before time.Time) error {
 	n, err := t.store.RemovePlayReports(ctx, before)
 	if n > 0 {

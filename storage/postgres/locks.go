@@ -16,7 +16,7 @@ import (
 //     exclusive for one that changes many keys.
 type lockSet map[int64]bool
 
-// grains are the lengths of the beginnings of keys that have locks. Most numbers in keys
+// grains are the lengths of the prefixes of keys for which there are locks. Most numbers in keys
 // have 4 or 8 bytes.
 var grains = []int{0, 4, 8, 16, 32}
 

@@ -35,8 +35,8 @@ func (r ranking) key(place []byte) []byte {
 	return append(append(make([]byte, 0, len(r.prefix)+placeLen+1), r.prefix...), place...)
 }
 
-// places yields the keys of places from one on and below another, nil: to the last, limit of
-// them unless that is 0.
+// places yields the keys of the places from one up to, but without, another; if that is nil, to the
+// last. A limit above 0 is how many it yields at most.
 func (r ranking) places(from, to []byte, limit int) iter.Seq[[]byte] {
 	if to == nil {
 		to = engine.After(r.prefix)
