@@ -33,7 +33,7 @@ type probeJob struct {
 	due      time.Time
 }
 
-// waitingProbe is a host to be asked in little memory: after a start all of them
+// waitingProbe is what is kept of a host until it is asked. It is small: after a start all of them
 // wait.
 type waitingProbe struct {
 	source   ipv4Port

@@ -184,7 +184,7 @@ func (s *step) test(ctx context.Context, t *Target, at netip.AddrPort) Result {
 	return r
 }
 
-// explain describes the meaning of an error for the way to the server.
+// explain says what an error means for the connection to the server.
 func (s *step) explain(err error, at netip.AddrPort) string {
 	var timeout net.Error
 	where := fmt.Sprintf("%s %s", s.Network, at)

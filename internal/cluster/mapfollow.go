@@ -276,7 +276,7 @@ func (m *Map[K, V]) remove(node string, o *owner[K, V], k K, it *item) {
 	}
 }
 
-// lost has the entries of a node read of which messages were lost.
+// lost starts to read all entries of a node after messages of it were lost.
 func (m *Map[K, V]) lost(from string) {
 	m.applying.Lock()
 	defer m.applying.Unlock()
