@@ -336,7 +336,7 @@ func (d *Daemon) announce() {
 // offered counts the games that the services here are for.
 func (d *Daemon) offered() (n int) {
 	served := d.settings.Load().served
-	for _, g := range d.catalogue.Catalog().All() {
+	for g := range d.catalogue.Catalog().Each() {
 		if g.Offered(served) {
 			n++
 		}

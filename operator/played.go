@@ -107,7 +107,7 @@ var ExportPlayed = NewStream(Operation{
 	if _, err = io.WriteString(w, "# game\tcopies\tplayed\tlast\tversion\tstopped after\n"); err != nil {
 		return 0, err
 	}
-	for _, g := range l.Catalogue.Catalog().All() {
+	for g := range l.Catalogue.Catalog().Each() {
 		reports := l.Played.Of(g.Name)
 		for _, e := range slices.Concat(g.Copies(), g.OtherCopies(reports)) {
 			r := reports(e.Copies)

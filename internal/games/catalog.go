@@ -2,6 +2,7 @@ package games
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"sync/atomic"
@@ -110,6 +111,18 @@ func (c *Catalog) All() []Game {
 	return slices.Clone(idx.games)
 }
 
+// Each yields the games sorted by name. They are shared: do not change them.
+func (c *Catalog) Each() iter.Seq[*Game] {
+	return func(yield func(*Game) bool) {
+		idx := c.current.Load()
+		for i := 0; idx != nil && i < len(idx.games); i++ {
+			if !yield(&idx.games[i]) {
+				return
+			}
+		}
+	}
+}
+
 // Len returns the number of games.
 func (c *Catalog) Len() int {
 	idx := c.current.Load()
@@ -195,14 +208,14 @@ func (c *Catalog) HiddenRooms() []HiddenRoom {
 // build merges the layers and checks every record and the result.
 func build(layers [][]Game, beside map[uint32]string) (*index, error) {
 	var probs problems
-	longest := 0
+	most := 0
 	for _, layer := range layers {
 		if len(layer) > MaxRecords {
 			return nil, fmt.Errorf("%w: %d, at most %d are allowed", ErrTooManyRecords, len(layer), MaxRecords)
 		}
-		longest = max(longest, len(layer))
+		most += len(layer)
 	}
-	m := merger{games: make([]Game, 0, longest), layers: make([]int, 0, longest), at: make(map[string]int, longest), ownRooms: make(map[string]bool)}
+	m := merger{games: make([]Game, 0, most), layers: make([]int, 0, most), at: make(map[string]int, most), ownRooms: make(map[string]bool)}
 	for n, layer := range layers {
 		for i := range layer {
 			m.add(n, &layer[i], &probs)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
@@ -171,16 +170,21 @@ type catalogue struct {
 // Game returns a game of the catalogue by its name, if it concerns this site.
 func (s *catalogue) Game(name string) (games.Game, bool) {
 	g, ok := s.lister.catalog.Lookup(name)
-	return g, ok && s.offers(s.lister.now(), g)
+	return g, ok && s.offers(s.lister.now(), &g)
 }
 
 // Games returns the games that concern this site: those that services here are for, and
 // those of listed servers.
-func (s *catalogue) Games(list *Snapshot) []games.Game {
-	return slices.DeleteFunc(s.lister.catalog.All(), func(g games.Game) bool { return !s.offers(list, g) })
+func (s *catalogue) Games(list *Snapshot) (offered []games.Game) {
+	for g := range s.lister.catalog.Each() {
+		if s.offers(list, g) {
+			offered = append(offered, *g)
+		}
+	}
+	return offered
 }
 
-func (s *catalogue) offers(list *Snapshot, g games.Game) bool {
+func (s *catalogue) offers(list *Snapshot, g *games.Game) bool {
 	servers, _ := list.Population(g.Name)
 	return servers > 0 || g.Offered(s.served)
 }

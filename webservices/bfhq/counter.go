@@ -299,9 +299,9 @@ func (k *roundCounter) makeUpFor(ctx context.Context, g *games.Game, report *sto
 }
 
 func (k *roundCounter) games() (list []games.Game) {
-	for _, g := range k.opt.Games.All() {
-		if rulesOf(&g) != nil {
-			list = append(list, g)
+	for g := range k.opt.Games.Each() {
+		if rulesOf(g) != nil {
+			list = append(list, *g)
 		}
 	}
 	return list
