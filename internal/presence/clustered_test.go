@@ -393,6 +393,38 @@ func TestUnansweredMessage(t *testing.T) {
 	})
 }
 
+// While the store is away a message can only be refused instead: its node gets more time to answer.
+func TestSlowNodeWithoutAStore(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newTowns(t, "a", "b")
+		w.net.SetSilence(time.Hour)
+		me := newPeer(2)
+		w.enter("a", newPeer(1), KickProfile)
+		w.enter("b", me, KickProfile)
+		m := Message{From: 1, Kind: Text, Text: "late"}
+		send := func(answeredAfter time.Duration) bool {
+			w.net.Lose(func(from, _, of string) bool { return from == "b" && of == subject })
+			time.AfterFunc(answeredAfter, func() { w.net.Lose(nil) })
+			ok, _ := w.hubs["a"].Send(t.Context(), 2, m)
+			time.Sleep(time.Minute)
+			return ok
+		}
+		if send(passTries*passWait + passWait/2) {
+			t.Error("a message waits for a node that does not answer, although it could be stored")
+		}
+		me.heard()
+		w.base.fail(storage.ErrUnavailable)
+		time.Sleep(5 * beatEvery)
+		if !send((passTriesAlone-1)*passWait - passWait/2) {
+			t.Error("a message that cannot be stored did not wait for its node")
+		}
+		wantEvents(t, "once", me, MessagesWaiting{}, m) // as older ones may be in the mailbox
+		if send(passTriesAlone*passWait + passWait/2) {
+			t.Error("a message waits without an end")
+		}
+	})
+}
+
 // A cut that is too short for the nodes to miss each other: what was stored meanwhile comes before
 // what the bus carries after it.
 func TestStoredBeforeSent(t *testing.T) {

@@ -103,7 +103,7 @@ func (p *Passage) await() (got answer, ok bool) {
 			return got, ok
 		case <-t.C:
 		}
-		if try == passTries {
+		if try >= p.hub.tries() {
 			break
 		}
 		p.sent = p.hub.to(p.event.node, p.packet) == nil
@@ -115,6 +115,14 @@ func (p *Passage) await() (got answer, ok bool) {
 	}
 	got, ok = <-p.event.done // it came just now
 	return got, ok
+}
+
+// tries returns how often an event is sent that is not answered.
+func (c *Clustered) tries() int {
+	if c.down.Load() {
+		return passTriesAlone
+	}
+	return passTries
 }
 
 // answerOf returns the answer to an event, if it has one.

@@ -18,8 +18,10 @@ import (
 const (
 	// passWait is how long a node waits for the answer to an event before it sends it
 	// again, passTries times in all.
-	passWait  = time.Second
-	passTries = 2
+	// While the store is away, so that the event cannot be stored, it is passTriesAlone times.
+	passWait       = time.Second
+	passTries      = 2
+	passTriesAlone = 8
 	// maxPost bounds the events that wait for an answer or are kept until they are
 	// settled, and maxPostBytes their texts. Over it a sender stores its event.
 	maxPost      = 1 << 16

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -294,9 +295,13 @@ const newerLayout = 10
 // buildNewer builds a version of the program whose records have a newer layout.
 func buildNewer(t *testing.T) string {
 	t.Helper()
-	file, err := filepath.Abs("../../storage/records/version.go")
+	file, err := filepath.Abs("../../storage/records/layout.go")
 	rig.Must(t, err)
-	return buildWith(t, file, rig.WriteFile(t, "version.go", fmt.Sprintf("package records\n\nconst version = %d\n", newerLayout)))
+	number, text := regexp.MustCompile(`(?m)^const version = \d+$`), rig.ReadFile(t, file)
+	if len(number.FindAllString(text, 2)) != 1 {
+		t.Fatalf("%s has no number of the layout, or several", file)
+	}
+	return buildWith(t, file, rig.WriteFile(t, "layout.go", number.ReplaceAllString(text, fmt.Sprintf("const version = %d", newerLayout))))
 }
 
 // buildWith builds the program with another content for one file.
