@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := build
-.PHONY: help build quick test race lint fmt docs fuzz bench limits scale storm gobench browser weigh packages ci full clean
+.PHONY: help build quick test race lint fmt docs fuzz bench limits scale storm gobench browser pictures weigh packages ci full clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+): ## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -58,6 +58,11 @@ gobench: ## the benchmarks of the packages
 
 browser: ## the pages in Chromium, with pictures in tools/browser/artefacts
 	cd tools/browser && $(GO) test ./...
+
+# The servers on them have addresses of a network that only the command sees.
+pictures: ## the pictures of the documentation in docs/pictures (Linux, Chromium)
+	cd tools/browser && unshare -rn sh -c 'ip link set lo up && ip addr add 198.18.0.1/15 dev lo && \
+		exec $(GO) test -count 1 -run Pictures . -pictures ../../docs/pictures'
 
 weigh: ## size and modules of the program against the budget
 	./.ci/weigh

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
@@ -35,6 +36,16 @@ func TestSeveralGames(t *testing.T) {
 			webtest.WantParts(t, target, w.Header().Get("Content-Disposition"), "hosts-games.txt")
 		}
 	}
+}
+
+// Players say what they call a game, which can be the short name of another one.
+func TestSeveralGamesAsPlayersCallThem(t *testing.T) {
+	f := newFixture(t)
+	if err := f.Catalog.Replace([]games.Game{{Name: "halo", Title: "Halo Beta"}, {Name: "halor", Title: "Halo: Combat Evolved", Facts: games.Facts{Called: []string{"halo"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/connect?several=halo").Body.String()
+	webtest.WantParts(t, "halo", page, `<a href="/games/halor"><bdi>Halo: Combat Evolved</bdi></a>`, "hosts.txt?game=halor")
 }
 
 func TestHostsScripts(t *testing.T) {

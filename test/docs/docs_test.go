@@ -165,6 +165,34 @@ func TestDocsLinks(t *testing.T) {
 }
 
 // TestDocsKeys checks that every key and metric that a page names exists.
+// The pictures are those of make pictures: each is shown, and together they are small.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	const most = 400_000
+	files, err := filepath.Glob(filepath.Join(rig.Repository, "docs", "pictures", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("pictures: %v, %v", files, err)
+	}
+	shown := ""
+	for _, text := range rig.Docs(t) {
+		shown += text
+	}
+	var size int64
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+		if !strings.Contains(shown, "pictures/"+info.Name()) {
+			t.Errorf("no page shows %s", info.Name())
+		}
+	}
+	if size > most {
+		t.Errorf("the pictures have %d bytes, at most %d are allowed", size, most)
+	}
+}
+
 func TestDocsKeys(t *testing.T) {
 	t.Parallel()
 	keys, sections := make(map[string]bool), make(map[string]bool)

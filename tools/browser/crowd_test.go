@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"encoding/binary"
 	"image"
 	"image/color"
 	"image/png"
@@ -26,29 +27,35 @@ type crowdGame struct {
 	most         int
 }
 
-// crowdGames are games whose secrets are in the catalogue.
-var crowdGames = []crowdGame{
-	{"gmtest", secret, []string{"DM-Deck16][", "CTF-Face", "DM-Morpheus", "AS-Frigate"}, []string{"Deathmatch", "Capture the flag"}, 16},
-	{"swat4", "tG3j8c", []string{"MP-ABomb", "MP-Courthouse", "MP-FairfaxResidence"}, []string{"Barricaded Suspects", "VIP Escort"}, 16},
+// crowd are game servers of a community.
+type crowd struct {
+	net   netip.Prefix // of their addresses, which are this machine's
+	games []crowdGame  // whose secrets are in the catalogue
+	names []string     // of servers
 }
 
-// serverNames are names of servers: ordinary ones, and those that break tables.
-var serverNames = []string{
+// oddCrowd has servers with names that break tables.
+var oddCrowd = crowd{netip.MustParsePrefix("127.0.0.0/8"), []crowdGame{
+	{"gmtest", secret, []string{"DM-Deck16][", "CTF-Face", "DM-Morpheus", "AS-Frigate"}, []string{"Deathmatch", "Capture the flag"}, 16},
+	{"swat4", "tG3j8c", []string{"MP-ABomb", "MP-Courthouse", "MP-FairfaxResidence"}, []string{"Barricaded Suspects", "VIP Escort"}, 16},
+}, []string{
 	"The Old Farts Clan | 24/7 Deck16 | No camping", "Kellergeister LAN", "=[BFA]= Instagib Arena #1", "Вечерний сервер Москва", "東京デスマッチ",
 	"xX_PRO_GAMERS_ONLY_NO_NOOBS_ALLOWED_JOIN_OUR_DISCORD_FOR_ADMIN_Xx", "Mike's basement", "Coop night every Friday 20:00 CET, everybody is welcome, no password",
 	"Œ Café München ©", "[EU] Fast Downloads – Stats – Fun", "a", "Zombie Horde / Survival / RPG / Save your progress", "Test server, please ignore",
 	"العربية خادم الألعاب", "Ṱ̺̺̕o͞ ̷i̲̬͇̪͙n̝̗͕v̟̜̘̦͟o̶̙̰̠kè͚̮̺̪̹̱̤ ̖t̝͕̳̣̻̪͞h̼͓̲̦̳̘̲e͇̣̰̦̬͎ ̢̼̻̱̘h͚͎͙̜̣̲ͅi̦̲̣̰̤v̻͍e̺̭̳̪̰-m̢iͅn̖̺̞̲̯̰d̵̼̟͙̩̼̘̳", "<script>alert(1)</script> & \"quotes\"",
-}
+}}
 
 // playerNames are names of players.
 var playerNames = []string{"Ann", "Ben [BFA]", "Grumpy Old Man", "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "Łukasz", "山田", "<b>Bold</b>", "Player", "n00b", "Sarge"}
 
-// crowdAddresses returns addresses of this machine with free ports, which a country file of
-// writeCountries places in several countries.
-func crowdAddresses(t *testing.T, n int) (out []netip.AddrPort) {
+// addresses returns addresses with free ports, which a country file of writeCountries places in
+// several countries.
+func (c *crowd) addresses(t *testing.T, n int) (out []netip.AddrPort) {
 	t.Helper()
+	first := c.net.Addr().As4()
 	for i := range n {
-		at := net.UDPAddr{IP: net.IPv4(127, byte(i%len(countryCodes))<<5|1, byte(i>>8), byte(i))}
+		ip := binary.BigEndian.Uint32(first[:]) | uint32(i%len(countryCodes))<<(32-c.net.Bits()-3) | uint32(i+1)
+		at := net.UDPAddr{IP: binary.BigEndian.AppendUint32(nil, ip)}
 		conn, err := net.ListenUDP("udp4", &at)
 		if err != nil {
 			t.Fatal(err)
@@ -59,11 +66,11 @@ func crowdAddresses(t *testing.T, n int) (out []netip.AddrPort) {
 	return out
 }
 
-// crowd lists game servers.
-func (d *daemon) crowd(addresses []netip.AddrPort) {
+// list lists game servers of a crowd.
+func (d *daemon) list(c *crowd, addresses []netip.AddrPort) {
 	d.t.Helper()
 	for i, at := range addresses {
-		g := crowdGames[i%len(crowdGames)]
+		g := c.games[i%len(c.games)]
 		to := d.address["qr2"]
 		conn, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(at), net.UDPAddrFromAddrPort(to))
 		if err != nil {
@@ -71,7 +78,7 @@ func (d *daemon) crowd(addresses []netip.AddrPort) {
 		}
 		h := &host{qr2.Host{
 			Packets: netclient.New(conn, to, 0), Game: g.name, Secret: g.secret, Instance: uint32(i + 1), NATNeg: i%3 == 0,
-			Rules: g.rules(i), Players: g.players(i),
+			Rules: g.rules(i, c.names), Players: g.players(i),
 		}, d.t}
 		d.t.Cleanup(func() { _ = h.Close() })
 		if err := h.Register(netclient.Bound(d.t.Context(), hang)); err != nil {
@@ -83,9 +90,9 @@ func (d *daemon) crowd(addresses []netip.AddrPort) {
 // playing returns how many players the server i has.
 func (g *crowdGame) playing(i int) int { return (i*7 + i/5) % (g.most + 1) * (i % 3) / 2 }
 
-func (g *crowdGame) rules(i int) []qr2.Rule {
-	name := serverNames[i%len(serverNames)]
-	if i >= len(serverNames) {
+func (g *crowdGame) rules(i int, names []string) []qr2.Rule {
+	name := names[i%len(names)]
+	if i >= len(names) {
 		name += " " + strconv.Itoa(i)
 	}
 	return []qr2.Rule{
@@ -111,23 +118,24 @@ func (g *crowdGame) players(i int) qr2.Table {
 	return t
 }
 
-// countryCodes are the countries of 127.0.0.0/11, 127.32.0.0/11 and so on.
+// countryCodes are the countries of the eight parts of a network.
 var countryCodes = []string{"DE", "US", "FR", "PL", "BR", "NZ", "GB", "JP"}
 
 // writeCountries writes a database in MaxMind's format with countryCodes.
-func writeCountries(t *testing.T) string {
+func writeCountries(t *testing.T, network netip.Prefix) string {
 	t.Helper()
 	text := func(s string) string { return string([]byte{byte(2<<5 | len(s))}) + s }
 	pairs := func(list ...string) string { return string([]byte{byte(7<<5 | len(list)/2)}) + strings.Join(list, "") }
 	record := func(code string) string { return pairs(text("country"), pairs(text("iso_code"), text(code))) }
 	length := len(record("DE"))
-	const bits, gap = 8, 16
-	nodes := bits + 1 + 2 + 4 // a path to 127.0.0.0/8, then a tree for three bits
+	const gap = 16
+	first, bits := network.Addr().As4(), network.Bits()
+	nodes := bits + 1 + 2 + 4 // a path to the network, then a tree for three bits
 	three := func(n int) string { return string([]byte{byte(n >> 16), byte(n >> 8), byte(n)}) }
 	var tree, data strings.Builder
-	for i := range bits { // 127 is a zero and seven ones; the other branch of each node is empty
+	for i := range bits { // the other branch of each node is empty
 		branch := [2]int{nodes, nodes}
-		branch[min(i, 1)] = i + 1
+		branch[first[i/8]>>(7-i%8)&1] = i + 1
 		tree.WriteString(three(branch[0]) + three(branch[1]))
 	}
 	for i := range 3 {
@@ -154,11 +162,11 @@ func writeCountries(t *testing.T) string {
 }
 
 // writePictures makes a folder with a picture of each game of a crowd.
-func writePictures(t *testing.T) string {
+func (c *crowd) writePictures(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for i, g := range crowdGames {
-		sign := image.NewPaletted(image.Rect(0, 0, 96, 96), color.Palette{color.Transparent, color.RGBA{byte(90 + 90*i), 110, 150, 255}, color.White})
+	for i, g := range c.games {
+		sign := image.NewPaletted(image.Rect(0, 0, 96, 96), color.Palette{color.Transparent, color.RGBA{byte(90 + 60*i%160), byte(110 + 30*i%60), byte(150 - 40*i%120), 255}, color.White})
 		for at := range sign.Pix {
 			x, y := at%96-48, at/96-48
 			switch r := x*x + y*y; {
@@ -180,21 +188,28 @@ func writePictures(t *testing.T) string {
 }
 
 // crowded starts a daemon of a community with a full list.
-func crowded(t *testing.T, servers int, more ...string) *daemon {
+func crowded(t *testing.T, servers int) *daemon {
 	t.Helper()
-	dir, addresses := t.TempDir(), crowdAddresses(t, servers)
+	return oddCrowd.start(t, servers)
+}
+
+// start starts a daemon with servers that have a past. more are variables, NAME=value.
+func (c *crowd) start(t *testing.T, servers int, more ...string) *daemon {
+	t.Helper()
+	dir, addresses := t.TempDir(), c.addresses(t, servers)
 	var past []visited
 	for i, at := range addresses {
-		g := &crowdGames[i%len(crowdGames)]
+		g := &c.games[i%len(c.games)]
 		past = append(past, visited{at, g.name, min(g.playing(i), g.most), time.Duration(5+i%9*24) * time.Hour})
 	}
 	writeHistory(t, dir, past...)
 	d := startDaemon(t, append([]string{
-		"RESPAWND_DATA_DIR=" + dir, "RESPAWND_WEB_PICTURES=" + writePictures(t), "RESPAWND_GEOIP_FILE=" + writeCountries(t), "RESPAWND_WEB_TITLE=Old Games Club", "RESPAWND_WEB_CONTACT=admin@example.org",
+		"RESPAWND_DATA_DIR=" + dir, "RESPAWND_WEB_PICTURES=" + c.writePictures(t), "RESPAWND_GEOIP_FILE=" + writeCountries(t, c.net), "RESPAWND_WEB_TITLE=Old Games Club", "RESPAWND_WEB_CONTACT=admin@example.org",
 		"RESPAWND_WEB_MESSAGE=Friday is Instagib night, from 20:00 CET.\nNew maps: see the forum.",
 		`RESPAWND_WEB_LINKS=[{title: Discord, url: "https://discord.example/club"}, {title: Rules, url: "https://club.example.org/rules"}]`,
 		"RESPAWND_WEB_PUBLIC_URL=http://servers.example.org", "RESPAWND_WEB_GAME_ADDRESS=192.0.2.80",
 	}, more...)...)
-	d.crowd(addresses)
+	d.dir = dir
+	d.list(c, addresses)
 	return d
 }

@@ -103,7 +103,11 @@ func (d *daemon) read(lines *bufio.Scanner, ready chan<- bool) {
 		}
 		switch {
 		case e.Message == "listening":
-			d.address[e.Service], _ = netip.ParseAddrPort(e.Address)
+			at, _ := netip.ParseAddrPort(e.Address)
+			if at.Addr().IsUnspecified() {
+				at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+			}
+			d.address[e.Service] = at
 		case e.Message == "ready":
 			ready <- true
 		case e.Level == "error":
