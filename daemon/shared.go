@@ -68,6 +68,8 @@ type shared struct {
 func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.servers = verdicts.NewLog(log, 0)
 	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log the verdicts
+	h.servers.SetTrial(master.IsTrial)
+	h.players.SetTrial(master.IsTrial)
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.servers.Register(h.metrics, "servers")
 	if s.nouns().Has(noun.Accounts) || s.nouns().Has(noun.Meetings) {

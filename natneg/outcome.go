@@ -1,6 +1,7 @@
 package natneg
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/meeting"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
 )
 
 // result is how a negotiation ended.
@@ -228,9 +230,14 @@ func newJournal(log zerolog.Logger) journal {
 	return journal{log, rate.NewLimiter(logRate, logBurst)}
 }
 
+// trial reports whether it was a negotiation of a self-test.
+func (o *outcome) trial() bool {
+	return slices.ContainsFunc(o.clients[:], func(c endpoint) bool { return c.known() && master.IsTrial(c.addrPort().Addr()) })
+}
+
 func (j *journal) note(o *outcome) {
 	level := zerolog.DebugLevel
-	if j.lines.Allow() {
+	if !o.trial() && j.lines.Allow() {
 		level = zerolog.InfoLevel
 	}
 	line := j.log.WithLevel(level)

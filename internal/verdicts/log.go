@@ -50,6 +50,7 @@ type Entry struct {
 type Log struct {
 	log      zerolog.Logger
 	capacity int
+	trial    func(netip.Addr) bool        // see SetTrial
 	watch    atomic.Pointer[func(*Entry)] // nil: no recording is made
 
 	mu          sync.Mutex // guards the fields below
@@ -83,11 +84,16 @@ func NewLog(log zerolog.Logger, capacity int) *Log {
 	return &Log{
 		log:      log,
 		capacity: capacity,
+		trial:    func(netip.Addr) bool { return false },
 		sources:  make(map[source]*record),
 		hosts:    make(map[netip.Addr]*host),
 		lines:    rate.NewLimiter(linesPerSecond, linesBurst),
 	}
 }
+
+// SetTrial says which addresses are those of self-tests. Verdicts on them are logged at level debug,
+// and Recent leaves them out. It is called before the log is used.
+func (l *Log) SetTrial(is func(netip.Addr) bool) { l.trial = is }
 
 // NotePlayer is Note for the address of a player, without its port, which differs
 // from connection to connection.
@@ -177,7 +183,7 @@ func (l *Log) record(from source, game string, v Verdict, detail string, now tim
 	if folded {
 		l.counts.folded++
 	}
-	if k == nil || k.verdict.level() < l.log.GetLevel() || !r.due(k, now) {
+	if k == nil || l.level(from.addr, k.verdict) < l.log.GetLevel() || !r.due(k, now) {
 		return e, 0, false
 	}
 	if skipped, due = l.ration(now, k.owed); !due {
@@ -186,6 +192,14 @@ func (l *Log) record(from source, game string, v Verdict, detail string, now tim
 	}
 	k.owed, k.logged, r.line = false, now, k.verdict
 	return k.entry(from), skipped, true
+}
+
+// level is that of the line of a verdict.
+func (l *Log) level(of netip.AddrPort, v Verdict) zerolog.Level {
+	if l.trial(of.Addr()) {
+		return zerolog.DebugLevel
+	}
+	return v.level()
 }
 
 // entry returns a verdict for callers.
@@ -256,7 +270,7 @@ func (l *Log) ration(now time.Time, owed bool) (skipped int, ok bool) {
 
 // write logs a verdict. l.mu is not held: a slow log delays no other caller.
 func (l *Log) write(e *Entry, skipped int) {
-	line := l.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Stringer("verdict", e.Verdict)
+	line := l.log.WithLevel(l.level(e.Addr, e.Verdict)).Str("service", e.Service).Stringer("peer", e.Addr).Stringer("verdict", e.Verdict)
 	if e.Game != "" {
 		line = line.Str("game", clean.UTF8(e.Game))
 	}
@@ -308,7 +322,7 @@ func (l *Log) Of(addr netip.Addr) []Entry {
 	return out
 }
 
-// Recent returns the latest verdict of up to n sources, the newest first.
+// Recent returns the latest verdict of up to n sources, the newest first, without self-tests.
 func (l *Log) Recent(n int) []Entry {
 	if l == nil {
 		return nil
@@ -318,6 +332,9 @@ func (l *Log) Recent(n int) []Entry {
 	defer l.mu.Unlock()
 	out := make([]Entry, 0, min(n, l.recent.n))
 	for r := l.recent.first; r != nil && len(out) < n; r = r.links[ofLog].next {
+		if l.trial(r.source.addr.Addr()) {
+			continue
+		}
 		k := r.newest(now)
 		out = append(out, k.entry(r.source))
 	}

@@ -247,3 +247,19 @@ func TestOtherProtocol(t *testing.T) {
 		t.Errorf("verdicts on heartbeats for another service: %+v", got)
 	}
 }
+
+// A health check tests itself every minute: it fills neither the log nor what operators look at.
+func TestTrialsAreQuiet(t *testing.T) {
+	var out bytes.Buffer
+	b := NewLog(zerolog.New(&out).Level(zerolog.InfoLevel), 0)
+	trial := netip.MustParseAddrPort("127.118.3.4:6500")
+	b.SetTrial(func(a netip.Addr) bool { return a == trial.Addr() })
+	b.Note("qr2", trial, "gmtest", Listed)
+	if out.Len() > 0 || len(b.Recent(9)) > 0 || len(b.Of(trial.Addr())) != 1 {
+		t.Errorf("a self-test: logged %q, recent are %v, remembered are %v", out.String(), b.Recent(9), b.Of(trial.Addr()))
+	}
+	b.Note("qr2", port(1), "gmtest", Listed)
+	if !strings.Contains(out.String(), "server listed") || len(b.Recent(9)) != 1 {
+		t.Errorf("another server: logged %q, recent are %v", out.String(), b.Recent(9))
+	}
+}
