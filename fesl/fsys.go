@@ -20,7 +20,7 @@ const theaterOffset = 5
 // hello is the first request. A client that is signed in keeps its game.
 func (x *session) hello(_ context.Context, r *request, answer *wire.Text) error {
 	if x.life.stage < stageAccount {
-		x.title = titleOf(r.Get("clientString"))
+		x.title, x.version = titleOf(r.Get("clientString")), r.Get("clientVersion")
 	}
 	if n, err := strconv.Atoi(r.Get("fragmentSize")); err == nil {
 		x.fragment = n

@@ -46,6 +46,7 @@ type session struct {
 	out      []byte // output to be sent
 	fragment int    // the longest frame that the client takes
 	title    title
+	version  string     // of the game, as it says itself
 	searches int        // for games
 	after    *wire.Text // message of service pnow that follows the answer; nil: none
 
@@ -240,5 +241,5 @@ func (x *session) namespace() int {
 
 // note notes a verdict on the client.
 func (x *session) note(v verdicts.Verdict) {
-	x.server.opt.Verdicts.NotePlayer(name, x.peer.Addr(), x.title.game, v)
+	x.server.opt.Verdicts.NoteDetail(name, x.peer.Addr(), x.title.game, v, verdicts.VersionDetail(x.version))
 }

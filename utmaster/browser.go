@@ -3,6 +3,7 @@ package utmaster
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clock"
@@ -140,5 +141,5 @@ func (x *session) noteAnswer(err error) {
 	} else if err != nil {
 		return
 	}
-	x.server.opt.Players.NotePlayer(browserName, x.conn.Peer().Addr(), x.game.Name, v)
+	x.server.opt.Players.NoteDetail(browserName, x.conn.Peer().Addr(), x.game.Name, v, verdicts.VersionDetail(strconv.Itoa(int(x.hello.Version))))
 }

@@ -165,11 +165,27 @@ func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, g games.Game
 	p := storage.PlayReport{
 		PlayReportID: storage.PlayReportID{Day: day, Game: game, Reporter: s.opt.Reporter(day, from)},
 		Copy:         r.PostForm.Get("copy"), Step: r.PostForm.Get("step"),
-		Text: clean.Line(r.PostForm.Get("text"), storage.MaxPlayReportText), Version: s.versionAt(from, g),
+		Text: clean.Line(r.PostForm.Get("text"), storage.MaxPlayReportText),
 	}
 	base, _ := s.opt.Games.Base(g.Name)
-	played.Trace(&p, s.seen(from), g, append([]string{g.Name, base.Name}, base.Aliases...), now)
-	return s.opt.Played.Add(r.Context(), p)
+	names := append([]string{g.Name, base.Name}, base.Aliases...)
+	p.Version = s.versionAt(from, names)
+	played.Trace(&p, s.seen(from), g, names, now)
+	err := s.opt.Played.Add(r.Context(), p)
+	if err == nil {
+		s.question(g)
+	}
+	return err
+}
+
+// question logs that reports contradict what is known of a game.
+func (s *Server) question(g games.Game) {
+	for _, o := range s.api.Outlooks(g) {
+		if o.Questioned() {
+			s.Log().Warn().Str("game", g.Name).Str("known", o.Line()).Str("reported", o.Reported.String()).
+				Msg("players report that a game was played which cannot be played here by its record: see respawnd played questions")
+		}
+	}
 }
 
 // seen returns what services saw of an address.
@@ -177,11 +193,11 @@ func (s *Server) seen(from netip.Addr) []verdicts.Entry {
 	return slices.Concat(s.opt.Verdicts.Of(from), s.opt.Players.Of(from))
 }
 
-// versionAt returns the version of a game that a server of it at an address reports, "" if there
-// is none.
-func (s *Server) versionAt(from netip.Addr, g games.Game) string {
+// versionAt returns the version that a server of a game with one of the names reports at an address,
+// "" if there is none.
+func (s *Server) versionAt(from netip.Addr, names []string) string {
 	for _, row := range s.api.Snapshot().At(from) {
-		if version, ok := row.Rules.Get("gamever"); ok && row.Game == g.Name {
+		if version, ok := row.Rules.Get("gamever"); ok && slices.Contains(names, row.Game) {
 			return clean.Line(version, storage.MaxPlayVersion/4) // characters may be of four bytes
 		}
 	}

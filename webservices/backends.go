@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/bfhq"
@@ -142,6 +143,8 @@ func newsBackend(o *Options) backend {
 	m := motd.New(motd.Options{Config: o.Config.NewsConfig, News: o.News, Self: o.Self, Game: func(name string) string {
 		g, _ := o.Games.Lookup(name)
 		return g.Name
+	}, Asked: func(from netip.Addr, game, version string) {
+		o.Verdicts.NoteDetail(name, from, game, verdicts.VersionAsked, verdicts.VersionDetail(version))
 	}})
 	return backend{pages: m.Pages(), reload: func(c *Config) { m.Reload(c.NewsConfig) }}
 }

@@ -277,6 +277,22 @@ func TestReportsRaiseAWord(t *testing.T) {
 	moved.Elsewhere = "Steam"
 	blocked.Blocked = "its maker's servers"
 	enough := Reported{Times: 2, Last: "2026-11-28"}
+	for what, c := range map[string]struct {
+		o    Outlook
+		want bool
+	}{
+		"blocked and played":    {Outlook{Word: Blocked, Reported: enough}, true},
+		"one that met":          {Outlook{Word: Blocked, Reported: Reported{Times: 1, Met: true, Last: "2026-11-28"}}, true},
+		"one that saw lists":    {Outlook{Word: Blocked, Reported: Reported{Times: 1, Last: "2026-11-28"}}, false},
+		"before it was blocked": {Outlook{Word: Blocked, Edition: Edition{Date: "2026-12"}, Reported: enough}, false},
+		"elsewhere only":        {Outlook{Word: Blocked, Reported: Reported{Elsewhere: Tally{Times: 9, Last: "2026-11-28"}}}, false},
+		"played":                {Outlook{Word: Played, Reported: enough}, false},
+		"off":                   {Outlook{Word: TurnedOff, Reported: enough}, false},
+	} {
+		if c.o.Questioned() != c.want {
+			t.Errorf("%s: a question %t, want %t", what, !c.want, c.want)
+		}
+	}
 	for name, c := range map[string]struct {
 		edition  Edition
 		served   func(Service) Served

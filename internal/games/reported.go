@@ -48,6 +48,12 @@ func (o *Outlook) take(r Reported) {
 	}
 }
 
+// Questioned reports whether reports contradict what is known: players say that copies were played
+// which cannot be played here. An operator has to find out who is right.
+func (o *Outlook) Questioned() bool {
+	return o.Word == Blocked && o.Times > 0 && o.enough() && o.Last >= o.Edition.Date
+}
+
 // String returns the sum for players: "14 times, last on 3 November 2026, version 1.1".
 func (r Reported) String() string { return r.in(nil) }
 

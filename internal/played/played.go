@@ -265,25 +265,35 @@ func (t *Table) Of(game string) games.Reports {
 	return func(copies []string) (r games.Reported) {
 		t.mu.RLock()
 		defer t.mu.RUnlock()
-		var of []storage.PlayReport
-		for _, p := range t.sums[game] {
-			if len(copies) == 0 || slices.Contains(copies, "any") || slices.Contains(copies, p.Copy) {
-				of = append(of, p)
-			}
-		}
-		r = sum(of)
+		r = sum(of(t.sums[game], copies))
 		r.Elsewhere = t.elsewhere(game, copies)
 		return r
 	}
 }
 
+// On is Of for a list of reports in the order of days.
+func On(game string, all []storage.PlayReport) games.Reports {
+	counting := slices.DeleteFunc(slices.Clone(all), func(p storage.PlayReport) bool { return p.Game != game || !p.Counts() })
+	return func(copies []string) games.Reported { return sum(of(counting, copies)) }
+}
+
+// of returns the reports that are about some of the copies.
+func of(reports []storage.PlayReport, copies []string) (list []storage.PlayReport) {
+	for _, p := range reports {
+		if len(copies) == 0 || slices.Contains(copies, "any") || slices.Contains(copies, p.Copy) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // sum sums reports up that count, the newest last.
-func sum(of []storage.PlayReport) (r games.Reported) {
+func sum(list []storage.PlayReport) (r games.Reported) {
 	stopped := make(map[string]int)
-	for i := range of {
-		p := &of[i]
+	for i := range list {
+		p := &list[i]
 		if !p.Worked() {
-			if i >= len(of)-lastReports {
+			if i >= len(list)-lastReports {
 				stopped[p.Step]++
 			}
 			continue

@@ -183,6 +183,29 @@ func TestReporterChangesEachDay(t *testing.T) {
 	}
 }
 
+// The version of the game is the one that it said itself to a service of it.
+func TestTraceOfVersion(t *testing.T) {
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	g := games.Game{Name: "swat4"}
+	entry := func(game, detail string) verdicts.Entry {
+		return verdicts.Entry{Service: "webservices", Game: game, Verdict: verdicts.VersionAsked, Last: now, Detail: detail}
+	}
+	for want, entries := range map[string][]verdicts.Entry{
+		"":     {entry("swat4", "something else"), entry("ut", verdicts.VersionDetail("436"))},
+		"1.1":  {entry("swat4", ""), entry("swat4", verdicts.VersionDetail("1.1")), entry("swat4", verdicts.VersionDetail("1.0"))},
+		"long": {entry("swat4", verdicts.VersionDetail("long\n"))}, "123456789": {entry("swat4", verdicts.VersionDetail("1234567890.123456789012345"))},
+	} {
+		var p storage.PlayReport
+		if Trace(&p, entries, g, []string{"swat4"}, now); strings.TrimSuffix(p.Version, "…") != want && p.Version != want {
+			t.Errorf("version %q, want %q", p.Version, want)
+		}
+		p.Version = "2.0" // of its server
+		if Trace(&p, entries, g, []string{"swat4"}, now); p.Version != "2.0" {
+			t.Errorf("the version of the server became %q", p.Version)
+		}
+	}
+}
+
 func TestTrace(t *testing.T) {
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	g := games.Game{Name: "swat4", Facts: games.Facts{Needs: []games.Service{"qr2", "serverbrowse"}}}

@@ -1,9 +1,11 @@
 package played
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -12,8 +14,8 @@ import (
 // SeenFor is how long what the services saw of an address supports a report.
 const SeenFor = time.Hour
 
-// Trace notes in a report what services saw of the address of its player: entries are those of
-// the address, and names those of the game. An entry without a game is of it if the game asks
+// Trace notes in a report what services saw of the address of its player, and the version of the game
+// as it said itself, if the report has none: entries are those of the address, and names those of the game. An entry without a game is of it if the game asks
 // that service.
 func Trace(p *storage.PlayReport, entries []verdicts.Entry, g games.Game, names []string, now time.Time) {
 	var last time.Time
@@ -26,6 +28,7 @@ func Trace(p *storage.PlayReport, entries []verdicts.Entry, g games.Game, names 
 			p.Services = append(p.Services, e.Service)
 		}
 		p.Met = p.Met || brings(e.Verdict)
+		p.Version = cmp.Or(p.Version, clean.Line(e.Version(), storage.MaxPlayVersion/4)) // characters may be of four bytes
 		if !e.Last.Before(last) {
 			last, p.Verdict = e.Last, e.Verdict.String()
 		}

@@ -3,6 +3,7 @@ package verdicts
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,6 +120,29 @@ func (l *Log) NoteRefused(service string, addr netip.Addr, why netserve.Refusal)
 // the network must be safe to print, see package clean.
 func (l *Log) NoteDetail(service string, addr netip.Addr, game string, v Verdict, detail string) {
 	l.note(source{service, netip.AddrPortFrom(addr, 0)}, game, v, detail)
+}
+
+// versionWord begins the detail of a verdict on a game that said its version.
+const versionWord = "version "
+
+// maxVersion is the length of the longest version in a detail, in characters.
+const maxVersion = 20
+
+// VersionDetail is the detail of a verdict on a player whose game said its version; "" if it said none.
+func VersionDetail(version string) string {
+	if version = clean.Line(version, maxVersion); version == "" {
+		return ""
+	}
+	return versionWord + version
+}
+
+// Version returns the version that the game of a player said, see VersionDetail.
+func (e *Entry) Version() string {
+	version, ok := strings.CutPrefix(e.Detail, versionWord)
+	if !ok {
+		return ""
+	}
+	return version
 }
 
 // Note records a verdict. It logs it if it is new for this address and game, and

@@ -392,6 +392,8 @@ var (
 		})
 	ListRead = declare("list read", "list read: the server browser answers now",
 		Explanation{Good: true, Cause: "the server browser answered after its list: it can read it, unlike the lists before"})
+	VersionAsked = quiet("asked for a newer version", "game asked for a newer version",
+		Explanation{Good: true, Cause: "the game asked whether there is a newer version than its own"})
 	SpeaksOther = declare("wrong port: speaks another protocol", "server not listed: speaks another protocol",
 		Explanation{
 			What: "packet", Cause: wrongPort + "of the protocol of another master",

@@ -8,6 +8,25 @@ import (
 	"github.com/respawnd/respawnd/test/rig"
 )
 
+// A game that cannot be played by its record, and was by its players, is a question for the
+// operator; the record stands until it is answered.
+func TestReportsThatContradict(t *testing.T) {
+	t.Parallel()
+	file := rig.WriteFile(t, "games.yaml", `games: [{name: maze, title: Maze, needs: [qr2], editions: [{copy: retail, way: dns, blocked: an exit}]}]`)
+	d := rig.Start(t, t.TempDir(), rig.Variable("games.file", file))
+	if out := d.Cli("played", "questions"); strings.Contains(out, "maze") {
+		t.Errorf("without reports: %s", out)
+	}
+	for _, source := range []string{"a forum", "another forum"} {
+		d.Cli("played", "add", "maze", "--source", source, "--copy", "retail")
+	}
+	rig.WantIn(t, d.Cli("played", "questions"), "maze", "cannot be played here: an exit", "2 times, last on")
+	if _, body := rig.Get(t, d, "web", http.MethodGet, "/games/maze", ""); strings.Contains(body, "played here: 2") || !strings.Contains(body, "cannot be played here") {
+		t.Error("the page of the game says something else")
+	}
+	d.Stop()
+}
+
 // TestReportOnAGame: a player who did nothing here is not believed; one who asked for a list is,
 // over a restart; an operator strikes his report out.
 func TestReportOnAGame(t *testing.T) {

@@ -3,6 +3,7 @@ package motd
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,9 @@ type Options struct {
 	// Game returns the name in the catalogue of a game that a request names, empty if it
 	// is unknown; nil: all are unknown.
 	Game func(name string) string
+	// Asked, if not nil, is called with the address, the game and the version of each game of the
+	// catalogue that asks for a newer one.
+	Asked func(from netip.Addr, game, version string)
 }
 
 // Backend answers requests for news. All methods may be called concurrently.
@@ -68,20 +72,24 @@ func (r *Backend) game(req *http.Request) string {
 }
 
 // asks returns the version of the game that sends a request, and counts it.
-func (r *Backend) asks(req *http.Request) (id storage.PatchID, ok bool) {
+func (r *Backend) asks(req *http.Request, q *soap.Request) (id storage.PatchID, ok bool) {
 	product, hasProduct := query.Number(req.URL.RawQuery, "productid")
 	version, hasVersion := query.Get(req.URL.RawQuery, "versionuniqueid")
 	if !hasProduct || !hasVersion {
 		return id, false
 	}
-	r.opt.News.See(news.Version{Game: r.game(req), Product: product, Version: version})
+	game := r.game(req)
+	r.opt.News.See(news.Version{Game: game, Product: product, Version: version})
+	if r.opt.Asked != nil && game != "" {
+		r.opt.Asked(q.From.Addr(), game, version)
+	}
 	return storage.PatchID{Product: product, Version: version}, true
 }
 
 // vercheck answers a game that asks for a newer version.
-func (r *Backend) vercheck(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
+func (r *Backend) vercheck(w http.ResponseWriter, req *http.Request, q *soap.Request) {
 	body, result := noPatch, "none"
-	if id, ok := r.asks(req); ok {
+	if id, ok := r.asks(req, q); ok {
 		if p, found := r.opt.News.Patch(id); found {
 			body, result = announcement(&p), "patch"
 		}
@@ -100,8 +108,8 @@ func announcement(p *storage.Patch) string {
 }
 
 // motd answers a game that asks for the message of the day.
-func (r *Backend) motd(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
-	_, _ = r.asks(req) // counted
+func (r *Backend) motd(w http.ResponseWriter, req *http.Request, q *soap.Request) {
+	_, _ = r.asks(req, q) // counted
 	reply(w, req, strings.ReplaceAll(r.opt.News.Motd(r.game(req)), "\n", "\r\n"))
 }
 

@@ -3,6 +3,7 @@ package motd
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,8 @@ func TestRecorded(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	r, table := newBackend(t, NewsConfig{})
+	var asked []string
+	r.opt.Asked = func(from netip.Addr, game, version string) { asked = append(asked, from.String()+" "+game+" "+version) }
 	for _, target := range []string{
 		"/motd/vercheck.asp?productid=1&versionuniqueid=1.0&gamename=GMTEST", "/motd/motd.asp?productid=1&versionuniqueid=1.0&gamename=gmtest",
 		"/motd/vercheck.asp?productid=1&versionuniqueid=1.0&gamename=none", "/motd/vercheck.asp?productid=1&versionuniqueid=",
@@ -90,6 +93,9 @@ func TestVersions(t *testing.T) {
 	want := []news.Count{{Version: news.Version{Product: 1, Version: "1.0"}, Times: 1}, {Version: news.Version{Game: "gmtest", Product: 1, Version: "1.0"}, Times: 2}}
 	if got := table.Seen(); !slices.Equal(got, want) {
 		t.Errorf("versions %+v, want %+v", got, want)
+	}
+	if want := "invalid IP gmtest 1.0, invalid IP gmtest 1.0"; strings.Join(asked, ", ") != want {
+		t.Errorf("asked: %q, want %q", asked, want)
 	}
 }
 

@@ -122,6 +122,7 @@ var showCommands = map[string]struct {
 	"motd show":            {"", 2},
 	"patch list":           {"", 2},
 	"played list":          {"", 2},
+	"played questions":     {"", 0},
 	"relay":                {"", 2},
 	"sake show":            {"gmtest t", 2},
 	"sake tables":          {"gmtest", 2},

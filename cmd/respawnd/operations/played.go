@@ -2,13 +2,16 @@ package operations
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
+	"github.com/respawnd/respawnd/daemon"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -21,7 +24,7 @@ func playedCommand(con *cli.Console) *cobra.Command {
 		cli.Command(con, operator.StrikePlayed, say("struck out %s")), cli.Command(con, operator.RestorePlayed, say("%s counts again")),
 		cli.Command(con, operator.AddPlayed, func(in operator.NewPlayed, _ operator.Done) error {
 			return con.Say("added a report on %s", cli.Printable(in.Game))
-		}), playedExport(con))
+		}), playedQuestions(con), playedExport(con))
 }
 
 func playedList(con *cli.Console) *cobra.Command {
@@ -38,6 +41,47 @@ func playedList(con *cli.Console) *cobra.Command {
 			return []string{p.String(), cli.Dash(p.Copy), cli.Dash(p.Version), p.Step, counts, cli.Dash(seen), cli.Dash(p.Text)}
 		})
 	}))
+}
+
+// playedQuestions prints the games that players report to have played and that cannot be played by
+// what is known of them.
+func playedQuestions(con *cli.Console) *cobra.Command {
+	cmd := con.OperatorCommand("questions", "Show reports that contradict what is known of a game, which only you can decide", cobra.NoArgs,
+		func(ctx context.Context, op operator.Conn, _ []string) error {
+			cfg, _, err := con.Load()
+			if err != nil {
+				return con.ListMistakes(err)
+			}
+			all, err := operator.ListPlayed.Call(ctx, op, operator.PlayedQuery{})
+			if err != nil {
+				return err
+			}
+			list, err := operator.ListGames.Call(ctx, op, operator.None{})
+			if err != nil {
+				return err
+			}
+			found := []question{}
+			for _, g := range list {
+				if !slices.ContainsFunc(all, func(p storage.PlayReport) bool { return p.Game == g.Name }) {
+					continue
+				}
+				for _, o := range g.Outlooks(daemon.Served(cfg), played.On(g.Name, all)) {
+					if o.Questioned() {
+						found = append(found, question{g.Name, o.Line(), o.Reported.String()})
+					}
+				}
+			}
+			return cli.Show(con, "game\tknown…\treported…", found, func(q question) []string { return []string{q.Game, q.Known, q.Reported} })
+		})
+	cmd.Long = "Shows games that cannot be played here by their records, and that players report to have\nplayed. Correct the record if they are right, else strike the reports out."
+	return con.JSONFlag(cmd)
+}
+
+// question is a contradiction between what is known of a game and what players report.
+type question struct {
+	Game     string `json:"game"`
+	Known    string `json:"known"`
+	Reported string `json:"reported"`
 }
 
 func playedExport(con *cli.Console) *cobra.Command {
