@@ -63,7 +63,7 @@ func TestTalkWithoutDatabase(t *testing.T) {
 	ann.send(`\bm\1\sesskey\$K\t\%d\msg\one\final\`, ben.id)
 	ben.want(`\bm\1\`)
 	store.away.Store(true)
-	f.server.relationsChanged() // of others, just before the database went
+	f.server.listsChanged(ben.id) // just before the database went
 	ann.send(`\bm\1\sesskey\$K\t\%d\msg\two\final\`, ben.id)
 	if m := ben.want(`\bm\1\`); field(m, "msg") != "two" {
 		t.Errorf("Ben heard %q, want two", m)
@@ -98,6 +98,10 @@ func TestTalkWithSilentDatabase(t *testing.T) {
 		say("before")
 		store.slow.Store(int64(6 * knownLife))
 		store.away.Store(true)
+		f.server.listsChanged(4000) // others do not count
+		if took := say("at once"); took != 0 {
+			t.Errorf("a message took %v after a change of the lists of others", took)
+		}
 		for _, most := range []time.Duration{relationWait, 0, 0} {
 			time.Sleep(knownLife)
 			if took := say("meanwhile"); took > most {

@@ -101,7 +101,7 @@ func (x *session) acceptMutual(ctx context.Context, other storage.ProfileID) (do
 		return true, err
 	}
 	err = store.Accept(ctx, other, x.profile, q.Signature, now)
-	x.server.relationsChanged()
+	x.server.listsChanged(x.profile)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrFull) {
 		return true, err
 	}
@@ -140,7 +140,7 @@ func (x *session) authAdd(ctx context.Context, r *request) error {
 	case err != nil:
 		return err
 	}
-	x.server.relationsChanged()
+	x.server.listsChanged(x.profile)
 	return x.server.authorized(ctx, from, x.profile)
 }
 
@@ -167,7 +167,7 @@ func (x *session) delBuddy(ctx context.Context, r *request) error {
 	case err != nil:
 		return err
 	}
-	x.server.relationsChanged()
+	x.server.listsChanged(x.profile)
 	if !x.rule.symmetricDelete {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (x *session) leaveList(ctx context.Context, other storage.ProfileID) error 
 	if err := x.server.opt.Store.RemoveBuddy(ctx, other, x.profile); err != nil {
 		return err
 	}
-	x.server.relationsChanged()
+	x.server.listsChanged(x.profile)
 	return x.server.notify(ctx, x.profile, other, presence.BuddyRevoked{From: x.profile, Sent: time.Now(), Number: presence.NextNumber()})
 }
 
@@ -225,7 +225,7 @@ func (x *session) addBlock(ctx context.Context, r *request) error {
 	case err != nil:
 		return err
 	}
-	x.server.relationsChanged()
+	x.server.listsChanged(x.profile)
 	relation, err := x.server.opt.Store.Relation(ctx, x.profile, other)
 	if err == nil && relation.BuddyOf {
 		x.server.opt.Hub.Hide(ctx, other, x.profile)
@@ -246,7 +246,7 @@ func (x *session) removeBlock(ctx context.Context, r *request) error {
 	case err != nil:
 		return err
 	}
-	x.server.relationsChanged()
+	x.server.listsChanged(x.profile)
 	relation, err := x.server.opt.Store.Relation(ctx, x.profile, other)
 	if err != nil || relation.BlockedBy {
 		return err

@@ -170,7 +170,7 @@ func (f *fixture) befriend(a, b storage.ProfileID) {
 			f.t.Fatalf("AddBuddy: %v", err)
 		}
 	}
-	f.server.relationsChanged()
+	f.server.listsChanged(a)
 }
 
 // peer is a client.

@@ -258,7 +258,7 @@ func (x *session) delProfile(ctx context.Context, r *request) error {
 	if err := x.server.opt.Accounts.Profiles.Delete(ctx, x.profile); err != nil {
 		return err
 	}
-	x.server.relationsChanged()
+	x.server.listsChanged(x.profile)
 	x.out.push(item{line: appendReplyEnd(appendPair(nil, "dpr", "1"), r)})
 	x.server.opt.Hub.SignOut(ctx, x)
 	for _, id := range watchers {

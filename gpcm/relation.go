@@ -3,6 +3,7 @@ package gpcm
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -44,7 +45,7 @@ type knownRelation struct {
 // database is away: those who were talking continue, and relations do not change. For one that
 // is only old it waits little: those who talk do not notice a slow database.
 func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.Time) (storage.Relation, error) {
-	version := x.server.relations.Load()
+	version := x.server.lists.version(x.profile, to)
 	if e := x.known.of(to); e != nil && e.version == version && now.Sub(e.read) < knownLife {
 		return e.relation, nil
 	}
@@ -118,15 +119,32 @@ func (k *knownRelations) put(r knownRelation) {
 	k.next = (k.next + 1) % maxKnown
 }
 
-// relationsChanged makes sessions read relations again, on all nodes. knownLife bounds the harm of
-// a note that is lost.
-func (s *Server) relationsChanged() {
-	s.relations.Add(1)
-	s.nodes.Tell(struct{}{})
+// listCounters is the number of counters in lists.
+const listCounters = 1024
+
+// lists counts the changes of buddies and blocks. Profiles share counters: after a change of the
+// lists of one, a session reads some relations again that are the same.
+type lists [listCounters]atomic.Uint64
+
+// version changes with the lists of two profiles.
+func (l *lists) version(a, b storage.ProfileID) uint64 {
+	return l[a%listCounters].Load() + l[b%listCounters].Load()
+}
+
+func (l *lists) changed(of storage.ProfileID) { l[of%listCounters].Add(1) }
+
+// listsNote tells other nodes that lists have changed.
+type listsNote struct{ Of storage.ProfileID }
+
+// listsChanged makes sessions read the relations of a profile again, on all nodes. knownLife bounds
+// the harm of a note that is lost.
+func (s *Server) listsChanged(of storage.ProfileID) {
+	s.lists.changed(of)
+	s.nodes.Tell(listsNote{of})
 }
 
 // follow makes sessions read relations again that other nodes changed, until cancel is
 // called.
 func (s *Server) follow() (cancel func()) {
-	return s.nodes.Listen(func(struct{}) { s.relations.Add(1) })
+	return s.nodes.Listen(func(n listsNote) { s.lists.changed(n.Of) })
 }

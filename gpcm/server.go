@@ -77,14 +77,12 @@ type Server struct {
 	trouble  netserve.Trouble
 	endings  endings
 
-	registered func(netip.Addr)        // counts a registration on the other nodes
-	nodes      cluster.Notes[struct{}] // buddies or blocks have changed
+	registered func(netip.Addr)         // counts a registration on the other nodes
+	nodes      cluster.Notes[listsNote] // buddies or blocks have changed
 
 	newChallenge func() string // of a connection; never changed once it serves
 
-	// relations is incremented with every change of buddies and blocks by this
-	// service; see session.relation.
-	relations atomic.Uint64
+	lists lists // of buddies and blocks, see session.relation
 }
 
 // New returns a server. It starts nothing.
@@ -93,7 +91,7 @@ func New(opt Options) *Server {
 	s.newChallenge = func() string { return gamespy.RandomLetters(challengeLen) }
 	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))
-	s.nodes = cluster.NewNotes[struct{}](opt.Cluster, "gpcm.relations")
+	s.nodes = cluster.NewNotes[listsNote](opt.Cluster, "gpcm.relations")
 	s.registered = opt.Accounts.ShareQuota("gpcm", func(from netip.Addr) { s.live.Load().registrations.Allow(from, time.Now()) })
 	return s
 }

@@ -107,6 +107,14 @@ func newFaultLoad(w *faultWorld) *faultLoad {
 				return fmt.Errorf("list of node %d: %s", i, missing)
 			}
 		}
+		for _, p := range l.pairs { // faults are seen by those who talk already
+			p.mu.Lock()
+			heard := len(p.heard)
+			p.mu.Unlock()
+			if heard == 0 {
+				return fmt.Errorf("%s has heard nothing", p.to.name)
+			}
+		}
 		return nil
 	})
 	return l
