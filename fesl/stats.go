@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -294,11 +295,12 @@ func (x ledger) top(ctx context.Context, r *request, answer *wire.Text) error {
 			return err
 		}
 	}
-	if board != "" && strings.EqualFold(r.TXN(), "GetTopNAndMe") {
-		switch n, mine, err := x.server.opt.Stats.Rank(ctx, x.title.game, board, x.player.profile); {
+	mine := func(s stats.Score) bool { return s.Profile == x.player.profile }
+	if board != "" && strings.EqualFold(r.TXN(), "GetTopNAndMe") && !slices.ContainsFunc(top, mine) {
+		switch n, own, err := x.server.opt.Stats.Rank(ctx, x.title.game, board, x.player.profile); {
 		case err == nil:
-			mine.Rank = n
-			top = append(top, mine)
+			own.Rank = n
+			top = append(top, own)
 		case !errors.Is(err, storage.ErrNotFound):
 			return err
 		}

@@ -83,6 +83,9 @@ func TestStats(t *testing.T) {
 		got.Get("stats.1.addStats.0.value") != "5.0000" {
 		t.Errorf("ranking: %v", got)
 	}
+	if got := tanya.want("rank", "GetTopNAndMe", "key", "vz", "minRank", "1", "maxRank", "2"); got.Get("stats.[]") != "2" {
+		t.Errorf("one of the first is listed twice: %v", got)
+	}
 	if got := tanya.want("rank", "GetTopN", "key", "kills", "minRank", "1", "maxRank", "10"); got.Get("stats.[]") != "0" {
 		t.Errorf("a ranking that the game does not have: %v", got)
 	}
