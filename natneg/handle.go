@@ -279,17 +279,23 @@ func (s *Server) report(r *request) drop {
 		return dropMalformed
 	}
 	s.metrics.received.report.Inc()
+	dropped := s.takeUp(r, &rep)
 	ack := ReportAck(r.body[:longBody])
-	ack[2] = 0 // the result
-	s.answer(r, ack.AppendTo(r.reply(TypeReportAck)))
-	if rep.Index >= maxIndexes {
-		return dropIndex
-	}
+	ack[2] = 0                                        // the result
+	s.answer(r, ack.AppendTo(r.reply(TypeReportAck))) // now, as players may try again at once
+	return dropped
+}
 
-	if s.settle(r, &rep) {
+// takeUp hands a report to its negotiation, here or at another node.
+func (s *Server) takeUp(r *request, rep *Report) drop {
+	switch {
+	case rep.Index >= maxIndexes:
+		return dropIndex
+	case s.settle(r, rep):
 		return notDropped
+	default:
+		return s.nodes.pass(r, dropUnexpected)
 	}
-	return s.nodes.pass(r, dropUnexpected)
 }
 
 // settle hands a report to its negotiation and notes the outcome. It returns whether

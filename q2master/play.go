@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"slices"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netclient"
@@ -32,40 +30,11 @@ var errNotAsked = errors.New("no question for the status came for a heartbeat (r
 // the questions, and is seen by a browser.
 func Steps(name string, form quake2.Form) []service.Step {
 	run := func(ctx context.Context, t *service.Trial) error {
-		var h *Host
 		open := func(p *netclient.Packets) service.TrialHost {
-			h = NewHost(p, form, `\hostname\respawnd selftest\mapname\selftest\maxclients\8`+"\n")
-			return h
+			return NewHost(p, form, `\hostname\respawnd selftest\mapname\selftest\maxclients\8`+"\n")
 		}
 		list := func(ctx context.Context, p *netclient.Packets) ([]netip.AddrPort, error) { return List(ctx, p, form) }
-		return service.TryHost(ctx, t.Address(name), errNotAsked, open, func(ctx context.Context, p *netclient.Packets) error {
-			return awaitListed(ctx, h.Local().Port(), func() ([]netip.AddrPort, error) { return list(ctx, p) })
-		}, list)
+		return service.TryHost(ctx, t.Address(name), errNotAsked, open, func(context.Context, *netclient.Packets) error { return nil }, list)
 	}
 	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderAlone, Run: run}}
-}
-
-// The first and the longest pause between two lists that are requested until a server is in
-// one: its last answer takes another way than the requests.
-const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = time.Second
-)
-
-// awaitListed requests lists until a server with a port is in one, or until the deadline of ctx. The
-// error is that of a list.
-func awaitListed(ctx context.Context, port uint16, list func() ([]netip.AddrPort, error)) error {
-	end, _ := ctx.Deadline()
-	for pause := firstPause; time.Now().Before(end); pause = min(2*pause, lastPause) {
-		servers, err := list()
-		if err != nil || slices.ContainsFunc(servers, func(a netip.AddrPort) bool { return a.Port() == port }) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-	return nil // the next list says whether it is there
 }

@@ -7,7 +7,9 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
@@ -19,9 +21,12 @@ type TrialHost interface {
 	Local() netip.AddrPort
 }
 
-// listTries is how often the self-test requests a list: the answer of its server may
-// still be on the way.
-const listTries = 5
+// The first and the longest pause between two lists that the self-test requests, for StepTimeout in all,
+// until its server is in one: the last answer of that takes another way than the requests.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
 
 // TryHost lets a game server report to the master at an address, calls with, and looks for
 // the server in lists; nil: there are none. with and list get a socket of another client.
@@ -50,14 +55,18 @@ func TryHost(ctx context.Context, address string, notAsked error, open func(*net
 	if err := with(netclient.Bound(ctx, StepTimeout), client); err != nil || list == nil {
 		return err
 	}
-	for range listTries {
+	end := time.Now().Add(StepTimeout)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		servers, err := list(netclient.Bound(ctx, StepTimeout), client)
 		switch {
 		case err != nil:
 			return fmt.Errorf("no list for a request: %w", err)
 		case slices.ContainsFunc(servers, func(a netip.AddrPort) bool { return a.Port() == h.Local().Port() }):
 			return nil
+		case time.Now().After(end):
+			return ErrNotInList
+		case !clock.Pause(ctx, pause):
+			return ctx.Err()
 		}
 	}
-	return ErrNotInList
 }
