@@ -50,9 +50,10 @@ type Bus struct {
 	subscribers map[string][]*subscriber
 	losses      []*subscriber
 	handlers    map[string]*handler
-	joining     bool      // Open has not returned
-	twin        time.Time // when another node with the name of this one was last heard
-	warned      time.Time // when that was last logged
+	joining     bool                // Open has not returned
+	starting    map[string]struct{} // nodes that are there and not live, while joining
+	twin        time.Time           // when another node with the name of this one was last heard
+	warned      time.Time           // when that was last logged
 }
 
 var _ cluster.Bus = (*Bus)(nil)
@@ -69,7 +70,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		opt: o, incarnation: uint64(time.Now().UnixNano()), log: o.Log, joining: true,
 		prefix: "respawnd." + o.Name + ".",
 		in:     make(chan *nats.Msg, inMessages), soon: make(chan struct{}, 1), requests: make(chan struct{}, maxRequests),
-		peers: make(map[string]*peer), nodes: []string{o.Node}, changed: make(chan struct{}),
+		peers: make(map[string]*peer), starting: make(map[string]struct{}), nodes: []string{o.Node}, changed: make(chan struct{}),
 		subscribers: make(map[string][]*subscriber), handlers: make(map[string]*handler),
 	}
 	b.metrics = newMetrics(o.Registerer, b)
@@ -81,10 +82,10 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	b.Handle(subjectPing, b.answerPing)
 	b.workers.Go(b.receive)
 	b.workers.Go(b.write)
+	b.workers.Go(b.beat)
 	if err := b.join(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	b.workers.Go(b.beat)
 	b.workers.Go(b.ping)
 	return b, nil
 }

@@ -14,6 +14,7 @@ import (
 // Subjects of the Bus itself.
 const (
 	subjectBeat = "bus.beat"
+	subjectHere = "bus.here" // instead of a heartbeat, before Announce
 	subjectWho  = "bus.who"
 	subjectBye  = "bus.bye"
 	subjectPing = "bus.ping"
@@ -61,8 +62,8 @@ func (b *Bus) accept(from, subject string, stream int, f frame, data []byte) {
 		return
 	}
 	if p == nil || p.incarnation != f.incarnation {
-		if subject == subjectWho {
-			b.beatSoon()
+		if subject == subjectWho || subject == subjectHere {
+			b.starts(from, subject)
 			return
 		}
 		if subject != subjectBeat || !b.meet(from, f, data) {
@@ -104,7 +105,17 @@ func (b *Bus) accept(from, subject string, stream int, f frame, data []byte) {
 }
 
 func internal(subject string) bool {
-	return subject == subjectBeat || subject == subjectWho || subject == subjectBye
+	return subject == subjectBeat || subject == subjectHere || subject == subjectWho || subject == subjectBye
+}
+
+// starts notes that a node is there which is not live yet. b.mu is held.
+func (b *Bus) starts(from, subject string) {
+	if b.joining && len(b.starting) < maxNodes {
+		b.starting[from] = struct{}{}
+	}
+	if subject == subjectWho {
+		b.beatSoon()
+	}
 }
 
 // meet notes a new node or incarnation, which sent a heartbeat.
@@ -230,43 +241,49 @@ func (b *Bus) twinHeard(subject string, f frame) {
 // apart reports whether this node stays out of the cluster. b.mu is held.
 func (b *Bus) apart(now time.Time) bool { return !b.twin.IsZero() && now.Sub(b.twin) < b.opt.Silence }
 
-// join waits for the other nodes, and returns an error if one of them has the name
-// of this one.
+// join asks who is there until all nodes that are connected have answered: live ones are in Nodes
+// then. It returns an error if one of them has the name of this one.
 func (b *Bus) join(ctx context.Context) error {
-	wanted := 0
-	for _, peer := range b.opt.Peers {
-		if peer != b.opt.Listen {
-			wanted++
-		}
-	}
-	until := time.Now().Add(joinWait)
-	for b.server != nil && b.server.NumRoutes() < wanted && time.Now().Before(until) {
-		if !clock.Pause(ctx, 20*time.Millisecond) {
-			return ctx.Err()
-		}
-	}
-	for range asks {
+	wanted, connected := b.otherPeers(), 0
+	for began := time.Now(); ; {
 		_ = b.Publish(subjectWho, nil)
-		if !clock.Pause(ctx, answerWait) {
+		if !clock.Pause(ctx, askEvery) {
 			return ctx.Err()
 		}
-		if b.server == nil || b.server.NumRoutes() == 0 || b.heardAny() {
+		if b.server != nil {
+			connected = max(connected, b.server.NumRoutes())
+		}
+		answers, waited := b.answers(), time.Since(began)
+		if answers >= max(wanted, connected) || waited > joinWait && answers >= connected || waited > answerWait {
 			break
 		}
 	}
 	taken := b.twinAnswers(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.joining = false
+	b.joining, b.starting = false, nil
 	if taken || b.apart(time.Now()) {
 		return fmt.Errorf("cluster.node: another node of the cluster is called %q", b.opt.Node)
 	}
 	return nil
 }
 
-// twinAnswers reports whether another node with the name of this one answers. If none
-// is connected, NATS replies at once. A busy one may be too slow for a heartbeat within
-// answerWait.
+// otherPeers returns how many other nodes there should be: with an external NATS, which does not
+// tell how many are connected, one.
+func (b *Bus) otherPeers() (n int) {
+	if b.server == nil {
+		return 1
+	}
+	for _, peer := range b.opt.Peers {
+		if peer != b.opt.Listen {
+			n++
+		}
+	}
+	return n
+}
+
+// twinAnswers reports whether another node with the name of this one answers. If none is
+// connected, NATS replies at once. A busy one may be too slow for a heartbeat within answerWait.
 func (b *Bus) twinAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, b.opt.Silence)
 	defer cancel()
@@ -280,11 +297,20 @@ func (b *Bus) twinAnswers(ctx context.Context) bool {
 	return err == nil && what == answered
 }
 
-// heardAny reports whether a heartbeat of another node has come.
-func (b *Bus) heardAny() bool {
+// answers returns how many other nodes are known to be there.
+func (b *Bus) answers() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.twin.IsZero() || len(b.nodes) > 1
+	n := len(b.nodes) - 1
+	for node := range b.starting {
+		if !slices.Contains(b.nodes, node) {
+			n++
+		}
+	}
+	if !b.twin.IsZero() {
+		n++
+	}
+	return n
 }
 
 // beatSoon sends a heartbeat now.
@@ -334,7 +360,11 @@ func (b *Bus) sendBeat() {
 	b.mu.Lock()
 	apart := b.apart(time.Now())
 	b.mu.Unlock()
-	if apart || !b.announced.Load() {
+	switch {
+	case apart:
+		return
+	case !b.announced.Load():
+		_ = b.Publish(subjectHere, nil)
 		return
 	}
 	err := b.out.put("", "all."+b.opt.Node+"."+subjectBeat, 0, func(number uint64, to map[string]uint64) []byte {

@@ -46,13 +46,11 @@ const DefaultSilence = 4 * time.Second
 // Times of a node.
 const (
 	beatEvery = 500 * time.Millisecond
-	// joinWait bounds how long a starting node waits for connections to others.
-	joinWait = 1500 * time.Millisecond
-	// answerWait is how long a starting node waits for an answer under its own name. It
-	// asks again, asks times in all, while it is connected and hears no other node, as on a busy
-	// machine or when all nodes start at the same time.
-	answerWait = 300 * time.Millisecond
-	asks       = 4
+	// joinWait bounds how long a starting node waits for connections to others, and answerWait for
+	// the answers of those that are connected. It asks every askEvery.
+	joinWait   = 1500 * time.Millisecond
+	answerWait = 5 * time.Second
+	askEvery   = 100 * time.Millisecond
 	// pingEvery is the interval at which the clocks of others are read.
 	pingEvery = 5 * time.Second
 )
