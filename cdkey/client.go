@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 // Errors of a Client.
@@ -24,8 +26,7 @@ type Client struct {
 
 // Dial returns a client of the service at an address.
 func Dial(ctx context.Context, address string) (*Client, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "udp4", address)
+	conn, err := netclient.Connect(ctx, "udp4", address)
 	if err != nil {
 		return nil, err
 	}

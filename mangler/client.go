@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 // ErrAnswer reports an answer that is not to the question.
@@ -19,8 +21,7 @@ type Client struct {
 
 // Dial returns a client of the service at an address.
 func Dial(ctx context.Context, address string) (*Client, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "udp4", address)
+	conn, err := netclient.Connect(ctx, "udp4", address)
 	if err != nil {
 		return nil, err
 	}

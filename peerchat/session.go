@@ -422,7 +422,9 @@ func (x *session) shownNick() string {
 }
 
 func (x *session) noteVerdict(v verdicts.Verdict) {
-	x.server.opt.Verdicts.NotePlayer(name, x.peer.Addr(), x.game, v)
+	if !x.program {
+		x.server.opt.Verdicts.NotePlayer(name, x.peer.Addr(), x.game, v)
+	}
 }
 
 // endOf returns the text for the log about the end of a connection. A reason

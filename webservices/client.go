@@ -10,10 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/soap"
 	"github.com/respawnd/respawnd/webservices/ssl3"
@@ -63,8 +63,7 @@ func (c *Client) exchange(ctx context.Context, request []byte) ([]byte, error) {
 
 // roundTrip sends a request and returns the header and the body of the answer.
 func (c *Client) roundTrip(ctx context.Context, request []byte) (http.Header, []byte, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp4", c.Address)
+	conn, err := netclient.DialTCP(ctx, c.Address)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -179,14 +179,16 @@ func getPage(ctx context.Context, address, host, path string) (http.Header, stri
 	return answer.Header, string(body), err
 }
 
-// openPage is getPage without reading the body, which the caller closes.
+// openPage is getPage without reading the body, which the caller closes. The request leaves it to the
+// service to end the connection.
 func openPage(ctx context.Context, address, host, path string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
 	r.Host = host
-	return http.DefaultClient.Do(r)
+	client := http.Client{Transport: &http.Transport{IdleConnTimeout: service.StepTimeout, DialContext: netclient.Connect}}
+	return client.Do(r)
 }
 
 // checkPlayerPages asks for pages of a game's players as the game does, if a game of the

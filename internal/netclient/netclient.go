@@ -46,11 +46,7 @@ func New(conn *net.UDPConn, server netip.AddrPort, in int) *Packets {
 // Dial connects a socket to a server, host:port. It reads packets of up to
 // MaxPacket bytes.
 func Dial(ctx context.Context, server string) (*Packets, error) {
-	d := net.Dialer{}
-	if a := origin(ctx); a.IsValid() {
-		d.LocalAddr = &net.UDPAddr{IP: a.AsSlice()}
-	}
-	conn, err := d.DialContext(ctx, "udp4", server)
+	conn, err := Connect(ctx, "udp4", server)
 	if err != nil {
 		return nil, err
 	}

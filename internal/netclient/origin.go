@@ -26,6 +26,23 @@ func origin(ctx context.Context) netip.Addr {
 	return a
 }
 
+// Connect connects to a server, host:port, from the address of From. network is udp4 or tcp4.
+func Connect(ctx context.Context, network, server string) (net.Conn, error) {
+	var d net.Dialer
+	if a := origin(ctx); a.IsValid() {
+		d.LocalAddr = localAddr(network, a)
+	}
+	return d.DialContext(ctx, network, server)
+}
+
+// localAddr returns any port of an address.
+func localAddr(network string, a netip.Addr) net.Addr {
+	if network == "udp4" {
+		return &net.UDPAddr{IP: a.AsSlice()}
+	}
+	return &net.TCPAddr{IP: a.AsSlice()}
+}
+
 // HTTP returns a client of a server of this machine. It keeps no connection, and uses no
 // proxy from the environment.
 func HTTP() *http.Client {

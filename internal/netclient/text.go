@@ -15,11 +15,7 @@ func isClosed(err error) bool { return errors.Is(err, net.ErrClosed) }
 
 // DialTCP connects to a server, host:port.
 func DialTCP(ctx context.Context, server string) (net.Conn, error) {
-	d := net.Dialer{}
-	if a := origin(ctx); a.IsValid() {
-		d.LocalAddr = &net.TCPAddr{IP: a.AsSlice()}
-	}
-	return d.DialContext(ctx, "tcp4", server)
+	return Connect(ctx, "tcp4", server)
 }
 
 // During calls talk, whose reads and writes on conn end with ctx.

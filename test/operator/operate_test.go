@@ -422,6 +422,9 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 			return e.Text("message") == "server left" && e.Text("service") == service
 		})
 	}
+	if out := d.Cli("doctor"); strings.Count(out, "\n") > 1 {
+		t.Errorf("after a self-test alone doctor has\n%s", out)
+	}
 	rig.WantListed(t, d)
 	if out := d.Cli("account", "list"); strings.Contains(out, "selftest") {
 		t.Errorf("selftest left an account behind:\n%s", out)

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 // Client is a console: for the self-test, load and tests.
@@ -49,7 +50,7 @@ func (c *Client) exchange(ctx context.Context, method, label, path, body string)
 	if method == "POST" {
 		head += fmt.Sprintf("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n", len(body))
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp4", c.Address)
+	conn, err := netclient.DialTCP(ctx, c.Address)
 	if err != nil {
 		return a, err
 	}
