@@ -25,7 +25,7 @@ func TestJoinWaitsForAnswers(t *testing.T) {
 // first question of another node until the one with a number.
 func slowAnswers(t *testing.T, to string, number int) (address string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func slowAnswers(t *testing.T, to string, number int) (address string) {
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", to)
+			far, err := new(net.Dialer).DialContext(t.Context(), "tcp", to)
 			if err != nil {
 				_ = near.Close()
 				continue
