@@ -3,21 +3,26 @@ package postgres
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // metrics are the counters of an engine.
 type metrics struct {
-	reg      prometheus.Registerer
-	retries  *prometheus.CounterVec
-	failures *prometheus.CounterVec
+	reg        prometheus.Registerer
+	statements prometheus.Counter
+	retries    *prometheus.CounterVec
+	failures   *prometheus.CounterVec
 }
 
 // newMetrics registers the metrics, unless reg is nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		reg: reg,
+		statements: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_postgres_statements_total", Help: "Statements sent to the database.",
+		}),
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_postgres_retries_total",
 			Help: "Steps that ran again, by reason: changed, serialization, deadlock, locks or connection.",
@@ -34,7 +39,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.failures.WithLabelValues(kind)
 	}
 	if reg != nil {
-		reg.MustRegister(m.retries, m.failures)
+		reg.MustRegister(m.statements, m.retries, m.failures)
 	}
 	return m
 }
@@ -59,6 +64,31 @@ func (m *metrics) watch(pool *pgxpool.Pool) {
 	counter("respawnd_postgres_connects_total", "Connections to the database that were opened.", (*pgxpool.Stat).NewConnsCount)
 	counter("respawnd_postgres_waits_total", "Steps that had to wait for a connection.", (*pgxpool.Stat).EmptyAcquireCount)
 }
+
+// statementCounter counts the statements of connections. It implements pgx.QueryTracer and
+// pgx.BatchTracer.
+type statementCounter struct{ prometheus.Counter }
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (c statementCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.Inc()
+	return ctx
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (statementCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TraceBatchStart implements pgx.BatchTracer.
+func (c statementCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	c.Add(float64(data.Batch.Len()))
+	return ctx
+}
+
+// TraceBatchQuery implements pgx.BatchTracer.
+func (statementCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd implements pgx.BatchTracer.
+func (statementCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // RegisterMetrics registers the metrics of an engine without a database, for their
 // documentation. It returns a function that ends their use.

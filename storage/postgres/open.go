@@ -105,6 +105,7 @@ func connect(ctx context.Context, url string, opt Options, use func(*Engine) err
 		return nil, err
 	}
 	e := newEngine(opt)
+	config.ConnConfig.Tracer = statementCounter{e.metrics.statements}
 	// The context of the pool outlives that of Open.
 	e.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {

@@ -213,6 +213,7 @@ func (e *Engine) release(conn *pgxpool.Conn) {
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), e.timeout)
 			defer cancel()
+			e.metrics.statements.Inc()
 			_ = rollback(ctx, conn)
 			if conn.Conn().IsClosed() {
 				conn.Hijack()

@@ -18,14 +18,14 @@ import (
 	"github.com/respawnd/respawnd/internal/porttest"
 )
 
-// clusterNodes is the number of nodes of a cluster that is measured.
+// clusterNodes is the number of nodes of the largest cluster that is measured.
 const clusterNodes = 3
 
 // clusterOptions say how a cluster is measured.
 type clusterOptions struct {
 	program string
 	length  time.Duration // of each part
-	rounds  int           // of heartbeats and messages, of the lone node and the cluster in turn
+	rounds  int           // of messages, of the lone node and the cluster in turn
 	servers int           // that are listed
 	changes int           // of them per second
 	fresh   int           // new servers per second beside them
@@ -51,29 +51,20 @@ func clustered(ctx context.Context, out io.Writer, opt clusterOptions) (err erro
 		return err
 	}
 	defer stop()
-	database, err := server.Create()
-	if err != nil {
-		return err
-	}
-	nodes, err := startNodes(ctx, opt.program, dir, database)
-	defer func() {
-		for _, n := range nodes {
-			err = errors.Join(err, n.stop())
+	m.start = func(n int) ([]*child, error) {
+		database, err := server.Create()
+		if err != nil {
+			return nil, err
 		}
-	}()
-	if err != nil {
-		return err
-	}
-	for _, n := range nodes {
-		m.nodes = append(m.nodes, &world{daemon: n, run: "c"})
+		return startNodes(ctx, opt.program, filepath.Join(dir, strconv.Itoa(n)), database, n)
 	}
 	return m.measure(ctx)
 }
 
 // startNodes starts the nodes of a cluster on the loopback address, and waits until they
 // see each other.
-func startNodes(ctx context.Context, program, dir, database string) (nodes []*child, err error) {
-	peers, err := freePorts(clusterNodes)
+func startNodes(ctx context.Context, program, dir, database string, n int) (nodes []*child, err error) {
+	peers, err := freePorts(n)
 	if err != nil {
 		return nil, err
 	}
@@ -82,16 +73,16 @@ func startNodes(ctx context.Context, program, dir, database string) (nodes []*ch
 		if err := makeNodeDir(dir, i); err != nil {
 			return nodes, err
 		}
-		n, err := startDaemon(ctx, program, own, append(slices.Clone(tableSettings),
+		node, err := startDaemon(ctx, program, own, append(slices.Clone(tableSettings),
 			"storage.engine=postgres", "storage.postgres.url="+database, "accounts.key_file="+filepath.Join(dir, "account.key"),
 			"cluster.name=load", "cluster.node=n"+strconv.Itoa(i), "cluster.listen="+listen, "cluster.peers="+strings.Join(peers, ","))...)
 		if err != nil {
 			return nodes, err
 		}
-		nodes = append(nodes, n)
+		nodes = append(nodes, node)
 	}
-	for _, n := range nodes {
-		if err := n.awaits(ctx, "respawnd_cluster_nodes", clusterNodes); err != nil {
+	for _, node := range nodes {
+		if err := node.awaits(ctx, "respawnd_cluster_nodes", len(nodes)); err != nil {
 			return nodes, err
 		}
 	}

@@ -21,10 +21,10 @@
 //	go run . scale          processor time and memory from 100 to 200,000 servers and 20,000
 //	                        players at their usual pace, as a table
 //	go run . federation     cost of reading other masters
-//	go run . cluster        costs of a cluster of three nodes beside those of a lone node: heartbeats
-//	                        per node, messages to other nodes, processor time of
-//	                        replication, and when a new server is on other nodes. It
-//	                        starts a PostgreSQL server of its own, whose programs it needs
+//	go run . cluster        what operations cost a lone node and clusters of one to three nodes:
+//	                        processor time, statements, bytes on the bus; messages to other
+//	                        nodes, and when a new server is on them. It starts a
+//	                        PostgreSQL server of its own, whose programs it needs
 //
 // It is not for measuring games or networks, and not for use against daemons of
 // others.

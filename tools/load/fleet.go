@@ -49,14 +49,27 @@ func (f *fleet) open(i int) (*host, error) {
 
 // fill has all servers listed.
 func (f *fleet) fill(ctx context.Context) error {
+	return f.each(ctx, func(h *host) error {
+		err := h.Register(soon())
+		h.close(true)
+		return err
+	})
+}
+
+// empty has all servers leave.
+func (f *fleet) empty(ctx context.Context) error {
+	return f.each(ctx, func(h *host) error { h.close(false); return nil })
+}
+
+// each calls do for all servers, which closes the socket.
+func (f *fleet) each(ctx context.Context, do func(*host) error) error {
 	var g errgroup.Group
 	for k := range fleetWorkers {
 		g.Go(func() error {
 			for i := k; i < len(f.servers) && ctx.Err() == nil; i += fleetWorkers {
 				h, err := f.open(i)
 				if err == nil {
-					err = h.Register(soon())
-					h.close(true)
+					err = do(h)
 				}
 				if err != nil {
 					return fmt.Errorf("server %d: %w", i, err)

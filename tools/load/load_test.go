@@ -366,7 +366,7 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatalf("cluster: %v\n%s", err, &out)
 	}
-	for _, line := range []string{"heartbeats per node: ", "buddy message to another node ", "replication: ", "new server on other nodes: p99 "} {
+	for _, line := range []string{"lone node, for each: ", "3 nodes, for each: ", "gpcm login and logout ", "buddy message to another node ", "300 servers listed ", "new server on other nodes: p99 "} {
 		if !strings.Contains(out.String(), "\n"+line) {
 			t.Errorf("no line %q:\n%s", line, &out)
 		}
