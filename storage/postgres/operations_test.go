@@ -323,8 +323,8 @@ func TestRegisterMetrics(t *testing.T) {
 	}
 	defer end()
 	families, err := reg.Gather()
-	if err != nil || len(families) != 6 {
-		t.Errorf("%d metrics, %v, want 6", len(families), err)
+	if err != nil || len(families) != 7 {
+		t.Errorf("%d metrics, %v, want 7", len(families), err)
 	}
 }
 
