@@ -37,6 +37,10 @@
 //	PENT  PID                ->                                is in
 //	PLVT  PID                ->                                has left
 //
+// A full game whose host states QLEN has a queue: EGAM is answered with the word queu, QPOS and QLEN,
+// and the host gets QENT, with the lines of EGRQ, when there is a place. KICK with a PID says that a
+// player in the game was banned. No source shows what hosts do with QENT and KICK.
+//
 // A host joins its own game first. A game is listed from its first PENT on, or from the end of the
 // first bracket of updates (UBRA with START=1, UGAM, UGDE, UBRA with START=0), and only while the
 // shared list of servers has it. It ends with RGAM and with the connection of its host. A bracket has

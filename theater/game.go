@@ -87,13 +87,14 @@ type game struct {
 	identity string     // UGID
 	key      string     // EKEY, which players and host share
 	seats    map[int]*seat
+	queue    []*seat        // of those who wait until another player leaves, the first first
 	open     bool           // ready for players
 	source   netip.AddrPort // of its record in the list of servers; zero: it has none
 	intern   netip.AddrPort // its address in the network of the host
 }
 
 // kept are the values of a game besides B-... that are kept.
-var kept = []string{"NAME", "PORT", "TYPE", "JOIN", "MAX-PLAYERS", "INT-IP", "INT-PORT"}
+var kept = []string{"NAME", "PORT", "TYPE", "JOIN", "MAX-PLAYERS", "QLEN", "DISABLE-AUTO-DEQUEUE", "INT-IP", "INT-PORT"}
 
 // update takes new values of the game and reports whether there was room for all. It takes none if the
 // game would have no port or no places.
@@ -172,6 +173,14 @@ func (g *game) free() int {
 	return 0
 }
 
+// places returns how many players may wait for a full game, 0 unless the host wants a queue.
+func (g *game) places() int {
+	if g.values.Get("DISABLE-AUTO-DEQUEUE") == "1" {
+		return 0
+	}
+	return min(max(number(g.values.Get("QLEN")), 0), maxSeats)
+}
+
 // meets reports whether the game meets a condition.
 func (g *game) meets(c lobby.Condition) bool { return g.values.exact(c.Key) == c.Value }
 
@@ -179,7 +188,8 @@ func (g *game) meets(c lobby.Condition) bool { return g.values.exact(c.Key) == c
 type seatState uint8
 
 const (
-	asked   seatState = iota // the host was asked
+	queued  seatState = iota // the game is full
+	asked                    // the host was asked
 	allowed                  // the player was sent the address of the game
 	entered                  // the host has the player
 )
@@ -187,20 +197,25 @@ const (
 // seat is the place of a player in a game.
 type seat struct {
 	game   *game
-	pid    int
+	pid    int      // 0: it is queued
 	who    *session // nil: the player has gone, and the host has not said so yet
 	uid    string
 	name   string
 	ticket string
-	tid    string // of the request to join
+	tid    string   // of the request to join
+	facts  []string // of the player, for the host
 	state  seatState
-	by     time.Time // until which the state must change, unless it is entered
+	by     time.Time // until which the state must change, if it is asked or allowed
 	values attributes
 }
 
 // leave takes the player out of the game.
 func (s *seat) leave() {
-	delete(s.game.seats, s.pid)
+	if s.state == queued {
+		s.game.queue = slices.DeleteFunc(s.game.queue, func(o *seat) bool { return o == s })
+	} else {
+		delete(s.game.seats, s.pid)
+	}
 	if s.who != nil && s.who.seat == s {
 		s.who.seat = nil
 	}

@@ -2,6 +2,7 @@ package theater
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -95,6 +96,7 @@ func (x *session) update(r *request, g *game) {
 		x.server.opt.Metrics.Drop(droppedTooMuch.Error())
 	}
 	x.server.publish(g, r.now)
+	g.advance(r.now)
 }
 
 // updateDetails takes details of the game.
@@ -117,8 +119,8 @@ func (s *Server) end(g *game) {
 	}
 	g.host.hosts = nil
 	s.unlist(g)
-	for _, at := range g.seats {
-		if who := at.who; who != nil && at.state == asked && who != g.host {
+	for _, at := range append(slices.Collect(maps.Values(g.seats)), g.queue...) {
+		if who := at.who; who != nil && at.state <= asked && who != g.host {
 			who.refuse("EGAM", at.tid, noGame)
 		}
 		at.leave()

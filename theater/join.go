@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/fesl/lobby"
+	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -15,6 +16,7 @@ const (
 	noLobby  = "nrom"
 	noPlayer = "ntfn"
 	badValue = "bpar"
+	inQueue  = "queu" // not an error: the player waits for a place
 )
 
 // refusedReason goes with a refusal of the server, as in the one that was seen.
@@ -28,6 +30,7 @@ const (
 	joinSilent   = "silent"
 	joinEntered  = "entered"
 	joinCanceled = "canceled"
+	joinQueued   = "queued"
 )
 
 // found returns the game that a request names: by its number, 0 for any, or by a player. why is the
@@ -76,33 +79,52 @@ func (x *session) join(r *request) {
 		x.refuse(r.Service, r.id(), why)
 		return
 	}
-	pid := 0
-	if x.hosts == nil || x.hosts == g {
-		if x.seat != nil && x.hosts == g {
-			x.seat.leave()
-		}
-		x.abandon()
-		pid = g.free()
+	own := x.hosts == g
+	if own && x.seat != nil {
+		x.seat.leave()
 	}
-	if pid == 0 {
+	if own || x.hosts == nil {
+		x.abandon()
+	}
+	in, free := inside(r.Get("R-INT-IP"), r.Get("R-INT-PORT"), x.peer.Addr()), g.free()
+	at := g.host.given(x.at(r.Get("PORT")))
+	s := &seat{game: g, who: x, uid: x.uid(), name: x.player.Name, ticket: newTicket(), tid: r.id(), facts: []string{
+		"PTYPE", r.Get("PTYPE"), "IP", at.Addr().String(), "PORT", strconv.Itoa(int(at.Port())),
+		"R-INT-IP", in.Addr().String(), "R-INT-PORT", strconv.Itoa(int(in.Port())),
+	}}
+	switch {
+	case !s.values.take(r.Text, "R-U-"):
+		x.refuse(r.Service, r.id(), badValue)
+	case x.hosts != nil && !own, free == 0 && len(g.queue) >= g.places():
 		x.server.metrics.joins.WithLabelValues(joinRefused).Inc()
 		x.reply("EGAM", r.id(), append(g.ids(), "ALLOWED", "0", "REASON", refusedReason)...)
-		return
+	case free == 0 || len(g.queue) > 0 && !own:
+		g.queue, x.seat = append(g.queue, s), s
+		x.server.metrics.joins.WithLabelValues(joinQueued).Inc()
+		x.send(wire.Failure("EGAM", inQueue), lines(append([]string{"TID", s.tid}, append(g.ids(),
+			"QPOS", strconv.Itoa(len(g.queue)), "QLEN", strconv.Itoa(g.places()))...)...))
+	default:
+		x.reply("EGAM", r.id(), g.ids()...)
+		s.ask("EGRQ", free, r.now)
 	}
-	s := &seat{
-		game: g, pid: pid, who: x, uid: x.uid(), name: x.player.Name, ticket: newTicket(), tid: r.id(), by: r.now.Add(answerTime),
+}
+
+// ask asks the host, with a word, whether the player may have a place.
+func (s *seat) ask(word string, pid int, now time.Time) {
+	s.pid, s.state, s.by = pid, asked, now.Add(answerTime)
+	s.game.seats[pid], s.who.seat = s, s
+	s.who.server.metrics.joins.WithLabelValues(joinAsked).Inc()
+	lines := append(s.game.ids(), "PID", strconv.Itoa(pid), "UID", s.uid, "NAME", s.name, "R-USER", s.name, "TICKET", s.ticket)
+	s.game.host.tell(word, append(append(lines, s.facts...), pairs(s.values.Text)...)...)
+}
+
+// advance asks the host about those who wait, while there are places.
+func (g *game) advance(now time.Time) {
+	for pid := g.free(); pid != 0 && len(g.queue) > 0; pid = g.free() {
+		next := g.queue[0]
+		g.queue = g.queue[1:]
+		next.ask("QENT", pid, now)
 	}
-	if !s.values.take(r.Text, "R-U-") {
-		x.refuse(r.Service, r.id(), badValue)
-		return
-	}
-	g.seats[pid], x.seat = s, s
-	x.server.metrics.joins.WithLabelValues(joinAsked).Inc()
-	x.reply("EGAM", r.id(), g.ids()...)
-	at, own := g.host.given(x.at(r.Get("PORT"))), inside(r.Get("R-INT-IP"), r.Get("R-INT-PORT"), x.peer.Addr())
-	ask := append(g.ids(), "PID", strconv.Itoa(pid), "UID", s.uid, "NAME", s.name, "R-USER", s.name, "TICKET", s.ticket, "PTYPE", r.Get("PTYPE"),
-		"IP", at.Addr().String(), "PORT", strconv.Itoa(int(at.Port())), "R-INT-IP", own.Addr().String(), "R-INT-PORT", strconv.Itoa(int(own.Port())))
-	g.host.tell("EGRQ", append(ask, pairs(s.values.Text)...)...)
 }
 
 // ids are the lines that name a game.
@@ -151,6 +173,7 @@ func (x *session) left(r *request, s *seat) {
 	s.leave()
 	x.reply("PLVT", r.id())
 	x.server.publish(s.game, r.now)
+	s.game.advance(r.now)
 }
 
 // updatePlayer takes values of a player.
@@ -175,13 +198,20 @@ func (x *session) abandon() {
 	if s == nil {
 		return
 	}
-	if s.state == asked {
+	if s.state == asked || s.state == queued {
 		s.leave()
 	}
 	x.seat, s.who = nil, nil
 }
 
-// expire ends the joins whose time is over.
+// expel tells the host of the client's game to remove the client.
+func (x *session) expel() {
+	if s := x.seat; s != nil && (s.state == allowed || s.state == entered) && s.game.host != x {
+		s.game.host.tell("KICK", append(s.game.ids(), "PID", strconv.Itoa(s.pid))...)
+	}
+}
+
+// expire ends the joins whose time is over, and lets others have their places.
 func (s *Server) expire(g *game, now time.Time) {
 	for _, at := range g.seats {
 		switch {
@@ -192,6 +222,7 @@ func (s *Server) expire(g *game, now time.Time) {
 			at.leave()
 		}
 	}
+	g.advance(now)
 }
 
 // platform returns the platform in the name of a client.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
 )
 
 // Bounds of a connection.
@@ -50,6 +51,9 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	defer stop()
 	err := k.run(ctx)
 	s.mu.Lock()
+	if errors.Is(err, presence.ErrBanned) || errors.Is(err, endedBanned) {
+		k.expel()
+	}
 	s.leave(k.session)
 	s.mu.Unlock()
 	_ = c.SetWriteDeadline(time.Now().Add(closeGrace))

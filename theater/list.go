@@ -172,7 +172,7 @@ func (x *session) describe(g *game) []string {
 		return otherwise
 	}
 	list := append(g.ids(), "HU", g.host.uid(), "HN", g.host.player.Name, "I", at.Addr().String(), "P", strconv.Itoa(int(at.Port())),
-		"N", strings.Trim(g.values.Get("NAME"), `"`), "AP", strconv.Itoa(len(g.players())), "MP", strconv.Itoa(g.max()), "JP", "0", "QP", "0",
+		"N", strings.Trim(g.values.Get("NAME"), `"`), "AP", strconv.Itoa(len(g.players())), "MP", strconv.Itoa(g.max()), "JP", "0", "QP", strconv.Itoa(len(g.queue)),
 		"PL", platform(g.host.player.Client), "PW", "0", "TYPE", or("TYPE", "G"), "J", or("JOIN", "O"), "V", or("B-version", "1.0"), "F", "0", "NF", "0")
 	return append(list, pairs(g.values.Text, "B-")...)
 }

@@ -24,7 +24,7 @@ func newMetrics(reg prometheus.Registerer, games func() int) *metrics {
 	return &metrics{
 		requests:    in.Counters("respawnd_theater_requests_total", "Messages of games.", "request", unknownRequest),
 		errors:      in.Counters("respawnd_theater_errors_total", "Errors sent to games, by their word.", "word", noGame, noLobby, noPlayer, badValue),
-		joins:       in.Counters("respawnd_theater_joins_total", "Steps of players who join games.", "step", joinAsked, joinAllowed, joinRefused, joinSilent, joinEntered, joinCanceled),
+		joins:       in.Counters("respawnd_theater_joins_total", "Steps of players who join games.", "step", joinAsked, joinAllowed, joinRefused, joinSilent, joinEntered, joinCanceled, joinQueued),
 		echoes:      in.Counter("respawnd_theater_echoes_total", "Datagrams that were answered with their source."),
 		writeErrors: in.Counter("respawnd_theater_write_errors_total", "Datagrams that the system did not take."),
 		players:     in.Gauge("respawnd_theater_players", "Players who are signed in."),

@@ -486,3 +486,85 @@ func TestLogHoldsNoSecrets(t *testing.T) {
 		t.Errorf("the log says nothing of the session:\n%s", log)
 	}
 }
+
+// TestQueue has players wait for a full game: in their order, until another one leaves, and not after
+// they have given up or the game has ended.
+func TestQueue(t *testing.T) {
+	f := start(t, nil)
+	host := f.host(1, "QLEN", "2")
+	enters := func(c *client, pid string) {
+		t.Helper()
+		if got, want := host.hears(), "UID="+c.x.uid(); len(got) != 1 || !strings.Contains(got[0], " PID="+pid+" "+want+" ") {
+			t.Fatalf("the host is asked %q, want player %s with %s", got, pid, want)
+		}
+		host.ask("EGRS", "GID", "1", "PID", pid, "ALLOWED", "1")
+		host.ask("PENT", "GID", "1", "PID", pid)
+		if got := c.hears(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "EGEG TID=3 ") {
+			t.Fatalf("a player who is let in is sent %q", got)
+		}
+	}
+	second, third, fourth, fifth := f.player(2, testGame), f.player(3, testGame), f.player(4, testGame), f.player(5, testGame)
+	second.ask("EGAM", "GID", "1", "PORT", "1")
+	enters(second, "2")
+	third.wants([]string{"EGAM queu TID=3 LID=257 GID=1 QPOS=1 QLEN=2"}, "EGAM", "GID", "1", "PORT", "1")
+	fourth.wants([]string{"EGAM queu TID=3 LID=257 GID=1 QPOS=2 QLEN=2"}, "EGAM", "GID", "1", "PORT", "4")
+	fifth.wants([]string{"EGAM TID=3 LID=257 GID=1 ALLOWED=0 REASON=-602"}, "EGAM", "GID", "1", "PORT", "1")
+	if got := fifth.ask("GDAT", "GID", "1"); len(got) != 1 || !strings.Contains(got[0], " QP=2 ") {
+		t.Errorf("a game with a queue is %q", got)
+	}
+	third.wants([]string{"ECNL TID=4 LID=257 GID=1"}, "ECNL", "GID", "1")
+	host.wants([]string{
+		"PLVT TID=9",
+		"QENT LID=257 GID=1 PID=2 UID=4 NAME=Player4 R-USER=Player4 TICKET=* PTYPE= IP=192.0.2.4 PORT=4 R-INT-IP=192.0.2.4 R-INT-PORT=0 TID=3",
+	}, "PLVT", "GID", "1", "PID", "2")
+	fifth.wants([]string{"EGAM queu TID=5 LID=257 GID=1 QPOS=1 QLEN=2"}, "EGAM", "GID", "1", "PORT", "1")
+	f.after(answerTime) // the host says nothing of the fourth
+	if got := fourth.hears(); len(got) != 1 || !strings.Contains(got[0], " ALLOWED=0 ") {
+		t.Errorf("a player of whom the host says nothing is sent %q", got)
+	}
+	if got := host.hears(); len(got) != 1 || !strings.HasPrefix(got[0], "QENT ") || !strings.Contains(got[0], " UID=5 ") {
+		t.Errorf("after that the host is asked %q", got)
+	}
+	third.wants([]string{"EGAM queu TID=5 LID=257 GID=1 QPOS=1 QLEN=2"}, "EGAM", "GID", "1", "PORT", "1")
+	host.ask("RGAM", "GID", "1")
+	for _, c := range []*client{third, fifth} {
+		if got := c.hears(); len(got) != 1 || !strings.HasPrefix(got[0], "EGAM ngam ") || c.x.seat != nil {
+			t.Errorf("a player who waits for a game that ends is sent %q", got)
+		}
+	}
+}
+
+// TestNoQueue has hosts that want none, or a longer one than there can be.
+func TestNoQueue(t *testing.T) {
+	for name, tt := range map[string]struct {
+		values []string
+		want   int
+	}{
+		"not stated":    {nil, 0},
+		"negative":      {[]string{"QLEN", "-1"}, 0},
+		"by hand":       {[]string{"QLEN", "2", "DISABLE-AUTO-DEQUEUE", "1"}, 0},
+		"wanted":        {[]string{"QLEN", "2", "DISABLE-AUTO-DEQUEUE", "0"}, 2},
+		"out of bounds": {[]string{"QLEN", "2000000000"}, maxSeats},
+	} {
+		if got := start(t, nil).host(1, tt.values...).x.hosts.places(); got != tt.want {
+			t.Errorf("%s: a queue of %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestExpel has the host hear of a player who must go, and not of one who only asks to enter.
+func TestExpel(t *testing.T) {
+	f := start(t, nil)
+	host, guest := f.host(1), f.player(2, testGame)
+	guest.ask("EGAM", "GID", "1", "PORT", "1")
+	host.hears()
+	guest.x.expel()
+	host.silent()
+	host.ask("EGRS", "GID", "1", "PID", "2", "ALLOWED", "1")
+	guest.x.expel()
+	if got := host.hears(); len(got) != 1 || got[0] != "KICK LID=257 GID=1 PID=2 TID=3" {
+		t.Errorf("the host hears %q", got)
+	}
+	host.x.expel()
+	host.silent()
+}
