@@ -48,7 +48,7 @@ func (h *hall) Dial(ctx context.Context) (net.Conn, error) {
 func (h *hall) Owns(channel string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.owns && channel == "#GPG!7"
+	return h.owns && (channel == "#GPG!7" || channel == "#GSP!zham")
 }
 
 func (h *hall) set(owns bool) {
@@ -316,6 +316,18 @@ func TestCatalogueChanges(t *testing.T) {
 		if c.next(); c.next() != "NICK Robot" {
 			t.Error("the program has its old nick")
 		}
+		g.QuickMatch = games.QuickMatch{Style: games.QuickRedAlert, Title: "zham", Nick: "Robot", Profile: 17461195}
+		if err := s.games.Replace([]games.Game{g}); err != nil {
+			t.Fatal(err)
+		}
+		if c.in.Scan() {
+			t.Errorf("the program says %q, want that it leaves its room", c.in.Text())
+		}
+		c = next()
+		c.next() // USER
+		c.next() // NICK
+		c.send(":s 001 Robot :Welcome")
+		c.want("JOIN #GSP!zham")
 		if err := s.games.Replace(); err != nil {
 			t.Fatal(err)
 		}

@@ -113,3 +113,27 @@ func TestRedAlertRefuses(t *testing.T) {
 		t.Errorf("a short search: %+v", p)
 	}
 }
+
+// BenchmarkRound is a round of 1,000 players of whom none accepts another, which takes longest.
+func BenchmarkRound(b *testing.B) {
+	const players = 1000
+	for name, style := range map[string]games.QuickStyle{"generals": games.QuickGenerals, "redalert": games.QuickRedAlert} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				m := newMachine(style, limits{announce: time.Hour, maxPlayers: players}, func(int) int { return 0 })
+				m.announced = start
+				for i := range players {
+					nick, ip := fmt.Sprint("n", i), netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)})
+					m.arrive(nick, ip)
+					m.message(nick, cinfoOf("Points", fmt.Sprint(1000*(i+1)), "PointsMin", "100", "PointsMax", "100"), start)
+				}
+				if len(m.waiting) != players {
+					b.Fatalf("%d players wait", len(m.waiting))
+				}
+				b.StartTimer()
+				m.tick(start.Add(time.Second))
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package quickmatch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -105,7 +106,7 @@ func (s *server) look(ctx context.Context, all *sync.WaitGroup) {
 	wanted := make(map[string]bool)
 	for _, g := range s.games.QuickMatches() {
 		room, ok := g.QuickRoom()
-		channel := operator.TitleChannel(g.Name)
+		channel := operator.TitleChannel(cmp.Or(g.QuickMatch.Title, g.Name))
 		if room.ID != 0 {
 			channel = operator.GroupChannel(room.ID)
 		}

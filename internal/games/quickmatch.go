@@ -12,6 +12,8 @@ type QuickMatch struct {
 	// Name of the group room, without regard to case. Empty: the room of all the game's
 	// players.
 	Room string `yaml:"room" as:"text"`
+	// Without a group room: the game in whose room the program is. Empty: this one.
+	Title string `yaml:"title" as:"name"`
 	// How players are matched, and what the program says then. redalert: as in Red Alert 3.
 	// Without it: as in Generals.
 	Style QuickStyle `yaml:"style" words:"redalert"`
@@ -44,7 +46,7 @@ const maxBotNick = 20
 
 // IsZero reports whether there is no automatic match.
 func (q QuickMatch) IsZero() bool {
-	return q.Nick == "" && q.Room == "" && q.Profile == 0 && len(q.Maps) == 0
+	return q.Nick == "" && q.Room == "" && q.Title == "" && q.Profile == 0 && len(q.Maps) == 0
 }
 
 // QuickRoom returns the group room of the automatic match, one without number for the room of

@@ -44,8 +44,23 @@ func feslGame(t *testing.T, d *rig.Running, game string) *fesl.Client {
 	return c
 }
 
-// meetForMatch waits for the match of two players, who then get each other's addresses.
-func meetForMatch(t *testing.T, d *rig.Running, chatters []*rig.Chatter) {
+// search looks for a match of two at the program of a game in a room of chat, once it is there.
+func search(t *testing.T, x *rig.Chatter, room, program string) {
+	t.Helper()
+	rig.Eventually(t, "the program is in "+room, func() bool {
+		members := x.MustJoin(room).Members
+		here := slices.ContainsFunc(members, func(nick string) bool { return strings.TrimPrefix(nick, "@") == program })
+		if !here {
+			x.Must(x.Part(room, ""))
+		}
+		return here
+	})
+	x.Must(x.Say(program, `\CINFO\NumPlayers\2\Points\1000\PointsStddev\50\PointRange\250\IP\2130706433\Side\4\Color\-1\NAT\0\Maps\01\LadID\1`))
+	x.Expect(" PRIVMSG " + x.Nick + " MBOT:WORKING ")
+}
+
+// meetForMatch waits for the match of two players of a game, who then get each other's addresses.
+func meetForMatch(t *testing.T, d *rig.Running, game string, chatters []*rig.Chatter) {
 	t.Helper()
 	var match [2]string
 	for i, x := range chatters {
@@ -55,7 +70,7 @@ func meetForMatch(t *testing.T, d *rig.Running, chatters []*rig.Chatter) {
 	var nicks [2]string
 	_, err := fmt.Sscanf(match[0], "1 %d 1 %s 2130706433 4 -1 0 -1 1000 0 %s 2130706433 4 -1 0 -1 1000 1", &id, &nicks[0], &nicks[1])
 	slices.Sort(nicks[:])
-	if err != nil || match[0] != match[1] || nicks != [2]string{"Natasha", "Tanya"} {
+	if err != nil || match[0] != match[1] || nicks != [2]string{chatters[1].Nick, chatters[0].Nick} {
 		t.Fatalf("matches %q: %v", match, err)
 	}
 	var players [2]natneg.Peer
@@ -63,7 +78,7 @@ func meetForMatch(t *testing.T, d *rig.Running, chatters []*rig.Chatter) {
 		conn, err := netclient.Dial(rig.Wait(t), d.Address["natneg"].String())
 		rig.Must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		players[i] = natneg.Peer{Packets: conn, Version: 3, Cookie: id, Index: byte(i), Game: "redalert3pc"}
+		players[i] = natneg.Peer{Packets: conn, Version: 3, Cookie: id, Index: byte(i), Game: game}
 		rig.Must(t, players[i].Announce())
 	}
 	for i := range players {
@@ -184,20 +199,10 @@ func TestPlayersOfRedAlert3(t *testing.T) {
 	rig.WantIn(t, ladder, "HTTP/1.1 200 OK\r\n", ",58938,32034,-1,1200,58940,1088,-1,1200,")
 	clan := rig.AskWeb(t, d, rig.WebHead("GET", "psweb.gamespy.com", "/clans/ClanActions.asmx/ClanInfoByProfileID?authToken=x&profileid=1", -1, ""))
 	rig.WantIn(t, clan, "HTTP/1.1 200 OK\r\n", "<resultValue>-305</resultValue>")
-	const bot = "anpwcjnybr2008"
 	for _, x := range chatters {
-		rig.Eventually(t, "the program is in the lobby", func() bool {
-			members := x.MustJoin("#GSP!redalert3pc").Members
-			here := slices.ContainsFunc(members, func(nick string) bool { return strings.TrimPrefix(nick, "@") == bot })
-			if !here {
-				x.Must(x.Part("#GSP!redalert3pc", ""))
-			}
-			return here
-		})
-		x.Must(x.Say(bot, `\CINFO\NumPlayers\2\Points\1000\PointsStddev\50\PointRange\250\IP\2130706433\Side\4\Color\-1\NAT\0\Maps\01\LadID\1`))
-		x.Expect(" PRIVMSG " + x.Nick + " MBOT:WORKING ")
+		search(t, x, "#GSP!redalert3pc", "anpwcjnybr2008")
 	}
-	meetForMatch(t, d, chatters)
+	meetForMatch(t, d, "redalert3pc", chatters)
 	reportMatch(t, d, dir)
 	for i, want := range []string{"1220", "1180"} {
 		page := rig.AskWeb(t, d, rig.WebHead("GET", "redalert3services.gamespy.com", "/GetPlayerLadderRatings.aspx?gp="+seats[i].Ticket, -1, ""))
@@ -215,4 +220,37 @@ func TestPlayersOfRedAlert3(t *testing.T) {
 	}
 	d.Stop()
 	rig.WantNoPassword(t, dir)
+}
+
+// Players of Command & Conquer 3 and of Kane's Wrath sign in by the older names of requests, and
+// meet through the program in the room of their automatch.
+func TestPlayersOfCommandAndConquer3(t *testing.T) {
+	rig.Quick(t)
+	t.Parallel()
+	d := rig.Start(t, t.TempDir(), rig.Variable("quickmatch.interval", "100ms"))
+	for _, game := range []struct{ client, name, room, program string }{
+		{"cnc3-pc", "cc3tibwars", "#GSP!cc3tibwarsam", "TiberiumQuickMatch"},
+		{"cnc3-ep1-pc", "cc3xp1", "#GSP!cc3xp1am", "KaneQuickMatch"},
+	} {
+		var chatters []*rig.Chatter
+		for _, persona := range []string{"Scrin", "Nod"} {
+			persona += "of" + game.name[:4]
+			c := feslGame(t, d, game.client)
+			rig.Must(t, c.Register(rig.Wait(t), persona+"@example.com", rig.StormPassword, persona))
+			_, err := c.Ask(rig.Wait(t), "acct", "Login", "name", persona, "password", rig.StormPassword, "returnEncryptedInfo", "0")
+			rig.Must(t, err)
+			_, err = c.Ask(rig.Wait(t), "acct", "LoginSubAccount", "name", persona)
+			rig.Must(t, err)
+			ticket, err := c.Ask(rig.Wait(t), "acct", "GameSpyPreAuth")
+			rig.Must(t, err)
+			s := rig.Greeted(t, d)
+			rig.Must(t, s.Login(rig.Wait(t), gpcm.Login{By: "authtoken", Name: ticket.Get("ticket"), Password: ticket.Get("challenge"), Game: game.name}))
+			x := rig.ChatConn(t, d)
+			x.Profile = s.Profile
+			x.Must(x.SignOn(rig.Wait(t), persona))
+			search(t, x, game.room, game.program)
+			chatters = append(chatters, x)
+		}
+		meetForMatch(t, d, game.name, chatters)
+	}
 }
