@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/fesl"
+	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/natneg"
@@ -208,6 +209,9 @@ func TestPlayersOfRedAlert3(t *testing.T) {
 		page := rig.AskWeb(t, d, rig.WebHead("GET", "redalert3services.gamespy.com", "/GetPlayerLadderRatings.aspx?gp="+seats[i].Ticket, -1, ""))
 		rig.WantIn(t, page, ",58938,32034,-1,"+want+",")
 	}
+	icon := rig.AskWeb(t, d, rig.WebHead("GET", "redalert3services.gamespy.com", "/GetPlayerRankIcon.aspx?gp=x&size=L&pid="+seats[0].Profile, -1, ""))
+	rig.WantIn(t, icon, "HTTP/1.1 200 OK\r\n", "Content-Type: image/png\r\n")
+	rig.WantIn(t, d.Cli("stats", "show", seats[0].Profile), "experience")
 	rig.WantIn(t, d.Cli("matches", "list", "redalert3pc"), "agreed", "Tanya win, Natasha loss")
 
 	// A ban ends both sessions of the player.
@@ -252,5 +256,43 @@ func TestPlayersOfCommandAndConquer3(t *testing.T) {
 			chatters = append(chatters, x)
 		}
 		meetForMatch(t, d, game.name, chatters)
+	}
+}
+
+// What the service acknowledged is there after the daemon was killed: the account, its personas but for one
+// that was deleted, the token of a game, and statistics.
+func TestFESLAfterKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := rig.StartChild(t, dir)
+	ask := func(c *fesl.Client, service, txn string, fields ...string) wire.Text {
+		t.Helper()
+		answer, err := c.Ask(rig.Wait(t), service, txn, fields...)
+		rig.Must(t, err)
+		return answer
+	}
+	c := feslGame(t, &d.Running, "mercs2-pc")
+	ask(c, "acct", "AddAccount", "name", "Mattias", "password", rig.StormPassword, "email", "mattias@example.com", "countryCode", "DE")
+	token := ask(c, "acct", "Login", "name", "Mattias", "password", rig.StormPassword, "returnEncryptedInfo", "1").Get("encryptedLoginInfo")
+	ask(c, "acct", "AddSubAccount", "name", "Jennifer")
+	ask(c, "acct", "AddSubAccount", "name", "Chris")
+	ask(c, "acct", "DisableSubAccount", "name", "Chris")
+	owner := ask(c, "acct", "LoginSubAccount", "name", "Jennifer").Get("profileId")
+	ask(c, "rank", "UpdateStats", "u.[]", "1", "u.0.o", owner, "u.0.ot", "1", "u.0.s.[]", "1",
+		"u.0.s.0.k", "vz", "u.0.s.0.ut", "0", "u.0.s.0.v", "4390", "u.0.s.0.t", "", "u.0.s.0.pt", "0")
+	d.Kill()
+
+	d = rig.StartChild(t, dir)
+	c = feslGame(t, &d.Running, "mercs2-pc")
+	ask(c, "acct", "Login", "encryptedInfo", token)
+	if got := ask(c, "acct", "GetSubAccounts").List("subAccounts"); !slices.Equal(got, []string{"Mattias", "Jennifer"}) {
+		t.Errorf("the personas are %q", got)
+	}
+	if got := ask(c, "acct", "LoginSubAccount", "name", "Jennifer").Get("profileId"); got != owner {
+		t.Errorf("the persona is %s, was %s", got, owner)
+	}
+	stats := ask(c, "rank", "GetStats", "owner", owner, "ownerType", "1", "periodId", "0", "periodPast", "0", "keys.[]", "1", "keys.0", "vz")
+	if got := stats.Get("stats.0.value"); got != "4390.0000" {
+		t.Errorf("the statistics are %v", stats)
 	}
 }

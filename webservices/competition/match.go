@@ -90,6 +90,7 @@ func (backend *Backend) put(ctx context.Context, s *session, next storage.Match,
 				return err
 			}
 			out = append(out, ratings...)
+			out = append(out, totals(&next, r, backend.boards(next.Game), storage.MaxCredits-len(out))...)
 		}
 	}
 	stored, err := backend.opt.Store.PutMatch(ctx, next, out, backend.live.Load().Keep)

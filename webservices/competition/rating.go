@@ -63,16 +63,7 @@ func (backend *Backend) ratings(ctx context.Context, m *storage.Match, r *Report
 // counts reports whether the match has a key that is not 0.
 func (r *Report) counts(key string) bool {
 	id, err := strconv.ParseUint(key, 10, 16)
-	if err != nil {
-		return false
-	}
-	for i := range r.Values {
-		if v := &r.Values[i]; v.Key == uint16(id) {
-			n, ok := v.number()
-			return ok && n != 0
-		}
-	}
-	return false
+	return err == nil && r.value(uint16(id)) != 0
 }
 
 // rated returns the players of a match with their ratings so far, each once.

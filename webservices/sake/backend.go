@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"iter"
 	"net/netip"
 	"runtime"
 	"sync/atomic"
@@ -41,6 +42,10 @@ type Store interface {
 	storage.Sake
 	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+	// Totals of players, see career.go.
+	ScoresOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Score, error]
+	RankOf(ctx context.Context, id storage.ScoreID) (storage.Score, error)
+	Ranking(ctx context.Context, game, board string, from, n int) ([]storage.Score, error)
 }
 
 // Tickets checks login tickets. *accounts.Grants is one.
@@ -161,7 +166,11 @@ func (r *Backend) serve(ctx context.Context, q *soap.Request, run method) []byte
 	c := &call{Backend: r, ctx: ctx, q: q, limits: r.config.Load()}
 	err := c.authenticate()
 	var fill func(*soap.Writer)
+	done := false
 	if err == nil {
+		fill, done, err = c.derived()
+	}
+	if err == nil && !done {
 		fill, err = run(c)
 	}
 	if err != nil {

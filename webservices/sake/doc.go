@@ -43,6 +43,9 @@
 // file has <field>.size, <field>.create_time and <field>.downloads; these cannot be
 // searched for.
 //
+// Games of EA read tables that are not stored: constants, and totals of reported matches. See
+// career.go.
+//
 // # Searches
 //
 // A filter has comparisons (= != <> < <= > >=, like, is null, is not null) of columns

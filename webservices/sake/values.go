@@ -190,11 +190,15 @@ func writeRecord(w *soap.Writer, rec *storage.SakeRecord, mine int, fields []fie
 		if f.file != noFile {
 			v = f.file.value(files, v)
 		}
-		w.Open("RecordValue")
-		w.Open(v.Type.String())
-		w.Text("value", v.String())
-		w.Close()
-		w.Close()
+		writeValue(w, &v)
 	}
+	w.Close()
+}
+
+func writeValue(w *soap.Writer, v *storage.SakeValue) {
+	w.Open("RecordValue")
+	w.Open(v.Type.String())
+	w.Text("value", v.String())
+	w.Close()
 	w.Close()
 }
