@@ -190,8 +190,3 @@ func (x *session) addAccount(ctx context.Context, r *request, answer *wire.Text)
 // unnamed begins the nick of the first profile of an account whose player has not chosen a
 // name.
 const unnamed = "@"
-
-// noConsoles refuses consoles, whose tickets cannot be checked.
-func noConsoles(context.Context, *request, *wire.Text) error {
-	return refuse(codeUnknownName, "Consoles cannot sign in here.")
-}

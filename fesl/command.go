@@ -44,8 +44,9 @@ func commands() map[string]*command {
 		{"acct NuAddAccount", stageReady, (*session).addAccount},
 		{"acct Login", stageReady, (*session).signIn},
 		{"acct NuLogin", stageReady, (*session).signIn},
-		{"acct PS3Login", stageReady, always(noConsoles)},
-		{"acct NuPS3Login", stageReady, always(noConsoles)},
+		{"acct PS3Login", stageReady, (*session).consoleSignIn},
+		{"acct NuPS3Login", stageReady, (*session).consoleSignIn},
+		{"acct NuPS3AddAccount", stageReady, always(bare)}, // the sign-in makes it
 
 		{"acct GetAccount", stageAccount, (*session).account},
 		{"acct NuGetAccount", stageAccount, (*session).account},
@@ -69,7 +70,7 @@ func commands() map[string]*command {
 		{"acct GameSpyPreAuth", stagePersona, (*session).preAuth},
 
 		{"subs GetEntitlementByBundle", stageAccount, atOnce(bundle)},
-		{"dobj GetObjectInventory", stageAccount, (*session).inventory},
+		{"dobj GetObjectInventory", stageAccount, atOnce(inventory)},
 
 		{"rank UpdateStats", stagePersona, ranked(ledger.update)},
 		{"rank GetStats", stagePersona, ranked(ledger.ofOwner)},
@@ -81,7 +82,7 @@ func commands() map[string]*command {
 		{"rank GetTopNAndStats", stagePersona, ranked(ledger.top)},
 		{"recp GetRecord", stagePersona, always(noRecord)},
 		{"recp GetRecordAsMap", stagePersona, always(noRecord)},
-		{"asso GetAssociations", stagePersona, (*session).associations},
+		{"asso GetAssociations", stagePersona, atOnce(associations)},
 		{"xmsg GetMessages", stagePersona, none("messages")},
 		{"xmsg ModifySettings", stagePersona, always(bare)},
 		{"mtrx ReportMetrics", stageReady, always(bare)},

@@ -43,4 +43,8 @@ type Config struct {
 	// Gives the players of Battlefield 2142 the Northern Strike booster pack, true or
 	// false.
 	NorthernStrike bool `key:"northern_strike" default:"true" live:"true"`
+	// Tickets of the PS3, true or false. true: games sign in with a ticket of the console
+	// or of RPCN, the network of RPCS3. Its signature cannot be checked, so everyone can
+	// sign in as any such player. Their accounts are apart from those with a password.
+	ConsoleTickets bool `key:"console_tickets" default:"false" live:"true"`
 }

@@ -91,7 +91,7 @@ func telemetry(_ context.Context, _ *request, answer *wire.Text) error {
 const northernStrike = "bf2142_bp1"
 
 // inventory lists the objects that the account has.
-func (x *session) inventory(_ context.Context, r *request, answer *wire.Text) error {
+func inventory(x *session, r *request, answer *wire.Text) error {
 	const list = "entitlements"
 	if x.title.game != "stella" || !x.server.live.Load().NorthernStrike || !slices.Contains(r.List("objectIds"), northernStrike) {
 		answer.AddList(list)
@@ -121,7 +121,7 @@ func noRecord(context.Context, *request, *wire.Text) error {
 }
 
 // associations is an empty list of a kind of other players.
-func (x *session) associations(_ context.Context, r *request, answer *wire.Text) error {
+func associations(x *session, r *request, answer *wire.Text) error {
 	answer.Add("domainPartition.domain", "eagames")
 	answer.Add("domainPartition.subDomain", x.title.subDomain)
 	answer.AddNumber("maxListSize", 100)

@@ -141,17 +141,27 @@ func (x *session) deletePersona(ctx context.Context, r *request, _ *wire.Text) e
 	return x.server.opt.Accounts.Profiles.Delete(ctx, p.ID)
 }
 
-// enterPersona makes the client play as a profile. An older session of the profile ends.
+// enterPersona makes the client play as a profile of its account.
 func (x *session) enterPersona(ctx context.Context, r *request, answer *wire.Text) error {
 	p, err := x.find(ctx, r.Get("name"))
 	if err == nil && p.UniqueNickIn(x.namespace()) == "" {
 		p, err = x.server.opt.Accounts.Profiles.RegisterNick(ctx, p.ID, x.namespace(), x.persona(&p))
 	}
 	if err == nil {
-		err = x.admit(ctx, x.player.login, lobby.Player{
-			Profile: p.ID, User: p.User, Name: x.persona(&p), Client: x.title.client, Game: x.title.game,
-		})
+		err = x.play(ctx, x.player.login, &p)
 	}
+	if err != nil {
+		return err
+	}
+	answer.Add("lkey", x.player.key)
+	answer.AddNumber("profileId", int64(p.ID))
+	answer.AddNumber("userId", int64(p.User))
+	return nil
+}
+
+// play makes the client play as a profile of an account. An older session of the profile ends.
+func (x *session) play(ctx context.Context, l accounts.Login, p *storage.Profile) error {
+	err := x.admit(ctx, l, lobby.Player{Profile: p.ID, User: p.User, Name: x.persona(p), Client: x.title.client, Game: x.title.game})
 	if err != nil {
 		return err
 	}
@@ -159,9 +169,6 @@ func (x *session) enterPersona(ctx context.Context, r *request, answer *wire.Tex
 		before.Kick(presence.ErrDisplaced)
 	}
 	x.life.stage = stagePersona
-	answer.Add("lkey", x.player.key)
-	answer.AddNumber("profileId", int64(p.ID))
-	answer.AddNumber("userId", int64(p.User))
 	return nil
 }
 

@@ -81,7 +81,7 @@ func refusalOf(err error, private bool) *refusal {
 			return refusalOf(accounts.ErrBadPassword, false)
 		}
 		return &refusal{code: codeUnknownName, text: "The account or its profile is not known."}
-	case accounts.ErrBadPassword, accounts.ErrBadTicket:
+	case accounts.ErrBadPassword, accounts.ErrBadTicket, accounts.ErrExpiredTicket:
 		return &refusal{code: codePassword, text: "The password is not correct."}
 	case accounts.ErrThrottled:
 		return &refusal{code: codeTooOften, text: "Too many attempts. Try again later."}

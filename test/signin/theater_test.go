@@ -1,12 +1,16 @@
 package signin
 
 import (
+	"encoding/hex"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/respawnd/respawnd/fesl"
+	"github.com/respawnd/respawnd/fesl/wire"
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/test/rig"
 	"github.com/respawnd/respawnd/theater"
@@ -107,5 +111,56 @@ func TestPlayersOfMercenaries2(t *testing.T) {
 	rig.WantNoPassword(t, dir)
 	if strings.Contains(d.Log.String(), sent.Get("TICKET")) {
 		t.Error("the log has a ticket in it")
+	}
+}
+
+// Two players of each other game with a list of EA's sign in as their game does, and one joins the game of
+// the other one.
+func TestGamesOfTheater(t *testing.T) {
+	t.Parallel()
+	d := rig.Start(t, t.TempDir(), rig.Variable("fesl.console_tickets", "true"))
+	for _, client := range []string{"mohair-pc", "lotr-pandemic-pc", "bfbc2-pc", "bfbc2-ps3", "beach-ps3"} {
+		var players []*theater.Client
+		for i, name := range []string{"Host", "Guest"} {
+			c := feslGame(t, d, client)
+			persona := name + strings.ReplaceAll(client, "-", "")[:7]
+			var entered wire.Text
+			var err error
+			if strings.HasSuffix(client, "-ps3") {
+				ticket := accounts.ConsoleTicket{User: uint64(len(client)*10 + i), Name: persona, Expires: time.Now().Add(time.Hour), RPCN: true}
+				entered, err = c.Ask(rig.Wait(t), "acct", "NuPS3Login", "ticket", "$"+hex.EncodeToString(ticket.Append(nil)))
+			} else {
+				rig.Must(t, c.Register(rig.Wait(t), persona+"@example.com", rig.StormPassword, persona))
+				entered, err = c.Ask(rig.Wait(t), "acct", "NuLoginPersona", "name", persona)
+			}
+			rig.Must(t, err)
+			conn, err := netclient.DialTCP(rig.Wait(t), d.Address["theater"].String())
+			rig.Must(t, err)
+			p := theater.NewClient(conn)
+			t.Cleanup(func() { _ = p.Close() })
+			_, err = p.Hello(rig.Wait(t), client)
+			rig.Must(t, err)
+			rig.Must(t, p.Enter(rig.Wait(t), entered.Get("lkey")))
+			players = append(players, p)
+		}
+		host, guest := players[0], players[1]
+		id, err := host.Host(rig.Wait(t), client, 3000, 4, "B-U-LevelKey", "helmsdeep")
+		rig.Must(t, err)
+		list, err := guest.List(rig.Wait(t), "FILTER-ATTR-U-LevelKey", "helmsdeep")
+		rig.Must(t, err)
+		if len(list) != 1 || list[0].Get("GID") != id {
+			t.Fatalf("%s: the list is %v", client, list)
+		}
+		join, err := guest.Send(rig.Wait(t), "EGAM", "LID", "257", "GID", id, "PORT", "3001", "R-INT-IP", "127.0.0.1", "R-INT-PORT", "3001", "PTYPE", "P")
+		rig.Must(t, err)
+		asked, err := host.Admit(rig.Wait(t), id)
+		rig.Must(t, err)
+		sent, err := guest.Await(rig.Wait(t), "EGEG", join)
+		rig.Must(t, err)
+		if sent.Get("TICKET") != asked.Get("TICKET") || sent.Get("P") != "3000" {
+			t.Errorf("%s: the host is asked %v, and the guest is sent %v", client, asked, sent)
+		}
+		rig.Must(t, host.Enters(rig.Wait(t), id, asked.Get("PID")))
+		_ = host.Close()
 	}
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"strings"
 	"testing"
 	"time"
@@ -11,47 +10,24 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// appendTo appends a ticket of version 2.1.
-func (t *consoleTicket) appendTo(b []byte) []byte {
-	be := binary.BigEndian
-	var body []byte
-	add := func(kind uint16, content []byte) {
-		body = append(be.AppendUint16(be.AppendUint16(body, kind), uint16(len(content))), content...)
-	}
-	add(ticketBinary, []byte("serial number of 20b"))
-	add(ticketU32, be.AppendUint32(nil, 0x100))
-	add(ticketTime, be.AppendUint64(nil, uint64(t.expires.Add(-time.Hour).UnixMilli())))
-	add(ticketTime, be.AppendUint64(nil, uint64(t.expires.UnixMilli())))
-	add(ticketU64, be.AppendUint64(nil, t.user))
-	add(ticketText, append([]byte(t.name), make([]byte, 32-len(t.name))...))
-	add(ticketBinary, []byte("gb\x00\x01"))
-	add(ticketText, []byte("a4\x00\x00"))
-	add(ticketBinary, []byte("UP0001-BLUS00001_00\x00\x00\x00\x00\x00"))
-	add(ticketU32, make([]byte, 4))
-	add(0, nil)
-	add(0, nil)
-	sections := append(be.AppendUint16([]byte{0x30, 0}, uint16(len(body))), body...)
-	sections = append(append(be.AppendUint16(append(sections, 0x30, 2), 8), 0, 8, 0, 4), "sign"...)
-	return append(be.AppendUint32(append(b, 0x21, 1, 0, 0), uint32(len(sections))), sections...)
-}
+// text returns a ticket in base64.
+func text(t accounts.ConsoleTicket) string { return base64.StdEncoding.EncodeToString(t.Append(nil)) }
 
-func (t *consoleTicket) text() string { return base64.StdEncoding.EncodeToString(t.appendTo(nil)) }
-
-func annsTicket() consoleTicket {
-	return consoleTicket{user: 0x1a2b3c4d5e, name: "ann_on_ps3", expires: time.Now().Add(time.Hour).Truncate(time.Millisecond)}
+func annsTicket() accounts.ConsoleTicket {
+	return accounts.ConsoleTicket{User: 0x1a2b3c4d5e, Name: "ann_on_ps3", Expires: time.Now().Add(time.Hour).Truncate(time.Millisecond)}
 }
 
 func TestParseTicket(t *testing.T) {
 	want := annsTicket()
-	whole := want.appendTo(nil)
-	for _, text := range []string{want.text(), strings.TrimRight(want.text(), "="), " " + want.text() + "\n"} {
-		if got, err := parseTicket(text); err != nil || got != want {
+	whole := want.Append(nil)
+	for _, s := range []string{text(want), strings.TrimRight(text(want), "="), " " + text(want) + "\n"} {
+		if got, err := parseTicket(s); err != nil || got != want {
 			t.Errorf("parseTicket() = %+v, %v, want %+v", got, err, want)
 		}
 	}
 	bad := map[string]string{
 		"empty": "", "not base64": "***", "short": "AQID", "behind": base64.StdEncoding.EncodeToString(append(whole, 0)),
-		"long": base64.StdEncoding.EncodeToString(make([]byte, maxTicket+1)),
+		"long": base64.StdEncoding.EncodeToString(make([]byte, accounts.MaxConsoleTicket+1)),
 	}
 	for i := range len(whole) {
 		bad["cut"] = base64.StdEncoding.EncodeToString(whole[:i])
@@ -72,11 +48,11 @@ func TestParseTicket(t *testing.T) {
 
 func FuzzTicket(f *testing.F) {
 	want := annsTicket()
-	f.Add(want.appendTo(nil))
+	f.Add(want.Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := parseTicket(base64.StdEncoding.EncodeToString(b))
-		if err == nil && (len(got.name) > maxTicketName || strings.Contains(got.name, "\x00")) {
-			t.Errorf("name %q", got.name)
+		if err == nil && (len(got.Name) > 64 || strings.Contains(got.Name, "\x00")) {
+			t.Errorf("name %q", got.Name)
 		}
 	})
 }
@@ -84,9 +60,9 @@ func FuzzTicket(f *testing.F) {
 // TestConsole signs in with a ticket of a PS3, and with the token in the reply.
 func TestConsole(t *testing.T) {
 	f := build(t, func(o *Options) { o.Consoles, o.Registrations = true, 2 })
-	sign := func(method string, ticket consoleTicket, code string) (token, challenge string) {
+	sign := func(method string, ticket accounts.ConsoleTicket, code string) (token, challenge string) {
 		t.Helper()
-		r := f.call(method, header+"<gameid>1</gameid><npticket><Value>"+ticket.text()+"</Value></npticket>")
+		r := f.call(method, header+"<gameid>1</gameid><npticket><Value>"+text(ticket)+"</Value></npticket>")
 		if r.Text("responseCode") != code || code != "0" && len(r.Children) != 1 {
 			t.Fatalf("%s: code %s with %d elements, want %s", method, r.Text("responseCode"), len(r.Children), code)
 		}
@@ -109,13 +85,13 @@ func TestConsole(t *testing.T) {
 	}
 
 	old := ann
-	old.expires = time.Now().Add(-time.Second)
+	old.Expires = time.Now().Add(-time.Second)
 	sign("LoginPs3Cert", old, "3")
 	nameless := ann
-	nameless.user, nameless.name = 5, ""
+	nameless.User, nameless.Name = 5, ""
 	sign("LoginPs3Cert", nameless, "4")
 	second, third := ann, ann
-	second.user, third.user = 6, 7
+	second.User, third.User = 6, 7
 	sign("LoginPs3Cert", second, "0")
 	sign("LoginPs3Cert", third, "7") // a third account of one address in a minute
 	sign("LoginPs3Cert", second, "0")
@@ -125,7 +101,7 @@ func TestConsole(t *testing.T) {
 
 	// A player with a password keeps the account.
 	eve := ann
-	eve.user = 8
+	eve.User = 8
 	if _, err := f.accounts.Users.Register(t.Context(), accounts.Registration{Email: "ps3-0000000000000008@" + accounts.ConsoleDomain, Nick: "Eve", Password: "pw"}); err != nil {
 		t.Fatal(err)
 	}
