@@ -28,8 +28,10 @@ var icons = []struct{ host, path, game string }{
 // iconPages returns the pages of icons. A request names the player with pid, or the level with ro.
 func (backend *Backend) iconPages() (all []soap.Page) {
 	for _, i := range icons {
-		all = append(all, soap.Page{Name: "competition.icon_" + i.game, Hosts: []string{i.host}, Path: i.path,
-			Serve: func(w http.ResponseWriter, r *http.Request, _ *soap.Request) { backend.serveIcon(w, r, i.game) }})
+		all = append(all, soap.Page{
+			Name: "competition.icon_" + i.game, Hosts: []string{i.host}, Path: i.path,
+			Serve: func(w http.ResponseWriter, r *http.Request, _ *soap.Request) { backend.serveIcon(w, r, i.game) },
+		})
 	}
 	return all
 }

@@ -55,8 +55,9 @@ const maxNamed = 10
 
 // Values of rows.
 func integer(n int64) storage.SakeValue { return storage.SakeValue{Type: storage.SakeInt, Num: n} }
-func short(n int64) storage.SakeValue   { return storage.SakeValue{Type: storage.SakeShort, Num: n} }
-func real(f float32) storage.SakeValue  { return storage.SakeFloatValue(f) }
+
+func short(n int64) storage.SakeValue  { return storage.SakeValue{Type: storage.SakeShort, Num: n} }
+func real(f float32) storage.SakeValue { return storage.SakeFloatValue(f) }
 
 // row is a record that is not stored.
 type row []storage.SakeValue
