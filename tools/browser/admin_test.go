@@ -3,6 +3,7 @@ package browser
 import "testing"
 
 func TestAdminPages(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	d := startDaemon(t)
 	d.register(arena("A server", 2)...)

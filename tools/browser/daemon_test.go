@@ -59,7 +59,7 @@ func startDaemon(t *testing.T, more ...string) *daemon {
 	d := &daemon{t: t, dir: t.TempDir(), address: make(map[string]netip.AddrPort)}
 	cmd := exec.CommandContext(context.Background(), program, "serve", "--log-format", "json")
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), "RESPAWND_DATA_DIR="+d.dir, "RESPAWND_QR2_PROBE=false")
+	cmd.Env = append(os.Environ(), "RESPAWND_DATA_DIR="+d.dir, "RESPAWND_QR2_PROBE=false", "RESPAWND_QR2_EXPIRE=1h")
 	names := []string{"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "natneg", "zanmaster", "web", "admin", "webservices", "ssq", "valvemaster"}
 	for _, name := range names {
 		cmd.Env = append(cmd.Env, "RESPAWND_"+strings.ToUpper(name)+"_LISTEN=127.0.0.1:0")

@@ -22,17 +22,11 @@ func (b *tab) inspect(name, url string) {
 	b.inspectHere(name)
 }
 
-// inspectHere looks at the page that is open.
+// inspectHere looks at the page that is open, and uses the keyboard on it.
 func (b *tab) inspectHere(name string) {
 	b.t.Helper()
 	for _, l := range looks {
-		b.as(l)
-		for _, w := range get(b, "look at "+name, chromedp.Evaluate[[]string](lookScript)) {
-			b.t.Errorf("%s (%s): %s", name, l.name, w)
-		}
-		if l.axe {
-			b.axe(name, l)
-		}
+		b.lookAt(name, l)
 		b.picture(name + "-" + l.name)
 	}
 	b.as(looks[0])
@@ -43,6 +37,33 @@ func (b *tab) inspectHere(name string) {
 	}
 	if len(stops) < min(all, maxStops) {
 		b.t.Errorf("%s: the tab key stops at %d of %d things that can be used: %q", name, len(stops), all, stops)
+	}
+}
+
+// inspectIn inspects a page in a language: each width of a translation, of which one picture is left. What the tab
+// key does is the same in all languages.
+func (b *tab) inspectIn(tag, name, url string) {
+	b.t.Helper()
+	b.visit(url)
+	if tag == "en" {
+		b.inspectHere(name)
+		return
+	}
+	for _, l := range looks[:widths] {
+		b.lookAt(tag+"-"+name, l)
+	}
+	b.picture(tag + "-" + name)
+}
+
+// lookAt looks at the page that is open in one way.
+func (b *tab) lookAt(name string, l look) {
+	b.t.Helper()
+	b.as(l)
+	for _, w := range get(b, "look at "+name, chromedp.Evaluate[[]string](lookScript)) {
+		b.t.Errorf("%s (%s): %s", name, l.name, w)
+	}
+	if l.axe {
+		b.axe(name, l)
 	}
 }
 

@@ -1,12 +1,6 @@
 package browser
 
-import (
-	"bytes"
-	"net/http"
-	"os"
-	"path/filepath"
-	"testing"
-)
+import "testing"
 
 // boards is a games file with boards.
 const boards = `games:
@@ -32,35 +26,18 @@ var players = [][2]string{
 }
 
 func TestStatsPages(t *testing.T) {
+	t.Parallel()
 	chromium(t)
-	file := filepath.Join(t.TempDir(), "games.yaml")
-	if err := os.WriteFile(file, []byte(boards), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := startDaemon(t, "RESPAWND_GAMES_FILE="+file)
-	for _, p := range players {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url("admin", "/api/v1/"+p[0]), bytes.NewReader([]byte(p[1])))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+d.adminToken())
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s", p[0], resp.Status)
-		}
-	}
+	d := community(t)
 	b := open(t)
-	b.inspect("stats-game", d.url("web", "/games/gmtest"))
+	b.visit(d.url("web", "/games/gmtest"))
 	b.see("1234567")
-	b.inspect("stats-player", d.url("web", "/players/1"))
+	b.visit(d.url("web", "/players/1"))
 	b.see("The A-Team")
 	b.miss("secret")
 	b.logIn(d)
 	b.inspect("admin-stats-game", d.url("admin", "/games/gmtest"))
+	b.inspect("admin-account-delete", d.url("admin", "/accounts/1/delete"))
 	b.inspect("admin-stats-account", d.url("admin", "/accounts/1"))
 	b.press("Delete")
 	b.see("Deleted from profile 1: 1 of")

@@ -199,17 +199,20 @@ type look struct {
 	axe    bool // axe looks too, which takes longer
 }
 
+// looks begins with one of each width, as many as widths.
 var looks = []look{
 	{"desk-light", 1280, "light", true},
-	{"desk-dark", 1280, "dark", true},
-	{"wide-light", 1920, "light", false},
-	{"narrow-dark", 1024, "dark", false},
-	{"tablet-light", 768, "light", false},
-	{"tablet-dark", 768, "dark", false},
+	{"wide-light", 1920, "light", true},
+	{"narrow-dark", 1024, "dark", true},
+	{"tablet-light", 768, "light", true},
 	{"tall-phone-light", 390, "light", true},
+	{"phone-dark", 320, "dark", true},
+	{"desk-dark", 1280, "dark", true},
+	{"tablet-dark", 768, "dark", false},
 	{"phone-light", 320, "light", false},
-	{"phone-dark", 320, "dark", false},
 }
+
+const widths = 6
 
 // as changes how the page is looked at.
 func (b *tab) as(l look) {
