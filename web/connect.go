@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
@@ -74,9 +73,11 @@ func (s *Server) choices() []choiceView {
 // the page of that game, or to a search if it is not the name of one.
 func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
 	to := s.gamesURL(&gamesView{Query: name}, 1)
-	if g, ok := s.api.Game(strings.ToLower(name)); ok {
-		to = s.gameURL(g.Name)
-	} else if len(games.Search(s.api.Games(s.api.Snapshot()), name)) == 0 {
+	found, ok := games.Find(s.api.Games(s.api.Snapshot()), name)
+	switch {
+	case ok && found.Exact && len(found.Others) == 0:
+		to = s.gameURL(found.Game.Name)
+	case !ok && len(found.Others) == 0:
 		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return
 	}

@@ -137,9 +137,6 @@ func (s *Server) together(r *http.Request, text string) (t together) {
 		v := wordsView{Words: words}
 		if found, ok := finder.Find(words); ok {
 			name := found.Game.Name
-			if found.Exact && len(found.Others) > 0 {
-				name = found.Others[0].Name // players say what they call a game, not its short name
-			}
 			v.nameView = nameView{name, clean.Line(s.api.Title(name), maxGameText), s.gameURL(name)}
 			if !slices.Contains(names["game"], name) {
 				names.Add("game", name)

@@ -52,6 +52,7 @@ type Guess struct {
 	Game   Game
 	Exact  bool   // the words are its name
 	Others []Game // further ones that the words may mean, the best first
+	words  string
 }
 
 // maxOthers is the maximum number of Others.
@@ -60,7 +61,7 @@ const maxOthers = 5
 // Find finds a game in a list, see Finder.
 func Find(list []Game, words string) (g Guess, ok bool) { return NewFinder(list).Find(words) }
 
-// FindNamed is Find for operators: a name is that of its game, whatever is known of it.
+// FindNamed is Find for operators: a name is that of its game, as if it had an equals sign.
 func FindNamed(list []Game, words string) (g Guess, ok bool) {
 	return NewFinder(list).find(words, true)
 }
@@ -85,14 +86,20 @@ func NewFinder(list []Game) *Finder {
 
 // Find returns the game with a name, or the one that players call so, or the only one for
 // computers with all the words in its title. A name of which nothing is known gives way to a game that
-// players call so. Without such a game ok is false, and Others are those that the words may mean.
-func (f *Finder) Find(words string) (g Guess, ok bool) { return f.find(words, false) }
+// players call so, and that of a demo or another version to the game with that title, unless an
+// equals sign stands before it. Without such a game ok is false, and Others are those that the
+// words may mean.
+func (f *Finder) Find(words string) (g Guess, ok bool) {
+	name, named := strings.CutPrefix(words, "=")
+	return f.find(name, named)
+}
 
 // find is Find; named: a name is that of its game, whatever is known of it.
 func (f *Finder) find(words string, named bool) (g Guess, ok bool) {
+	g.words = words
 	hits := f.search(words)
 	i := slices.IndexFunc(hits, func(h hit) bool { return ascii.EqualFold(h.game.Name, words) })
-	if i > 0 && hits[0].match == byCalled && !named && !hits[i].game.described() {
+	if i > 0 && !named && !hits[i].game.described() && (hits[0].match == byCalled || hits[0].rank < hits[i].rank) {
 		i = -1
 	}
 	if i >= 0 {
@@ -119,11 +126,16 @@ func alone(hits []hit, words string) bool {
 		!slices.ContainsFunc(wordsOf(words), func(w string) bool { return !slices.Contains(have, w) })
 }
 
-// String returns the guess as text for players: "Halo: Combat Evolved (halor); for Halo Beta: halo".
+// String returns the guess as text for players, with what to write for the others: "Halo: Combat Evolved
+// (halor); for Halo Beta: =halo".
 func (g Guess) String() string {
 	parts := []string{fmt.Sprintf("%s (%s)", cmp.Or(g.Game.Title, g.Game.Name), g.Game.Name)}
 	for _, o := range g.Others {
-		parts = append(parts, fmt.Sprintf("for %s: %s", cmp.Or(o.Title, o.Name), o.Name))
+		sign := ""
+		if ascii.EqualFold(o.Name, g.words) {
+			sign = "="
+		}
+		parts = append(parts, fmt.Sprintf("for %s: %s%s", cmp.Or(o.Title, o.Name), sign, o.Name))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -164,10 +176,12 @@ type target struct {
 	title, whole string   // without, and with what stands in brackets
 	name         string
 	called       []string
+	other        bool // a demo, a tool or another language, by its title
 }
 
 func newTarget(g *Game) target {
 	t := target{game: g, words: wordsOf(g.Title), name: compact(g.Name)}
+	t.other = slices.ContainsFunc(t.words, func(w string) bool { return slices.Contains(otherWords, w) })
 	t.whole = strings.Join(t.words, "")
 	t.title = t.whole
 	if head, _, brackets := strings.Cut(g.Title, " ("); brackets {
@@ -188,7 +202,7 @@ func (t *target) match(text string, words []string) match {
 		return noMatch
 	case slices.Contains(t.called, all):
 		return byCalled
-	case ascii.EqualFold(t.game.Name, text):
+	case ascii.EqualFold(t.game.Name, text) && !t.other:
 		return byName
 	case t.title == all, t.whole == all, t.name == all:
 		return byTitle
@@ -234,7 +248,7 @@ var otherWords = append([]string{
 // rank returns the rank of a hit. alias: it is another name of a game.
 func (t *target) rank(alias bool) int {
 	switch {
-	case alias, slices.ContainsFunc(t.words, func(w string) bool { return slices.Contains(otherWords, w) }):
+	case alias, t.other:
 		return 2
 	case t.game.Platform() != "":
 		return 1

@@ -36,8 +36,9 @@ func TestFind(t *testing.T) {
 	for words, want := range map[string]string{
 		"swat4": "SWAT 4 (swat4)",
 		"SWAT4": "SWAT 4 (swat4)",
-		"halo":  "Halo: Combat Evolved (halor); for Halo Beta: halo; for Halo (Mac): halomac",
-		"ut3":   "Unreal Tournament 3 (PC) (ut3pc); for Unreal Tournament 3: ut3",
+		"halo":  "Halo: Combat Evolved (halor); for Halo Beta: =halo; for Halo (Mac): halomac",
+		"ut3":   "Unreal Tournament 3 (PC) (ut3pc); for Unreal Tournament 3: =ut3",
+		"=halo": "Halo Beta (halo); for Halo: Combat Evolved: halor",
 		"halom": "Halo Multiplayer Expansion (halom)",
 		"ut99":  "Unreal Tournament (ut)",
 		"civ 4": "Civilization IV (civ4)",
@@ -47,7 +48,7 @@ func TestFind(t *testing.T) {
 		"halo ce":         "Halo Multiplayer Expansion (halom)",
 	} {
 		g, ok := Find(list, words)
-		if got := g.String(); !ok || got != want || g.Exact != strings.EqualFold(words, g.Game.Name) {
+		if got := g.String(); !ok || got != want || g.Exact != strings.EqualFold(strings.TrimPrefix(words, "="), g.Game.Name) {
 			t.Errorf("%s: %s, %v, want %s", words, got, ok, want)
 		}
 	}
@@ -58,6 +59,30 @@ func TestFind(t *testing.T) {
 		g, ok := Find(list, words)
 		if first := append(firstNames(g.Others), "")[0]; ok || !strings.HasPrefix(first, want) || want == "" && first != "" || len(g.Others) > maxOthers {
 			t.Errorf("%s: %v, found %v, want %s", words, firstNames(g.Others), ok, want)
+		}
+	}
+}
+
+// The name of a demo or another version is not that of its game, if the game has that title.
+func TestFind_otherVersions(t *testing.T) {
+	list := newCatalog(t, embedded(t)...).All()
+	f := NewFinder(list)
+	for i := range list {
+		g := &list[i]
+		version := newTarget(g)
+		if !version.other || g.described() {
+			continue
+		}
+		found, ok := f.Find(g.Name)
+		for j := range list {
+			o := newTarget(&list[j])
+			named := o.title == version.name || o.whole == version.name || slices.Contains(o.called, version.name)
+			if named && !o.other && o.game.See == "" && (!ok || found.Game.Name == g.Name) {
+				t.Errorf("%s finds %s, which has the title %q; %s is %q", g.Name, found.Game.Name, g.Title, o.game.Name, o.game.Title)
+			}
+		}
+		if exact, ok := f.Find("=" + g.Name); !ok || !exact.Exact || exact.Game.Name != g.Name {
+			t.Errorf("=%s finds %s", g.Name, exact)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (con *Console) FindGame(ctx context.Context, cfg *services.Config, words st
 		return games.Game{}, err
 	}
 	list := catalogue.All()
-	if _, known := catalogue.Lookup(words); !known {
+	if _, known := catalogue.Lookup(strings.TrimPrefix(words, "=")); !known {
 		err = con.WithStore(ctx, cfg, func(c operator.Conn) (err error) {
 			list, err = operator.ListGames.Call(ctx, c, operator.None{})
 			return err
@@ -31,16 +31,13 @@ func (con *Console) FindGame(ctx context.Context, cfg *services.Config, words st
 	if err != nil {
 		return games.Game{}, fmt.Errorf("%s is not a built-in game, and your own cannot be read: %w", Printable(words), err)
 	}
-	return con.pick(list, words, games.Find)
+	return con.PickGame(list, words, games.Find)
 }
 
-// PickGame returns the game of a list with a name, or which words mean. On standard error it says
-// which game that is unless the words are its name, and which others they may mean.
-func (con *Console) PickGame(list []games.Game, words string) (games.Game, error) {
-	return con.pick(list, words, games.FindNamed)
-}
-
-func (con *Console) pick(list []games.Game, words string, find func([]games.Game, string) (games.Guess, bool)) (games.Game, error) {
+// PickGame returns the game of a list which words mean, as find says: games.Find for players. On
+// standard error it says which game that is unless the words are its name, and which others they
+// may mean.
+func (con *Console) PickGame(list []games.Game, words string, find func([]games.Game, string) (games.Guess, bool)) (games.Game, error) {
 	if c, err := games.NewCatalog(list); err == nil {
 		list = c.All() // with what follows from all records together
 	}

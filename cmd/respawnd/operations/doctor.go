@@ -62,7 +62,7 @@ func tellVerdicts(ctx context.Context, con *cli.Console, op operator.Conn, game 
 		if err != nil {
 			return err
 		}
-		g, err := con.PickGame(known, game)
+		g, err := con.PickGame(known, game, games.Find)
 		if err != nil {
 			return fmt.Errorf("--game: %w", err)
 		}

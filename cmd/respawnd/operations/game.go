@@ -69,7 +69,7 @@ func gameShow(con *cli.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g, err := con.PickGame(list, args[0])
+			g, err := con.PickGame(list, args[0], games.FindNamed)
 			if err != nil {
 				return err
 			}
