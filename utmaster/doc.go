@@ -18,7 +18,7 @@
 //	                       <-   APPROVED, or DENIED and the end
 //
 // The key itself never comes, so its digest cannot be verified. It is looked up among
-// the banned ones, and logged at level debug.
+// the banned ones. The log at level debug has a fingerprint of it.
 //
 // # Browsers
 //

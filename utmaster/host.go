@@ -186,7 +186,7 @@ func (x *session) ask(at netip.AddrPort) {
 // player has a player disconnected whose key is banned.
 func (x *session) player(k *PlayerKey) error {
 	banned := x.keyBanned(k.KeyHash)
-	x.log.Debug().Str("player", k.Player).Str("key", k.KeyHash).Bool("banned", banned).Msg("key of a player")
+	x.log.Debug().Str("player", k.Player).Str("key", x.keyMark(k.KeyHash)).Bool("banned", banned).Msg("key of a player")
 	if !banned {
 		return nil
 	}

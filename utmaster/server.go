@@ -36,6 +36,8 @@ type Options struct {
 
 	MOTD      func(game string) string            // message of the day; nil: none
 	KeyBanned func(product int, hash string) bool // whether a CD key is banned; nil: none is
+	// KeyMark returns the text for a CD key in the log, by which it can be banned; nil: it is not logged.
+	KeyMark func(product int, hash string) string
 
 	Players *verdicts.Log // verdicts on browsers; nil: none
 }

@@ -38,7 +38,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(reasons...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
-		MOTD: env.News.Motd, KeyBanned: env.Keys.Banned,
+		MOTD: env.News.Motd, KeyBanned: env.Keys.Banned, KeyMark: env.Keys.Mark,
 		Players: env.Verdicts.Players,
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ask, ln) })

@@ -114,7 +114,7 @@ func (x *session) run(ctx context.Context) error {
 	role, word := x.hello.Role()
 	game, known := x.server.opt.Games.Epic(word, int(x.hello.Version))
 	x.game = game
-	x.log.Debug().Str("role", x.hello.Word).Int32("version", x.hello.Version).Str("game", game.Name).Str("key", x.hello.KeyHash).
+	x.log.Debug().Str("role", x.hello.Word).Int32("version", x.hello.Version).Str("game", game.Name).Str("key", x.keyMark(x.hello.KeyHash)).
 		Str("language", x.hello.Language).Msg("peer signs in")
 	if why := x.refusal(role, known); why != notDropped {
 		x.noteRefusal(role, why)
@@ -150,6 +150,15 @@ func (x *session) refusal(role Role, known bool) ended {
 func (x *session) keyBanned(hash string) bool {
 	banned := x.server.opt.KeyBanned
 	return banned != nil && isKeyHash(hash) && banned(x.game.ID, hash)
+}
+
+// keyMark returns the text for a key in the log. It is not the digest, with which other players could
+// sign in.
+func (x *session) keyMark(hash string) string {
+	if mark := x.server.opt.KeyMark; mark != nil && isKeyHash(hash) {
+		return mark(x.game.ID, hash)
+	}
+	return ""
 }
 
 // noteRefusal notes the verdict on a peer that is refused.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/master"
@@ -439,7 +440,9 @@ func TestForms(t *testing.T) {
 
 func TestKeysOfPlayers(t *testing.T) {
 	bad := digest("player 192.0.2.8:1026")
+	var log bytes.Buffer
 	inBubble(t, func(o *Options) {
+		o.Log, o.KeyMark = zerolog.New(&log), func(product int, hash string) string { return fmt.Sprint("mark ", product, hash == bad) }
 		o.AskKeys = true
 		o.KeyBanned = func(product int, hash string) bool { return product == 837 && hash == bad }
 	}, func(f *fixture) {
@@ -460,6 +463,9 @@ func TestKeysOfPlayers(t *testing.T) {
 		s.want(appendDisconnect(nil, clients[1]))
 		if got := f.verdict(netip.MustParseAddrPort("192.0.2.8:0")); !strings.Contains(got, "ban") {
 			t.Errorf("verdict %q", got)
+		}
+		if got := log.String(); strings.Contains(got, bad) || strings.Contains(got, digest(DefaultKey)) || !strings.Contains(got, `"key":"mark 837 true"`) {
+			t.Errorf("the log has\n%s", got)
 		}
 		// Known players are not asked again.
 		s.report(func(st *State) { st.Clients = clients })

@@ -30,6 +30,7 @@ const batch = 1000
 type Sealer interface {
 	SealFor(purpose string, secret, bound []byte) ([]byte, error)
 	OpenFor(purpose string, sealed, bound []byte) ([]byte, error)
+	MAC(message []byte) []byte
 }
 
 // purpose is that of the seal of CD keys of products.
@@ -49,8 +50,9 @@ type Table struct {
 	// which changes reach the store must be the order in which they come into force.
 	changing sync.Mutex
 
-	mu   sync.RWMutex // guards the fields below
-	keys map[storage.ProductKeyID]entry
+	mu     sync.RWMutex // guards the fields below
+	keys   map[storage.ProductKeyID]entry
+	sealer Sealer // of Load
 }
 
 // entry is a known key.
@@ -104,7 +106,7 @@ func (t *Table) Load(ctx context.Context, s Sealer) error {
 		keys[k.ProductKeyID] = e
 	}
 	t.mu.Lock()
-	t.keys = keys
+	t.keys, t.sealer = keys, s
 	t.mu.Unlock()
 	if closed > 0 {
 		return fmt.Errorf("%d of %d CD keys in the store: %w", closed, len(keys), why)
@@ -118,10 +120,27 @@ func (t *Table) Key(product int, hash string) (key string, known bool) {
 	return e.key, ok && e.key != ""
 }
 
-// Banned reports whether a key must not be used.
+// Banned reports whether a key is banned, by its hash or by its Mark.
 func (t *Table) Banned(product int, hash string) bool {
 	e, _ := t.get(storage.ProductKeyID{Product: product, Hash: hash})
+	if mark := t.Mark(product, hash); mark != "" && !e.Banned {
+		e, _ = t.get(storage.ProductKeyID{Product: product, Hash: mark})
+	}
 	return e.Banned
+}
+
+// Mark returns the fingerprint of a key of which the hash is given, for logs: it has the form of a hash
+// and can be banned like one, but only nodes with the key file can make it from a key or a hash. It is
+// empty until Load was called with a Sealer.
+func (t *Table) Mark(product int, hash string) string {
+	t.mu.RLock()
+	sealer := t.sealer
+	t.mu.RUnlock()
+	if sealer == nil {
+		return ""
+	}
+	sum := sealer.MAC([]byte("respawnd mark of a product key\x00" + strconv.Itoa(product) + "\x00" + hash))
+	return hex.EncodeToString(sum[:md5.Size])
 }
 
 func (t *Table) get(id storage.ProductKeyID) (entry, bool) {

@@ -2,6 +2,7 @@ package cdkeys
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"strings"
 	"testing"
@@ -22,6 +23,11 @@ func turn(b []byte) []byte {
 }
 
 func (plain) SealFor(_ string, key, _ []byte) ([]byte, error) { return turn(key), nil }
+
+func (plain) MAC(message []byte) []byte {
+	sum := sha256.Sum256(message)
+	return sum[:]
+}
 
 func (plain) OpenFor(_ string, sealed, _ []byte) ([]byte, error) {
 	key := turn(sealed)
@@ -154,5 +160,22 @@ func TestList(t *testing.T) {
 	}
 	if n := len(table.List(2, storage.ProductKeyID{}, 10)); n != 2 {
 		t.Errorf("List(2) has %d keys, want 2", n)
+	}
+}
+
+// What a log has of a key is not its hash, and bans the key of that product alone.
+func TestMark(t *testing.T) {
+	store := storetest.New(t)
+	table := loaded(t, store)
+	hash := HashOf("AAAA")
+	mark := table.Mark(837, hash)
+	if len(mark) != len(hash) || mark == hash || mark == table.Mark(634, hash) || New(store).Mark(837, hash) != "" {
+		t.Fatalf("Mark() = %q of the key with the hash %s", mark, hash)
+	}
+	if err := table.Ban(t.Context(), IDOf(837, mark), "admin", "shared"); err != nil {
+		t.Fatal(err)
+	}
+	if again := loaded(t, store); !again.Banned(837, hash) || again.Banned(634, hash) || again.Banned(837, HashOf("BBBB")) {
+		t.Error("the ban of a mark is not that of its key")
 	}
 }
