@@ -3,7 +3,6 @@ package web
 import (
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/lang"
@@ -58,60 +57,17 @@ func (v dayView) append(b []byte) []byte {
 	return append(b, `"/></svg>`...)
 }
 
-// ranks keeps how many players the servers of games had, until the history changes.
-type ranks struct {
-	mu      sync.Mutex // guards the fields below
-	version uint64     // of the history
-	kept    map[string][]int
-}
-
-// of returns the numbers of players of all servers of a game, as history.Brief adds them up, most
-// first. read makes them if they are not kept.
-func (r *ranks) of(version uint64, game string, read func() []int) []int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.kept == nil || version != r.version {
-		r.version, r.kept = version, make(map[string][]int)
-	}
-	list, ok := r.kept[game]
-	if !ok {
-		list = read()
-		slices.SortFunc(list, func(a, b int) int { return b - a })
-		r.kept[game] = list
-	}
-	return list
-}
-
 // weekView is what the last seven days of a server come to.
 type weekView struct {
-	Rank, Ranked    int // among the servers of its game, by players; 0: it had none
-	Uptime, Counted int // percent of so many hours; 0 hours: nothing is known
-	Since           string
+	api.Week
+	Since string
 }
 
 // week returns what the last seven days of a server come to.
-func (s *Server) week(l *lang.Language, of *api.Row) (v weekView) {
-	book := s.opt.History
-	brief, ok := book.Brief(of.HistoryKey())
-	if !ok || brief.Counted == 0 {
-		return v
+func (s *Server) week(l *lang.Language, of *api.Row) weekView {
+	v := weekView{Week: s.api.Week(of)}
+	if v.New != nil {
+		v.Since = l.Time(*v.New, "Monday, 2 January")
 	}
-	v.Uptime, v.Counted = 100*brief.Listed/brief.Counted, brief.Counted
-	if brief.New {
-		v.Since = l.Time(brief.First, "Monday, 2 January")
-	}
-	if brief.Players == 0 {
-		return v
-	}
-	sums := s.ranks.of(book.Version(), of.Game, func() (sums []int) {
-		for _, r := range choosePage(s.api.Snapshot(), pageParams{game: of.Game}) {
-			if b, ok := book.Brief(r.HistoryKey()); ok && b.Players > 0 {
-				sums = append(sums, b.Players)
-			}
-		}
-		return sums
-	})
-	before, _ := slices.BinarySearchFunc(sums, brief.Players, func(sum, mine int) int { return mine - sum })
-	v.Rank, v.Ranked = before+1, max(len(sums), before+1)
 	return v
 }

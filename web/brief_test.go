@@ -100,5 +100,6 @@ func TestServerShowsItsWeek(t *testing.T) {
 	} {
 		webtest.WantParts(t, id, f.Get("/servers/"+id).Body.String(), want...)
 	}
+	webtest.WantParts(t, "JSON", f.Get("/api/v1/servers/qr2-192.0.2.1-6500").Body.String(), `"week":{"rank":1,"ranked":2,"uptime":100,"hours":96}`)
 	webtest.WantNoParts(t, "without players", f.Get("/servers/qr2-192.0.2.0-6500").Body.String(), "Rank", "New since")
 }

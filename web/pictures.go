@@ -119,6 +119,7 @@ func (s *Server) loadPictures(dir string) {
 	}
 	s.gallery.now.Store(p)
 	s.gallery.version.Add(1)
+	s.renew(s.api.Snapshot())
 }
 
 // pictureOf returns the picture of a game or, if it has none, of the game whose other name it is.

@@ -40,6 +40,9 @@ func TestPicturesOfGames(t *testing.T) {
 	for _, path := range []string{"/", "/games"} {
 		webtest.WantParts(t, path, f.Get(path).Body.String(), `src="`+link+`"`)
 	}
+	for _, path := range []string{"/api/v1/games", "/api/v1/games/gmtest"} {
+		webtest.WantParts(t, path, f.Get(path).Body.String(), `"picture":"`+link+`"`)
+	}
 	w := f.Get(strings.TrimPrefix(link, "/list"))
 	for name, want := range map[string]string{
 		"Content-Type": "image/png", "X-Content-Type-Options": "nosniff", "Cache-Control": "public, max-age=86400", "Content-Length": fmt.Sprint(len(png) + 3),

@@ -54,6 +54,7 @@ func TestHeaders(t *testing.T) {
 		"/templates/list.html":                  {404, false},
 		"/assets/style.css/..%2f..%2fserver.go": {404, false},
 	}
+	webtest.WantParts(t, "a path that is not there", f.Get("/api/v1/").Body.String(), "/api/v1/openapi.json")
 	for target, tc := range tests {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			w := f.Do(method, target)

@@ -63,7 +63,6 @@ type Server struct {
 	accounts *account.Pages
 	own      *ownAddress
 	charts   *charts
-	ranks    ranks
 	gallery  gallery
 	badges   badges
 	doctor   *doctor
@@ -91,13 +90,14 @@ func New(opt Options) *Server {
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
 	})
 	s.charts = newCharts(opt.History)
+	opt.Picture = s.pictureURL
+	s.gallery.now.Store(new(pictures))
 	s.api = api.New(s.Front, opt.Options)
 	opt.Accounts.PublicURL = public
 	s.accounts = account.New(s.Front, s.site, opt.Accounts)
 	s.Gauge("respawnd_web_charts", "Drawn charts that are kept until the next sample, at most 512.", s.charts.len)
 	s.Gauge("respawnd_web_pictures", "Pictures of games that are served, at most 1,024.", func() int { return len(s.gallery.now.Load().of) })
 	s.Gauge("respawnd_web_pictures_refused", "Files in web.pictures that are not served.", func() int { return len(s.gallery.now.Load().refused) })
-	s.gallery.now.Store(new(pictures))
 	s.Reload(opt.Config)
 	s.handler = s.Front.Handler(s.routes())
 	return s
@@ -171,11 +171,16 @@ type framed struct {
 	question any
 }
 
+// renew forgets the answers that were written before the history or the pictures changed.
+func (s *Server) renew(list *api.Snapshot) {
+	list.Answers.Renew(s.opt.History.Version() + s.gallery.version.Load())
+}
+
 // replyPage sends a page that visitors with the same question and language share until the list or
 // the history of players changes.
 func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Snapshot, question any, write func(*lang.Language) []byte) {
 	l := s.site.Language(w, r)
-	list.Answers.Renew(s.opt.History.Version() + s.gallery.version.Load())
+	s.renew(list)
 	s.ReplyTagged(w, r, front.HTML, &list.Answers, framed{s.site.Look(), l, question}, func() []byte { return write(l) })
 }
 

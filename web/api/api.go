@@ -93,13 +93,14 @@ func prepend(buf []byte, head string) []byte {
 }
 
 type serverQuestion struct {
-	id    string
-	asker advertise.Asker
+	id      string
+	asker   advertise.Asker
+	history uint64 // its version
 }
 
 // serveServer answers /api/v1/servers/{id}.
 func (s *API) serveServer(w http.ResponseWriter, r *http.Request, _ Params) error {
-	q := serverQuestion{r.PathValue("id"), s.Asker(r)}
+	q := serverQuestion{r.PathValue("id"), s.Asker(r), s.opt.History.Version()}
 	found, list, ok := s.Find(q.id, q.asker)
 	if !ok {
 		return errNoServer
@@ -111,7 +112,7 @@ func (s *API) serveServer(w http.ResponseWriter, r *http.Request, _ Params) erro
 		e := newEncoder(nil, list)
 		e.asker = q.asker
 		e.appendServer(found, true)
-		return append(e.buf, '\n')
+		return append(s.appendWeek(e.buf, found), '\n')
 	})
 	return nil
 }

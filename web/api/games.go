@@ -38,6 +38,7 @@ type gameJSON struct {
 	Played   *playedJSON     `json:"played"`   // what players reported of it; nil: nothing
 	// Elsewhere is what other daemons say of themselves, see played.Peer; nil: nothing.
 	Elsewhere *elsewhereJSON `json:"played_elsewhere"`
+	Picture   string         `json:"picture"` // path of it; empty: there is none
 }
 
 // playedJSON are the reports of players that count.
@@ -165,6 +166,7 @@ type catalogue struct {
 	domains []string                         // see Options.Domains
 	served  func(games.Service) games.Served // see Options.Served
 	played  *played.Table                    // see Options.Played
+	picture func(game string) string         // see Options.Picture
 }
 
 // Game returns a game of the catalogue by its name, if it concerns this site.
@@ -275,8 +277,13 @@ func (s *catalogue) viewGame(now *Snapshot, g games.Game) gameJSON {
 	if reports := s.reports(g); reports != nil {
 		reported = reports(nil)
 	}
+	picture := ""
+	if s.picture != nil {
+		picture = s.picture(g.Name)
+	}
 	return gameJSON{
-		Played: viewReported(reported), Elsewhere: viewElsewhere(reported.Elsewhere),
+		Picture: picture,
+		Played:  viewReported(reported), Elsewhere: viewElsewhere(reported.Elsewhere),
 		Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
 		Servers: servers, Players: players, Maintenance: g.Maintenance,
 		State: s.Word(g), See: g.See, Editions: viewEditions(s.Outlooks(g)), Platform: g.Platform(),

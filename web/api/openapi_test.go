@@ -134,6 +134,7 @@ func described(t *testing.T) *fixture {
 	f.Put(rich)
 	f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Game: "gmother", Change: func(s *master.Server) { s.Origin = zanmaster.Origin }})
 	now := time.Now()
+	f.api.opt.History.Begin(now.Add(-25 * time.Hour)).End()
 	f.api.sampleNow(now.Add(-2 * history.Interval))
 	f.api.opt.History.Begin(now.Add(-history.Interval)).End()
 	f.api.sampleNow(now)

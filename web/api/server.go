@@ -39,6 +39,8 @@ type Options struct {
 	Played *played.Table
 	// Meetings has the kinds of routers of players; nil: none are known.
 	Meetings *meeting.Recorder
+	// Picture returns the address of the picture of a game on this site, empty: it has none; nil: no game has one.
+	Picture func(game string) string
 }
 
 // API answers requests under /api/v1. All methods may be called concurrently.
@@ -50,7 +52,8 @@ type API struct {
 	feed        *feed
 	lobby       *lobby
 	streams     *netserve.Gate // event streams by visitor
-	description func() fixed   // of the API, for programs; made when it is first asked for
+	ranks       ranks
+	description func() fixed // of the API, for programs; made when it is first asked for
 }
 
 // New returns an API.
@@ -58,7 +61,7 @@ func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.Registry, opt.Games)
 	list.trials, list.master = newLister(opt.Registry.Trials(), opt.Games), opt.Master
 	s := &API{
-		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served, opt.Played}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
+		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served, opt.Played, opt.Picture}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
 		lobby: newLobby(opt.Chat, opt.Games), streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	s.description = sync.OnceValue(func() fixed { return newFixed(describe(opt.Nouns)) })

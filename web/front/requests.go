@@ -223,7 +223,11 @@ func (f *Front) Send(w http.ResponseWriter, r *http.Request, contentType string,
 
 // NotFound answers a request for a path that does not exist.
 func (f *Front) NotFound(w http.ResponseWriter, r *http.Request) {
-	f.Fail(w, r, http.StatusNotFound, "there is nothing here")
+	text := "there is nothing here"
+	if strings.HasPrefix(r.URL.Path, apiPrefix) {
+		text += "; /api/v1/openapi.json describes what there is"
+	}
+	f.Fail(w, r, http.StatusNotFound, text)
 }
 
 // Fail answers with an error, as JSON under /api/ and as a page elsewhere.
