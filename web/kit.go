@@ -75,7 +75,12 @@ func (s *Server) serveKit(kind string) http.HandlerFunc {
 		}
 		var kits []*kit.Kit
 		for _, g := range list {
+			page := s.siteURL(r)
+			if page != "" {
+				page += "games/" + url.PathEscape(g.Name)
+			}
 			kits = append(kits, &kit.Kit{
+				Page: page,
 				Game: g, Address: a, Domains: s.opt.Domains, Leads: s.redirected, Known: s.api.Outlooks(g), Scripts: near, Lang: s.site.Language(w, r),
 			})
 		}

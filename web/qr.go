@@ -6,55 +6,35 @@ import (
 	"net/netip"
 	"strconv"
 
-	"rsc.io/qr"
-
+	"github.com/respawnd/respawnd/internal/qrsvg"
 	"github.com/respawnd/respawnd/web/front"
 )
 
 // svgType is the content type of pictures.
 const svgType = "image/svg+xml"
 
-const (
-	qrQuiet = 4 // light modules around a code
-	// maxQR is the maximum number of bytes in a code. It bounds the work for one.
-	maxQR = 300
-)
-
 // qrQuestion is the question for the code of a text.
 type qrQuestion struct{ text string }
 
 // replyQR sends the QR code of a text, which is never one of the visitor's.
 func (s *Server) replyQR(w http.ResponseWriter, r *http.Request, text string) {
-	if text == "" || len(text) > maxQR {
+	if text == "" || len(text) > qrsvg.MaxText {
 		s.Fail(w, r, http.StatusNotFound, "there is no QR code of that")
 		return
 	}
 	s.Reply(w, r, svgType, &s.api.Snapshot().Answers, qrQuestion{text}, func() []byte { return drawQR(text) })
 }
 
-// drawQR draws a code as SVG: one path, a rectangle for each run of dark modules. It
-// has a light ground of its own, because readers need one in dark pages too.
+// drawQR draws a code as SVG. It has a light ground of its own, because readers need one in dark pages too.
 func drawQR(text string) []byte {
-	code, err := qr.Encode(text, qr.M)
+	path, side, err := qrsvg.Draw(text)
 	if err != nil {
-		panic(err) // maxQR bytes always fit
+		panic(err) // MaxText bytes always fit
 	}
-	size := strconv.Itoa(code.Size + 2*qrQuiet)
+	size := strconv.Itoa(side)
 	b := append([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 `), size+" "+size+`" shape-rendering="crispEdges">`...)
 	b = append(b, `<path fill="#fff" d="M0 0h`+size+"v"+size+"h-"+size+`z"/><path d="`...)
-	for y := range code.Size {
-		for x := 0; x < code.Size; {
-			run := x
-			for run < code.Size && code.Black(run, y) {
-				run++
-			}
-			if n := run - x; n > 0 {
-				b = append(b, "M"+strconv.Itoa(x+qrQuiet)+" "+strconv.Itoa(y+qrQuiet)+"h"+strconv.Itoa(n)+"v1h-"+strconv.Itoa(n)+"z"...)
-			}
-			x = run + 1
-		}
-	}
-	return append(b, "\"/></svg>\n"...)
+	return append(append(b, path...), "\"/></svg>\n"...)
 }
 
 // serveServerQR answers /servers/{id}/qr.svg: the code of the address to which players

@@ -11,6 +11,7 @@ import (
 
 	"rsc.io/qr"
 
+	"github.com/respawnd/respawnd/internal/qrsvg"
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
@@ -27,14 +28,14 @@ func modules(t *testing.T, svg string) map[[2]int]bool {
 			t.Errorf("the rectangle %s does not close", m[0])
 		}
 		for x := range n[2] {
-			dark[[2]int{n[0] + x - qrQuiet, n[1] - qrQuiet}] = true
+			dark[[2]int{n[0] + x - qrsvg.Quiet, n[1] - qrsvg.Quiet}] = true
 		}
 	}
 	return dark
 }
 
 func TestDrawQR(t *testing.T) {
-	for _, text := range []string{"192.0.2.1:7777", "https://servers.example.org/list/", strings.Repeat("\xff", maxQR)} {
+	for _, text := range []string{"192.0.2.1:7777", "https://servers.example.org/list/", strings.Repeat("\xff", qrsvg.MaxText)} {
 		svg := string(drawQR(text))
 		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
 			t.Errorf("the code of %q is not XML: %v", text, err)
@@ -51,7 +52,7 @@ func TestDrawQR(t *testing.T) {
 				}
 			}
 		}
-		if want := fmt.Sprintf(`viewBox="0 0 %[1]d %[1]d"`, code.Size+2*qrQuiet); !strings.Contains(svg, want) {
+		if want := fmt.Sprintf(`viewBox="0 0 %[1]d %[1]d"`, code.Size+2*qrsvg.Quiet); !strings.Contains(svg, want) {
 			t.Errorf("the code of %q lacks %s", text, want)
 		}
 	}

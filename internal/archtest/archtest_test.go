@@ -37,6 +37,7 @@ var root = filepath.Join("..", "..")
 var ranks = map[string]int{
 	"configs":              1,
 	"internal/ascii":       0,
+	"internal/qrsvg":       0,
 	"internal/backup":      0,
 	"internal/clean":       0,
 	"internal/clock":       0,

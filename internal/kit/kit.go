@@ -30,6 +30,8 @@ type Kit struct {
 	Known []games.Outlook
 	// Scripts puts the scripts into the kit: not where others could change it on its way.
 	Scripts bool
+	// Page is the address of the game's page at the server; empty: it is not known.
+	Page string
 	// Lang is the language of the texts for the player.
 	Lang *lang.Language
 }
@@ -97,6 +99,13 @@ func (k *Kit) Files() ([]File, error) {
 				files = append(files, s)
 			}
 		}
+	}
+	if k.Game.Platform().Sentence() != "" {
+		card, err := k.card()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, card)
 	}
 	if lines := k.Game.SettingsFor(k.Address); len(lines) > 0 {
 		files = append(files, File{"settings.txt", []byte(strings.Join(lines, "\r\n") + "\r\n")})
@@ -198,6 +207,9 @@ func (k *Kit) readme(files []File) string {
 	if sentence := k.Game.Platform().Sentence(); sentence != "" {
 		point(l.T(sentence))
 		point(l.T("Enter %1 as the DNS server of the console, if the operator runs one there.", k.Address))
+	}
+	if has("card.svg") {
+		point(l.T("card.svg is a card with the DNS server, to print or to show; its code is for a phone."))
 	}
 	if emulator := emulators[k.Game.Platform()]; emulator != "" {
 		point(l.T(emulator))

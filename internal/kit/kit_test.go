@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostsfile"
 	"github.com/respawnd/respawnd/internal/lang"
+	"github.com/respawnd/respawnd/internal/qrsvg"
 )
 
 // Services that packages above this one declare.
@@ -105,11 +106,11 @@ func TestKits(t *testing.T) {
 		"swbfront2pc":  {computer("swbfront2pc"), []string{"Known from: "}},
 		"stalkercoppc": {computer("stalkercoppc"), []string{"STALKER: Call of Pripyat"}},
 		"halor":        {computer("halor"), []string{"hosts-halor.txt:hosthpc.com"}},
-		"mariokartwii": {[]string{"README.txt", "patch.txt"}, []string{"192.0.2.1 as the DNS server of the console", "Dolphin", "needs a patched game", "patch.txt:certificate: the console trusts only certificates of its maker."}},
+		"mariokartwii": {[]string{"README.txt", "card.svg", "patch.txt"}, []string{"card.svg:>DNS 192.0.2.1</text>", "192.0.2.1 as the DNS server of the console", "Dolphin", "needs a patched game", "patch.txt:certificate: the console trusts only certificates of its maker."}},
 		"painkiller":   {computer("painkiller", "patch.txt"), []string{"patch.txt:registry key: the game goes online only with the CD key", "patch.txt:a change that respawnd does not make.\r\n"}},
 		"srow2pc":      {computer("srow2pc", "patch.txt"), []string{"must have no address", "patch.txt:respawnd point patch FILE --game srow2pc --auth-key KEYFILE"}},
-		"bstormps3":    {[]string{"README.txt", "rpcs3.txt"}, []string{"rpcs3.txt:=192.0.2.1&&"}},
-		"wormspsp":     {[]string{"README.txt", "ppsspp.ini"}, []string{"ppsspp.ini:[HostAliases]\r\n"}},
+		"bstormps3":    {[]string{"README.txt", "rpcs3.txt", "card.svg"}, []string{"rpcs3.txt:=192.0.2.1&&"}},
+		"wormspsp":     {[]string{"README.txt", "ppsspp.ini", "card.svg"}, []string{"ppsspp.ini:[HostAliases]\r\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, known := c.Lookup(name)
@@ -231,5 +232,26 @@ func TestRecipe(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(path); string(got) != program {
 		t.Errorf("undone: %q, want %q", got, program)
+	}
+}
+
+// The card of a console has a code that a phone can use: the page with the steps, or what is to be entered.
+func TestCard(t *testing.T) {
+	g := games.Game{Name: "gmcard", Title: "Salt & <Pepper> and a title that is longer than a card", Facts: games.Facts{}}
+	for page, want := range map[string]string{
+		"": "DNS 192.0.2.1", "https://servers.example.org/games/gmcard": "https://servers.example.org/games/gmcard",
+		"https://servers.example.org/" + strings.Repeat("long/", 100): "DNS 192.0.2.1",
+	} {
+		k := kitOf(g)
+		k.Page = page
+		card, err := k.card()
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, _, err := qrsvg.Draw(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantParts(t, string(card.Text), `d="`+string(code)+`"`, ">Salt &amp; &lt;Pepper&gt; and a title that is lon…<", ">DNS 192.0.2.1<")
 	}
 }

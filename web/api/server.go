@@ -48,12 +48,12 @@ type API struct {
 	*front.Front
 	catalogue
 	scores
+	*weeks
 	opt         Options
 	feed        *feed
 	lobby       *lobby
 	streams     *netserve.Gate // event streams by visitor
-	ranks       ranks
-	description func() fixed // of the API, for programs; made when it is first asked for
+	description func() fixed   // of the API, for programs; made when it is first asked for
 }
 
 // New returns an API.
@@ -61,7 +61,7 @@ func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.Registry, opt.Games)
 	list.trials, list.master = newLister(opt.Registry.Trials(), opt.Games), opt.Master
 	s := &API{
-		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served, opt.Played, opt.Picture}, scores: scores{opt.Stats, opt.Games}, opt: opt, feed: newFeed(list),
+		Front: f, catalogue: catalogue{list, opt.Domains, opt.Served, opt.Played, opt.Picture}, scores: scores{opt.Stats, opt.Games}, weeks: &weeks{history: opt.History, list: list}, opt: opt, feed: newFeed(list),
 		lobby: newLobby(opt.Chat, opt.Games), streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	s.description = sync.OnceValue(func() fixed { return newFixed(describe(opt.Nouns)) })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/history"
 )
 
 // Week is what the last seven days of a server come to.
@@ -43,9 +44,16 @@ func (r *ranks) of(version uint64, game string, read func() []int) []int {
 	return list
 }
 
+// weeks sums up the last days of servers.
+type weeks struct {
+	history *history.Book
+	list    *lister
+	ranks   ranks
+}
+
 // Week returns what the last seven days of a server come to.
-func (s *API) Week(of *Row) (v Week) {
-	book := s.opt.History
+func (s *weeks) Week(of *Row) (v Week) {
+	book := s.history
 	brief, ok := book.Brief(of.HistoryKey())
 	if !ok || brief.Counted == 0 {
 		return v
@@ -59,7 +67,7 @@ func (s *API) Week(of *Row) (v Week) {
 		return v
 	}
 	sums := s.ranks.of(book.Version(), of.Game, func() (sums []int) {
-		for _, r := range s.Snapshot().Search(of.Game, "", ByPlayers, advertise.Asker{}) {
+		for _, r := range s.list.now().Search(of.Game, "", ByPlayers, advertise.Asker{}) {
 			if b, ok := book.Brief(r.HistoryKey()); ok && b.Players > 0 {
 				sums = append(sums, b.Players)
 			}
@@ -72,7 +80,7 @@ func (s *API) Week(of *Row) (v Week) {
 }
 
 // appendWeek writes the week of a server behind its other members, if anything is known of it.
-func (s *API) appendWeek(b []byte, of *Row) []byte {
+func (s *weeks) appendWeek(b []byte, of *Row) []byte {
 	v := s.Week(of)
 	if v.Hours == 0 {
 		return b

@@ -223,11 +223,11 @@ func (f *Front) Send(w http.ResponseWriter, r *http.Request, contentType string,
 
 // NotFound answers a request for a path that does not exist.
 func (f *Front) NotFound(w http.ResponseWriter, r *http.Request) {
-	text := "there is nothing here"
 	if strings.HasPrefix(r.URL.Path, apiPrefix) {
-		text += "; /api/v1/openapi.json describes what there is"
+		FailJSON(w, http.StatusNotFound, "there is nothing here; /api/v1/openapi.json describes what there is")
+		return
 	}
-	f.Fail(w, r, http.StatusNotFound, text)
+	f.Fail(w, r, http.StatusNotFound, "there is nothing here")
 }
 
 // Fail answers with an error, as JSON under /api/ and as a page elsewhere.
