@@ -342,3 +342,20 @@ func TestGrantsAreBounded(t *testing.T) {
 		t.Errorf("%d grants after all others expired, want 1", len(g.all))
 	}
 }
+
+// TestResponseOfTicket computes an example that kirov-server-emulator publishes: a game of EA signs in with
+// the ticket of its own service.
+func TestResponseOfTicket(t *testing.T) {
+	const (
+		ticket = "MTAwMDAwMXwyMDAwMDAxfER1bW15U2VjcmV0VG9rZW4xMjM="
+		client = "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"
+		server = "ABCDEFGHIJ"
+	)
+	secret := secretOf("abcdefgh")
+	if got := respond(secret, ticket, client, server); got != "98eca380e91ea22929e8d97c771bd5c1" {
+		t.Errorf("response %s", got)
+	}
+	if got := respond(secret, ticket, server, client); got != "b45781b2880edefccf21cb5a3b5b6c93" {
+		t.Errorf("proof %s", got)
+	}
+}
