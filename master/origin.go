@@ -43,6 +43,9 @@ type Origin struct {
 	Notes string
 	// Seconds reports that times of players are in seconds, not in minutes.
 	Seconds bool
+	// Profiles reports that the numbers of players in its column pid_ are those of profiles that
+	// have signed in. Servers of other origins may state any.
+	Profiles bool
 }
 
 // Claim is a reason for which a service.Asker lists a server, the weakest first: one with several

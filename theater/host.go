@@ -232,10 +232,10 @@ func (g *game) rules() (names, values []string) {
 // table returns the players of the record.
 func (g *game) table() (t master.Grid) {
 	for _, s := range g.players() {
-		t.Rows = append(t.Rows, []string{s.name})
+		t.Rows = append(t.Rows, []string{s.name, s.uid})
 	}
 	if len(t.Rows) > 0 {
-		t.Columns = []string{"player_"}
+		t.Columns = []string{"player_", "pid_"}
 	}
 	return t
 }

@@ -32,7 +32,7 @@ type Config struct {
 
 // Origin is that of the games that players offer here.
 var Origin = &master.Origin{
-	Name: name, Story: "A player of EA's service offers it; the address is that of the player, the port was not tested.", Catalogued: true,
+	Name: name, Story: "A player of EA's service offers it; the address is that of the player, the port was not tested.", Catalogued: true, Profiles: true,
 }
 
 var _ = games.Declare(games.Kind{Name: name, Words: "EA's server lists"})

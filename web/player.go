@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/lang"
@@ -23,6 +24,7 @@ const (
 	maxPlayerBlocks = 100
 	maxBlockPairs   = 100
 	boardRows       = 10
+	maxPlayingNow   = 4
 )
 
 // playerPage is the data of a player's template.
@@ -31,6 +33,7 @@ type playerPage struct {
 	Names []string // unique nicks other than the title
 	Games []playerGame
 	More  bool // not everything is shown
+	Now   []onlineView
 }
 
 // playerGame is the data that a game keeps for a player.
@@ -64,6 +67,9 @@ func (s *Server) servePlayer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v, err := s.playerPage(r.Context(), s.site.Language(w, r), storage.ProfileID(id))
+	if err == nil {
+		v.Now = s.playingNow(storage.ProfileID(id), s.api.Asker(r))
+	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		s.noSuchPlayer(w, r)
@@ -106,6 +112,23 @@ func (s *Server) playerPage(ctx context.Context, l *lang.Language, id storage.Pr
 	}
 	slices.SortStableFunc(v.Games, func(a, b playerGame) int { return compareTexts(a.Title, b.Title) })
 	return v, nil
+}
+
+// playingNow returns where a profile plays, as the servers know that check who their players are.
+func (s *Server) playingNow(id storage.ProfileID, asker advertise.Asker) (now []onlineView) {
+	want := strconv.FormatUint(uint64(id), 10)
+	for _, row := range s.api.Snapshot().Choose("", "", api.ByPlayers) {
+		if !row.Origin.Profiles {
+			continue
+		}
+		column, numbered := row.Players.Names().Index("pid_")
+		for i := 0; numbered && i < row.PlayerCount() && len(now) < maxPlayingNow; i++ {
+			if row.Players.Value(i, column) == want {
+				now = append(now, s.onlineView(seat{row, i}, asker))
+			}
+		}
+	}
+	return now
 }
 
 // gameOf returns the part of a page for a game.

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/racetest"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/webtest"
 )
@@ -116,4 +120,27 @@ func TestGamePageBoards(t *testing.T) {
 	f, data = withStats(t, false)
 	data.Err = errors.New("disk on fire")
 	wantTexts(t, "page without a readable ranking", f.Get("/games/gmtest").Body.String(), []string{"How to connect"}, []string{"Best players", "fire"})
+}
+
+// TestPlayingNow shows where a profile plays, if the server checks who its players are.
+func TestPlayingNow(t *testing.T) {
+	f, _ := withStats(t, false)
+	checks := *qr2.Origin
+	checks.Name, checks.Profiles = "checks", true
+	for i, origin := range []*master.Origin{&checks, qr2.Origin} {
+		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 6500)
+		s := master.Server{Origin: origin, Key: master.Key{Source: at}, Public: at, Game: "gmtest", Seen: time.Now()}
+		var r master.Report
+		r.Fill(f.Registry, []string{"hostname"}, []string{origin.Name + " server"}, master.Grid{Columns: []string{"player_", "pid_"}, Rows: [][]string{{"Ann", "1"}, {"Eve", "x"}}}, master.Grid{})
+		if err := r.Into(&s); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Registry.Put(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const now = "Playing now: "
+	page := f.Get("/players/1").Body.String()
+	wantTexts(t, "the page of a player", page, []string{now, "<bdi>checks server</bdi>"}, []string{"qr2 server"})
+	wantTexts(t, "the page of another one", f.Get("/players/2").Body.String(), nil, []string{now})
 }

@@ -93,6 +93,8 @@ func TestPlayersOfMercenaries2(t *testing.T) {
 	}
 	rig.Must(t, host.Enters(rig.Wait(t), id, asked.Get("PID")))
 	rig.WantIn(t, servers(), `"players":2,`, `"Jennifer"`)
+	_, page := rig.Get(t, d, "web", http.MethodGet, "/players/"+asked.Get("UID"), "")
+	rig.WantIn(t, page, "Playing now: <a ", "<bdi>Mattias</bdi>")
 	_, err = host.Ask(rig.Wait(t), "PLVT", "LID", "257", "GID", id, "PID", asked.Get("PID"))
 	rig.Must(t, err)
 	rig.WantIn(t, d.Cli("doctor", "127.0.0.1"), at.String()+" of mercs2, listed")
