@@ -31,7 +31,8 @@
 // without a query of our own, and marked as vouched.
 //
 // Once an hour it is also asked how often games were played there, as its players reported. Pages
-// say so of games ("played elsewhere"), but the counts raise no word and are not passed on.
+// say so of games ("played elsewhere"), but the counts raise no word and are not passed on. In a
+// cluster each node asks for them.
 //
 // Lists of the other protocols do not contain the origin of their servers. Two daemons
 // that read each other in them keep a server listed for as long as it answers.

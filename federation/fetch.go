@@ -17,6 +17,8 @@ type fetcher interface {
 	// read tells s every entry of the list, at most about max. It may tell some and
 	// then return an error.
 	read(ctx context.Context, s *source, max int) (result string, err error)
+	// note reads what each node of a cluster knows for itself, whichever of them reads the list.
+	note(ctx context.Context, s *source)
 	// follow tells s of changes until ctx ends, if the protocol has them, or returns.
 	follow(ctx context.Context, s *source)
 	// close ends follow and read.
@@ -29,6 +31,7 @@ type once func(ctx context.Context, s *source, max int) error
 func (f once) read(ctx context.Context, s *source, max int) (string, error) {
 	return resultRead, f(ctx, s, max)
 }
+func (once) note(context.Context, *source)   {}
 func (once) follow(context.Context, *source) {}
 func (once) close()                          {}
 

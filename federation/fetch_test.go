@@ -465,6 +465,11 @@ func TestPeerSaysWhatWasPlayed(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v elsewhere", what, got, tally)
 		}
 	}
+	// Of a node that does not read the list.
+	s.fetch.note(t.Context(), s)
+	want("noted", nil, games.Tally{Times: 5, Last: "2026-11-03", Version: "1.1"})
+	asked, s.fetch.(*peer).counted = 0, time.Time{}
+
 	leftOut := 0
 	for i := range answers { // only the first one is a list
 		for range 2 {

@@ -90,15 +90,21 @@ func sameSite(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// read reads the list, and at times how often games were played there. A list that has not changed
-// costs one request.
+// read reads the list. A list that has not changed costs one request.
 func (p *peer) read(ctx context.Context, s *source, most int) (string, error) {
 	result, err := p.list(ctx, s, most)
-	if err == nil && p.counts != nil && time.Since(p.counted) >= countEvery {
+	if err == nil {
+		p.note(ctx, s)
+	}
+	return result, err
+}
+
+// note implements fetcher: at times it reads how often games were played there.
+func (p *peer) note(ctx context.Context, s *source) {
+	if p.counts != nil && time.Since(p.counted) >= countEvery {
 		p.counted = time.Now()
 		p.count(ctx, s)
 	}
-	return result, err
 }
 
 // count reads how often games were played at the peer. An older peer does not say that, so an error

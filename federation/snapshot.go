@@ -70,6 +70,9 @@ func (k *shelf) follow(_ context.Context, s *source) {
 
 func (*shelf) close() {}
 
+// note implements fetcher.
+func (*shelf) note(context.Context, *source) {}
+
 // read reads the list. One that has not changed costs one request.
 func (k *shelf) read(ctx context.Context, s *source, most int) (string, error) {
 	for try := 1; ; try++ {

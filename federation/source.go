@@ -76,6 +76,9 @@ func (s *source) run(ctx context.Context) {
 		}
 		if !s.mine(s.master.Name) {
 			s.setState(operator.MasterElse)
+			bounded, cancel := context.WithTimeout(ctx, readTimeout)
+			s.fetch.note(bounded, s)
+			cancel()
 			wait = jittered(s.live.Load().every)
 			continue
 		}
