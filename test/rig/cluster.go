@@ -26,7 +26,7 @@ func NewTown(t *testing.T) *town {
 	t.Helper()
 	w := new(town)
 	url, key := pgtest.Database(t), filepath.Join(t.TempDir(), "account.key")
-	ports := freePorts(t, 2)
+	ports := FreePorts(t, 2)
 	for i, name := range []string{"a", "b"} {
 		w.Dirs[i] = t.TempDir()
 		w.Vars[i] = []string{
@@ -74,7 +74,7 @@ func startClusterOn(t testing.TB, database string, n int, more ...string) *TestC
 	t.Helper()
 	BuiltProgram(t)
 	c := &TestCluster{T: t}
-	ports := freePorts(t, n)
+	ports := FreePorts(t, n)
 	vars := append([]string{
 		Variable("storage.engine", "postgres"), Variable("storage.postgres.url", database),
 		Variable("cluster.name", "test"), Variable("cluster.peers", strings.Join(ports, ",")),
@@ -90,8 +90,8 @@ func startClusterOn(t testing.TB, database string, n int, more ...string) *TestC
 	return c
 }
 
-// freePorts returns addresses for nodes, which must know each other's.
-func freePorts(t testing.TB, n int) (out []string) {
+// FreePorts returns n free addresses of this machine, host:port.
+func FreePorts(t testing.TB, n int) (out []string) {
 	t.Helper()
 	for range n {
 		at, err := porttest.TCP(Home)

@@ -23,6 +23,7 @@ var samples = map[string][]string{
 	"game room add": {"NAME", "Lobby"}, "patch add": {"NAME", "1.1"}, "point patch": {"FILE", "game.exe"},
 	"played strike": {"ID", "2026-11-28/swat4/3f2a9c"}, "played restore": {"ID", "2026-11-28/swat4/3f2a9c"},
 	"replay": {"FILE", "swat4.jsonl"}, "stats export": {"FILE", "stats.jsonl"}, "stats import": {"FILE", "stats.jsonl"},
+	"cluster prepare": {"FOLDER", "cluster", "NAME=HOST...", "n1=10.0.0.1 n2=10.0.0.2 --url-file postgres.url"},
 	"doctor": {"[HOST[:PORT]]", "192.0.2.7:27015"}, "stats set": {"[TEXT]", `'\score\7'`},
 	"webhook test": {"NAME", "", "|", ""}, "storage copy": {"--from", "--from bolt", "--to", "--to postgres", "STORE", ""},
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-const clusterHelp = `Show the state of a cluster of several machines.
+const clusterHelp = `Prepare a cluster of several machines, and show its state.
 
 Every node shows the cluster as it sees it; ask each of them if they disagree.`
 
 func clusterCommand(con *cli.Console) *cobra.Command {
-	g := cli.Group("cluster", "Show the state of a cluster of several machines", clusterStatus(con))
+	g := cli.Group("cluster", "Prepare a cluster of several machines, and show its state", clusterPrepare(con), clusterStatus(con))
 	g.Long = clusterHelp
 	return g
 }

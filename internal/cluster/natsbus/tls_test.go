@@ -1,81 +1,54 @@
 package natsbus
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 )
 
-// authority makes certificates for a test.
+// authority has its files in a folder.
 type authority struct {
-	t    *testing.T
-	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	*Authority
+	t   *testing.T
+	dir string
 }
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{t: t, dir: t.TempDir()}
-	a.cert, a.key = a.make("ca", nil)
+	_, cert, key, err := NewAuthority()
+	if err == nil {
+		a.Authority, err = ReadAuthority(cert, key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.write("ca", cert, key)
 	return a
 }
 
-// make writes NAME.crt and NAME.key; without a parent they are those of an authority.
-func (a *authority) make(name string, parent *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+// write writes NAME.crt and NAME.key.
+func (a *authority) write(name string, cert, key []byte) {
 	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true, IsCA: parent == nil,
-	}
-	signer := a.key
-	if parent == nil {
-		parent, signer = c, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.write(name+".crt", "CERTIFICATE", der)
-	a.write(name+".key", "PRIVATE KEY", secret)
-	made, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return made, key
-}
-
-func (a *authority) write(name, kind string, der []byte) {
-	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(a.dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		a.t.Fatal(err)
+	for end, content := range map[string][]byte{".crt": cert, ".key": key} {
+		if err := os.WriteFile(filepath.Join(a.dir, name+end), content, 0o600); err != nil {
+			a.t.Fatal(err)
+		}
 	}
 }
 
 // node returns the settings of a node with a certificate.
 func (a *authority) node(name string) *tls.Config {
 	a.t.Helper()
-	a.make(name, a.cert)
+	cert, key, err := a.Node(name)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.write(name, cert, key)
 	c, err := a.load(name)
 	if err != nil {
 		a.t.Fatal(err)
@@ -117,10 +90,19 @@ func TestCertificates(t *testing.T) {
 func TestCertificateOfAnotherAuthority(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newAuthority(t), newAuthority(t)
-	theirs.node("x")
-	theirs.write("ca.crt", "CERTIFICATE", ours.cert.Raw)
-	if _, err := theirs.load("x"); err == nil || !strings.Contains(err.Error(), "cluster.tls.cert") {
+	cert, key, err := theirs.Node("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours.write("x", cert, key)
+	if _, err := ours.load("x"); err == nil || !strings.Contains(err.Error(), "cluster.tls.cert") {
 		t.Errorf("error %v, want one that names the key", err)
+	}
+	ca, _ := os.ReadFile(filepath.Join(ours.dir, "ca.crt")) // an empty one fails as well
+	for name, pair := range map[string][2][]byte{"the key of a node": {ca, key}, "a node": {cert, key}, "no key": {ca, nil}, "no certificate": {nil, key}} {
+		if _, err := ReadAuthority(pair[0], pair[1]); err == nil {
+			t.Errorf("%s: ReadAuthority() = nil, want an error", name)
+		}
 	}
 }
 
