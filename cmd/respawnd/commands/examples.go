@@ -24,7 +24,7 @@ var samples = map[string][]string{
 	"played strike": {"ID", "2026-11-28/swat4/3f2a9c"}, "played restore": {"ID", "2026-11-28/swat4/3f2a9c"},
 	"replay": {"FILE", "swat4.jsonl"}, "stats export": {"FILE", "stats.jsonl"}, "stats import": {"FILE", "stats.jsonl"},
 	"cluster prepare": {"FOLDER", "cluster", "NAME=HOST...", "n1=10.0.0.1 n2=10.0.0.2 --url-file postgres.url"},
-	"doctor": {"[HOST[:PORT]]", "192.0.2.7:27015"}, "stats set": {"[TEXT]", `'\score\7'`},
+	"doctor":          {"[HOST[:PORT]]", "192.0.2.7:27015"}, "stats set": {"[TEXT]", `'\score\7'`},
 	"webhook test": {"NAME", "", "|", ""}, "storage copy": {"--from", "--from bolt", "--to", "--to postgres", "STORE", ""},
 }
 
