@@ -15,11 +15,15 @@ type Config struct {
 	ExtraListen []string `key:"extra_listen" default:":18300,:18760,:18160,:18800,:18710,:18240,:18880" as:"extralisten"` // none of them is empty
 	// Files with a certificate and its key, PEM. With them, clients may also speak TLS
 	// 1.2 or newer, on the same ports. That is for helper programs that encrypt for the
-	// game: the games themselves speak SSL 3.0, which this service does not. Empty:
-	// plain text only.
+	// game: the games themselves speak SSL 3.0, see ssl3. Empty: plain text only.
 	TLSCert string `key:"tls_cert" as:"text"`
 	// See tls_cert.
 	TLSKey string `key:"tls_key" as:"text"`
+	// SSL 3.0 with the certificate of tls_cert, whose key must be RSA, true or false. It is for
+	// games whose check of the certificate is off, such as a patched Mercenaries 2. It
+	// protects nothing: the encryption is broken, so everyone on the way can read the
+	// passwords, as in plain text.
+	SSL3 bool `key:"ssl3" default:"false"`
 	// Open connections, {range}. A player who is signed in needs one.
 	MaxConns int `key:"max_conns" default:"16384" range:"1 to 1000000" live:"true"`
 	// Open connections from one address, {range}. A LAN party is one address.

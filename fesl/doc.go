@@ -11,9 +11,9 @@
 // # Connection
 //
 // Each game has a port of its own built in; all answer the same, because a client names its
-// game. The first byte says how it speaks: a letter is plain text, 16 in hex a handshake of
-// TLS, for which the operator must have set a certificate. SSL 3.0, which unchanged games
-// speak, is not answered.
+// game. The first byte says how it speaks: a letter is plain text, 16 in hex a handshake, for
+// which the operator must have set a certificate: of SSL 3.0, if that is on and the client
+// names no newer version, else of TLS.
 //
 //	client  fsys Hello
 //	server  fsys Hello, fsys MemCheck

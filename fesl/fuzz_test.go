@@ -39,8 +39,9 @@ func FuzzSession(f *testing.F) {
 	s.register()
 	at := netip.MustParseAddrPort("127.0.0.1:18840")
 	f.Fuzz(func(t *testing.T, service, payload string, stage byte) {
-		if len(service) != 4 || len(payload) > maxFrame {
-			return
+		sent := wire.Frame{Header: wire.Header{Service: service}, Payload: []byte(payload)}
+		if _, err := wire.ParseFrame(sent.Append(nil)); err != nil || len(payload) > maxFrame {
+			return // it does not arrive
 		}
 		now := time.Now()
 		x := s.server.newSession(at, at, func(error) {}, now)

@@ -2,7 +2,9 @@ package fesl
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -13,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/ssl3"
 )
 
 // Bounds of a connection.
@@ -34,7 +37,7 @@ const (
 type link struct {
 	*session
 	raw    *netserve.Conn
-	conn   net.Conn // raw, or TLS over it
+	conn   net.Conn // raw, or TLS or SSL 3.0 over it
 	in     wire.Inbox
 	once   sync.Once
 	kicked chan struct{} // closed by the first kick
@@ -134,15 +137,34 @@ func (k *link) meet(ctx context.Context) error {
 	case k.server.opt.TLS == nil:
 		return endedTLS
 	}
-	c := tls.Server(k.conn, k.server.opt.TLS)
-	k.conn = c
 	if err := k.raw.SetReadDeadline(time.Now().Add(tlsTime)); err != nil {
 		return err
 	}
-	if err := c.HandshakeContext(ctx); err != nil {
+	if err := k.shake(ctx, first[0]); err != nil {
 		return endedTLS
 	}
 	return nil
+}
+
+// helloVersion is where the newest version that a client speaks is in its first record, two bytes.
+const helloVersion = 9
+
+// shake makes the handshake of a client, whose first byte was read: that of SSL 3.0 if it speaks
+// nothing newer.
+func (k *link) shake(ctx context.Context, first byte) error {
+	hello := [helloVersion + 2]byte{first}
+	if _, err := io.ReadFull(k.raw, hello[1:]); err != nil {
+		return err
+	}
+	below := &prefixed{Conn: k.raw, first: hello[:]}
+	if old := k.server.opt.SSL3; old != nil && binary.BigEndian.Uint16(hello[helloVersion:]) <= ssl3.Version {
+		c := ssl3.Server(below, old, rand.Reader, tlsTime)
+		k.conn = c
+		return c.Handshake()
+	}
+	c := tls.Server(below, k.server.opt.TLS)
+	k.conn = c
+	return c.HandshakeContext(ctx)
 }
 
 // prefixed is a connection whose first bytes were read already.

@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/ssl3"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -53,6 +54,8 @@ type Options struct {
 	// TLS is the configuration for clients that begin with a handshake; nil: they are
 	// refused.
 	TLS *tls.Config
+	// SSL3 has the certificate for those of them that speak nothing newer; nil: they are refused.
+	SSL3 *ssl3.Identity
 }
 
 // Server is the sign-in service.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/noun"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/ssl3"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -15,6 +16,7 @@ import (
 const (
 	extraListen = "fesl.extra_listen"
 	tlsCert     = "fesl.tls_cert"
+	useSSL3     = "fesl.ssl3"
 )
 
 // Describe implements service.Service.
@@ -23,27 +25,36 @@ func (c *Config) Describe() service.Descriptor {
 		Title: "Sign-in of EA's games", Nouns: []noun.Noun{noun.Accounts, noun.Names, noun.Stats}, Docs: []string{"protocols/fesl", "protocols/battlefield2142"},
 		Steps: steps(), Plays: plays, Dialogue: dialogueOf(),
 		Check: func(string, service.Moment) error {
-			_, err := c.openTLS()
+			_, _, err := c.openTLS()
 			return err
 		},
 	}
 }
 
-// openTLS reads the certificate; nil: there is none.
-func (c *Config) openTLS() (*tls.Config, error) {
+// openTLS reads the certificate, for TLS and, if that is on, for SSL 3.0; nil: there is none.
+func (c *Config) openTLS() (*tls.Config, *ssl3.Identity, error) {
 	if c.TLSCert == "" && c.TLSKey == "" {
-		return nil, nil
+		if c.SSL3 {
+			return nil, nil, &service.KeyError{Key: useSSL3, Err: errors.New("it needs " + tlsCert + " and fesl.tls_key")}
+		}
+		return nil, nil, nil
 	}
 	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 	if err != nil {
-		return nil, &service.KeyError{Key: tlsCert, Err: err}
+		return nil, nil, &service.KeyError{Key: tlsCert, Err: err}
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true}, nil
+	var old *ssl3.Identity
+	if c.SSL3 {
+		if old, err = ssl3.IdentityOf(pair); err != nil {
+			return nil, nil, &service.KeyError{Key: useSSL3, Err: err}
+		}
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true}, old, nil
 }
 
 // Open opens the listeners of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	secure, err := c.openTLS()
+	secure, old, err := c.openTLS()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +76,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),
-		Store: env.Store, Accounts: env.Accounts, Games: env.Games, Stats: env.Stats, Lobby: env.Lobby, Attach: env.Hub.Attach, Private: env.Private, TLS: secure,
+		Store: env.Store, Accounts: env.Accounts, Games: env.Games, Stats: env.Stats, Lobby: env.Lobby, Attach: env.Hub.Attach, Private: env.Private, TLS: secure, SSL3: old,
 	})
 	return &service.Running{
 		Address: ln.Addr(),

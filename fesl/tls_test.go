@@ -2,13 +2,16 @@ package fesl
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -17,17 +20,14 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/ssl3"
 )
 
 // certificate writes a certificate and its key, and returns the paths.
-func certificate(t *testing.T) (cert, key string) {
+func certificate(t *testing.T, private crypto.Signer) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
 	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"fesl.example"}}
-	signed, err := x509.CreateCertificate(rand.Reader, form, form, &private.PublicKey, private)
+	signed, err := x509.CreateCertificate(rand.Reader, form, form, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,77 @@ func certificate(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
+func ecdsaKey(t *testing.T) crypto.Signer {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return private
+}
+
+func rsaKey(t *testing.T) crypto.Signer {
+	t.Helper()
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return private
+}
+
+// TestSSL3 has a client speak SSL 3.0, another one TLS and a third plain text, on one port. Without
+// fesl.ssl3 the first is refused.
+func TestSSL3(t *testing.T) {
+	c := defaults()
+	c.TLSCert, c.TLSKey = certificate(t, rsaKey(t))
+	c.SSL3 = true
+	secure, old, err := c.openTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := start(t, func(o *Options) { o.TLS, o.SSL3 = secure, old })
+	f.register()
+	speak := func(f *fixture, wrap func(net.Conn) net.Conn) error {
+		conn, err := f.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := peer{NewClient(wrap(conn)), t}
+		defer func() { _ = p.Close() }()
+		if _, err := p.Hello(t.Context(), testGame); err != nil {
+			return err
+		}
+		_, err = p.Play(t.Context(), testEmail, testPassword, testPersona)
+		return err
+	}
+	inSSL3 := func(c net.Conn) net.Conn {
+		old, err := ssl3.Client(c, rand.Reader, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return old
+	}
+	for name, wrap := range map[string]func(net.Conn) net.Conn{
+		"SSL 3.0": inSSL3, "plain text": func(c net.Conn) net.Conn { return c },
+		"TLS": func(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{InsecureSkipVerify: true}) },
+	} {
+		if err := speak(f, wrap); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	without := start(t, func(o *Options) { o.TLS = secure })
+	without.register()
+	if err := speak(without, inSSL3); err == nil {
+		t.Error("SSL 3.0 was accepted although it is off")
+	}
+}
+
 // TestTLS has a client speak TLS and another one plain text, on one port. A recording has the plain
 // text of both.
 func TestTLS(t *testing.T) {
 	c := defaults()
-	c.TLSCert, c.TLSKey = certificate(t)
-	secure, err := c.openTLS()
+	c.TLSCert, c.TLSKey = certificate(t, ecdsaKey(t))
+	secure, _, err := c.openTLS()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,15 +161,17 @@ func TestTLS(t *testing.T) {
 }
 
 func TestCheckTLS(t *testing.T) {
-	cert, key := certificate(t)
+	cert, key := certificate(t, ecdsaKey(t))
+	rsaCert, rsaFile := certificate(t, rsaKey(t))
 	for name, tc := range map[string]struct {
 		cert, key string
-		ok        bool
+		ssl3, ok  bool
 	}{
-		"none": {"", "", true}, "both": {cert, key, true}, "no key": {cert, "", false}, "no certificate": {"", key, false}, "exchanged": {key, cert, false},
+		"none": {"", "", false, true}, "both": {cert, key, false, true}, "no key": {cert, "", false, false}, "no certificate": {"", key, false, false}, "exchanged": {key, cert, false, false},
+		"SSL 3.0": {rsaCert, rsaFile, true, true}, "SSL 3.0 without RSA": {cert, key, true, false}, "SSL 3.0 alone": {"", "", true, false},
 	} {
 		c := defaults()
-		c.TLSCert, c.TLSKey = tc.cert, tc.key
+		c.TLSCert, c.TLSKey, c.SSL3 = tc.cert, tc.key, tc.ssl3
 		if err := c.Describe().Check("", 0); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", name, err)
 		}

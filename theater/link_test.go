@@ -276,8 +276,9 @@ func FuzzSession(f *testing.F) {
 		f.Add(word, "GID=0\nUSER=Player1\nTID=%0aX%3d", false)
 	}
 	f.Fuzz(func(t *testing.T, word, payload string, hosts bool) {
-		if len(word) != 4 || len(payload) > maxFrame {
-			return
+		asks := wire.Frame{Header: wire.Header{Service: word, Kind: wire.TheaterRequest}, Payload: []byte(payload)}
+		if _, err := wire.ParseFrame(asks.Append(nil)); err != nil || len(payload) > maxFrame {
+			return // it does not arrive
 		}
 		s := start(t, nil)
 		host, guest := s.host(1), s.player(2, testGame)
@@ -289,7 +290,7 @@ func FuzzSession(f *testing.F) {
 			who = host
 		}
 		s.mu.Lock()
-		_ = who.x.handle(wire.Frame{Header: wire.Header{Service: word, Kind: wire.TheaterRequest}, Payload: []byte(payload)}, s.now)
+		_ = who.x.handle(asks, s.now)
 		s.mu.Unlock()
 		host.hears()
 		guest.hears()

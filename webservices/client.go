@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/ssl3"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/soap"
-	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
 // Client asks a service as a game does: for the self-test, load and tests.

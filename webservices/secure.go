@@ -15,8 +15,8 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/ssl3"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
 // certificateName is the name in the certificate. Games do not compare it.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/respawnd/respawnd/webservices/ssl3"
+	"github.com/respawnd/respawnd/internal/ssl3"
 )
 
 // serveSecure serves s over SSL 3.0 until the end of the test, and returns the address.

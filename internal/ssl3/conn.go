@@ -70,6 +70,12 @@ func Client(raw net.Conn, rand io.Reader, timeout time.Duration) (*Conn, error) 
 	return newConn(raw, &c.state, timeout), nil
 }
 
+// Server returns the server's side of a connection over raw, for those who bound handshakes
+// themselves; others use a Listener.
+func Server(raw net.Conn, identity *Identity, rand io.Reader, timeout time.Duration) *Conn {
+	return newConn(raw, &newServer(identity, rand, nil).state, timeout)
+}
+
 // Handshake makes the handshake unless it has ended already, and returns its error.
 func (c *Conn) Handshake() error {
 	c.handshaking.Lock()

@@ -1,11 +1,11 @@
 // Package ssl3 is the part of SSL 3.0 that old games speak when they sign in over
-// https: one version (03 00), one cipher suite (TLS_RSA_WITH_RC4_128_MD5, 00 04), no
+// https, or at EA's service: one version (03 00), one cipher suite (TLS_RSA_WITH_RC4_128_MD5, 00 04), no
 // compression, no extensions, no resumption, no client certificates.
 //
 // It is not a protection. SSL 3.0, RC4, MD5 and RSA keys of 1024 bits are broken, and
 // the games check no certificate: everyone on the way can read and change the traffic. It exists
 // because such games speak nothing else; use crypto/tls for anything else. No package but
-// webservices may import it.
+// webservices and fesl may import it.
 //
 // # Wire format
 //

@@ -5,8 +5,10 @@ import (
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha1"
+	"crypto/tls"
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -46,6 +48,19 @@ func NewIdentity(rand io.Reader, name string, now time.Time) (*Identity, error) 
 		return nil, err
 	}
 	return &Identity{key: key, certificate: der}, nil
+}
+
+// ErrIdentity reports a certificate that SSL 3.0 cannot use.
+var ErrIdentity = errors.New("SSL 3.0 needs a certificate with an RSA key")
+
+// IdentityOf returns the Identity with the key and the first certificate of a pair. The error is
+// ErrIdentity.
+func IdentityOf(pair tls.Certificate) (*Identity, error) {
+	key, ok := pair.PrivateKey.(*rsa.PrivateKey)
+	if !ok || len(pair.Certificate) == 0 {
+		return nil, ErrIdentity
+	}
+	return &Identity{key: key, certificate: pair.Certificate[0]}, nil
 }
 
 // Object identifiers.

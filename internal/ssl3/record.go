@@ -18,8 +18,11 @@ const (
 	maxData = 1 << 14
 )
 
-// version is SSL 3.0, the only version that is spoken.
-const version = 0x0300
+// Version is SSL 3.0, the only version that is spoken.
+const (
+	Version = 0x0300
+	version = Version
+)
 
 type contentType byte
 
