@@ -206,7 +206,7 @@ func TestDocsKeys(t *testing.T) {
 	}
 	pages := rig.Docs(t)
 	metrics := pages["docs/operators/metrics.md"]
-	key := regexp.MustCompile(`^([a-z0-9]+)\.[a-z_]+(\.[a-z_]+)*`)
+	key := regexp.MustCompile(`^([a-z0-9]+)\.[a-z_][a-z0-9_]*(\.[a-z_]+)*`)
 	for name, text := range pages {
 		for _, m := range inlineCode.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
 			if k := key.FindStringSubmatch(m[1]); k != nil && sections[k[1]] && !keys[k[0]] && !slices.Contains([]string{".go", ".yaml", ".token", ".key", ".outcomes", ".com"}, path.Ext(k[0])) {
