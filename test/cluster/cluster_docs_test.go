@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/cmd/respawnd/commands"
 	"github.com/respawnd/respawnd/internal/pgtest"
 	"github.com/respawnd/respawnd/test/rig"
 )
@@ -30,6 +31,9 @@ func TestClusterPrepared(t *testing.T) {
 	prepare("n1", members[0])
 	prepare("n2", members[:2]...)
 	prepare("n3", members...)
+	if code, _, said := rig.Command(t, rig.TestEnv(t.TempDir()), "cluster", "prepare", dir, "--url-file", url, "n4=127.0.0.1"); code != commands.ExitUsage || !strings.Contains(said, "name that machine too") {
+		t.Errorf("a machine that would not find the others: exit code %d, %q", code, said)
+	}
 	for _, file := range []string{"account.key", "webservices.key", "cluster-ca.crt"} {
 		if rig.ReadFile(t, filepath.Join(dir, "n1", file)) != rig.ReadFile(t, filepath.Join(dir, "n3", file)) {
 			t.Errorf("n1 and n3 have different files %s", file)

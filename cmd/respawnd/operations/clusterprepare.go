@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -43,6 +44,9 @@ const (
 	nodeKey       = "node.key"
 	databaseFile  = "postgres.url"
 )
+
+// partEnd ends the name of a node's folder until that is complete.
+const partEnd = ".part"
 
 // clusterPort is the port of cluster.listen.
 const clusterPort = "6222"
@@ -83,15 +87,15 @@ func clusterPrepare(con *cli.Console) *cobra.Command {
 func (p *preparation) run(con *cli.Console, args []string) (err error) {
 	members, err := parseMembers(args)
 	if err == nil {
-		err = cluster.CheckName(p.name)
-	}
-	if err == nil && (p.urlFile == "" || !path.IsAbs(filepath.ToSlash(p.path)) || strings.ContainsAny(p.path, "\"\\\n")) {
-		err = errors.New("--url-file is needed, and --path must be absolute")
+		err = p.check(members)
 	}
 	if err != nil {
 		return cli.Misused(err)
 	}
-	if p.url, err = os.ReadFile(p.urlFile); err != nil {
+	if p.url, err = os.ReadFile(p.urlFile); err == nil && len(bytes.TrimSpace(p.url)) == 0 {
+		err = errors.New("the file is empty")
+	}
+	if err != nil {
 		return fmt.Errorf("--url-file: %w", err)
 	}
 	if err := p.authority(); err != nil {
@@ -111,6 +115,31 @@ func (p *preparation) run(con *cli.Console, args []string) (err error) {
 		}
 	}
 	return con.Say("%s: makes further machines; keep it offline, with a copy", filepath.Join(p.folder, authorityDir))
+}
+
+// check returns a mistake in the flags, or a node that is there and not named: a new one would not
+// find it.
+func (p *preparation) check(members []member) error {
+	if err := cluster.CheckName(p.name); err != nil {
+		return fmt.Errorf("--name: %w", err)
+	}
+	switch {
+	case p.urlFile == "":
+		return errors.New("--url-file is needed")
+	case !path.IsAbs(filepath.ToSlash(p.path)) || strings.ContainsAny(p.path, "\"\\\n"):
+		return errors.New("--path: want the absolute path of a folder on Linux")
+	}
+	there, err := os.ReadDir(p.folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, d := range there {
+		named := func(m member) bool { return m.name == d.Name() }
+		if d.IsDir() && d.Name() != authorityDir && !strings.HasSuffix(d.Name(), partEnd) && !slices.ContainsFunc(members, named) {
+			return fmt.Errorf("%s has a folder %s: name that machine too, or remove the folder", p.folder, d.Name())
+		}
+	}
+	return nil
 }
 
 // parseMembers parses nodes, NAME=HOST or NAME=HOST:PORT.
@@ -202,7 +231,7 @@ func (p *preparation) node(m member, all []member) (made bool, err error) {
 	if files[nodeCert], files[nodeKey], err = p.signer.Node(m.name); err != nil {
 		return false, err
 	}
-	part := dir + ".part" // until it is complete
+	part := dir + partEnd
 	if err := errors.Join(os.RemoveAll(part), os.Mkdir(part, 0o700)); err != nil {
 		return false, err
 	}
