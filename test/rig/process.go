@@ -19,7 +19,7 @@ import (
 )
 
 // usedGames are the built-in games that tests of this package use.
-var usedGames = []string{TestGame, "battlefield2", "callofduty", "callofduty2", "callofduty4", "cc3tibwars", "cc3xp1", "ccgenzh", "civ4", "cstrike", "doom3", "halor", "mariokartwii", "nwn", "openarena", "quake2", "quake4", "quakeworld", "prey", "redalert3pc", "source", "stella", "swat4", "ut", "ut2004", "zandronum"}
+var usedGames = []string{TestGame, "battlefield2", "callofduty", "callofduty2", "callofduty4", "cc3tibwars", "cc3xp1", "ccgenzh", "civ4", "cstrike", "doom3", "halor", "lotrbme2r", "lotrbme2wk", "lotrconquest", "mariokartwii", "mercs2", "mohairborne", "nwn", "openarena", "quake2", "quake4", "quakeworld", "prey", "redalert3pc", "source", "stella", "swat4", "ut", "ut2004", "zandronum"}
 
 // fewGames cuts the built-in lists to the games that tests use. Each start and each
 // command reads the lists, and with all 2400 games that takes longer than everything

@@ -38,6 +38,20 @@ func theaterPlayer(t *testing.T, d *rig.Running, persona string) (*fesl.Client, 
 	return game, c
 }
 
+// searched returns what the search of a game at the sign-in finds.
+func searched(t *testing.T, c *fesl.Client, values ...string) wire.Text {
+	t.Helper()
+	_, err := c.Ask(rig.Wait(t), "pnow", "Start", values...)
+	rig.Must(t, err)
+	for {
+		h, found, err := c.Next(rig.Wait(t))
+		rig.Must(t, err)
+		if h.Service == "pnow" {
+			return found
+		}
+	}
+}
+
 // Two players of Mercenaries 2 sign in at EA's service. One offers a game, which is on the pages like every
 // server; the other one finds it, joins it with a ticket and leaves. The game ends with its host's ban.
 func TestPlayersOfMercenaries2(t *testing.T) {
@@ -63,19 +77,10 @@ func TestPlayersOfMercenaries2(t *testing.T) {
 	}
 	rig.WantIn(t, servers(), at.String(), `"Mattias"`, `"theater"`, `"players":1,`)
 
-	_, err = search.Ask(rig.Wait(t), "pnow", "Start", "players.0.props.{sessionType}", "listServers",
+	result := searched(t, search, "players.0.props.{sessionType}", "listServers",
 		"players.0.props.{filterToGame-version}", "version", "players.0.props.{filter-version}", "1.1")
-	rig.Must(t, err)
-	for {
-		h, found, err := search.Next(rig.Wait(t))
-		rig.Must(t, err)
-		if h.Service != "pnow" {
-			continue
-		}
-		if found.Get("props.{games}.0.gid") != id || found.Get("props.{resultType}") != "LIST" {
-			t.Errorf("the search found %v", found)
-		}
-		break
+	if result.Get("props.{games}.0.gid") != id || result.Get("props.{resultType}") != "LIST" {
+		t.Errorf("the search found %v", result)
 	}
 	list, err := guest.List(rig.Wait(t), "FILTER-ATTR-U-Mission", "oil")
 	rig.Must(t, err)
@@ -116,13 +121,21 @@ func TestPlayersOfMercenaries2(t *testing.T) {
 	}
 }
 
-// Two players of each other game with a list of EA's sign in as their game does, and one joins the game of
-// the other one.
+// Two players of each other game with a list of EA's sign in as their game does. One searches, finds nothing
+// and offers a game, which the other one finds and joins. Those of the catalogue are on the pages.
 func TestGamesOfTheater(t *testing.T) {
 	t.Parallel()
 	d := rig.Start(t, t.TempDir(), rig.Variable("fesl.console_tickets", "true"))
-	for _, client := range []string{"mohair-pc", "lotr-pandemic-pc", "bfbc2-pc", "bfbc2-ps3", "beach-ps3"} {
+	for _, game := range []struct{ client, name, nothing string }{
+		{"mohair-pc", "mohairborne", "NOMATCH"},
+		{"lotr-pandemic-pc", "lotrconquest", "NOSERVER"},
+		{"bfbc2-pc", "", "NOSERVER"},
+		{"bfbc2-ps3", "", "NOSERVER"},
+		{"beach-ps3", "", "NOSERVER"},
+	} {
+		client := game.client
 		var players []*theater.Client
+		var search *fesl.Client
 		for i, name := range []string{"Host", "Guest"} {
 			c := feslGame(t, d, client)
 			persona := name + strings.ReplaceAll(client, "-", "")[:7]
@@ -143,11 +156,21 @@ func TestGamesOfTheater(t *testing.T) {
 			_, err = p.Hello(rig.Wait(t), client)
 			rig.Must(t, err)
 			rig.Must(t, p.Enter(rig.Wait(t), entered.Get("lkey")))
-			players = append(players, p)
+			players, search = append(players, p), c
 		}
 		host, guest := players[0], players[1]
+		if found := searched(t, search); found.Get("props.{resultType}") != game.nothing {
+			t.Errorf("%s: without a game the search found %v", client, found)
+		}
 		id, err := host.Host(rig.Wait(t), client, 3000, 4, "B-U-LevelKey", "helmsdeep")
 		rig.Must(t, err)
+		if found := searched(t, search); found.Get("props.{resultType}") != "JOIN" || found.Get("props.{games}.0.gid") != id {
+			t.Errorf("%s: the search found %v", client, found)
+		}
+		if game.name != "" {
+			_, page := rig.Get(t, d, "web", http.MethodGet, "/api/v1/servers?game="+game.name, "")
+			rig.WantIn(t, page, `"127.0.0.1:3000"`, `"`+client+`"`)
+		}
 		list, err := guest.List(rig.Wait(t), "FILTER-ATTR-U-LevelKey", "helmsdeep")
 		rig.Must(t, err)
 		if len(list) != 1 || list[0].Get("GID") != id {
