@@ -29,7 +29,7 @@ func newKey() string {
 // sign-in.
 func (x *session) signIn(ctx context.Context, r *request, answer *wire.Text) error {
 	x.forget()
-	x.life.stage = stageReady
+	x.life.stage, x.ticketed = stageReady, false
 	u, err := x.prove(ctx, r)
 	if err == nil {
 		err = x.admit(ctx, accounts.LoginOf(&u, storage.Profile{}), lobby.Player{})

@@ -10,9 +10,14 @@ type Config struct {
 	// Further TCP addresses that answer the same, at most 256: each game has a port of
 	// its own built in. Battlefield 2142 expects 18300, Kane's Wrath 18760, The Battle for
 	// Middle-earth II 18160, Mercenaries 2 18710, Medal of Honor: Airborne 18240, The Lord
-	// of the Rings: Conquest 18880; client programs for Command & Conquer 3 lead it to
-	// 18800. Unused while fesl.listen is empty.
-	ExtraListen []string `key:"extra_listen" default:":18300,:18760,:18160,:18800,:18710,:18240,:18880" as:"extralisten"` // none of them is empty
+	// of the Rings: Conquest 18880, Bad Company 2 18390 and its servers 18321, Need for Speed
+	// 18210, 18580, 18201 and 18940, MySims 18130; client programs for Command & Conquer 3
+	// lead it to 18800. On the PS3: Red Alert 3 18290, Mercenaries 2 18720, Medal of Honor:
+	// Airborne 18260, The Lord of the Rings: Conquest 18870 or 18271, The Godfather II 18990,
+	// Army of Two 18340 and 18141, Bad Company 18800, Bad Company 2 18121 and 18331,
+	// Battlefield 1943 18231, Need for Speed 18230, 18600, 18221 and 18930, Skate 18420 and
+	// 18040, Half-Life 2 18450, The Simpsons 18550. Unused while fesl.listen is empty.
+	ExtraListen []string `key:"extra_listen" default:":18300,:18760,:18160,:18800,:18710,:18240,:18880,:18390,:18321,:18210,:18580,:18201,:18940,:18130,:18290,:18720,:18260,:18870,:18271,:18990,:18340,:18141,:18121,:18331,:18231,:18230,:18600,:18221,:18930,:18420,:18040,:18450,:18550" as:"extralisten"` // none of them is empty
 	// Files with a certificate and its key, PEM. With them, clients may also speak TLS
 	// 1.2 or newer, on the same ports. That is for helper programs that encrypt for the
 	// game: the games themselves speak SSL 3.0, see ssl3. Empty: plain text only.

@@ -23,15 +23,17 @@ const consoleClock = 24 * time.Hour
 // ticket of a player makes the account.
 func (x *session) consoleSignIn(ctx context.Context, r *request, answer *wire.Text) error {
 	x.forget()
-	x.life.stage = stageReady
+	x.life.stage, x.ticketed = stageReady, false
 	if !x.server.live.Load().ConsoleTickets {
 		return refuse(codeUnknownName, "Consoles cannot sign in here.")
 	}
 	p, u, err := x.console(ctx, r.Get("ticket"))
 	if err == nil {
+		x.ticketed = true
 		err = x.play(ctx, accounts.LoginOf(&u, p), &p)
 	}
 	if err != nil {
+		x.ticketed = false
 		if v, ok := accounts.VerdictOn(err); ok {
 			x.server.opt.Verdicts.NoteDetail(name, x.peer.Addr(), x.title.game, v, accounts.DetailOf(err))
 		}

@@ -2,10 +2,13 @@ package fesl
 
 import (
 	"encoding/hex"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
 )
 
 // digits returns a ticket as games of the PS3 send it.
@@ -53,4 +56,19 @@ func TestConsole(t *testing.T) {
 		t.Run(name, func(*testing.T) { again.wantError(tt.want, "acct", "NuPS3Login", "ticket", tt.ticket) })
 	}
 	again.wantError(codeNotSignedIn, "acct", "GameSpyPreAuth")
+}
+
+// TestConsoleNames has a player of a console make a persona: its name is apart from those of players who
+// proved who they are.
+func TestConsoleNames(t *testing.T) {
+	f := start(t, func(o *Options) { o.ConsoleTickets = true })
+	p := f.greeted("beach-ps3")
+	p.want("acct", "NuPS3Login", "ticket", digits(accounts.ConsoleTicket{User: 77, Name: "ann_on_ps3", Expires: time.Now().Add(time.Hour)}))
+	p.want("acct", "NuAddPersona", "name", testPersona)
+	p.want("acct", "NuLoginPersona", "name", testPersona)
+	if _, _, err := f.accounts.Profiles.ByUniqueNick(t.Context(), games.DefaultNamespace, testPersona); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("a player with an unproved ticket took a name of others: %v", err)
+	}
+	f.register()
+	f.signedIn("beach-ps3").want("acct", "NuLoginPersona", "name", testPersona)
 }

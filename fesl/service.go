@@ -63,16 +63,17 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	listeners := []net.Listener{ln}
-	var also []string
+	var also, clients []string
 	for _, address := range c.ExtraListen {
 		further, err := service.ListenTCP(ctx, "tcp4", address)
 		if err != nil {
 			return nil, errors.Join(&service.KeyError{Key: extraListen, Err: err}, closeAll(listeners))
 		}
 		listeners, also = append(listeners, further), append(also, further.Addr().String())
+		clients = append(clients, clientsAt(further.Addr().(*net.TCPAddr).AddrPort().Port())...)
 	}
 	if len(also) > 0 {
-		env.Log.Info().Strs("addresses", also).Msg("further addresses are open")
+		env.Log.Info().Strs("addresses", also).Strs("games", clients).Msg("further addresses are open")
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopePresence, env.Verdicts.Players),

@@ -47,6 +47,7 @@ type session struct {
 	fragment int    // the longest frame that the client takes
 	title    title
 	version  string     // of the game, as it says itself
+	ticketed bool       // the last sign-in was by a ticket of a console
 	searches int        // for games
 	after    *wire.Text // message of service pnow that follows the answer; nil: none
 
@@ -231,8 +232,11 @@ func (x *session) send(h wire.Header, t wire.Text) {
 	x.out = wire.AppendMessage(x.out, h, t.Append(nil, wire.ServerEnd), x.fragment)
 }
 
-// namespace returns the namespace of the unique nicks of the game.
+// namespace returns the namespace of the unique nicks of the game, or that of players of consoles.
 func (x *session) namespace() int {
+	if x.ticketed {
+		return consoleNamespace
+	}
 	if g, ok := x.server.opt.Games.Lookup(storage.Fold(x.title.game)); ok {
 		return g.UniqueNicks()
 	}

@@ -111,12 +111,25 @@ func (m *manual) section(prefix string, section reflect.Type) {
 			m.b.WriteString(indent + name + ":\n")
 			m.section(prefix+name+".", f.Type)
 		} else {
-			m.b.WriteString(indent + name + ": " + yamlValue(m.keys[prefix+name]) + "\n")
+			m.entry(indent, name+": "+yamlValue(m.keys[prefix+name]))
 		}
 		if prefix == "" && i < section.NumField()-1 {
 			m.b.WriteString("\n")
 		}
 	}
+}
+
+// entry writes a key and its value. A list that is too long for a line is broken after its commas.
+func (m *manual) entry(indent, text string) {
+	for more := indent + "  "; len(indent)+len(text) > width; indent = more {
+		at := strings.LastIndexByte(text[:width-len(indent)], ',') + 1
+		if at == 0 {
+			break // a test finds the line
+		}
+		m.b.WriteString(indent + text[:at] + "\n")
+		text = text[at:]
+	}
+	m.b.WriteString(indent + text + "\n")
 }
 
 // comment writes the comment of a field, with the names of all services for {services}. An empty line in it ends a line, and

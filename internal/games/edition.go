@@ -21,7 +21,7 @@ type Edition struct {
 	// of its settings), patch (its program must be changed); missing: not known.
 	Way string `yaml:"way,column" words:"dns, ini, patch"`
 	// Changes of the program that names alone do not replace.
-	Patch []Change `yaml:"patch,unique,column" words:"https_to_http, auth_key, domain, update_check, cdkey_check, registry_key, certificate, plain_text" most:"8"`
+	Patch []Change `yaml:"patch,unique,column" words:"https_to_http, auth_key, domain, update_check, cdkey_check, registry_key, certificate, certificate_check, plain_text" most:"8"`
 	// All names that the copies look up, each with its service if that does not follow from
 	// the name; missing: those of the services in needs and uses.
 	Hosts []Host `yaml:"hosts,column" most:"32"`
@@ -65,10 +65,11 @@ const (
 
 // advice says what players can do about changes that respawnd does not make.
 var advice = map[Change]string{
-	"registry_key": lang.Key("%1: the game goes online only with the CD key in the registry that its installer or its own dialog writes. Enter yours there; respawnd writes no keys."),
-	"certificate":  lang.Key("%1: the console trusts only certificates of its maker. respawnd does not get around that: use a copy that asks over http."),
-	"update_check": lang.Key("%1: the program asks for an update first, and goes no further without the answer of its maker. respawnd does not make this change."),
-	"plain_text":   lang.Key("%1: the program must sign in without encryption. respawnd does not make this change; client programs of players do."),
+	"registry_key":      lang.Key("%1: the game goes online only with the CD key in the registry that its installer or its own dialog writes. Enter yours there; respawnd writes no keys."),
+	"certificate":       lang.Key("%1: the console trusts only certificates of its maker. respawnd does not get around that: use a copy that asks over http."),
+	"certificate_check": lang.Key("%1: the program must accept other certificates than its maker's, and the operator must set fesl.ssl3. respawnd does not make this change; patches of players do."),
+	"update_check":      lang.Key("%1: the program asks for an update first, and goes no further without the answer of its maker. respawnd does not make this change."),
+	"plain_text":        lang.Key("%1: the program must sign in without encryption. respawnd does not make this change; client programs of players do."),
 }
 
 // Made reports whether respawnd makes the change.

@@ -38,7 +38,10 @@ var kinds = []Kind{
 	{Name: "webservices", Words: "web services"},
 	{Name: "mangler", Words: "EA's NAT helper"},
 	{Name: "quickmatch", Words: "quick matches"},
-	{Name: "fesl", Words: "EA's sign-in"},
+	{
+		Name: "fesl", Words: "EA's sign-in",
+		Via: "The game signs in at EA's own service (FESL) and accepts no certificate but EA's. It needs a client program that makes it speak plain text, or, where the operator has set fesl.ssl3, a copy that accepts any certificate.",
+	},
 	{Name: "maplist", Words: "its official map list"},
 	{
 		Name: "nas", Words: "Nintendo's sign-in",
