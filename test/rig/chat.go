@@ -95,6 +95,21 @@ func (x *Chatter) Expect(part string) string {
 	return l.String()
 }
 
+// SearchMatch looks for a match of two at the program of a game in a room, once it is there.
+func (x *Chatter) SearchMatch(room, program string) {
+	x.T.Helper()
+	Eventually(x.T, "the program is in "+room, func() bool {
+		members := x.MustJoin(room).Members
+		here := slices.ContainsFunc(members, func(nick string) bool { return strings.TrimPrefix(nick, "@") == program })
+		if !here {
+			x.Must(x.Part(room, ""))
+		}
+		return here
+	})
+	x.Must(x.Say(program, `\CINFO\NumPlayers\2\Points\1000\PointsStddev\50\PointRange\250\IP\2130706433\Side\4\Color\-1\NAT\0\Maps\01\LadID\1`))
+	x.Expect(" PRIVMSG " + x.Nick + " MBOT:WORKING ")
+}
+
 // WantClosed reads up to the end of the connection and returns the reason that the
 // service gave.
 func (x *Chatter) WantClosed() (why string) {

@@ -45,21 +45,6 @@ func feslGame(t *testing.T, d *rig.Running, game string) *fesl.Client {
 	return c
 }
 
-// search looks for a match of two at the program of a game in a room of chat, once it is there.
-func search(t *testing.T, x *rig.Chatter, room, program string) {
-	t.Helper()
-	rig.Eventually(t, "the program is in "+room, func() bool {
-		members := x.MustJoin(room).Members
-		here := slices.ContainsFunc(members, func(nick string) bool { return strings.TrimPrefix(nick, "@") == program })
-		if !here {
-			x.Must(x.Part(room, ""))
-		}
-		return here
-	})
-	x.Must(x.Say(program, `\CINFO\NumPlayers\2\Points\1000\PointsStddev\50\PointRange\250\IP\2130706433\Side\4\Color\-1\NAT\0\Maps\01\LadID\1`))
-	x.Expect(" PRIVMSG " + x.Nick + " MBOT:WORKING ")
-}
-
 // meetForMatch waits for the match of two players of a game, who then get each other's addresses.
 func meetForMatch(t *testing.T, d *rig.Running, game string, chatters []*rig.Chatter) {
 	t.Helper()
@@ -201,7 +186,7 @@ func TestPlayersOfRedAlert3(t *testing.T) {
 	clan := rig.AskWeb(t, d, rig.WebHead("GET", "psweb.gamespy.com", "/clans/ClanActions.asmx/ClanInfoByProfileID?authToken=x&profileid=1", -1, ""))
 	rig.WantIn(t, clan, "HTTP/1.1 200 OK\r\n", "<resultValue>-305</resultValue>")
 	for _, x := range chatters {
-		search(t, x, "#GSP!redalert3pc", "anpwcjnybr2008")
+		x.SearchMatch("#GSP!redalert3pc", "anpwcjnybr2008")
 	}
 	meetForMatch(t, d, "redalert3pc", chatters)
 	reportMatch(t, d, dir)
@@ -252,7 +237,7 @@ func TestPlayersOfCommandAndConquer3(t *testing.T) {
 			x := rig.ChatConn(t, d)
 			x.Profile = s.Profile
 			x.Must(x.SignOn(rig.Wait(t), persona))
-			search(t, x, game.room, game.program)
+			x.SearchMatch(game.room, game.program)
 			chatters = append(chatters, x)
 		}
 		meetForMatch(t, d, game.name, chatters)
