@@ -100,6 +100,7 @@ var ranks = map[string]int{
 	"internal/advertise":           2,
 	"internal/bans":                2,
 	"internal/cdkeys":              2,
+	"internal/clans":               2,
 	"internal/colour":              2,
 	"internal/dialogue":            2,
 	"internal/cluster/clustertest": 2, // for tests

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/respawnd/respawnd/internal/clans"
 	"github.com/respawnd/respawnd/internal/fault"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric"
@@ -58,6 +59,7 @@ type Verifier interface {
 // Store is the part of the store that the backend uses.
 type Store interface {
 	storage.Matches
+	clans.Reader
 	RankOf(ctx context.Context, id storage.ScoreID) (storage.Score, error)
 }
 

@@ -39,13 +39,13 @@ var ladders = []ladder{
 	{"psweb.{d}", "/KWServices/KWGetPlayerLadderRatings.aspx", "cc3xp1", nil, []entry{{52177, 15359, "ranked-1v1"}, {52178, 6882, "ranked-2v2"}}},
 }
 
-// Pages returns the pages of ladders and of icons.
+// Pages returns the pages of ladders, of icons and of clans.
 func (backend *Backend) Pages() (all []soap.Page) {
 	for i := range ladders {
 		l := &ladders[i]
 		all = append(all, soap.Page{Name: "competition." + l.game, Hosts: []string{l.host}, Path: l.path, Serve: backend.ladderPage(l)})
 	}
-	return append(all, backend.iconPages()...)
+	return append(append(all, backend.iconPages()...), backend.clanPage())
 }
 
 // ladderPage returns the handler of a page. A request names its player by a login ticket;

@@ -18,7 +18,7 @@ var samples = map[string][]string{
 		"GAME", "swat4", "GAME...", "ut swat4", "WORDS", "'civ 4'", "FOLDER|URL", "https://cdn.example.org/list", "ROOM", "swat4", "TABLE", "maps", "TEXT", "'Welcome back'", "URL", "http://respawnd.example.org:8080",
 	},
 	"account export": {"FILE", "accounts.jsonl"}, "account import": {"FILE", "accounts.jsonl"},
-	"backup": {"FILE", "respawnd.tar"}, "restore": {"FILE", "respawnd.tar"}, "cdkey import": {"FILE", "keys.txt"}, "files get": {"FILE", "map.zip"},
+	"clan add": {"TAG", "abc"}, "backup": {"FILE", "respawnd.tar"}, "restore": {"FILE", "respawnd.tar"}, "cdkey import": {"FILE", "keys.txt"}, "files get": {"FILE", "map.zip"},
 	"game import": {"FILE", "gslist.cfg"}, "game add": {"NAME", "mygame"}, "game remove": {"NAME", "mygame"}, "game show": {"NAME", "swat4"},
 	"game room add": {"NAME", "Lobby"}, "patch add": {"NAME", "1.1"}, "point patch": {"FILE", "game.exe"},
 	"played strike": {"ID", "2026-11-28/swat4/3f2a9c"}, "played restore": {"ID", "2026-11-28/swat4/3f2a9c"},

@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon/services"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clans"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/operator"
@@ -70,6 +71,7 @@ func (hostileOperator) answers() map[string]any {
 		"stats player":      operator.PlayerStats{Nick: hostileName, Blocks: twice(operator.StatBlockInfo{Text: hostileName, Bytes: 1})},
 		"matches list":      twice(hostileMatch),
 		"matches show":      hostileMatch,
+		"clan list":         twice(clans.Member{Profile: 1, Tag: hostileName, Name: hostileName}),
 		"sake tables":       twice(storage.SakeTable{SakeTableID: storage.SakeTableID{Name: hostileName}, Columns: twice(storage.SakeColumn{Name: hostileName, Type: storage.SakeASCII})}),
 		"audit":             operator.AuditPage{Entries: twice(storage.AuditEntry{By: hostileName, Subject: hostileName, Detail: hostileName})},
 		"verdict list":      twice(operator.Verdict{Service: "qr2", Address: hostileAddress, Game: hostileName, Verdict: "listed"}),
@@ -105,6 +107,7 @@ var showCommands = map[string]struct {
 	"audit":                {"", 2},
 	"ban list":             {"", 4},
 	"cdkey list":           {"", 2},
+	"clan list":            {"", 2},
 	"chat bans":            {"", 2},
 	"chat history":         {"#room", 2},
 	"chat rooms":           {"", 2},

@@ -25,7 +25,7 @@ func Commands(con *cli.Console) []*cobra.Command {
 		doctorCommand(con), recordCommand(con), backupCommand(con), auditCommand(con),
 		cli.About(noun.Accounts, accountCommand(con)), cli.About(noun.Chat, chatCommand(con)), cli.About(noun.Keys, cdkeyCommand(con)),
 		cli.About(noun.Files, filesCommand(con)), cli.About(noun.News, motdCommand(con)), cli.About(noun.News, patchCommand(con)), playedCommand(con),
-		cli.About(noun.Stats, statsCommand(con)), cli.About(noun.Stats, matchesCommand(con)), cli.About(noun.Stats, sakeCommand(con)),
+		cli.About(noun.Stats, statsCommand(con)), cli.About(noun.Stats, matchesCommand(con)), cli.About(noun.Stats, sakeCommand(con)), cli.About(noun.Stats, clanCommand(con)),
 		cli.About(noun.Relays, relayCommand(con)), cli.About(noun.Meetings, meetingsCommand(con)),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/respawnd/respawnd/cmd/respawnd/cli"
 	"github.com/respawnd/respawnd/daemon"
+	"github.com/respawnd/respawnd/internal/clans"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/played"
 	"github.com/respawnd/respawnd/operator"
@@ -103,6 +104,19 @@ func sakeCommand(con *cli.Console) *cobra.Command {
 		sakeShow(con),
 		cli.Command(con, operator.DeleteSake, func(in operator.SakeTarget, out operator.Removed) error {
 			return con.Say("deleted %s of table %s of %s", cli.Counted(out.Removed, "record"), in.Table, in.Game)
+		}))
+}
+
+func clanCommand(con *cli.Console) *cobra.Command {
+	return cli.Group("clan", "Manage the clans of Red Alert 3",
+		cli.ListOf(con, operator.ListClans, "clan\ttag…\tname…\tprofile\trank", func(m clans.Member) []string {
+			return []string{strconv.FormatUint(uint64(m.Clan), 10), m.Tag, m.Name, strconv.FormatUint(uint64(m.Profile), 10), strconv.Itoa(m.Rank)}
+		}),
+		cli.Command(con, operator.AddClanMember, func(_ operator.NewClanMember, m clans.Member) error {
+			return con.Say("profile %d is in clan %s (%s)", m.Profile, cli.Printable(m.Tag), cli.Printable(m.Name))
+		}),
+		cli.Command(con, operator.RemoveClanMember, func(_ operator.ClanRef, m clans.Member) error {
+			return con.Say("profile %d is not in clan %s any more", m.Profile, cli.Printable(m.Tag))
 		}))
 }
 
