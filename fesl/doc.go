@@ -13,7 +13,8 @@
 // Each game has a port of its own built in; all answer the same, because a client names its
 // game. The first byte says how it speaks: a letter is plain text, 16 in hex a handshake, for
 // which the operator must have set a certificate: of SSL 3.0, if that is on and the client
-// names no newer version, else of TLS.
+// names no newer version, else of TLS. 80 in hex is a hello in the form of SSL 2, which is for SSL 3.0 alone:
+// without that it is refused with an alert.
 //
 //	client  fsys Hello
 //	server  fsys Hello, fsys MemCheck

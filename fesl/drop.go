@@ -15,6 +15,7 @@ const (
 	endedBanned ended = iota + 1
 	endedForeign
 	endedTLS
+	endedOldHello // in the form of SSL 2, without SSL 3.0
 	endedTooLong
 	endedMalformed
 	endedEarly
@@ -32,6 +33,7 @@ var endedNames = [...]string{
 	endedBanned:         "banned",
 	endedForeign:        "not_fesl",
 	endedTLS:            "tls",
+	endedOldHello:       "ssl2_hello",
 	endedTooLong:        "too_long",
 	endedMalformed:      "malformed",
 	endedEarly:          "no_hello",

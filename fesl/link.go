@@ -29,7 +29,8 @@ const (
 	lingerBytes = 256 << 10
 	// keepOut is the memory that is kept for output, in bytes.
 	keepOut = 2 << 10
-	// handshake is the first byte of a client that speaks TLS or SSL 3.0.
+	// handshake is the first byte of a client that speaks TLS or SSL 3.0, unless it begins
+	// with ssl3.OldHello.
 	handshake = 0x16
 )
 
@@ -132,7 +133,12 @@ func (k *link) meet(ctx context.Context) error {
 	switch letter := first[0] | 0x20; {
 	case letter >= 'a' && letter <= 'z':
 		return nil
-	case first[0] != handshake:
+	case first[0] == ssl3.OldHello && k.server.opt.SSL3 == nil:
+		if _, err := k.raw.Write(ssl3.Refusal()); err == nil {
+			_ = k.raw.Linger(lingerPause, lingerTime, lingerBytes)
+		}
+		return endedOldHello
+	case first[0] != handshake && first[0] != ssl3.OldHello:
 		return endedForeign
 	case k.server.opt.TLS == nil:
 		return endedTLS
@@ -157,7 +163,7 @@ func (k *link) shake(ctx context.Context, first byte) error {
 		return err
 	}
 	below := &prefixed{Conn: k.raw, first: hello[:]}
-	if old := k.server.opt.SSL3; old != nil && binary.BigEndian.Uint16(hello[helloVersion:]) <= ssl3.Version {
+	if old := k.server.opt.SSL3; old != nil && (first == ssl3.OldHello || binary.BigEndian.Uint16(hello[helloVersion:]) <= ssl3.Version) {
 		c := ssl3.Server(below, old, rand.Reader, tlsTime)
 		k.conn = c
 		return c.Handshake()

@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/netip"
@@ -19,6 +20,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric/metrictest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/ssl3"
 )
@@ -175,5 +179,53 @@ func TestCheckTLS(t *testing.T) {
 		if err := c.Describe().Check("", 0); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestOldHello sends a hello in the form of SSL 2: it begins a handshake of SSL 3.0 if that is on, and is refused
+// with an alert if it is off.
+func TestOldHello(t *testing.T) {
+	c := defaults()
+	c.TLSCert, c.TLSKey = certificate(t, rsaKey(t))
+	c.SSL3 = true
+	secure, old, err := c.openTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello := append([]byte{ssl3.OldHello, 28, 1, 3, 0, 0, 3, 0, 0, 0, 16, 0, 0, 4}, bytes.Repeat([]byte{7}, 16)...)
+	for state, tc := range map[string]struct {
+		change func(*Options)
+		begin  []byte
+		drops  int
+	}{
+		"on":             {func(o *Options) { o.TLS, o.SSL3 = secure, old }, []byte{22, 3, 0}, 0},
+		"off":            {func(o *Options) { o.TLS = secure }, []byte{21, 3, 0, 0, 2, 2, 40}, 1},
+		"no certificate": {nil, []byte{21, 3, 0, 0, 2, 2, 40}, 1},
+	} {
+		t.Run(state, func(t *testing.T) {
+			reg := prometheus.NewRegistry()
+			f := start(t, func(o *Options) {
+				o.Metrics = netserve.NewMetrics(reg, name, DropReasons()...)
+				if tc.change != nil {
+					tc.change(o)
+				}
+			})
+			conn, err := f.dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conn.Write(hello); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, len(tc.begin))
+			if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, tc.begin) {
+				t.Errorf("answered %x, %v; want %x", got, err, tc.begin)
+			}
+			_ = conn.Close()
+			f.stop()
+			if n := metrictest.Dropped(t, reg, endedOldHello.Error()); n != tc.drops {
+				t.Errorf("%d counted, want %d", n, tc.drops)
+			}
+		})
 	}
 }

@@ -37,6 +37,11 @@ func (a Alert) String() string {
 	}
 }
 
+// Refusal is a record with the alert that refuses a handshake, for connections that have no certificate.
+func Refusal() []byte {
+	return new(half).seal(nil, typeAlert, []byte{levelFatal, byte(AlertHandshakeFailure)})
+}
+
 // Levels of an alert.
 const (
 	levelWarning = 1

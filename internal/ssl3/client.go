@@ -126,6 +126,9 @@ func (c *client) exchange() error {
 	return nil
 }
 
+// oldHello implements role.
+func (c *client) oldHello([]byte) error { return unexpected() }
+
 // changed implements role.
 func (c *client) changed() error {
 	if c.stage != awaitServerChange {

@@ -57,7 +57,7 @@ type Conn struct {
 var _ net.Conn = (*Conn)(nil)
 
 func newConn(raw net.Conn, s *state, timeout time.Duration) *Conn {
-	return &Conn{raw: raw, timeout: timeout, state: s, records: recordReader{r: raw}, deadlines: deadlines{raw: raw}}
+	return &Conn{raw: raw, timeout: timeout, state: s, records: recordReader{r: raw, old: s.old}, deadlines: deadlines{raw: raw}}
 }
 
 // Client returns the client's side of a connection over raw. It is for tests and the

@@ -30,6 +30,9 @@
 //	         client MAC key, server MAC key, client RC4 key, server RC4 key: 16 bytes each
 //	MAC    = MD5(key + 5C×48 + MD5(key + 36×48 + seq (8 bytes) + type + length (2 bytes) + data))
 //
+// The first record of a client may be a hello in the form of SSL 2 instead: its length with the highest bit
+// set (2 bytes) and the hello, see parseOldHello. The length does not count in what Finished covers.
+//
 // A Finished message is an MD5 and a SHA-1 over all handshake messages before it, see
 // finished.
 package ssl3

@@ -63,6 +63,7 @@ func FuzzHandshake(f *testing.F) {
 	}
 	var clear half
 	f.Add(clear.seal(nil, typeAlert, []byte{1, 0}))
+	f.Add(oldHelloOf(version, 0, minChallenge, suite))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		s := newServer(id, bytes.NewReader(random), nil)
 		data, err := feed(&s.state, bytes.Clone(stream))
@@ -76,6 +77,16 @@ func FuzzHandshake(f *testing.F) {
 			if _, ended := errors.AsType[*PeerError](err); !ended {
 				t.Errorf("error %v", err)
 			}
+		}
+	})
+}
+
+func FuzzOldHello(f *testing.F) {
+	f.Add(oldHelloOf(version, 0, minChallenge, suite)[oldHeader:])
+	f.Add(oldHelloOf(version, oldSession, randomLen, 5, suite)[oldHeader:])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if h, ok := parseOldHello(body); ok && (len(body) < oldFixed+oldSuite+minChallenge || len(h.suites)*oldSuite > len(body)) {
+			t.Errorf("%x is read as %+v", body, h)
 		}
 	})
 }

@@ -25,6 +25,15 @@ const (
 	maxSession     = 32
 )
 
+// Sizes of a hello in the form of SSL 2.
+const (
+	oldHeader    = 2
+	oldFixed     = 9
+	oldSuite     = 3
+	minChallenge = 16
+	oldSession   = 16 // of an identifier, if there is one
+)
+
 // suite is TLS_RSA_WITH_RC4_128_MD5, the only cipher suite.
 const suite = 0x0004
 
@@ -108,6 +117,40 @@ func parseClientHello(body []byte) (h hello, ok bool) {
 		return hello{}, false
 	}
 	h.compressions = slices.Clone(rest[1 : 1+methods])
+	return h, true
+}
+
+// parseOldHello reads a hello in the form of SSL 2 that offers SSL 3.0 or later. Numbers are big-endian.
+//
+//	offset size
+//	     0    1  1, the kind
+//	     1    2  the newest version that the client speaks
+//	     3    2  length of the suites
+//	     5    2  length of the identifier of a session: 0 or 16
+//	     7    2  length of the challenge: 16 to 32
+//	     9    -  suites of 3 bytes: those of SSL 3.0 begin with 0, others are skipped
+//	     -    -  identifier, challenge
+//
+// The challenge is the end of the client's random bytes; those before it are 0. Compression is never
+// offered.
+func parseOldHello(body []byte) (h hello, ok bool) {
+	if len(body) < oldFixed || kind(body[0]) != kindClientHello {
+		return hello{}, false
+	}
+	h.version, h.compressions = binary.BigEndian.Uint16(body[1:]), []byte{noCompression}
+	suites, session, challenge := int(binary.BigEndian.Uint16(body[3:])), int(binary.BigEndian.Uint16(body[5:])), int(binary.BigEndian.Uint16(body[7:]))
+	rest := body[oldFixed:]
+	switch {
+	case suites == 0, suites%oldSuite != 0, session != 0 && session != oldSession, challenge < minChallenge, challenge > randomLen,
+		len(rest) != suites+session+challenge:
+		return hello{}, false
+	}
+	for p := rest[:suites]; len(p) > 0; p = p[oldSuite:] {
+		if p[0] == 0 {
+			h.suites = append(h.suites, binary.BigEndian.Uint16(p[1:]))
+		}
+	}
+	copy(h.random[randomLen-challenge:], rest[suites+session:])
 	return h, true
 }
 

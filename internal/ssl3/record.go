@@ -31,7 +31,12 @@ const (
 	typeAlert            contentType = 21
 	typeHandshake        contentType = 22
 	typeData             contentType = 23
+
+	typeOldHello contentType = 0x80 // not on the wire: the hello of SSL 2, see oldHello
 )
+
+// OldHello is the first byte of a client whose hello has the form of SSL 2, if that is shorter than 256 bytes.
+const OldHello = 0x80
 
 // record is a record as it was received. The payload is only valid until the next one
 // is read.
@@ -47,11 +52,18 @@ type recordReader struct {
 	r    io.Reader
 	buf  []byte // the present record
 	have int    // bytes of it
+	old  bool   // the first record may be a hello of SSL 2
 }
 
 // next reads one record whose payload has at most limit bytes. A stream that ends
 // between two records ends with io.EOF, within one with io.ErrUnexpectedEOF.
 func (r *recordReader) next(limit int) (record, error) {
+	if r.old {
+		rec, done, err := r.oldHello()
+		if done || err != nil {
+			return rec, err
+		}
+	}
 	if err := r.fill(headerLen); err != nil {
 		return record{}, err
 	}
@@ -70,6 +82,27 @@ func (r *recordReader) next(limit int) (record, error) {
 	}
 	rec.payload, r.have = r.buf[headerLen:headerLen+size], 0
 	return rec, nil
+}
+
+// oldHello reads a first record in the form of SSL 2; done is false if it has another form.
+func (r *recordReader) oldHello() (rec record, done bool, err error) {
+	if err := r.fill(oldHeader); err != nil {
+		return rec, false, err
+	}
+	if r.buf[0]&OldHello == 0 {
+		r.old = false
+		return rec, false, nil
+	}
+	size := int(binary.BigEndian.Uint16(r.buf)) &^ (OldHello << 8)
+	if size > maxHello {
+		return rec, false, violation(AlertIllegalParameter, "hello too long")
+	}
+	if err := r.fill(oldHeader + size); err != nil {
+		return rec, false, err
+	}
+	rec = record{typ: typeOldHello, version: version, payload: r.buf[oldHeader:]}
+	r.old, r.have = false, 0
+	return rec, true, nil
 }
 
 // fill reads until there are n bytes of the present record.

@@ -36,7 +36,7 @@ type server struct {
 
 func newServer(identity *Identity, rand io.Reader, permit func() error) *server {
 	s := &server{identity: identity, rand: rand, permit: permit}
-	s.role = s
+	s.role, s.old = s, true
 	return s
 }
 
@@ -71,7 +71,19 @@ func (s *server) message(k kind, body, before []byte) error {
 // greet answers a ClientHello. An identifier of an earlier session is ignored: there
 // is no resumption.
 func (s *server) greet(body []byte) error {
-	h, ok := parseClientHello(body)
+	return s.reply(parseClientHello(body))
+}
+
+// oldHello implements role. The rest of the handshake is that of SSL 3.0.
+func (s *server) oldHello(body []byte) error {
+	if s.stage != awaitClientHello || len(s.partial) > 0 {
+		return unexpected()
+	}
+	return s.reply(parseOldHello(body))
+}
+
+// reply answers the hello of a client; ok reports that it is well-formed.
+func (s *server) reply(h hello, ok bool) error {
 	switch {
 	case !ok:
 		return violation(AlertIllegalParameter, "malformed hello")

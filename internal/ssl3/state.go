@@ -17,6 +17,8 @@ type role interface {
 	limit(k kind) (least, most int, err error)
 	// changed handles the peer's ChangeCipherSpec.
 	changed() error
+	// oldHello handles a hello in the form of SSL 2.
+	oldHello(body []byte) error
 }
 
 // state is one side of a connection without its socket: it takes records and returns
@@ -32,7 +34,8 @@ type state struct {
 	partial    []byte // of a handshake message
 	transcript []byte // all handshake messages so far; nil when open
 	secrets    secrets
-	idle       int // records without data in succession
+	idle       int  // records without data in succession
+	old        bool // the peer's first record may be a hello of SSL 2
 	spoken     bool
 }
 
@@ -62,6 +65,9 @@ func (s *state) handle(r record) (data []byte, err error) {
 		return nil, s.alert(payload)
 	case typeData:
 		return s.data(payload)
+	case typeOldHello:
+		s.transcript = append(s.transcript, payload...)
+		return nil, s.role.oldHello(payload)
 	}
 	return nil, violation(AlertUnexpectedMessage, "unknown type of record")
 }

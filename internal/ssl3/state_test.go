@@ -37,7 +37,7 @@ func deliver(from, to *state) error {
 
 // feed gives all records in wire to s and returns the data in them.
 func feed(s *state, wire []byte) (data []byte, err error) {
-	reader := recordReader{r: bytes.NewReader(wire)}
+	reader := recordReader{r: bytes.NewReader(wire), old: s.old && !s.spoken}
 	for {
 		r, err := reader.next(s.in.limit())
 		if errors.Is(err, io.EOF) {
@@ -140,7 +140,18 @@ func TestMalformedHandshakes(t *testing.T) {
 	}{
 		"type of record":           {[]byte{19, 3, 0, 0, 0}, AlertUnexpectedMessage},
 		"version of record":        {tls, AlertIllegalParameter},
-		"hello of SSL 2":           {[]byte{0x80, 0x2e, 1, 0, 2, 0, 0, 0}, AlertUnexpectedMessage},
+		"hello of SSL 2 alone":     {oldHelloOf(0x0002, 0, 16, suite), AlertHandshakeFailure},
+		"old hello, other suite":   {oldHelloOf(version, 0, 16, 5), AlertHandshakeFailure},
+		"old hello, no suites":     {oldHelloOf(version, 0, 16), AlertIllegalParameter},
+		"old hello, challenge":     {oldHelloOf(version, 0, 15, suite), AlertIllegalParameter},
+		"old hello, challenge 33":  {oldHelloOf(version, 0, 33, suite), AlertIllegalParameter},
+		"old hello, session of 1":  {oldHelloOf(version, 1, 16, suite), AlertIllegalParameter},
+		"old hello, empty":         {[]byte{0x80, 0}, AlertUnexpectedMessage},
+		"old hello, other kind":    {edit(oldHelloOf(version, 0, 16, suite), 2, 2), AlertIllegalParameter},
+		"old hello, lengths":       {edit(oldHelloOf(version, 0, 16, suite), 6, 6), AlertIllegalParameter},
+		"old hello over the limit": {[]byte{0x88, 1}, AlertIllegalParameter},
+		"old hello after a hello":  {append(message(hello), oldHelloOf(version, 0, 16, suite)...), AlertUnexpectedMessage},
+		"old hello twice":          {append(oldHelloOf(version, 0, 16, suite), oldHelloOf(version, 0, 16, suite)...), AlertUnexpectedMessage},
 		"empty record":             {[]byte{22, 3, 0, 0, 0}, AlertUnexpectedMessage},
 		"record over the limit":    {[]byte{22, 3, 0, 0x40, 1}, AlertIllegalParameter},
 		"data at once":             {clear.seal(nil, typeData, []byte("GET /")), AlertUnexpectedMessage},
@@ -171,6 +182,47 @@ func TestMalformedHandshakes(t *testing.T) {
 		s := newServer(rec.identity(), rec.random(), nil)
 		_, err := feed(&s.state, tc.wire)
 		wantAlert(t, name, err, tc.want)
+	}
+}
+
+// oldHelloOf returns a hello in the form of SSL 2 with its record, the random bytes all 7.
+func oldHelloOf(newest uint16, session, challenge int, suites ...uint16) []byte {
+	body := []byte{1, byte(newest >> 8), byte(newest), 0, byte(oldSuite * len(suites)), 0, byte(session), 0, byte(challenge)}
+	for _, s := range suites {
+		body = append(body, 0, byte(s>>8), byte(s))
+	}
+	body = append(body, make([]byte, session)...)
+	body = append(body, bytes.Repeat([]byte{7}, challenge)...)
+	return append([]byte{OldHello, byte(len(body))}, body...)
+}
+
+func edit(b []byte, at int, to byte) []byte {
+	b[at] = to
+	return b
+}
+
+// TestOldHello has clients whose hello has the form of SSL 2 complete the handshake.
+func TestOldHello(t *testing.T) {
+	for name, tc := range map[string]struct {
+		session, challenge int
+		suites             []uint16
+	}{
+		"shortest": {0, minChallenge, []uint16{suite}},
+		"longest":  {oldSession, randomLen, []uint16{5, suite, 0xff}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			first := oldHelloOf(version, tc.session, tc.challenge, tc.suites...)
+			first = append(first[:oldHeader+oldFixed], append([]byte{1, 0, 0x80}, first[oldHeader+oldFixed:]...)...) // a suite of SSL 2
+			first[1], first[6] = first[1]+oldSuite, first[6]+oldSuite
+			p.client.random = [randomLen]byte{}
+			copy(p.client.random[randomLen-tc.challenge:], bytes.Repeat([]byte{7}, tc.challenge))
+			p.client.flight, p.client.transcript = first, bytes.Clone(first[oldHeader:])
+			p.shake()
+		})
+	}
+	if c, err := newClient(rand.Reader); err != nil || c.oldHello(nil) == nil {
+		t.Errorf("a client takes a hello: %v", err)
 	}
 }
 
