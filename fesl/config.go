@@ -52,6 +52,9 @@ type Config struct {
 	// Gives the players of Battlefield 2142 the Northern Strike booster pack, true or
 	// false.
 	NorthernStrike bool `key:"northern_strike" default:"true" live:"true"`
+	// Gives the players of Bad Company 2 on computers its expansion and its extras, true or
+	// false.
+	BadCompany2 bool `key:"bad_company_2" default:"true" live:"true"`
 	// Tickets of the PS3, true or false. true: games sign in with a ticket of the console
 	// or of RPCN, the network of RPCS3. Its signature cannot be checked, so everyone can
 	// sign in as any such player. Their accounts are apart from those with a password.

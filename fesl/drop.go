@@ -25,7 +25,8 @@ const (
 	// After these the connection continues.
 	droppedUnknown
 	droppedRegistration
-	droppedStats // of another player
+	droppedStats // of another player, or its records
+	droppedMessage
 )
 
 var endedNames = [...]string{
@@ -42,6 +43,7 @@ var endedNames = [...]string{
 	droppedUnknown:      "unknown_request",
 	droppedRegistration: "too_many_registrations",
 	droppedStats:        "stats_of_others",
+	droppedMessage:      "message",
 }
 
 // Error implements error.

@@ -82,7 +82,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := games.NewCatalog([]games.Game{{Name: "redalert3pc"}, {Name: "stella", Facts: games.Facts{Namespace: 12}}})
+	catalog, err := games.NewCatalog([]games.Game{{Name: "redalert3pc"}, {Name: "stella", Facts: games.Facts{Namespace: 12}}, {Name: "bfbc2"}, {Name: "mercs2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package fesl
 import (
 	"context"
 	"encoding/base64"
-	"slices"
 
 	"github.com/respawnd/respawnd/fesl/wire"
 )
@@ -84,49 +83,5 @@ func telemetry(_ context.Context, _ *request, answer *wire.Text) error {
 	answer.Add("enabled", "0")
 	answer.Add("filters", "")
 	answer.Add("disabled", "1")
-	return nil
-}
-
-// northernStrike is the booster pack of Battlefield 2142, as the game asks for it.
-const northernStrike = "bf2142_bp1"
-
-// inventory lists the objects that the account has.
-func inventory(x *session, r *request, answer *wire.Text) error {
-	const list = "entitlements"
-	if x.title.game != "stella" || !x.server.live.Load().NorthernStrike || !slices.Contains(r.List("objectIds"), northernStrike) {
-		answer.AddList(list)
-		return nil
-	}
-	answer.AddNumber(list+".[]", 1)
-	answer.Add(list+".0.objectId", northernStrike)
-	answer.Add(list+".0.editionNo", "0")
-	answer.Add(list+".0.dateEntitled", "2007-03-08")
-	answer.Add(list+".0.useCount", "0")
-	answer.Add(list+".0.entitleId", "1")
-	return nil
-}
-
-// bundle answers whether the account has a bundle: it has none. Battlefield 2142 expects that as a list.
-func bundle(x *session, _ *request, answer *wire.Text) error {
-	if x.title.game != "stella" {
-		return refuse(codeNotOwned, "The account does not have it.")
-	}
-	answer.AddList("EntitlementByBundle")
-	return nil
-}
-
-// noRecord refuses a record: there are none.
-func noRecord(context.Context, *request, *wire.Text) error {
-	return refuse(codeNoRecord, "There is no such record.")
-}
-
-// associations is an empty list of a kind of other players.
-func associations(x *session, r *request, answer *wire.Text) error {
-	answer.Add("domainPartition.domain", "eagames")
-	answer.Add("domainPartition.subDomain", x.title.subDomain)
-	answer.AddNumber("maxListSize", 100)
-	answer.AddList("members")
-	answer.Add("owner.id", r.Get("owner.id"))
-	answer.Add("owner.type", r.Get("owner.type"))
 	return nil
 }

@@ -186,7 +186,7 @@ func (x *session) preAuth(ctx context.Context, _ *request, answer *wire.Text) er
 // lookUp finds the profiles with names, of any account.
 func (x *session) lookUp(ctx context.Context, r *request, answer *wire.Text) error {
 	const list = "userInfo"
-	names := members(r.Text, list, "userName")
+	names := members(r.Text, list, "userName", maxLookUp)
 	answer.AddNumber(list+".[]", int64(len(names)))
 	for i, name := range names {
 		entry := wire.Member(list, i)
@@ -209,9 +209,9 @@ func (x *session) lookUp(ctx context.Context, r *request, answer *wire.Text) err
 const maxLookUp = 32
 
 // members returns a value of each structure in a list, in their order, up to the first
-// one without it.
-func members(t wire.Text, list, key string) (values []string) {
-	for i := range maxLookUp {
+// one without it, and at most so many.
+func members(t wire.Text, list, key string, most int) (values []string) {
+	for i := range most {
 		v, ok := t.Look(wire.Member(list, i) + "." + key)
 		if !ok {
 			break

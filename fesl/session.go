@@ -49,6 +49,7 @@ type session struct {
 	version  string     // of the game, as it says itself
 	ticketed bool       // the last sign-in was by a ticket of a console
 	searches int        // for games
+	messages int        // to other players
 	after    *wire.Text // message of service pnow that follows the answer; nil: none
 
 	player *player // nil: not signed in

@@ -17,6 +17,8 @@ type title struct {
 	features  []string
 	nothing   string // what a search that found no games says; empty: NOSERVER
 	stats     bool   // players' games report statistics, as there are no servers that do
+	records   bool   // players' games write records
+	owned     []entitlement
 }
 
 // titles are those that are known. Others are served too, by the general rule. Of a game that has several
@@ -30,11 +32,11 @@ var titles = []title{
 	{client: "bfme2", game: "lotrbme2r", port: 18160, subDomain: "bfme2"},
 	{client: "mercs2-pc", game: "mercs2", port: 18710, features: []string{"6014"}, nothing: "LIST", stats: true},
 	{client: "mercs2-ps3", game: "mercs2", port: 18720, nothing: "LIST"},
-	{client: "mohair-pc", game: "mohairborne", port: 18240, nothing: "NOMATCH", stats: true},
+	{client: "mohair-pc", game: "mohairborne", port: 18240, nothing: "NOMATCH", stats: true, records: true},
 	{client: "mohair-ps3", game: "mohairborne", port: 18260, nothing: "NOMATCH"},
 	{client: "lotr-pandemic-pc", game: "lotrconquest", port: 18880, stats: true},
 	{client: "lotr-pandemic-ps3", game: "lotrconquest", port: 18870}, // or 18271
-	{client: "bfbc2-pc", game: "bfbc2", port: 18390},
+	{client: "bfbc2-pc", game: "bfbc2", port: 18390, records: true, owned: badCompany2},
 	{client: "bfbc2-pc-server", game: "bfbc2", port: 18321},
 	{client: "bfbc2-ps3", game: "bfbc2", port: 18121},
 	{client: "bfbc2-ps3-server", game: "bfbc2", port: 18331},
