@@ -50,4 +50,11 @@
 //
 // The address of a player is that of the connection; the port is the one in CGAM or EGAM, or the one
 // from which the player's datagram ECHO came. The datagram is answered with address and port.
+//
+// # Nodes
+//
+// In a cluster a game belongs to the node of its host. The others list copies of it (nodes.shared). There
+// EGAM and GDAT are passed on to its node, where a session without a connection stands for the player; what
+// that one is sent comes back with the player's token. A player who leaves is reported to the node, which
+// also notices when the player's own node is gone. Numbers of games are random, so that they differ.
 package theater

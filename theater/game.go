@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -81,6 +82,7 @@ func (a *attributes) exact(key string) string {
 // game is a game that a player offers. Server.mu guards it.
 type game struct {
 	id       int
+	node     string // that it belongs to; empty: this one. Of others it is a copy, with the players who are in it
 	host     *session
 	values   attributes // named in kept, and B-...
 	details  attributes // D-...
@@ -162,6 +164,9 @@ func (g *game) players() (in []*seat) {
 	}
 	return in
 }
+
+// all returns those who have a place in the game, or wait for one.
+func (g *game) all() []*seat { return append(slices.Collect(maps.Values(g.seats)), g.queue...) }
 
 // free returns the lowest number that no player has, 0 if the game is full.
 func (g *game) free() int {

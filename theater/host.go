@@ -2,7 +2,6 @@ package theater
 
 import (
 	"cmp"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -27,14 +26,15 @@ func (x *session) create(r *request) {
 		x.refuse(r.Service, r.id(), badValue)
 		return
 	}
-	g := &game{id: s.last + 1, host: x, key: secret(16), seats: make(map[int]*seat)}
+	g := &game{host: x, key: secret(16), seats: make(map[int]*seat)}
 	g.identity = cmp.Or(short(r.Get("UGID")), newIdentity())
 	if !g.update(r.Text) {
 		x.refuse(r.Service, r.id(), badValue)
 		return
 	}
-	s.last++
-	s.games, x.hosts = append(s.games, g), g
+	g.id = s.newID()
+	at, _ := s.place(g.id)
+	s.games, x.hosts = slices.Insert(s.games, at, g), g
 	join := cmp.Or(g.values.Get("JOIN"), "O")
 	x.reply("CGAM", r.id(), append(g.ids(), "MAX-PLAYERS", strconv.Itoa(g.max()), "EKEY", g.key, "UGID", g.identity,
 		"SECRET", cmp.Or(short(r.Get("SECRET")), secret(64)), "JOIN", join, "J", join, "HXFR", "0")...)
@@ -51,7 +51,7 @@ func short(text string) string {
 // hosted returns the number of games of an address.
 func (s *Server) hosted(a netip.Addr) (n int) {
 	for _, g := range s.games {
-		if g.host.peer.Addr() == a {
+		if g.node == "" && g.host.peer.Addr() == a {
 			n++
 		}
 	}
@@ -119,11 +119,12 @@ func (s *Server) end(g *game) {
 	}
 	g.host.hosts = nil
 	s.unlist(g)
-	for _, at := range append(slices.Collect(maps.Values(g.seats)), g.queue...) {
-		if who := at.who; who != nil && at.state <= asked && who != g.host {
+	s.nodes.shared.Delete(g.id)
+	for _, at := range g.all() {
+		who, waits := at.who, at.state <= asked
+		if at.leave(); who != nil && waits && who != g.host {
 			who.refuse("EGAM", at.tid, noGame)
 		}
-		at.leave()
 	}
 }
 
@@ -160,8 +161,14 @@ func (s *Server) shows(g *game, trial bool) bool {
 	return ok
 }
 
-// publish lists a game in the list of servers, or renews its record.
+// publish lists a game in the list of servers and at other nodes, or renews what they have.
 func (s *Server) publish(g *game, now time.Time) {
+	s.list(g, now)
+	s.share(g)
+}
+
+// list lists a game in the list of servers, or renews its record.
+func (s *Server) list(g *game, now time.Time) {
 	if !g.open || g.host.player.Game == "" {
 		return
 	}
@@ -182,7 +189,7 @@ func (s *Server) publish(g *game, now time.Time) {
 	}
 }
 
-// put is publish. first reports that the game had no record.
+// put is list. first reports that the game had no record.
 func (s *Server) put(g *game, at netip.AddrPort, now time.Time) (first bool, why uplink.Drop) {
 	old, listed := s.opt.Registry.At(at)
 	switch {

@@ -37,6 +37,7 @@ const (
 // error if there is none that the client may see.
 func (x *session) found(r *request) (g *game, why string) {
 	who, id := x.named(r), r.Get("GID")
+	far := x.server.elsewhere(x.player.Client, r)
 	switch {
 	case number(id) > 0:
 		g = x.server.game(number(id))
@@ -44,6 +45,8 @@ func (x *session) found(r *request) (g *game, why string) {
 		g = who.hosts
 	case who != nil && who.seat != nil:
 		g = who.seat.game
+	case far != nil:
+		g = far
 	case who != nil || id == "":
 		return nil, noPlayer
 	default:
@@ -79,6 +82,10 @@ func (x *session) join(r *request) {
 		x.refuse(r.Service, r.id(), why)
 		return
 	}
+	if g.node != "" {
+		x.joinFar(r, g)
+		return
+	}
 	own := x.hosts == g
 	if own && x.seat != nil {
 		x.seat.leave()
@@ -103,18 +110,24 @@ func (x *session) join(r *request) {
 		x.server.metrics.joins.WithLabelValues(joinQueued).Inc()
 		x.send(wire.Failure("EGAM", inQueue), lines(append([]string{"TID", s.tid}, append(g.ids(),
 			"QPOS", strconv.Itoa(len(g.queue)), "QLEN", strconv.Itoa(g.places()))...)...))
+		x.server.share(g)
 	default:
+		s.place(free, r.now)
 		x.reply("EGAM", r.id(), g.ids()...)
-		s.ask("EGRQ", free, r.now)
+		s.ask("EGRQ")
 	}
 }
 
-// ask asks the host, with a word, whether the player may have a place.
-func (s *seat) ask(word string, pid int, now time.Time) {
+// place gives the player a place, about which the host must be asked.
+func (s *seat) place(pid int, now time.Time) {
 	s.pid, s.state, s.by = pid, asked, now.Add(answerTime)
 	s.game.seats[pid], s.who.seat = s, s
 	s.who.server.metrics.joins.WithLabelValues(joinAsked).Inc()
-	lines := append(s.game.ids(), "PID", strconv.Itoa(pid), "UID", s.uid, "NAME", s.name, "R-USER", s.name, "TICKET", s.ticket)
+}
+
+// ask asks the host, with a word, whether the player may have its place.
+func (s *seat) ask(word string) {
+	lines := append(s.game.ids(), "PID", strconv.Itoa(s.pid), "UID", s.uid, "NAME", s.name, "R-USER", s.name, "TICKET", s.ticket)
 	s.game.host.tell(word, append(append(lines, s.facts...), pairs(s.values.Text)...)...)
 }
 
@@ -123,7 +136,9 @@ func (g *game) advance(now time.Time) {
 	for pid := g.free(); pid != 0 && len(g.queue) > 0; pid = g.free() {
 		next := g.queue[0]
 		g.queue = g.queue[1:]
-		next.ask("QENT", pid, now)
+		next.place(pid, now)
+		next.ask("QENT")
+		g.host.server.share(g)
 	}
 }
 
@@ -194,6 +209,7 @@ func (x *session) cancel(r *request) {
 // abandon ends the part of the client in its game. A host that has the player, or may have, says
 // when it has left.
 func (x *session) abandon() {
+	x.away.leave(false)
 	s := x.seat
 	if s == nil {
 		return
@@ -206,6 +222,7 @@ func (x *session) abandon() {
 
 // expel tells the host of the client's game to remove the client.
 func (x *session) expel() {
+	x.away.leave(true)
 	if s := x.seat; s != nil && (s.state == allowed || s.state == entered) && s.game.host != x {
 		s.game.host.tell("KICK", append(s.game.ids(), "PID", strconv.Itoa(s.pid))...)
 	}

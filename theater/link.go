@@ -111,9 +111,14 @@ func (k *link) run(ctx context.Context) error {
 		}
 		k.server.mu.Lock()
 		err = k.handle(f, time.Now())
+		then := k.then
+		k.then = nil
 		k.server.mu.Unlock()
 		if err != nil {
 			return err
+		}
+		if then != nil {
+			then(ctx)
 		}
 		if by.IsZero() || !k.signedIn() {
 			continue

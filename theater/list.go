@@ -136,6 +136,10 @@ func (x *session) data(r *request) {
 		x.refuse(r.Service, r.id(), why)
 		return
 	}
+	if g.node != "" {
+		x.dataFar(r, g)
+		return
+	}
 	x.reply("GDAT", r.id(), x.describe(g)...)
 	if len(g.details.Text) == 0 {
 		return

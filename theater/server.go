@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/cluster"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/part"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -45,6 +46,7 @@ type Options struct {
 	// password ends the session. It returns a function that undoes that.
 	Attach  func(presence.Attached) (detach func())
 	Players *verdicts.Log // verdicts on players; nil: none
+	Cluster cluster.Bus   // connects this node to the others; nil: it is alone
 }
 
 // Server is the list of games.
@@ -55,31 +57,40 @@ type Server struct {
 	metrics *metrics
 	echoes  *netserve.Limiter
 	out     netserve.Sender
+	nodes   nodes
 
 	mu      sync.Mutex // guards the fields below, and all sessions, games and seats
 	players map[storage.ProfileID]*session
-	games   []*game                  // the oldest first
+	games   []*game                  // by their numbers, those of other nodes too
 	sources map[netip.AddrPort]*game // that have a record in the list of servers
-	last    int                      // number of the newest game
+	last    int                      // number of the newest game, if this node is alone
+	abroad  map[uint64]*session      // with a part in a game of another node, by their tokens
+	token   uint64                   // the last one
 }
 
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, gate: netserve.NewGate(opt.Conns(opt.Trusted)), echoes: netserve.NewLimiter(netserve.LimiterOptions{Rate: echoRate, Burst: echoBurst}),
-		players: make(map[storage.ProfileID]*session), sources: make(map[netip.AddrPort]*game),
+		players: make(map[storage.ProfileID]*session), sources: make(map[netip.AddrPort]*game), abroad: make(map[uint64]*session),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.count)
 	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.live.Store(&s.opt.Config)
+	s.nodes = newNodes(s)
 	return s
 }
 
-// count returns the number of games.
-func (s *Server) count() int {
+// count returns the number of games of this node.
+func (s *Server) count() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.games)
+	for _, g := range s.games {
+		if g.node == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Reload applies the live keys. Open connections and games stay.
@@ -96,7 +107,7 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Li
 	return g.Wait()
 }
 
-// serveConns serves connections, and does what is due from time to time.
+// serveConns serves connections, shares games with other nodes, and does what is due from time to time.
 func (s *Server) serveConns(ctx context.Context, ln net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -105,6 +116,7 @@ func (s *Server) serveConns(ctx context.Context, ln net.Listener) error {
 		}
 		return nil
 	})
+	g.Go(func() error { return s.follow(ctx) })
 	g.Go(func() error {
 		return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
 			Gate: s.gate, Idle: forever, Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
@@ -136,7 +148,14 @@ func (s *Server) step(now time.Time) {
 		}
 	}
 	for _, g := range s.games {
-		s.expire(g, now)
+		if g.node == "" {
+			s.expire(g, now)
+		}
+	}
+	for _, x := range s.abroad {
+		if x.away.overdue(now) {
+			x.away.deserted()
+		}
 	}
 }
 
@@ -163,6 +182,7 @@ func (s *Server) gone(v verdicts.Verdict) func(*master.Server) {
 		if g := s.sources[srv.Key.Source]; g != nil {
 			delete(s.sources, srv.Key.Source)
 			g.source = netip.AddrPort{}
+			s.share(g)
 		}
 		s.mu.Unlock()
 		s.opt.Verdicts.Note(name, srv.Key.Source, srv.Game, v)

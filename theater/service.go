@@ -61,7 +61,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s := New(Options{
 		Config: *c, Self: env.Counted(DropReasons()...), Peers: env.Peers(storage.ScopeLists, env.Verdicts.Servers), Listing: env.Listing,
-		Lobby: env.Lobby, Attach: env.Hub.Attach, Players: env.Verdicts.Players,
+		Lobby: env.Lobby, Attach: env.Hub.Attach, Players: env.Verdicts.Players, Cluster: env.Cluster,
 	})
 	env.Lobby.Open(conn.LocalAddr().Port(), s.search)
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })

@@ -1,6 +1,7 @@
 package theater
 
 import (
+	"context"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -27,10 +28,13 @@ type session struct {
 	since   time.Time
 	player  lobby.Player // without a Profile: not signed in. It is set once
 	detach  func()
-	told    int    // messages of the server so far
-	port    uint16 // from which its datagrams come; 0: none came
-	hosts   *game  // nil: none
-	seat    *seat  // in the game that it plays or joins; nil: none
+	told    int                   // messages of the server so far
+	port    uint16                // from which its datagrams come; 0: none came
+	hosts   *game                 // nil: none
+	visitor visitor               // of another node, for which the session stands there; it has no connection
+	seat    *seat                 // in the game that it plays or joins; nil: none
+	away    *away                 // in a game of another node; nil: in none
+	then    func(context.Context) // what is to be done after the message, without the lock; nil: nothing
 	bracket bracket
 }
 

@@ -8,7 +8,7 @@ const notesVersion = 1
 // maxNote is the length of the longest note that is read.
 const maxNote = 4 << 10
 
-// Notes are short messages to all other nodes whose loss does little harm: they are not repeated,
+// Notes are short messages to other nodes, all or one, whose loss does little harm: they are not repeated,
 // and a node that joins does not get them. All methods may be called concurrently.
 type Notes[T any] struct {
 	bus     Bus
@@ -23,11 +23,22 @@ func (n Notes[T]) Tell(v T) {
 	if n.bus == nil {
 		return
 	}
+	_ = n.bus.Publish(n.subject, encodeNote(v)) // see Notes
+}
+
+func encodeNote[T any](v T) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // a mistake in the type
 	}
-	_ = n.bus.Publish(n.subject, append([]byte{notesVersion}, data...)) // see Notes
+	return append([]byte{notesVersion}, data...)
+}
+
+// Send sends a note to one node. It never waits.
+func (n Notes[T]) Send(node string, v T) {
+	if n.bus != nil {
+		_ = n.bus.Send(node, n.subject, encodeNote(v)) // see Notes
+	}
 }
 
 // Listen calls f with the notes of other nodes until cancel is called. f must not block. Notes that

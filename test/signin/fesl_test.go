@@ -23,26 +23,12 @@ import (
 // connection, which is open for the whole session, and the ticket for presence.
 func feslPlayer(t *testing.T, d *rig.Running, persona string) (*fesl.Client, fesl.Ticket) {
 	t.Helper()
-	c := feslGame(t, d, "cncra3-pc")
+	c := rig.FESLGame(t, d, "cncra3-pc")
 	email := persona + "@example.com"
 	rig.Must(t, c.Register(rig.Wait(t), email, rig.StormPassword, persona))
 	ticket, err := c.Play(rig.Wait(t), email, rig.StormPassword, persona)
 	rig.Must(t, err)
 	return c, ticket
-}
-
-// feslGame returns the connection of a game that has said Hello.
-func feslGame(t *testing.T, d *rig.Running, game string) *fesl.Client {
-	t.Helper()
-	conn, err := netclient.DialTCP(rig.Wait(t), d.Address["fesl"].String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := fesl.NewClient(conn)
-	t.Cleanup(func() { _ = c.Close() })
-	_, err = c.Hello(rig.Wait(t), game)
-	rig.Must(t, err)
-	return c
 }
 
 // meetForMatch waits for the match of two players of a game, who then get each other's addresses.
@@ -116,7 +102,7 @@ func TestPlayerOfBattlefield2142(t *testing.T) {
 	rig.Quick(t)
 	t.Parallel()
 	d := rig.Start(t, t.TempDir(), rig.Variable("webservices.snapshot_servers", "127.0.0.2/32"))
-	c := feslGame(t, d, "bf2142-pc")
+	c := rig.FESLGame(t, d, "bf2142-pc")
 	rig.Must(t, c.Register(rig.Wait(t), "ivan@example.com", rig.StormPassword, "Ivan"))
 	for _, ask := range [][]string{
 		{"acct", "Login", "name", "Ivan", "password", rig.StormPassword, "machineId", "1", "returnEncryptedInfo", "1"},
@@ -224,7 +210,7 @@ func TestPlayersOfCommandAndConquer3(t *testing.T) {
 		var chatters []*rig.Chatter
 		for _, persona := range []string{"Scrin", "Nod"} {
 			persona += "of" + game.name[:4]
-			c := feslGame(t, d, game.client)
+			c := rig.FESLGame(t, d, game.client)
 			rig.Must(t, c.Register(rig.Wait(t), persona+"@example.com", rig.StormPassword, persona))
 			_, err := c.Ask(rig.Wait(t), "acct", "Login", "name", persona, "password", rig.StormPassword, "returnEncryptedInfo", "0")
 			rig.Must(t, err)
@@ -256,7 +242,7 @@ func TestFESLAfterKill(t *testing.T) {
 		rig.Must(t, err)
 		return answer
 	}
-	c := feslGame(t, &d.Running, "mercs2-pc")
+	c := rig.FESLGame(t, &d.Running, "mercs2-pc")
 	ask(c, "acct", "AddAccount", "name", "Mattias", "password", rig.StormPassword, "email", "mattias@example.com", "countryCode", "DE")
 	token := ask(c, "acct", "Login", "name", "Mattias", "password", rig.StormPassword, "returnEncryptedInfo", "1").Get("encryptedLoginInfo")
 	ask(c, "acct", "AddSubAccount", "name", "Jennifer")
@@ -268,7 +254,7 @@ func TestFESLAfterKill(t *testing.T) {
 	d.Kill()
 
 	d = rig.StartChild(t, dir)
-	c = feslGame(t, &d.Running, "mercs2-pc")
+	c = rig.FESLGame(t, &d.Running, "mercs2-pc")
 	ask(c, "acct", "Login", "encryptedInfo", token)
 	if got := ask(c, "acct", "GetSubAccounts").List("subAccounts"); !slices.Equal(got, []string{"Mattias", "Jennifer"}) {
 		t.Errorf("the personas are %q", got)

@@ -18,7 +18,7 @@ import (
 // ticket at presence, where the game is known by the name in the catalogue.
 func olderGame(t *testing.T, d *rig.Running, client, game, persona string) (*fesl.Client, rig.Seat) {
 	t.Helper()
-	c := feslGame(t, d, client)
+	c := rig.FESLGame(t, d, client)
 	rig.Must(t, c.Register(rig.Wait(t), persona+"@example.com", rig.StormPassword, persona))
 	for _, ask := range [][]string{
 		{"Login", "name", persona, "password", rig.StormPassword, "returnEncryptedInfo", "0"},

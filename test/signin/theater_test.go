@@ -16,28 +16,6 @@ import (
 	"github.com/respawnd/respawnd/theater"
 )
 
-// theaterPlayer makes an account with a persona as Mercenaries 2 does, and enters the list of games. The
-// address of the list comes from the sign-in.
-func theaterPlayer(t *testing.T, d *rig.Running, persona string) (*fesl.Client, *theater.Client) {
-	t.Helper()
-	game := feslGame(t, d, "mercs2-pc")
-	rig.Must(t, game.Register(rig.Wait(t), persona+"@example.com", rig.StormPassword, persona))
-	hello, err := game.Hello(rig.Wait(t), "mercs2-pc")
-	rig.Must(t, err)
-	_, err = game.Ask(rig.Wait(t), "acct", "Login", "name", persona, "password", rig.StormPassword, "returnEncryptedInfo", "0")
-	rig.Must(t, err)
-	entered, err := game.Ask(rig.Wait(t), "acct", "LoginSubAccount", "name", persona)
-	rig.Must(t, err)
-	conn, err := netclient.DialTCP(rig.Wait(t), net.JoinHostPort(hello.Get("theaterIp"), hello.Get("theaterPort")))
-	rig.Must(t, err)
-	c := theater.NewClient(conn)
-	t.Cleanup(func() { _ = c.Close() })
-	_, err = c.Hello(rig.Wait(t), "mercs2-pc")
-	rig.Must(t, err)
-	rig.Must(t, c.Enter(rig.Wait(t), entered.Get("lkey")))
-	return game, c
-}
-
 // searched returns what the search of a game at the sign-in finds.
 func searched(t *testing.T, c *fesl.Client, values ...string) wire.Text {
 	t.Helper()
@@ -59,8 +37,8 @@ func TestPlayersOfMercenaries2(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := rig.Start(t, dir)
-	_, host := theaterPlayer(t, d, "Mattias")
-	search, guest := theaterPlayer(t, d, "Jennifer")
+	_, host := rig.TheaterPlayer(t, d, "Mattias")
+	search, guest := rig.TheaterPlayer(t, d, "Jennifer")
 	socket, err := netclient.Dial(rig.Wait(t), d.Address["theater"].String())
 	rig.Must(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
@@ -137,7 +115,7 @@ func TestGamesOfTheater(t *testing.T) {
 		var players []*theater.Client
 		var search *fesl.Client
 		for i, name := range []string{"Host", "Guest"} {
-			c := feslGame(t, d, client)
+			c := rig.FESLGame(t, d, client)
 			persona := name + strings.ReplaceAll(client, "-", "")[:7]
 			var entered wire.Text
 			var err error
