@@ -16,6 +16,7 @@ type metrics struct {
 	requests *prometheus.CounterVec // request
 	errors   *prometheus.CounterVec // code
 	players  prometheus.Gauge
+	paced    prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -23,6 +24,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		requests: in.Counters("respawnd_fesl_requests_total", "Requests of games.", "request", unknownRequest),
 		errors:   in.Counters("respawnd_fesl_errors_total", "Errors sent to games, by their code.", "code"),
+		paced:    in.Counter("respawnd_fesl_paced_total", "Messages that waited because the client sent too many."),
 		players:  in.Gauge("respawnd_fesl_players", "Players who are signed in to their account."),
 	}
 }

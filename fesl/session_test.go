@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/fesl/wire"
@@ -52,6 +53,9 @@ func TestExamples(t *testing.T) {
 		text, err := wire.ParseText(got.Payload, wire.MaxLines)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if again := text.Append(nil, wire.ServerEnd); !bytes.Equal(got.Payload, again) {
+			t.Errorf("%s: %q is not the form of the examples, %q", step.want, got.Payload, again)
 		}
 		header, want := textOf(t, all[step.want])
 		if got.Header != header || !cmp.Equal(settled(text), settled(want)) {
@@ -395,6 +399,11 @@ func TestLongest(t *testing.T) {
 	send(maxEarly, "TXN=Ping\n")
 	p.want("acct", "NuLogin", "nuid", testEmail, "password", testPassword)
 	send(maxFrame, "TXN=Ping\n")
+	over := f.signedIn(testGame)
+	over.send((&wire.Frame{Header: wire.Header{Service: "fsys", Kind: wire.Request}, Payload: make([]byte, maxFrame-wire.HeaderSize+1)}).Append(nil))
+	if err := over.wantEnd(); !errors.Is(err, ErrGoodbye) {
+		t.Errorf("a frame of more than %d bytes: %v", maxFrame, err)
+	}
 	p.want("acct", "NuLoginPersona", "name", testPersona)
 	fields := []string{"keys.[]", "600"}
 	for i := range 600 {
@@ -468,6 +477,9 @@ func TestPace(t *testing.T) {
 		}
 		if got := time.Since(began); got < 2*time.Second-100*time.Millisecond || got > 3*time.Second {
 			t.Errorf("%d requests took %v", paceBurst+2*paceRate, got)
+		}
+		if got := testutil.ToFloat64(f.server.metrics.paced); got < 2*paceRate-2 || got > 2*paceRate+2 {
+			t.Errorf("%v requests that waited were counted, want %d", got, 2*paceRate)
 		}
 		f.stop()
 	})

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -111,6 +112,42 @@ func TestSSL3(t *testing.T) {
 	without.register()
 	if err := speak(without, inSSL3); err == nil {
 		t.Error("SSL 3.0 was accepted although it is off")
+	}
+}
+
+// TestSlowHandshake times the end of clients that begin a handshake and do not complete it.
+func TestSlowHandshake(t *testing.T) {
+	c := defaults()
+	c.TLSCert, c.TLSKey = certificate(t, rsaKey(t))
+	c.SSL3 = true
+	secure, old, err := c.openTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, begin := range map[string][]byte{
+		"one byte": {handshake}, "TLS": {handshake, 3, 1, 1, 0, 1, 0, 0, 0xfc, 3, 3, 0}, "SSL 3.0": {handshake, 3, 0, 1, 0, 1, 0, 0, 0xfc, 3, 0, 0},
+		"SSL 2": {ssl3.OldHello, 28, 1, 3, 0, 0, 3, 0, 0, 0, 16, 0, 0, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reg := prometheus.NewRegistry()
+				f := startPipe(t, func(o *Options) {
+					o.TLS, o.SSL3 = secure, old
+					o.Metrics = netserve.NewMetrics(reg, "fesl", DropReasons()...)
+				})
+				p := f.connect()
+				began := time.Now()
+				p.send(begin)
+				_, _ = io.Copy(io.Discard, p.conn)
+				if got := time.Since(began); got < tlsTime || got > tlsTime+time.Second {
+					t.Errorf("ended after %v, want %v", got, tlsTime)
+				}
+				f.stop()
+				if n := metrictest.Dropped(t, reg, endedTLS.Error()); n != 1 {
+					t.Errorf("%d counted, want 1", n)
+				}
+			})
+		})
 	}
 }
 

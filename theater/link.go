@@ -147,6 +147,7 @@ func (k *link) slowDown(ctx context.Context) error {
 	if wait == 0 {
 		return nil
 	}
+	k.server.metrics.paced.Inc()
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {

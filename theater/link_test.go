@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/respawnd/respawnd/fesl/lobby"
 	"github.com/respawnd/respawnd/fesl/wire"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -181,6 +183,9 @@ func TestPace(t *testing.T) {
 		}
 		if took := time.Since(began); took < time.Second || took > 2*time.Second {
 			t.Errorf("%d messages took %v", paceBurst+paceRate, took)
+		}
+		if got := testutil.ToFloat64(f.metrics.paced); got < paceRate || got > paceRate+3 {
+			t.Errorf("%v messages that waited were counted, want %d", got, paceRate)
 		}
 	})
 }

@@ -15,6 +15,7 @@ const unknownRequest = "unknown"
 type metrics struct {
 	requests, errors, joins *prometheus.CounterVec
 	echoes, writeErrors     prometheus.Counter
+	paced                   prometheus.Counter
 	players                 prometheus.Gauge
 }
 
@@ -27,6 +28,7 @@ func newMetrics(reg prometheus.Registerer, games func() int) *metrics {
 		joins:       in.Counters("respawnd_theater_joins_total", "Steps of players who join games.", "step", joinAsked, joinAllowed, joinRefused, joinSilent, joinEntered, joinCanceled, joinQueued),
 		echoes:      in.Counter("respawnd_theater_echoes_total", "Datagrams that were answered with their source."),
 		writeErrors: in.Counter("respawnd_theater_write_errors_total", "Datagrams that the system did not take."),
+		paced:       in.Counter("respawnd_theater_paced_total", "Messages that waited because the client sent too many."),
 		players:     in.Gauge("respawnd_theater_players", "Players who are signed in."),
 	}
 }

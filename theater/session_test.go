@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
 )
 
 // TestExamples replays the frames of the description.
@@ -484,6 +485,54 @@ func TestLogHoldsNoSecrets(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "unknown request") || !strings.Contains(log.String(), "mercs2") {
 		t.Errorf("the log says nothing of the session:\n%s", log)
+	}
+}
+
+// The secret that a host names is sent to no other player.
+func TestSecretStays(t *testing.T) {
+	f := start(t, nil)
+	host := f.host(1, "SECRET", "hidden-secret")
+	guest := f.player(2, testGame)
+	for _, say := range [][]string{{"GLST", "LID", "257"}, {"GDAT", "LID", "257", "GID", "1"}, {"EGAM", "GID", "1", "PORT", "3000"}} {
+		if err := guest.say(say[0], say[1:]...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host.ask("EGRS", "GID", "1", "PID", "2", "ALLOWED", "1")
+	if got := guest.out.String(); strings.Contains(got, "hidden") || !strings.Contains(got, "EGEG") {
+		t.Errorf("a guest is sent %q", got)
+	}
+}
+
+// TestMaxList offers one game more than an answer has room for.
+func TestMaxList(t *testing.T) {
+	f := start(t, nil)
+	for id := 1; id <= maxList+1; id++ {
+		c := f.connect(fmt.Sprintf("198.51.%d.%d:40000", id/200, id%200+1))
+		key := "key" + strconv.Itoa(id)
+		f.opt.Lobby.Enter(key, lobby.Player{Profile: storage.ProfileID(id), User: 1, Name: "P", Client: "other-pc"})
+		c.ask("CONN", "PROT", "2")
+		c.ask("USER", "LKEY", key)
+		c.ask("CGAM", "LID", "-1", "PORT", "3000", "MAX-PLAYERS", "2")
+		game := strconv.Itoa(c.x.hosts.id)
+		c.ask("EGAM", "GID", game, "PORT", "3000")
+		c.ask("EGRS", "GID", game, "PID", "1", "ALLOWED", "1")
+		c.ask("PENT", "GID", game, "PID", "1")
+		if id <= maxList {
+			continue
+		}
+		if got := c.ask("GLST", "LID", "257", "COUNT", "-1"); len(got)-1 != maxList {
+			t.Errorf("%d games are listed, want %d", len(got)-1, maxList)
+		}
+		if got := c.ask("GLST", "LID", "257", "GID", strconv.Itoa(c.x.hosts.id-1)); len(got)-1 != 1 {
+			t.Errorf("%d games follow, want 1", len(got)-1)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	if longest := strings.Repeat("x", maxID); short(longest) != longest || short(longest+"x") != "" {
+		t.Error("an identity is not bounded as stated")
 	}
 }
 

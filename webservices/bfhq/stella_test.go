@@ -106,6 +106,11 @@ func TestStellaFrame(t *testing.T) {
 	if want := "O\nH\tpid\tnick\tasof\nD\t1\tTester\t1700000000\nH\tAvcred\nD\t0\nH\tUnlockID\n$\t49\t$\n"; fixed(text) != want {
 		t.Errorf("%q, want %q", fixed(text), want)
 	}
+	w.backend.Reload(PagesConfig{Unlocks: unlocksAll})
+	_, text = w.request(home, "GET", "/getunlocksinfo.aspx?auth=x&pid=1", "")
+	if want := "O\nH\tpid\tnick\tasof\nD\t1\tTester\t1700000000\nH\tAvcred\nD\t0\nH\tUnlockID\nD\t115\nD\t125\nD\t215\nD\t225\nD\t315\nD\t325\nD\t415\nD\t425\nD\t516\nD\t525\n$\t89\t$\n"; fixed(text) != want {
+		t.Errorf("with all unlocks: %q, want %q", fixed(text), want)
+	}
 	if _, text := w.request(home, "GET", "/getplayerinfo.aspx?mode=nosuch&pid=1", ""); text != "E\t112\n$\t4\t$\n" {
 		t.Errorf("an unknown mode: %q", text)
 	}
