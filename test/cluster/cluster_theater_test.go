@@ -11,6 +11,25 @@ import (
 	"github.com/respawnd/respawnd/theater"
 )
 
+// asksToJoin sends the request to be let into a game, and returns its number.
+func asksToJoin(t *testing.T, x *theater.Client, id string) (tid string, err error) {
+	t.Helper()
+	return x.Send(rig.Wait(t), "EGAM", "LID", "257", "GID", id, "PORT", "3001", "R-INT-IP", "127.0.0.1", "R-INT-PORT", "3001", "PTYPE", "P")
+}
+
+// found waits until the only game in the list of a client is another one than before, and returns its number.
+func found(t *testing.T, x *theater.Client, before string) (id string) {
+	t.Helper()
+	rig.Eventually(t, "a game in the list", func() bool {
+		list, err := x.List(rig.Wait(t))
+		if rig.Must(t, err); len(list) == 1 {
+			id = list[0].Get("GID")
+		}
+		return id != "" && id != before
+	})
+	return id
+}
+
 // Players of Mercenaries 2 find and join each other's games whatever node they are connected to. When the node
 // of a host is gone, so is the game.
 func TestClusterTheater(t *testing.T) {
@@ -40,7 +59,7 @@ func TestClusterTheater(t *testing.T) {
 		break
 	}
 	for _, x := range []*theater.Client{guest, other} {
-		join, err := x.Send(rig.Wait(t), "EGAM", "LID", "257", "GID", id, "PORT", "3001", "R-INT-IP", "127.0.0.1", "R-INT-PORT", "3001", "PTYPE", "P")
+		join, err := asksToJoin(t, x, id)
 		rig.Must(t, err)
 		asked, err := host.Admit(rig.Wait(t), id)
 		rig.Must(t, err)
@@ -65,4 +84,38 @@ func TestClusterTheater(t *testing.T) {
 	}
 	nodes[1].Stop()
 	nodes[2].Stop()
+}
+
+// The node of a host is killed while a player of another node waits to be let in. That player gets an error; the host
+// returns at a third node with the same account, and the player joins the new game there.
+func TestClusterTheaterAfterKill(t *testing.T) {
+	t.Parallel()
+	c := rig.StartCluster(t, 3)
+	a, b := c.Nodes[0], c.Nodes[1]
+	_, host := rig.TheaterPlayer(t, &a.Running, "Mattias")
+	_, guest := rig.TheaterPlayer(t, &b.Running, "Jennifer")
+	_, err := host.Host(rig.Wait(t), "Mattias", 3000, 2)
+	rig.Must(t, err)
+	id := found(t, guest, "")
+	join, err := asksToJoin(t, guest, id)
+	rig.Must(t, err)
+	_, err = host.Await(rig.Wait(t), "EGRQ", "")
+	rig.Must(t, err)
+	_, err = guest.Await(rig.Wait(t), "EGAM", join)
+	rig.Must(t, err)
+	a.Kill()
+	if got, err := guest.Await(rig.Wait(t), "EGAM", join); !errors.Is(err, theater.Error("ngam")) {
+		t.Errorf("a player who waits for a game of a node that was killed: %v, %v", got, err)
+	}
+	again := rig.FESLGame(t, &c.Nodes[2].Running, "mercs2-pc")
+	host = rig.EntersTheater(t, again, "Mattias")
+	_, err = host.Host(rig.Wait(t), "Mattias", 3000, 2)
+	rig.Must(t, err)
+	id = found(t, guest, id)
+	join, err = asksToJoin(t, guest, id)
+	rig.Must(t, err)
+	_, err = host.Admit(rig.Wait(t), id)
+	rig.Must(t, err)
+	_, err = guest.Await(rig.Wait(t), "EGEG", join)
+	rig.Must(t, err)
 }

@@ -21,12 +21,17 @@ func FESLGame(t testing.TB, d *Running, game string) *fesl.Client {
 	return c
 }
 
-// TheaterPlayer makes an account with a persona as Mercenaries 2 does, and enters the list of games. The
-// address of the list comes from the sign-in.
+// TheaterPlayer makes an account with a persona as Mercenaries 2 does, and enters the list of games.
 func TheaterPlayer(t testing.TB, d *Running, persona string) (*fesl.Client, *theater.Client) {
 	t.Helper()
 	game := FESLGame(t, d, "mercs2-pc")
 	Must(t, game.Register(Wait(t), persona+"@example.com", StormPassword, persona))
+	return game, EntersTheater(t, game, persona)
+}
+
+// EntersTheater signs a player in who has an account. The address of the list comes from the sign-in.
+func EntersTheater(t testing.TB, game *fesl.Client, persona string) *theater.Client {
+	t.Helper()
 	hello, err := game.Hello(Wait(t), "mercs2-pc")
 	Must(t, err)
 	_, err = game.Ask(Wait(t), "acct", "Login", "name", persona, "password", StormPassword, "returnEncryptedInfo", "0")
@@ -40,5 +45,5 @@ func TheaterPlayer(t testing.TB, d *Running, persona string) (*fesl.Client, *the
 	_, err = c.Hello(Wait(t), "mercs2-pc")
 	Must(t, err)
 	Must(t, c.Enter(Wait(t), entered.Get("lkey")))
-	return game, c
+	return c
 }
