@@ -19,6 +19,9 @@ func TestConsole(t *testing.T) {
 	f := start(t, func(o *Options) { o.ConsoleTickets, o.Registrations = true, 2 })
 	ann := accounts.ConsoleTicket{User: 77, Name: "ann_on_ps3", Expires: time.Now().Add(time.Hour)}
 	p := f.greeted("beach-ps3")
+	if hello := p.want("fsys", "Hello", "clientString", "beach-ps3", "sku", "ps3"); hello.Get("domainPartition.domain") != "ps3" || hello.Get("domainPartition.subDomain") != "BEACH" {
+		t.Errorf("a console is answered %v", hello)
+	}
 	first := p.want("acct", "NuPS3Login", "ticket", digits(ann), "macAddr", "$001122334455", "consoleId", "$00")
 	if first.Get("personaName") != ann.Name || first.Get("lkey") == "" || first.Get("userId") == "" {
 		t.Errorf("a player of a console is answered %v", first)

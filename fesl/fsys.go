@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/fesl/wire"
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // messengerPort is that of a service of EA that is not here. A client does not open it before a
@@ -17,16 +18,25 @@ const messengerPort = 13505
 // one that is not here.
 const theaterOffset = 5
 
+// The domains of games, of which those of the PS3 name theirs as their sku.
+const (
+	eagames = "eagames"
+	ps3     = "ps3"
+)
+
 // hello is the first request. A client that is signed in keeps its game.
 func (x *session) hello(_ context.Context, r *request, answer *wire.Text) error {
 	if x.life.stage < stageAccount {
-		x.title, x.version = titleOf(r.Get("clientString")), r.Get("clientVersion")
+		x.title, x.version, x.domain = titleOf(r.Get("clientString")), r.Get("clientVersion"), eagames
+		if sku := r.Get("sku"); ascii.EqualFold(sku, ps3) {
+			x.domain = ps3
+		}
 	}
 	if n, err := strconv.Atoi(r.Get("fragmentSize")); err == nil {
 		x.fragment = n
 	}
 	host := x.local.Addr().String()
-	answer.Add("domainPartition.domain", "eagames")
+	answer.Add("domainPartition.domain", x.domain)
 	answer.Add("domainPartition.subDomain", x.title.subDomain)
 	answer.Add("messengerIp", host)
 	answer.AddNumber("messengerPort", messengerPort)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/respawnd/respawnd/fesl/lobby"
@@ -183,26 +184,46 @@ func (x *session) preAuth(ctx context.Context, _ *request, answer *wire.Text) er
 	return nil
 }
 
-// lookUp finds the profiles with names, of any account.
+// lookUp finds the profiles with names or numbers, of any account. The entry of one that is not found has nothing
+// else.
 func (x *session) lookUp(ctx context.Context, r *request, answer *wire.Text) error {
 	const list = "userInfo"
-	names := members(r.Text, list, "userName", maxLookUp)
-	answer.AddNumber(list+".[]", int64(len(names)))
-	for i, name := range names {
+	key, asked := "userName", members(r.Text, list, "userName", maxLookUp)
+	if len(asked) == 0 {
+		key, asked = "userId", members(r.Text, list, "userId", maxLookUp)
+	}
+	answer.AddNumber(list+".[]", int64(len(asked)))
+	for i, value := range asked {
 		entry := wire.Member(list, i)
-		answer.Add(entry+".userName", name)
-		p, _, err := x.server.opt.Accounts.Profiles.ByUniqueNick(ctx, x.namespace(), name)
+		p, err := profileBy(ctx, x, key, value)
 		switch {
-		case errors.Is(err, storage.ErrNotFound):
+		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDeleted):
+			answer.Add(entry+"."+key, value)
 			continue
 		case err != nil:
 			return err
 		}
+		answer.Add(entry+".userName", x.persona(&p))
 		answer.AddNumber(entry+".userId", int64(p.ID))
 		answer.AddNumber(entry+".masterUserId", int64(p.User))
-		answer.Add(entry+".namespace", "")
+		for _, key := range []string{".namespace", ".xuid", ".cid"} {
+			answer.Add(entry+key, "")
+		}
 	}
 	return nil
+}
+
+// profileBy returns the profile with a name in the game, or with a number.
+func profileBy(ctx context.Context, x *session, key, value string) (storage.Profile, error) {
+	if key == "userName" {
+		p, _, err := x.server.opt.Accounts.Profiles.ByUniqueNick(ctx, x.namespace(), value)
+		return p, err
+	}
+	id, err := strconv.ParseUint(value, 10, 32)
+	if err != nil {
+		return storage.Profile{}, storage.ErrNotFound
+	}
+	return x.server.opt.Store.GetProfile(ctx, storage.ProfileID(id))
 }
 
 // maxLookUp is how many profiles one request may look up.

@@ -35,7 +35,7 @@ func conditions(t wire.Text) (list []lobby.Condition) {
 func searchGames(x *session, r *request, answer *wire.Text) error {
 	x.searches++
 	found := x.server.opt.Lobby.Search(x.title.client, conditions(r.Text), maxFound)
-	part := "/eagames/" + x.title.subDomain
+	part := "/" + x.domain + "/" + x.title.subDomain
 	id := strconv.Itoa(x.searches)
 	answer.Add("id.id", id)
 	answer.Add("id.partition", part)

@@ -47,6 +47,7 @@ type session struct {
 	fragment int    // the longest frame that the client takes
 	title    title
 	version  string     // of the game, as it says itself
+	domain   string     // of the game, see hello
 	ticketed bool       // the last sign-in was by a ticket of a console
 	searches int        // for games
 	messages int        // to other players

@@ -305,6 +305,14 @@ func TestOthers(t *testing.T) {
 		t.Errorf("looked up: %v", got)
 	}
 	p.want("acct", "LoginSubAccount", "name", testPersona)
+	got = p.want("acct", "LookupUserInfo", "userInfo.[]", "3", "userInfo.0.userId", "1", "userInfo.1.userId", "99", "userInfo.2.userId", "one")
+	if got.Get("userInfo.[]") != "3" || got.Get("userInfo.0.userName") != testPersona || got.Get("userInfo.0.masterUserId") != "1" ||
+		got.Get("userInfo.1.userId") != "99" || got.Get("userInfo.2.userId") != "one" {
+		t.Errorf("looked up by numbers: %v", got)
+	}
+	if _, ok := got.Look("userInfo.1.userName"); ok {
+		t.Errorf("an unknown number has a name: %v", got)
+	}
 	if got := p.want("rank", "GetStats", "keys.[]", "1", "keys.0", "vz"); got.Get("stats.0.value") != "0.0000" {
 		t.Errorf("stats %v", got)
 	}

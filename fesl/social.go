@@ -24,7 +24,7 @@ func (x ledger) associations(ctx context.Context, r *request, answer *wire.Text)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrDeleted) {
 		return err
 	}
-	answer.Add("domainPartition.domain", cmp.Or(r.Get("domainPartition.domain"), "eagames"))
+	answer.Add("domainPartition.domain", cmp.Or(r.Get("domainPartition.domain"), x.domain))
 	answer.Add("domainPartition.subDomain", cmp.Or(r.Get("domainPartition.subDomain"), x.title.subDomain))
 	answer.AddNumber("maxListSize", maxAssociations)
 	answer.AddList("members")
