@@ -231,7 +231,7 @@ func TestPlayersOfCommandAndConquer3(t *testing.T) {
 }
 
 // What the service acknowledged is there after the daemon was killed: the account, its personas but for one
-// that was deleted, the token of a game, and statistics.
+// that was deleted, the token of a game, statistics and the place on a board.
 func TestFESLAfterKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -265,5 +265,9 @@ func TestFESLAfterKill(t *testing.T) {
 	stats := ask(c, "rank", "GetStats", "owner", owner, "ownerType", "1", "periodId", "0", "periodPast", "0", "keys.[]", "1", "keys.0", "vz")
 	if got := stats.Get("stats.0.value"); got != "4390.0000" {
 		t.Errorf("the statistics are %v", stats)
+	}
+	top := ask(c, "rank", "GetTopN", "key", "vz", "ownerType", "1", "minRank", "1", "maxRank", "10", "periodId", "0", "periodPast", "0")
+	if top.Get("stats.0.owner") != owner || top.Get("stats.0.value") != "4390.0000" {
+		t.Errorf("the board is %v", top)
 	}
 }
