@@ -119,7 +119,9 @@ func (s *Server) loadPictures(dir string) {
 	}
 	s.gallery.now.Store(p)
 	s.gallery.version.Add(1)
-	s.renew(s.api.Snapshot())
+	if list := s.api.Shown(); list != nil {
+		s.renew(list)
+	}
 }
 
 // pictureOf returns the picture of a game or, if it has none, of the game whose other name it is.

@@ -55,7 +55,6 @@ type Log struct {
 	watch    atomic.Pointer[func(*Entry)] // nil: no recording is made
 
 	mu          sync.Mutex // guards the fields below
-	sources     map[source]*record
 	hosts       map[netip.Addr]*host
 	recent      chain // of all records
 	lines       *rate.Limiter
@@ -73,8 +72,19 @@ type source struct {
 	addr    netip.AddrPort
 }
 
-// host holds the records of one address.
+// host holds the records of one address, at most PerHost.
 type host struct{ recent chain }
+
+// find returns the record of a source with the address of the host, nil if there is none. Most
+// hosts have a few.
+func (h *host) find(from source) *record {
+	for r := h.recent.first; r != nil; r = r.links[ofHost].next {
+		if r.source.addr.Port() == from.addr.Port() && r.source.service == from.service {
+			return r
+		}
+	}
+	return nil
+}
 
 // NewLog returns an empty log that remembers capacity sources (0:
 // DefaultCapacity) and writes its lines to log.
@@ -86,7 +96,6 @@ func NewLog(log zerolog.Logger, capacity int) *Log {
 		log:      log,
 		capacity: capacity,
 		trial:    func(netip.Addr) bool { return false },
-		sources:  make(map[source]*record),
 		hosts:    make(map[netip.Addr]*host),
 		lines:    rate.NewLimiter(linesPerSecond, linesBurst),
 	}
@@ -233,44 +242,57 @@ func (k *kept) entry(from source) Entry {
 
 // of returns the record of a source, new or moved to the front. l.mu is held.
 func (l *Log) of(from source) *record {
-	r := l.sources[from]
-	if r != nil {
-		l.recent.toFront(r, ofLog)
-		r.host.recent.toFront(r, ofHost)
-		return r
+	addr := from.addr.Addr()
+	h := l.hosts[addr]
+	if h != nil {
+		if r := h.find(from); r != nil {
+			l.recent.toFront(r, ofLog)
+			h.recent.toFront(r, ofHost)
+			return r
+		}
 	}
-	h := l.hosts[from.addr.Addr()]
-	switch {
-	case h != nil && h.recent.n >= PerHost:
-		l.counts.forgottenHere++
-		r = l.forget(h.recent.last)
-	case len(l.sources) >= l.capacity:
-		l.counts.forgotten++
-		r = l.forget(l.recent.last)
-	default:
-		r = new(record)
+	r := l.room(h)
+	if h == nil {
+		if h = r.host; h == nil {
+			h = new(host)
+		}
 	}
-	if h = l.hosts[from.addr.Addr()]; h == nil {
-		h = new(host)
-		l.hosts[from.addr.Addr()] = h
+	if h.recent.n == 0 {
+		l.hosts[addr] = h
 	}
 	r.source, r.host = from, h
-	l.sources[from] = r
 	l.recent.push(r, ofLog)
 	h.recent.push(r, ofHost)
 	return r
 }
 
-// forget removes a record and returns it empty, for another source: in a flood of new
-// addresses no memory is allocated. l.mu is held.
+// room returns an empty record for a host, nil if it is new: that of the source whose last verdict
+// is the oldest if there are as many as there may be. In a flood of new addresses no memory is
+// allocated. l.mu is held.
+func (l *Log) room(h *host) *record {
+	switch {
+	case h != nil && h.recent.n >= PerHost:
+		l.counts.forgottenHere++
+		return l.forget(h.recent.last)
+	case l.recent.n >= l.capacity:
+		l.counts.forgotten++
+		return l.forget(l.recent.last)
+	default:
+		return new(record)
+	}
+}
+
+// forget removes a record and returns it empty, with its host if that has no other. l.mu is held.
 func (l *Log) forget(r *record) *record {
-	delete(l.sources, r.source)
 	l.recent.remove(r, ofLog)
-	if r.host.recent.remove(r, ofHost); r.host.recent.n == 0 {
+	h := r.host
+	if h.recent.remove(r, ofHost); h.recent.n == 0 {
 		delete(l.hosts, r.source.addr.Addr())
+	} else {
+		h = nil
 	}
 	clear(r.entries)
-	*r = record{entries: r.entries[:0]}
+	*r = record{entries: r.entries[:0], host: h}
 	return r
 }
 
@@ -387,7 +409,7 @@ func (l *Log) Register(reg prometheus.Registerer, of string) {
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "respawnd_verdicts_remembered", Help: "Addresses with port, by service, whose verdicts are remembered.", ConstLabels: labels,
-		}, value(func() float64 { return float64(len(l.sources)) })),
+		}, value(func() float64 { return float64(l.recent.n) })),
 		counter("respawnd_verdicts_repeated_total", "Verdicts that an address got before and that only count there.", labels, &l.counts.folded),
 		forgotten("all", &l.counts.forgotten), forgotten("address", &l.counts.forgottenHere),
 		counter("respawnd_verdicts_lines_left_out_total", "Verdicts that were not logged because there were too many at once.", labels, &l.counts.leftOut),

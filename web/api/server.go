@@ -118,6 +118,9 @@ func (s *API) Routes() []front.Route {
 // Snapshot returns the list with every change made before the call.
 func (s *API) Snapshot() *Snapshot { return s.lister.now() }
 
+// Shown returns the snapshot that was served last, nil if none is kept.
+func (s *API) Shown() *Snapshot { return s.lister.latest.Last() }
+
 // Title returns the display name of a game.
 func (s *API) Title(game string) string { return s.lister.title(game) }
 
