@@ -13,7 +13,6 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -146,28 +145,24 @@ func (l *List) Restore(ctx context.Context, window, saveEvery time.Duration) err
 	if window <= 0 {
 		return nil
 	}
-	now := time.Now()
-	alive := now.Add(-window - saveEvery)
-	restored, damaged := 0, 0
-	var damage error // the first one
-	listed, read := readAside()
-	defer read()
-	for rec, err := range l.Store.LoadServers(ctx) {
-		if err == nil {
-			err = checkSaved(&rec)
-		}
-		if err != nil {
-			damaged++
-			damage = cmp.Or(damage, err)
-			continue
-		}
-		if !rec.Seen.Before(alive) && !now.Before(rec.Seen.Add(-window)) && l.restore(rec, window, listed) {
-			restored++
+	read := make(chan found, 2)
+	go func() { // ends with the list that is stored; the loop below waits for it
+		defer close(read)
+		l.read(ctx, window, saveEvery, read)
+	}()
+	var all found
+	restored := 0
+	for f := range read {
+		all.damage, all.damaged = cmp.Or(all.damage, f.damage), all.damaged+f.damaged
+		for _, s := range f.servers {
+			if l.restore(s) {
+				restored++
+			}
 		}
 	}
 	l.saved = l.Registry.Revision() // servers that were not restored are not in the next list
-	if damaged > 0 {
-		l.Log.Warn().Err(damage).Int("parts", damaged).Msg(LostServers)
+	if all.damaged > 0 {
+		l.Log.Warn().Err(all.damage).Int("parts", all.damaged).Msg(LostServers)
 	}
 	if restored > 0 {
 		l.Log.Info().Int("servers", restored).Stringer("for", window).Msg("server list restored")
@@ -175,38 +170,58 @@ func (l *List) Restore(ctx context.Context, window, saveEvery time.Duration) err
 	return nil
 }
 
-// readAside starts a goroutine that parses the reports of listed servers, which the first list would
-// wait for. The function ends it and waits for it.
-func readAside() (listed chan<- master.Fields, end func()) {
-	reports := make(chan master.Fields, 1024)
-	var reader sync.WaitGroup
-	reader.Go(func() {
-		for rules := range reports {
-			rules.Len()
+// found is a part of the saved list.
+type found struct {
+	servers []master.Server
+	damage  error // the first one
+	damaged int   // parts that could not be read
+}
+
+// foundAtOnce is the number of servers in a part.
+const foundAtOnce = 256
+
+// read sends the saved servers that are to be listed. Their reports are parsed, which the first
+// list would wait for.
+func (l *List) read(ctx context.Context, window, saveEvery time.Duration, to chan<- found) {
+	now := time.Now()
+	alive := now.Add(-window - saveEvery)
+	var f found
+	for rec, err := range l.Store.LoadServers(ctx) {
+		if err == nil {
+			err = checkSaved(&rec)
 		}
-	})
-	return reports, func() {
-		close(reports)
-		reader.Wait()
+		if err != nil {
+			f.damaged++
+			f.damage = cmp.Or(f.damage, err)
+			continue
+		}
+		if rec.Seen.Before(alive) || now.Before(rec.Seen.Add(-window)) {
+			continue
+		}
+		s, ok := l.unpack(rec)
+		if !ok {
+			continue
+		}
+		s.Seen, s.Lifetime, s.Restored = rec.Seen, window, true
+		s.Rules.Len()
+		if f.servers = append(f.servers, s); len(f.servers) == foundAtOnce {
+			to <- f
+			f = found{}
+		}
 	}
+	to <- f
 }
 
 // restore lists one saved server and reports whether it is listed.
-func (l *List) restore(rec storage.Server, window time.Duration, listed chan<- master.Fields) bool {
-	s, ok := l.unpack(rec)
-	if !ok {
+func (l *List) restore(s master.Server) bool {
+	if l.Banned(s.Origin, s.Key.Source.Addr()) {
+		l.Verdicts.Note(l.Noting(s.Origin), s.Key.Source, s.Game, verdicts.Banned)
 		return false
 	}
-	if l.Banned(s.Origin, rec.Source.Addr()) {
-		l.Verdicts.Note(l.Noting(s.Origin), rec.Source, rec.Game, verdicts.Banned)
-		return false
-	}
-	s.Seen, s.Lifetime, s.Restored = rec.Seen, window, true
 	if err := l.Registry.Put(s); err != nil {
 		return false // the limits were lowered since
 	}
-	listed <- s.Rules
-	l.Verdicts.Note(l.Noting(s.Origin), rec.Source, rec.Game, verdicts.Restored)
+	l.Verdicts.Note(l.Noting(s.Origin), s.Key.Source, s.Game, verdicts.Restored)
 	return true
 }
 
