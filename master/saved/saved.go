@@ -30,7 +30,7 @@ const (
 	// saveAfter is the number of new records after which the list is saved
 	// before master.save_every has passed: it bounds the work that is left when
 	// the daemon stops.
-	saveAfter = 10_000
+	saveAfter = 50_000
 	// saveLook is the interval at which their number is checked.
 	saveLook = time.Second
 )

@@ -12,11 +12,22 @@ import (
 	"github.com/respawnd/respawnd/internal/clock"
 )
 
-// collectAt is how much garbage the daemon lets pile up, in percent of the memory in
-// use, before it is collected. Go's default is 100. Most of the daemon's memory is the
-// server list, of which little becomes garbage at the usual pace, so collecting twice
-// as often costs little and saves a quarter of the memory.
-const collectAt = 50
+// How much garbage the daemon lets pile up before it is collected, in percent of the memory in use.
+const (
+	// collectAt is that of much memory. Go's default is 100. Most of it is the server list, of which
+	// little becomes garbage at the usual pace, so collecting twice as often costs little and saves a
+	// quarter of the memory.
+	collectAt = 50
+	// collectRoom is how much garbage may always pile up, in bytes, at most collectMost percent: to
+	// collect a few megabytes again and again would cost more time than it saves memory.
+	collectRoom = 32 << 20
+	collectMost = 200
+)
+
+// collectFor returns the percentage for so many bytes in use.
+func collectFor(live uint64) int {
+	return int(min(max(collectRoom*100/max(live, 1), collectAt), collectMost))
+}
 
 // collectorSettings are the environment variables with which an operator tunes Go's
 // garbage collector.
@@ -29,13 +40,16 @@ func tuneCollector(ctx context.Context, env []string) (stop func()) {
 	if setsCollector(env) {
 		return func() {}
 	}
-	debug.SetGCPercent(collectAt)
+	debug.SetGCPercent(collectMost)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	afterStart := sync.OnceFunc(debug.FreeOSMemory) // reads pages of the program, so it comes first
 	go func() {
 		defer close(ended)
-		trim(ctx, readMemory, debug.FreeOSMemory, func() { afterStart(); releaseProgram() })
+		trim(ctx, collector{
+			read: readMemory, share: func(percent int) { debug.SetGCPercent(percent) }, give: debug.FreeOSMemory,
+			release: func() { afterStart(); releaseProgram() },
+		})
 	}()
 	return func() {
 		cancel()
@@ -69,6 +83,7 @@ type memory struct {
 	free      uint64 // counts as memory of the daemon still
 	inUse     uint64
 	allocated uint64 // since the start
+	live      uint64 // part of inUse: left by the last collection
 	recent    uint64 // part of inUse: allocated since the last collection, garbage or not
 }
 
@@ -86,7 +101,7 @@ func readMemory() memory {
 	objects, live := of[2].Value.Uint64(), of[5].Value.Uint64()
 	return memory{
 		cycles: of[0].Value.Uint64(), free: of[1].Value.Uint64(), inUse: objects + of[3].Value.Uint64(),
-		allocated: of[4].Value.Uint64(), recent: objects - min(live, objects),
+		allocated: of[4].Value.Uint64(), live: live, recent: objects - min(live, objects),
 	}
 }
 
@@ -101,21 +116,34 @@ func (m memory) idles(before memory) bool {
 // quiet reports whether little was allocated since the look before.
 func (m memory) quiet(before memory) bool { return m.allocated-before.allocated <= trimQuiet }
 
-// trim collects garbage and returns free memory to the system whenever the daemon is
-// quiet, until ctx ends. give does both. release is called at the first quiet look, and then
-// at most each releaseRest.
-func trim(ctx context.Context, read func() memory, give, release func()) {
+// collector is what trim does to the heap.
+type collector struct {
+	read    func() memory
+	share   func(percent int) // sets how much garbage may pile up
+	give    func()            // collects garbage and returns free memory to the system
+	release func()            // returns pages of the program
+}
+
+// trim adapts the share of garbage to the memory in use, and collects it and returns free memory to
+// the system whenever the daemon is quiet, until ctx ends. Pages of the program are returned at the
+// first quiet look, and then at most each releaseRest.
+func trim(ctx context.Context, c collector) {
 	var given, released time.Time
-	before := read()
+	share := collectMost
+	before := c.read()
 	for range clock.Ticks(ctx, trimLook) {
-		now := read()
+		now := c.read()
+		if wanted := collectFor(now.live); wanted != share {
+			share = wanted
+			c.share(share)
+		}
 		if now.idles(before) && time.Since(given) >= trimRest {
-			give()
+			c.give()
 			given = time.Now()
-			now = read() // the collection that this took is not counted
+			now = c.read() // the collection that this took is not counted
 		}
 		if now.quiet(before) && time.Since(released) >= releaseRest {
-			release()
+			c.release()
 			released = time.Now()
 		}
 		before = now

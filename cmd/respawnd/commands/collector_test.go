@@ -50,6 +50,33 @@ func recent(bytes uint64, allocated ...uint64) (looks []memory) {
 	return looks
 }
 
+// quietCollector returns a collector that reads memory, and does what set sets.
+func quietCollector(read func() memory, set func(*collector)) collector {
+	c := collector{read: read, share: func(int) {}, give: func() {}, release: func() {}}
+	set(&c)
+	return c
+}
+
+// Much garbage may pile up beside little memory, and a smaller share of it beside much.
+func TestTrimShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		live := []uint64{0, 1, 16 * mib, 32 * mib, 32 * mib, 64 * mib, 1000 * mib, 40 * mib} // the first is read before a tick
+		looks := 0
+		var shares []int
+		go trim(ctx, quietCollector(func() memory {
+			looks++
+			return memory{cycles: uint64(looks), live: live[min(looks, len(live))-1]}
+		}, func(c *collector) { c.share = func(percent int) { shares = append(shares, percent) } }))
+		time.Sleep(time.Duration(len(live)-1)*trimLook + 1)
+		cancel()
+		synctest.Wait()
+		if want := []int{100, 50, 80}; !slices.Equal(shares, want) {
+			t.Errorf("shares of garbage %v, want %v", shares, want)
+		}
+	})
+}
+
 func TestTrim(t *testing.T) {
 	for name, tc := range map[string]struct {
 		looks []memory
@@ -70,14 +97,14 @@ func TestTrim(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				n, given, trimmed := 0, 0, false
-				go trim(ctx, func() memory {
+				go trim(ctx, quietCollector(func() memory {
 					m := tc.looks[min(n, len(tc.looks)-1)]
 					if trimmed { // by a collection
 						m.cycles, m.free, m.recent = m.cycles+1, 0, 0
 					}
 					n++
 					return m
-				}, func() { given++; trimmed = true }, func() {})
+				}, func(c *collector) { c.give = func() { given++; trimmed = true } }))
 				time.Sleep(time.Duration(len(tc.looks)-1)*trimLook + 1)
 				cancel()
 				synctest.Wait()
@@ -96,7 +123,9 @@ func TestTrimRests(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		begin := time.Now()
 		var given []time.Duration
-		go trim(ctx, func() memory { return memory{cycles: 1, free: 90 * mib, inUse: 100 * mib} }, func() { given = append(given, time.Since(begin)) }, func() {})
+		go trim(ctx, quietCollector(func() memory { return memory{cycles: 1, free: 90 * mib, inUse: 100 * mib} }, func(c *collector) {
+			c.give = func() { given = append(given, time.Since(begin)) }
+		}))
 		time.Sleep(trimLook + 2*trimRest + 1)
 		cancel()
 		synctest.Wait()
@@ -112,10 +141,10 @@ func TestTrimReleases(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		begin, looks := time.Now(), uint64(0)
 		var released []time.Duration
-		go trim(ctx, func() memory {
+		go trim(ctx, quietCollector(func() memory {
 			looks++
 			return memory{allocated: min(looks, 5) * mib} // busy for four seconds
-		}, func() {}, func() { released = append(released, time.Since(begin)) })
+		}, func(c *collector) { c.release = func() { released = append(released, time.Since(begin)) } }))
 		time.Sleep(2 * releaseRest)
 		cancel()
 		synctest.Wait()
