@@ -300,9 +300,9 @@ func (b *bench) looped(ctx context.Context, c *child, users []user, name string,
 }
 
 // settleStep is the time in which a daemon that has settled uses at most settleUse: longer than the
-// interval between saves.
+// interval between saves, and than a daemon takes to see that it is quiet and to collect its garbage.
 const (
-	settleStep = 1100 * time.Millisecond
+	settleStep = 2100 * time.Millisecond
 	settleUse  = 20 * time.Millisecond
 	maxSettle  = 20 * time.Second
 )

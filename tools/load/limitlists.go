@@ -65,6 +65,11 @@ func (b *bench) list(ctx context.Context, w *world, s *swarm, n int, filter func
 			if err := users[0].do(ctx); err != nil { // the first one prepares it
 				return err
 			}
+			if churn == 0 { // the garbage of that is collected once
+				if err := b.settle(ctx, w.daemon); err != nil {
+					return err
+				}
+			}
 			cpu, err := b.looped(ctx, w.daemon, users, f.name, idle)
 			f.now, size = ms(cpu), users[0].(*browser).bytes
 			return err
