@@ -26,7 +26,7 @@ const sampleRows = 32
 func (s *API) serveServers(w http.ResponseWriter, r *http.Request) {
 	p, err := parseListParams(r.URL.RawQuery)
 	if err != nil {
-		s.refuse(w, err)
+		refuse(s.Front, w, err)
 		return
 	}
 	p.asker = s.Asker(r)

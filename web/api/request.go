@@ -40,17 +40,17 @@ func (s *API) with(serve func(http.ResponseWriter, *http.Request, Params) error,
 			err = serve(w, r, p)
 		}
 		if err != nil {
-			s.refuse(w, err)
+			refuse(s.Front, w, err)
 		}
 	}
 }
 
-func (s *API) refuse(w http.ResponseWriter, err error) {
-	if f, ok := errors.AsType[*failure](err); ok {
-		front.FailJSON(w, f.status, f.text)
+func refuse(f *front.Front, w http.ResponseWriter, err error) {
+	if told, ok := errors.AsType[*failure](err); ok {
+		front.FailJSON(w, told.status, told.text)
 		return
 	}
-	s.Drop(front.DropParam)
+	f.Drop(front.DropParam)
 	front.FailJSON(w, http.StatusBadRequest, clean.Cut(err.Error(), clean.MaxEcho))
 }
 
