@@ -15,7 +15,7 @@ func dialogueOf() dialogue.Protocol {
 		"password": true, "encryptedinfo": true, "encryptedlogininfo": true, "lkey": true, "ticket": true, "challenge": true,
 		"key": true, "code": true, "macaddr": true, "machineid": true, "consoleid": true, "telemetrytoken": true,
 		"email": true, "parentalemail": true, "dobday": true, "dobmonth": true, "dobyear": true, "zipcode": true,
-		"body": true, "subject": true,
+		"body": true, "subject": true, "data": true,
 	}
 	return dialogue.Protocol{
 		Split: func(_ bool, b []byte) int { return wire.Length(b) },

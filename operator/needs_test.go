@@ -70,6 +70,8 @@ func TestKnownGames(t *testing.T) {
 		"redalert3pc":   {"all run", 1, nil, 45, "servserv.generals.ea.com cncra3-pc.fesl.ea.com", ""},
 		"mohairborne":   {"all run", 1, []uint16{12300}, 0, "mohair-pc.fesl.ea.com", ""},
 		"mercs2":        {"all run", 1, nil, 0, "mercs2-pc.fesl.ea.com", ""},
+		"bfbc2":         {"all run", 1, nil, 0, "bfbc2-pc.fesl.ea.com bfbc2-ps3.fesl.ea.com", ""},
+		"bf1943":        {"all run", 1, nil, 0, "beach-ps3.fesl.ea.com", ""},
 		"lotrbme2r":     {"all run", 1, nil, 12, "servserv.generals.ea.com bfme2.fesl.ea.com", ""},
 		"aoe2":          {"not known", 1, nil, 0, "", ""},
 		"swbfrontpc":    {"all run", 1, []uint16{3658}, 0, "", ""},

@@ -231,7 +231,7 @@ func TestPlayersOfCommandAndConquer3(t *testing.T) {
 }
 
 // What the service acknowledged is there after the daemon was killed: the account, its personas but for one
-// that was deleted, the token of a game, statistics and the place on a board.
+// that was deleted, the token of a game, statistics, the place on a board and records.
 func TestFESLAfterKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -251,6 +251,10 @@ func TestFESLAfterKill(t *testing.T) {
 	owner := ask(c, "acct", "LoginSubAccount", "name", "Jennifer").Get("profileId")
 	ask(c, "rank", "UpdateStats", "u.[]", "1", "u.0.o", owner, "u.0.ot", "1", "u.0.s.[]", "1",
 		"u.0.s.0.k", "vz", "u.0.s.0.ut", "0", "u.0.s.0.v", "4390", "u.0.s.0.t", "", "u.0.s.0.pt", "0")
+	c = rig.FESLGame(t, &d.Running, "bfbc2-pc")
+	ask(c, "acct", "NuLogin", "nuid", "mattias@example.com", "password", rig.StormPassword)
+	ask(c, "acct", "NuLoginPersona", "name", "Jennifer")
+	ask(c, "recp", "AddRecordAsMap", "recordName", "dogtags", "owner", owner, "values.{}", "1", "values.{7}", "QUFBQQ==")
 	d.Kill()
 
 	d = rig.StartChild(t, dir)
@@ -269,5 +273,11 @@ func TestFESLAfterKill(t *testing.T) {
 	top := ask(c, "rank", "GetTopN", "key", "vz", "ownerType", "1", "minRank", "1", "maxRank", "10", "periodId", "0", "periodPast", "0")
 	if top.Get("stats.0.owner") != owner || top.Get("stats.0.value") != "4390.0000" {
 		t.Errorf("the board is %v", top)
+	}
+	c = rig.FESLGame(t, &d.Running, "bfbc2-pc")
+	ask(c, "acct", "NuLogin", "nuid", "mattias@example.com", "password", rig.StormPassword)
+	ask(c, "acct", "NuLoginPersona", "name", "Jennifer")
+	if got := ask(c, "recp", "GetRecordAsMap", "recordName", "dogtags", "owner", owner).Get("values.{7}"); got != "QUFBQQ==" {
+		t.Errorf("the dog tag is %q", got)
 	}
 }
