@@ -235,8 +235,8 @@ func (b *bench) withDaemon(ctx context.Context, settings []string, f func(w *wor
 }
 
 // crowded calls f with a daemon that lists n servers.
-func (b *bench) crowded(ctx context.Context, n int, f func(w *world, s *swarm) error) error {
-	return b.withDaemon(ctx, nil, func(w *world, _ func() error) error { return b.swarmed(ctx, w, n, f) })
+func (b *bench) crowded(ctx context.Context, n int, settings []string, f func(w *world, s *swarm) error) error {
+	return b.withDaemon(ctx, settings, func(w *world, _ func() error) error { return b.swarmed(ctx, w, n, f) })
 }
 
 // swarmed registers n servers with a daemon, or the bare server, and calls f.
@@ -253,8 +253,8 @@ func (b *bench) swarmed(ctx context.Context, w *world, n int, f func(w *world, s
 }
 
 // quiet is crowded with a daemon that has settled.
-func (b *bench) quiet(ctx context.Context, n int, f func(w *world, s *swarm) error) error {
-	return b.crowded(ctx, n, func(w *world, s *swarm) error {
+func (b *bench) quiet(ctx context.Context, n int, f func(w *world, s *swarm) error, settings ...string) error {
+	return b.crowded(ctx, n, settings, func(w *world, s *swarm) error {
 		if err := b.settle(ctx, w.daemon); err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func (b *bench) looped(ctx context.Context, c *child, users []user, name string,
 // interval between saves, and than a daemon takes to see that it is quiet and to collect its garbage.
 const (
 	settleStep = 2100 * time.Millisecond
-	settleUse  = 20 * time.Millisecond
+	settleUse  = 40 * time.Millisecond
 	maxSettle  = 20 * time.Second
 )
 
