@@ -37,7 +37,7 @@ func (b *bench) registration(ctx context.Context) error {
 }
 
 // unsaved is how many heartbeats a daemon takes before it saves the list early.
-const unsaved = 9000
+const unsaved = 45_000
 
 // heartbeats measures servers that stay. Saving their reports now and then is measured by itself.
 func (b *bench) heartbeats(ctx context.Context) error {

@@ -20,7 +20,7 @@ const (
 	collectAt = 50
 	// collectRoom is how much garbage may always pile up, in bytes, at most collectMost percent: to
 	// collect a few megabytes again and again would cost more time than it saves memory.
-	collectRoom = 32 << 20
+	collectRoom = 16 << 20
 	collectMost = 200
 )
 

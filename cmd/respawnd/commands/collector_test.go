@@ -61,7 +61,7 @@ func quietCollector(read func() memory, set func(*collector)) collector {
 func TestTrimShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		live := []uint64{0, 1, 16 * mib, 32 * mib, 32 * mib, 64 * mib, 1000 * mib, 40 * mib} // the first is read before a tick
+		live := []uint64{0, 1, 8 * mib, 16 * mib, 16 * mib, 32 * mib, 1000 * mib, 20 * mib} // the first is read before a tick
 		looks := 0
 		var shares []int
 		go trim(ctx, quietCollector(func() memory {
