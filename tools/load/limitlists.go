@@ -66,7 +66,7 @@ func (b *bench) list(ctx context.Context, w *world, s *swarm, n int, filter func
 				return err
 			}
 			if churn == 0 { // the garbage of that is collected once
-				closedLoop(ctx, users, settleStep, b.tally, f.name)
+				closedLoop(ctx, users, min(settleStep, 2*b.opt.length), b.tally, f.name)
 			}
 			cpu, err := b.looped(ctx, w.daemon, users, f.name, idle)
 			f.now, size = ms(cpu), users[0].(*browser).bytes
