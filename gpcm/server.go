@@ -81,13 +81,14 @@ type Server struct {
 	nodes      cluster.Notes[listsNote] // buddies or blocks have changed
 
 	newChallenge func() string // of a connection; never changed once it serves
+	settleTime   time.Duration // likewise; see the constant
 
 	lists lists // of buddies and blocks, see session.relation
 }
 
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
-	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), changes: netserve.NewBuckets[storage.ProfileID](changeBurst, changeBurst/changeRate*time.Second, changeSlots)}
+	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), settleTime: settleTime, changes: netserve.NewBuckets[storage.ProfileID](changeBurst, changeBurst/changeRate*time.Second, changeSlots)}
 	s.newChallenge = func() string { return gamespy.RandomLetters(challengeLen) }
 	s.gate = netserve.NewGate(opt.Conns(opt.Trusted))
 	s.live.Store(newLive(&opt.Config))

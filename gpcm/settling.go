@@ -19,7 +19,7 @@ const (
 // settled returns the time up to which written events count as arrived.
 func (x *session) settled(now time.Time) time.Time {
 	if x.flight.known {
-		return now.Add(-settleTime)
+		return now.Add(-x.server.settleTime)
 	}
 	return now.Add(-x.server.opt.UserTimeout)
 }
@@ -34,11 +34,11 @@ func (x *session) settleInTime(ctx context.Context) {
 		x.settleBy = time.Time{}
 	}
 	if len(x.flight.events) > 0 && x.settleBy.IsZero() {
-		x.settleBy = now.Add(settleTime)
+		x.settleBy = now.Add(x.server.settleTime)
 		if x.settling == nil {
-			x.settling = time.AfterFunc(settleTime, x.out.look)
+			x.settling = time.AfterFunc(x.server.settleTime, x.out.look)
 		} else {
-			x.settling.Reset(settleTime)
+			x.settling.Reset(x.server.settleTime)
 		}
 	}
 }
