@@ -293,7 +293,7 @@ var model = porcupine.Model{
 
 // judge returns an error unless operations have an order.
 func judge(operations []porcupine.Operation) error {
-	switch porcupine.CheckOperationsTimeout(model, operations, 20*time.Second) {
+	switch porcupine.CheckOperationsTimeout(model, settle(operations), 20*time.Second) {
 	case porcupine.Illegal:
 		return fmt.Errorf("%d steps have no order in which one after the other would have read the same", len(operations))
 	case porcupine.Unknown:
@@ -301,4 +301,62 @@ func judge(operations []porcupine.Operation) error {
 	default:
 		return nil
 	}
+}
+
+// settle bounds the operations whose results are unknown, each of which would double the search. One
+// of which a value was read ended before the first step that read it did. One that changed nothing,
+// or of whose values none was read, fits as if it had not happened, unless it deletes.
+func settle(operations []porcupine.Operation) (settled []porcupine.Operation) {
+	seen := make(map[int32]int64) // the first end of a step that read a value
+	for _, op := range operations {
+		if out := op.Output.(result); !out.unknown {
+			for _, v := range out.values() {
+				if end, found := seen[v]; !found || op.Return < end {
+					seen[v] = op.Return
+				}
+			}
+		}
+	}
+	for _, op := range operations {
+		if op.Output.(result).unknown {
+			end, needed := op.Input.(*plan).ended(seen)
+			if !needed {
+				continue
+			}
+			op.Return = max(op.Call, end)
+		}
+		settled = append(settled, op)
+	}
+	return settled
+}
+
+// values returns the values that were read, without their keys.
+func (r *result) values() (all []int32) {
+	for i := 0; i < len(r.read); i++ {
+		if r.read[i] >= 0 { // else the end of a scan
+			i++
+			all = append(all, r.read[i])
+		}
+	}
+	return all
+}
+
+// ended returns the time by which a step had ended, of which values were read at these times. needed
+// reports whether the step may explain what others read.
+func (p *plan) ended(seen map[int32]int64) (by int64, needed bool) {
+	by = math.MaxInt64
+	if p.view || p.aborts {
+		return by, false
+	}
+	for _, a := range p.actions {
+		switch a.kind {
+		case actionPut:
+			if end, found := seen[a.value]; found {
+				by, needed = min(by, end), true
+			}
+		case actionDelete:
+			needed = true
+		}
+	}
+	return by, needed
 }
