@@ -349,14 +349,11 @@ func (p *plan) ended(seen map[int32]int64) (by int64, needed bool) {
 		return by, false
 	}
 	for _, a := range p.actions {
-		switch a.kind {
-		case actionPut:
-			if end, found := seen[a.value]; found {
-				by, needed = min(by, end), true
-			}
-		case actionDelete:
-			needed = true
+		end, found := seen[a.value] // no other step has the value
+		if a.kind == actionPut && found {
+			by = min(by, end)
 		}
+		needed = needed || a.kind == actionDelete || a.kind == actionPut && found
 	}
 	return by, needed
 }
