@@ -152,7 +152,7 @@ type gamePage struct {
 	Name             string
 	Picture          string // address; empty: it has none
 	Maintenance      bool
-	Usable           bool
+	LacksSecret      bool
 	Servers, Players int
 	Table            rowTable
 	More             string // link to the whole list
@@ -279,7 +279,7 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 	}
 	given := strings.TrimSpace(r.URL.Query().Get("ip"))
 	a, ok := s.hostsAddress(r, given)
-	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, usable: g.Usable(), asker: s.api.Asker(r)}
+	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, keyless: g.LacksSecret(), asker: s.api.Asker(r)}
 	q.near = front.IsNear(s.Visitor(r))
 	_, _, q.members, _ = s.api.Lobby(g)
 	q.reports, q.reported = s.api.Reports(), reportName(r.URL.Query())
@@ -294,15 +294,15 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 
 // gamePageQuestion is the question for the page of a game.
 type gamePageQuestion struct {
-	name        string
-	address     netip.Addr // for the hosts file; zero if unknown
-	near        bool       // the visitor is of a private network
-	given, bad  bool       // the visitor gave an address; it cannot be one
-	reports     uint64     // version of the reports of players
-	reported    string     // what became of the visitor's; one of reportResults
-	off, usable bool
-	asker       advertise.Asker
-	members     uint64 // version of the counts of its chat rooms
+	name         string
+	address      netip.Addr // for the hosts file; zero if unknown
+	near         bool       // the visitor is of a private network
+	given, bad   bool       // the visitor gave an address; it cannot be one
+	reports      uint64     // version of the reports of players
+	reported     string     // what became of the visitor's; one of reportResults
+	off, keyless bool       // for maintenance; see games.Game.LacksSecret
+	asker        advertise.Asker
+	members      uint64 // version of the counts of its chat rooms
 }
 
 // gamePage writes the page.
@@ -311,7 +311,7 @@ func (s *Server) gamePage(ctx context.Context, l *lang.Language, list *api.Snaps
 	servers, players := list.Population(q.name)
 	v := gamePage{
 		Frame: s.site.LiveFrame(l, clean.Line(s.api.Title(q.name), maxGameText), page.Games, q.name),
-		Name:  q.name, Picture: s.pictureURL(q.name), Maintenance: q.off, Usable: q.usable, Servers: servers, Players: players,
+		Name:  q.name, Picture: s.pictureURL(q.name), Maintenance: q.off, LacksSecret: q.keyless, Servers: servers, Players: players,
 		Table: s.table(l, rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, "", unsorted), Zandronum: q.name == zandronum.Game,
 		Running:    s.running(l, ""),
 		BadAddress: q.bad, Given: q.given,

@@ -131,6 +131,9 @@ func Join(ctx context.Context, s Store, m Member) (Member, error) {
 	if errors.Is(err, storage.ErrFull) && slices.ContainsFunc(all, func(o Member) bool { return o.Profile == m.Profile }) {
 		err = storage.ErrTaken
 	}
+	if errors.Is(err, storage.ErrNotFound) {
+		err = storage.ErrNotFound // of the profile, without the words of the record
+	}
 	if err != nil || found {
 		return m, err
 	}

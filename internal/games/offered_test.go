@@ -34,3 +34,22 @@ func TestOffered(t *testing.T) {
 		}
 	}
 }
+
+func TestLacksSecret(t *testing.T) {
+	for name, test := range map[string]struct {
+		game Game
+		want bool
+	}{
+		"nothing is known":      {Game{}, true},
+		"GameSpy's list":        {Game{Facts: Facts{Needs: []Service{"gpcm", "qr2"}}}, true},
+		"old list":              {Game{Facts: Facts{Needs: []Service{"legacylist"}}}, true},
+		"a secret":              {Game{Secrets: []string{"abcdef"}}, false},
+		"a master of its own":   {Game{Facts: Facts{Needs: []Service{"q3master"}}}, false},
+		"EA's list":             {Game{Facts: Facts{Needs: []Service{"fesl", "theater"}}}, false},
+		"reports without proof": {Game{Policy: Policy{NoSecure: On}}, false},
+	} {
+		if got := test.game.LacksSecret(); got != test.want {
+			t.Errorf("%s: LacksSecret() = %t, want %t", name, got, test.want)
+		}
+	}
+}

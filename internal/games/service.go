@@ -137,12 +137,22 @@ type Standing struct {
 	Missing []Missing // needed services come first
 }
 
+// lists are the services by which GameSpy listed servers, for games with a secret alone.
+var lists = []Service{serverReports, "serverbrowse", "legacylist"}
+
+// LacksSecret reports whether servers of the game cannot be listed because it has no secret here. One
+// that needs another master, and none of lists, needs no secret.
+func (g Game) LacksSecret() bool {
+	known := len(g.Needs) > 0 && !slices.ContainsFunc(g.Needs, func(s Service) bool { return slices.Contains(lists, s) })
+	return !g.Usable() && !known && !g.Policy.NoSecure.Or(false)
+}
+
 // Offered reports whether the game concerns a site with these services: one that it needs
 // runs, or one that all games report to or ask for lists while none that it needs is off.
 func (f Facts) Offered(served func(Service) Served) bool {
 	in := func(state Served) func(Service) bool { return func(s Service) bool { return served(s) == state } }
 	return slices.ContainsFunc(f.Needs, in(Running)) ||
-		!slices.ContainsFunc(f.Needs, in(SwitchedOff)) && slices.ContainsFunc([]Service{serverReports, "serverbrowse", "legacylist"}, in(Running))
+		!slices.ContainsFunc(f.Needs, in(SwitchedOff)) && slices.ContainsFunc(lists, in(Running))
 }
 
 // Standing compares the needs of the game with the services that run here.
